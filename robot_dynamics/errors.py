@@ -1,0 +1,53 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The exceptions of the package: one base class, and errors that carry data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+
+class RobotDynamicsError(Exception):
+    """Base class of every error that this package raises on purpose."""
+
+
+class UnknownNameError(RobotDynamicsError):
+    """A name that is not there: it says which names would have been valid.
+
+    Attributes:
+        kind: What was looked for, in the singular ("joint", "link", "key").
+        name: The name that was given.
+        valid: The names that exist.
+        place: Where the name was read, for instance "lift_box.yaml:12".
+    """
+
+    def __init__(self, kind: str, name: str, valid: Iterable[str], place: str = "") -> None:
+        self.kind, self.name, self.place = kind, name, place
+        self.valid = tuple(valid)
+        close = get_close_matches(name, self.valid, n=1)
+        if close:
+            hint = f"did you mean {close[0]!r}?"
+        elif self.valid:
+            hint = f"expected one of {', '.join(self.valid)}."
+        else:
+            hint = f"there is no {kind} at all."
+        where = f"{place}: " if place else ""
+        super().__init__(f"{where}unknown {kind} {name!r}; {hint}")
+
+
+class ArgumentError(RobotDynamicsError, ValueError):
+    """An argument of the wrong shape, type or value."""
+
+
+def require_length(name: str, values: Sequence[object], length: int, meaning: str) -> None:
+    """Raise `ArgumentError` unless `values` has `length` entries.
+
+    Args:
+        name: The argument's name, for the message.
+        values: The sequence to check.
+        length: The number of entries expected.
+        meaning: What one entry stands for, for the message.
+    """
+    if len(values) != length:
+        raise ArgumentError(f"{name} has {len(values)} entries, expected {length} ({meaning}).")
