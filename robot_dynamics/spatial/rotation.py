@@ -1,0 +1,100 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Rotations as coordinate transforms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from robot_dynamics.spatial.vector3 import Scalar, Symmetric3, Vector3
+
+Row = tuple[Scalar, Scalar, Scalar]
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """A coordinate transform `E` from frame A to frame B: `v_B = E v_A`.
+
+    `E` is the transpose of the matrix whose columns are B's axes in A. The entries are three rows
+    of three scalars.
+    """
+
+    rows: tuple[Row, Row, Row]
+
+    @classmethod
+    def identity(cls) -> Rotation:
+        """Return the identity."""
+        return cls(((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
+
+    @classmethod
+    def of(cls, matrix: Sequence[Sequence[Scalar]]) -> Rotation:
+        """Return the rotation of a (3, 3) matrix `E`."""
+        a, b, c = (tuple(row) for row in matrix)
+        return cls((a, b, c))  # type: ignore[arg-type]
+
+    @classmethod
+    def about_z(cls, cosine: Scalar, sine: Scalar) -> Rotation:
+        """Return `rz(theta)` of Table 2.2: B is A turned by theta about z."""
+        return cls(((cosine, sine, 0.0), (-sine, cosine, 0.0), (0.0, 0.0, 1.0)))
+
+    @classmethod
+    def from_quaternion(cls, x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Rotation:
+        """Return E of a unit quaternion (x, y, z, w) that describes B's orientation in A (4.12)."""
+        return cls(
+            (
+                (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)),
+                (2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)),
+                (2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)),
+            )
+        )
+
+    def transpose(self) -> Rotation:
+        """Return the inverse transform, from B to A."""
+        a, b, c = self.rows
+        return Rotation(((a[0], b[0], c[0]), (a[1], b[1], c[1]), (a[2], b[2], c[2])))
+
+    def columns(self) -> tuple[Vector3, Vector3, Vector3]:
+        """Return the columns of E: A's axes in B coordinates."""
+        a, b, c = self.transpose().rows
+        return Vector3(*a), Vector3(*b), Vector3(*c)
+
+    def __mul__(self, v: Vector3) -> Vector3:
+        a, b, c = self.rows
+        return Vector3(
+            a[0] * v.x + a[1] * v.y + a[2] * v.z,
+            b[0] * v.x + b[1] * v.y + b[2] * v.z,
+            c[0] * v.x + c[1] * v.y + c[2] * v.z,
+        )
+
+    def inverse_times(self, v: Vector3) -> Vector3:
+        """Return `E^T v`, from B to A coordinates."""
+        a, b, c = self.rows
+        return Vector3(
+            a[0] * v.x + b[0] * v.y + c[0] * v.z,
+            a[1] * v.x + b[1] * v.y + c[1] * v.z,
+            a[2] * v.x + b[2] * v.y + c[2] * v.z,
+        )
+
+    def compose(self, other: Rotation) -> Rotation:
+        """Return the product `self other`: first `other`, then `self`."""
+        columns = [self * column for column in other.columns()]
+        return Rotation(tuple(zip(*columns, strict=True)))  # type: ignore[arg-type]
+
+    def congruence(self, matrix: Symmetric3) -> Symmetric3:
+        """Return `E A E^T`: a symmetric matrix of A coordinates in B coordinates."""
+        a, b, c = (Vector3(*row) for row in self.rows)
+        ya, yb, yc = matrix * a, matrix * b, matrix * c
+        return Symmetric3(a.dot(ya), b.dot(ya), b.dot(yb), c.dot(ya), c.dot(yb), c.dot(yc))
+
+    def inverse_congruence(self, matrix: Symmetric3) -> Symmetric3:
+        """Return `E^T A E`: a symmetric matrix of B coordinates in A coordinates."""
+        return self.transpose().congruence(matrix)
+
+    def congruence_general(self, matrix: Sequence[Vector3]) -> tuple[Vector3, Vector3, Vector3]:
+        """Return `E A E^T` of a general matrix, given and returned as its three rows."""
+        half = [self * row for row in matrix]  # rows of A E^T
+        transposed = [Vector3(*column) for column in zip(*half, strict=True)]
+        columns = [self * column for column in transposed]
+        a, b, c = (Vector3(*row) for row in zip(*columns, strict=True))
+        return a, b, c

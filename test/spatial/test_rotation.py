@@ -1,0 +1,42 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Rotations agree with SciPy's and with dense products."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation as ScipyRotation
+
+from robot_dynamics.spatial import Rotation, Symmetric3, Vector3
+
+ATOL = 1e-14  # products of unit-norm rows
+
+
+def test_quaternion_is_the_transpose_of_scipys_matrix():
+    """E of a quaternion takes A coordinates to B: the transpose of the body's orientation."""
+    turned = ScipyRotation.random(random_state=1)
+    E = Rotation.from_quaternion(*turned.as_quat())
+    assert_allclose(E.rows, turned.as_matrix().T, atol=ATOL)
+
+
+def test_products_and_congruences():
+    """Composition, inverse and both congruences agree with NumPy."""
+    rng = np.random.default_rng(2)
+    a, b = (ScipyRotation.random(random_state=seed).as_matrix() for seed in (3, 4))
+    A, B = Rotation.of(a), Rotation.of(b)
+    v, m = rng.normal(size=3), rng.normal(size=(3, 3))
+    assert_allclose(A.compose(B).rows, a @ b, atol=ATOL)
+    assert_allclose(list(A * Vector3.of(v)), a @ v, atol=ATOL)
+    assert_allclose(list(A.inverse_times(Vector3.of(v))), a.T @ v, atol=ATOL)
+    sym = m + m.T
+    assert_allclose(A.congruence(Symmetric3.of(sym)).rows(), a @ sym @ a.T, atol=1e-13)
+    assert_allclose(A.inverse_congruence(Symmetric3.of(sym)).rows(), a.T @ sym @ a, atol=1e-13)
+    general = A.congruence_general([Vector3.of(row) for row in m])
+    assert_allclose([list(row) for row in general], a @ m @ a.T, atol=1e-13)
+
+
+def test_about_z_turns_the_frame():
+    """rz(theta) gives the coordinates of a fixed vector in a frame turned by theta (Table 2.2)."""
+    E = Rotation.about_z(np.cos(0.3), np.sin(0.3))
+    assert_allclose(list(E * Vector3(np.cos(0.3), np.sin(0.3), 0.0)), [1, 0, 0], atol=ATOL)
