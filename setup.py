@@ -1,0 +1,94 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The one place of the build's metadata, for `pip install .` and for `colcon build` alike.
+
+Name, version, description, licence and maintainer are read from package.xml, where ROS tools
+look for them; dependencies from PyPI are listed here. pyproject.toml holds the settings of tools.
+"""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+from setuptools import find_packages, setup
+
+ROOT = Path(__file__).resolve().parent
+PACKAGE = ElementTree.parse(ROOT / "package.xml").getroot()
+NAME = PACKAGE.findtext("name", "").strip()
+MAINTAINER = PACKAGE.find("maintainer")
+
+# ROS 2 Jazzy as wheels. Pinned: without the pin pip takes the wheels of another distribution.
+# They exist for x86-64 Linux only; elsewhere rclpy comes from the ROS distribution.
+ROS_WHEELS = 'sys_platform == "linux" and platform_machine == "x86_64"'
+EXTRAS = {
+    "ros": [
+        f"ros-rclpy[fastrtps]==7.1.6; {ROS_WHEELS}",
+        f"ros-common-interfaces==5.3.6; {ROS_WHEELS}",
+    ],
+    "plot": ["matplotlib"],
+    "mujoco": ["mujoco>=3.1"],
+    "docs": ["furo", "myst-parser", "sphinx>=7"],
+    "test": [
+        "example-robot-data",
+        "hypothesis",
+        "mujoco>=3.1",
+        # Checkers and the formatter change their minds from one minor version to the next.
+        "mypy==2.4.*",
+        "pin>=3",
+        "pytest>=7.4,<10",
+        "pytest-timeout",
+        "ruff==0.17.*",
+    ],
+}
+EXTRAS["dev"] = [*EXTRAS["test"], *EXTRAS["docs"], *EXTRAS["plot"], "pre-commit"]
+
+
+def share_files(*folders: str) -> list[tuple[str, list[str]]]:
+    """Return every file of `folders`, with subfolders, as setuptools' `data_files`."""
+    found: dict[str, list[str]] = {}
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*")):
+            relative = path.relative_to(ROOT)
+            hidden = any(part.startswith((".", "__")) for part in relative.parts)
+            if path.is_file() and not hidden:
+                target = f"share/{NAME}/{relative.parent.as_posix()}"
+                found.setdefault(target, []).append(relative.as_posix())
+    return list(found.items())
+
+
+setup(
+    name=NAME,
+    version=PACKAGE.findtext("version", "").strip(),
+    description=PACKAGE.findtext("description", "").strip(),
+    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license=PACKAGE.findtext("license", "").strip(),
+    author=PACKAGE.findtext("author", "").strip(),
+    maintainer=MAINTAINER.text.strip(),
+    maintainer_email=MAINTAINER.get("email"),
+    classifiers=[
+        "Development Status :: 3 - Alpha",
+        "Intended Audience :: Science/Research",
+        "Operating System :: POSIX :: Linux",
+        "Programming Language :: Python :: 3",
+        "Topic :: Scientific/Engineering :: Physics",
+        "Typing :: Typed",
+    ],
+    python_requires=">=3.10",
+    install_requires=["llvmlite", "lxml", "numpy>=1.26", "pyyaml", "rich", "scipy"],
+    extras_require=EXTRAS,
+    packages=find_packages(include=[NAME, f"{NAME}.*"]),
+    package_data={NAME: ["py.typed"]},
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
+        (f"share/{NAME}", ["package.xml"]),
+        *share_files("launch", "config", "urdf", "rviz"),
+    ],
+    entry_points={
+        "console_scripts": [
+            f"{NAME} = robot_dynamics.app.command_line:main",
+            "simulator = robot_dynamics.nodes.simulator:main",
+            "controller = robot_dynamics.nodes.controller:main",
+        ],
+    },
+    zip_safe=False,
+)
