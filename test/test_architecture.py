@@ -1,0 +1,194 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of the house (docs/architecture.md), read off the source without importing it."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "robot_dynamics"
+
+# From the ground up. A file may import from its own folder and from the floors below it, never
+# from a neighbour on its floor. Names are folders, or modules at the package's root.
+FLOORS = (
+    ("errors", "version"),
+    ("resources",),
+    ("scalar",),
+    ("spatial",),
+    ("model",),
+    ("description",),
+    ("dynamics",),
+    ("compile",),
+    ("robot",),
+    ("manipulation",),
+    ("control", "simulation"),
+    ("app",),
+    ("nodes",),
+)
+FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
+# The compiler compiles any program, not only those of mechanisms.
+MAY_ONLY_IMPORT = {"compile": {"scalar", "errors"}}
+
+# Third-party packages that may be missing are imported in one folder only.
+AT_HOME = {
+    "llvmlite": {"compile"},
+    "rclpy": {"nodes"},
+    "mujoco": {"simulation", "app"},
+    "matplotlib": {"app"},
+}
+MESSAGES = re.compile(r"\w+_(msgs|srvs|interfaces)$")
+
+MAX_LINES = 450
+MODULES = sorted(PACKAGE.rglob("*.py"))
+FOLDERS = ("robot_dynamics", "test", "launch", "examples", "benchmarks")
+SOURCES = [ROOT / "setup.py", *sorted(f for d in FOLDERS for f in (ROOT / d).rglob("*.py"))]
+
+
+def name_of(path: Path) -> str:
+    """Return the path as a reader would write it."""
+    return path.relative_to(ROOT).as_posix()
+
+
+def part_of(module: Path) -> str:
+    """Return the folder that holds `module`, or its own name at the package's root."""
+    relative = module.relative_to(PACKAGE)
+    return relative.parts[0] if len(relative.parts) > 1 else relative.stem
+
+
+def imports_of(module: Path) -> Iterator[tuple[int, str]]:
+    """Yield the line and the full dotted name of everything that `module` imports.
+
+    Imports inside functions and under TYPE_CHECKING count: they are dependencies as well.
+    """
+    here = module.relative_to(ROOT).with_suffix("").parts
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = [node.module] if node.module else []
+            if node.level:
+                base = [*here[: -node.level], *base]
+            yield from ((node.lineno, ".".join([*base, alias.name])) for alias in node.names)
+
+
+def violations(module: Path) -> list[str]:
+    """Return what is wrong with the imports of `module`, each with its line."""
+    part, found = part_of(module), []
+    for line, name in imports_of(module):
+        top, _, rest = name.partition(".")
+        if top == "robot_dynamics":
+            target = rest.partition(".")[0]
+            if part == "__init__" or target == part:
+                continue
+            below = FLOOR.get(target, len(FLOORS)) < FLOOR[part]
+            if not below or target not in MAY_ONLY_IMPORT.get(part, FLOOR):
+                found.append(f"{name_of(module)}:{line} imports {name}")
+        else:
+            home = {"nodes"} if MESSAGES.match(top) else AT_HOME.get(top)
+            if home and part not in home:
+                found.append(f"{name_of(module)}:{line} imports {name}: only {home} may")
+    return found
+
+
+def test_every_part_has_a_floor():
+    """A new folder or root module must be given its floor above."""
+    assert {part_of(module) for module in MODULES} - {"__init__"} <= FLOOR.keys()
+
+
+def test_imports_point_downwards():
+    """No file imports from its own floor's neighbours or from a floor above."""
+    assert [line for module in MODULES for line in violations(module)] == []
+
+
+@pytest.mark.parametrize(
+    ("part", "source", "allowed"),
+    [
+        ("control", "from robot_dynamics.model import Model", True),
+        ("control", "from robot_dynamics.control.safety import Limits", True),
+        ("control", "from robot_dynamics import simulation", False),
+        ("simulation", "import robot_dynamics.control.safety", False),
+        ("model", "def f():\n    from robot_dynamics.dynamics import forward", False),
+        ("model", "from ..dynamics import forward", False),
+        ("model", "from .joint import Joint", True),
+        ("dynamics", "from robot_dynamics import load", False),
+        ("compile", "from robot_dynamics.model import Model", False),
+        ("compile", "import llvmlite.binding", True),
+        ("control", "from rclpy.node import Node", False),
+        ("app", "from sensor_msgs.msg import JointState", False),
+        ("nodes", "from sensor_msgs.msg import JointState", True),
+    ],
+)
+def test_the_rule_is_sharp(tmp_path, monkeypatch, part, source, allowed):
+    """The check above sees each kind of forbidden import, and lets the allowed ones pass."""
+    module = tmp_path / "robot_dynamics" / part / "module.py"
+    module.parent.mkdir(parents=True)
+    module.write_text(source)
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    monkeypatch.setitem(globals(), "PACKAGE", tmp_path / "robot_dynamics")
+    assert (violations(module) == []) == allowed
+
+
+def test_every_module_has_a_test_of_its_name():
+    """robot_dynamics/FOLDER/MODULE.py is tested by test/FOLDER/test_MODULE.py."""
+    missing = []
+    for module in MODULES:
+        relative = module.relative_to(PACKAGE)
+        test = ROOT / "test" / relative.with_name(f"test_{relative.name}")
+        if module.name != "__init__.py" and not test.is_file():
+            missing.append(f"{name_of(module)} has no {name_of(test)}")
+    assert missing == []
+
+
+def test_every_test_states_its_claim():
+    """Each test function has a docstring."""
+    silent = [
+        f"{name_of(path)}:{node.lineno} {node.name}"
+        for path in sorted((ROOT / "test").rglob("test_*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+        if node.name.startswith("test_") and not ast.get_docstring(node)
+    ]
+    assert silent == []
+
+
+def test_files_are_short():
+    """One concept a file: none reaches MAX_LINES lines."""
+    lines = {name_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCES}
+    assert {name: count for name, count in lines.items() if count >= MAX_LINES} == {}
+
+
+def test_files_name_their_licence():
+    """Every source file starts with the copyright line and the licence."""
+    header = re.compile(
+        r"(#!.*\n)?# Copyright \d{4} The robot_dynamics authors\n"
+        r"# SPDX-License-Identifier: Apache-2.0\n"
+    )
+    assert [
+        name_of(path) for path in SOURCES if not header.match(path.read_text(encoding="utf-8"))
+    ] == []
+
+
+def test_no_paths_of_one_machine():
+    """No file names a folder that exists only on the machine of whoever wrote it."""
+    # Written in pieces so that this file passes its own check.
+    personal = re.compile(r"(?<![\w.$}\])])/" + r"(home/\w|root/|work/|tmp/|Users/|mnt/|opt/pypi)")
+    texts = [ROOT / name for name in ("run", ".ci/run", "README.md", "package.xml", "setup.py")]
+    for folder in (*FOLDERS, "config", "urdf", "rviz", "docs"):
+        texts += [
+            path
+            for path in (ROOT / folder).rglob("*")
+            if path.suffix in {".py", ".md", ".yaml", ".urdf", ".xacro", ".rviz", ".json", ".toml"}
+            and "_build" not in path.parts
+        ]
+    found = [
+        f"{name_of(path)}:{number}: {line.strip()}"
+        for path in texts
+        if path.is_file()
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if personal.search(line)
+    ]
+    assert found == []

@@ -1,0 +1,43 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Errors are caught by one class, carry their data and name what would have been right."""
+
+import pytest
+
+from robot_dynamics.errors import (
+    ArgumentError,
+    RobotDynamicsError,
+    UnknownNameError,
+    require_length,
+)
+
+
+def test_unknown_name_suggests_the_closest():
+    """A typo is answered with the name that was probably meant, after the place."""
+    error = UnknownNameError("joint", "left_elbw", ["left_elbow", "left_wrist"], "box.yaml:12")
+    assert str(error) == "box.yaml:12: unknown joint 'left_elbw'; did you mean 'left_elbow'?"
+    assert (error.kind, error.name, error.place) == ("joint", "left_elbw", "box.yaml:12")
+    assert isinstance(error, RobotDynamicsError)
+
+
+def test_unknown_name_without_a_close_one_lists_all():
+    """Where nothing is close, every valid name is listed."""
+    error = UnknownNameError("link", "xyz", iter(["base", "tool"]))
+    assert str(error) == "unknown link 'xyz'; expected one of base, tool."
+    assert error.valid == ("base", "tool")
+
+
+def test_unknown_name_among_none():
+    """An empty set of valid names is said to be empty."""
+    assert str(UnknownNameError("key", "mass", [])) == (
+        "unknown key 'mass'; there is no key at all."
+    )
+
+
+def test_require_length():
+    """A wrong length is an ArgumentError, and a ValueError, with both lengths in it."""
+    require_length("q", [0.0, 1.0], 2, "one per joint")
+    with pytest.raises(ArgumentError, match=r"q has 1 entries, expected 2 \(one per joint\)\."):
+        require_length("q", [0.0], 2, "one per joint")
+    with pytest.raises(ValueError, match="q has 3"):
+        require_length("q", [0.0] * 3, 2, "one per joint")
