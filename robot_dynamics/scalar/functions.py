@@ -58,9 +58,9 @@ def absolute(x: Scalar) -> Any:
 def minimum(a: Scalar, b: Scalar) -> Any:
     """The smaller of two numbers; nan if one of them is nan."""
     if isinstance(a, SymbolicScalar):
-        return a.minimum(b)  # type: ignore[arg-type]
+        return a.minimum(b)
     if isinstance(b, SymbolicScalar):
-        return b.constant(a).minimum(b)  # type: ignore[arg-type]
+        return b.constant(a).minimum(b)
     if isinstance(a, (float, int)) and isinstance(b, (float, int)):
         return float(a if a < b or a != a else b)
     return np.minimum(a, b)
@@ -69,9 +69,9 @@ def minimum(a: Scalar, b: Scalar) -> Any:
 def maximum(a: Scalar, b: Scalar) -> Any:
     """The larger of two numbers; nan if one of them is nan."""
     if isinstance(a, SymbolicScalar):
-        return a.maximum(b)  # type: ignore[arg-type]
+        return a.maximum(b)
     if isinstance(b, SymbolicScalar):
-        return b.constant(a).maximum(b)  # type: ignore[arg-type]
+        return b.constant(a).maximum(b)
     if isinstance(a, (float, int)) and isinstance(b, (float, int)):
         return float(a if a > b or a != a else b)
     return np.maximum(a, b)
@@ -80,9 +80,9 @@ def maximum(a: Scalar, b: Scalar) -> Any:
 def atan2(y: Scalar, x: Scalar) -> Any:
     """The angle in rad of the point (`x`, `y`), in [-pi, pi]."""
     if isinstance(y, SymbolicScalar):
-        return y.atan2(x)  # type: ignore[arg-type]
+        return y.atan2(x)
     if isinstance(x, SymbolicScalar):
-        return x.constant(y).atan2(x)  # type: ignore[arg-type]
+        return x.constant(y).atan2(x)
     if isinstance(y, (float, int)) and isinstance(x, (float, int)):
         return math.atan2(y, x)
     return np.arctan2(y, x)

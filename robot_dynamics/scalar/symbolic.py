@@ -5,9 +5,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NoReturn, Union
-
-import numpy as np
+from typing import Any, NoReturn
 
 from robot_dynamics.errors import RobotDynamicsError
 
@@ -135,5 +133,6 @@ class SymbolicScalar(ABC):
     __hash__ = object.__hash__
 
 
-#: What algorithms compute with.
-Scalar = Union[float, "np.ndarray[Any, Any]", SymbolicScalar]
+#: What algorithms compute with: float, NumPy array (elementwise) or `SymbolicScalar`. A type checker
+#: cannot follow arithmetic over such a union, and a type variable would say no more.
+Scalar = Any
