@@ -1,0 +1,190 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""From named elements to a numbered model: spanning tree, merged links, turned body frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
+from robot_dynamics.model.elements import Array, JointElement, LinkElement, Mechanism
+from robot_dynamics.model.joint_types import joint_type
+from robot_dynamics.model.model import WORLD, Body, Joint, Link, LoopJoint, Model
+from robot_dynamics.spatial import Inertia, Rotation, Symmetric3, Transform, Vector3
+
+# Entries of rotations this near to 0 or +-1 come from rounding of placements such as pi/2 to six
+# or sixteen digits; made exact, they fold away in traced programs.
+_SNAP = 1e-12
+
+
+def build(
+    mechanism: Mechanism,
+    *,
+    gravity: Iterable[float] = (0.0, 0.0, -9.81),
+    variable: Iterable[str] = (),
+) -> Model:
+    """Return the model of a mechanism.
+
+    Links on fixed joints become part of the body that carries them. The frame of each body is the
+    frame of its link turned so that the joint's axis is z; link frames keep their own placement.
+
+    Args:
+        mechanism: The elements; its tree joints must form a tree.
+        gravity: Acceleration of gravity [m/s^2].
+        variable: Bodies and loop joints whose values are parameters of compiled code.
+
+    Raises:
+        RobotDynamicsError: If the tree joints do not form a tree, or a name is unknown.
+    """
+    elements = {link.name: link for link in mechanism.links}
+    children: dict[str, list[JointElement]] = {name: [] for name in elements}
+    for joint in mechanism.joints:
+        for end in (joint.parent, joint.child):
+            if end not in elements:
+                raise UnknownNameError("link", end, elements, f"joint {joint.name!r}")
+        children[joint.parent].append(joint)
+
+    bodies: list[Body] = []
+    links: dict[str, Link] = {}
+    merged: dict[int, Inertia] = {WORLD: Inertia.zero()}
+
+    def place(element: LinkElement, body: int, frame: Array) -> None:
+        """Record a link at pose `frame` in its body, with its inertia, and follow its joints."""
+        placement = transform_of(frame)
+        own = inertia_of(element)
+        links[element.name] = Link(element.name, body, placement, own)
+        merged[body] = merged[body] + placement.inverse_times(own)
+        for joint in children[element.name]:
+            pending.append((joint, body, frame))
+
+    pending: list[tuple[JointElement, int, Array]] = []
+    place(elements[mechanism.root], WORLD, np.eye(4))
+    while pending:
+        joint, body, frame = pending.pop(0)
+        at = frame @ joint.placement  # the joint's frame in the carrying body
+        kind = joint_type(joint.type, f"joint {joint.name!r}")
+        if kind.nv == 0:
+            place(elements[joint.child], body, at)
+            continue
+        turned = np.eye(4)
+        if kind.nv == 1:
+            turned[:3, :3] = _frame_with_z_along(joint.axis)
+        bodies.append(
+            Body(
+                joint.child,
+                body,
+                Joint(joint.name, kind, joint.limits, joint.damping, joint.friction),
+                transform_of(at @ turned),
+                Inertia.zero(),
+            )
+        )
+        index = len(bodies) - 1
+        merged[index] = Inertia.zero()
+        place(elements[joint.child], index, np.linalg.inv(turned))
+    if len(links) != len(elements):
+        lost = next(name for name in elements if name not in links)
+        raise RobotDynamicsError(
+            f"{mechanism.name}: link {lost!r} is not connected to {mechanism.root!r}."
+        )
+    order, bodies = _depth_first(bodies)
+    complete = tuple(
+        Body(b.name, b.parent, b.joint, b.placement, merged[order[i]])
+        for i, b in enumerate(bodies)
+    )
+    renumbered = {old: new for new, old in enumerate(order)} | {WORLD: WORLD}
+    named = {
+        name: Link(name, renumbered[link.body], link.placement, link.inertia)
+        for name, link in links.items()
+    }
+    return Model(
+        mechanism.name,
+        complete,
+        tuple(named[link.name] for link in mechanism.links),
+        tuple(_loop_joint(loop, named) for loop in mechanism.loops),
+        tuple(float(g) for g in gravity),  # type: ignore[arg-type]
+        frozenset(variable),
+    )
+
+
+def transform_of(frame: Array) -> Transform:
+    """Return the transform into a frame whose pose (4, 4) is given, with exact zeros and ones."""
+    E = frame[:3, :3].T.copy()
+    E[np.abs(E) < _SNAP] = 0.0
+    near_one = np.abs(np.abs(E) - 1.0) < _SNAP
+    E[near_one] = np.sign(E[near_one])
+    r = frame[:3, 3].copy()
+    r[np.abs(r) < _SNAP] = 0.0
+    return Transform(Rotation.of(E.tolist()), Vector3.of(r.tolist()))
+
+
+def pose_of(transform: Transform) -> Array:
+    """Return the pose (4, 4) of the frame that a transform of floats leads into."""
+    frame = np.eye(4)
+    frame[:3, :3] = np.array(transform.E.rows, dtype=float).T
+    frame[:3, 3] = list(transform.r)
+    return frame
+
+
+def inertia_of(element: LinkElement) -> Inertia:
+    """Return a link's inertia in its own frame."""
+    return Inertia.from_center_of_mass(
+        float(element.mass),
+        Vector3.of([float(c) for c in element.center]),
+        Symmetric3.of(np.asarray(element.inertia, dtype=float).tolist()),
+    )
+
+
+def _loop_joint(loop: object, links: dict[str, Link]) -> LoopJoint:
+    from robot_dynamics.model.elements import LoopElement
+
+    if not isinstance(loop, LoopElement):
+        raise TypeError(f"expected a LoopElement, not a {type(loop).__name__}.")
+    place = f"loop joint {loop.name!r}"
+    ends = []
+    for name, frame in (
+        (loop.predecessor, loop.predecessor_pose),
+        (loop.successor, loop.successor_pose),
+    ):
+        if name not in links:
+            raise UnknownNameError("link", name, links, place)
+        link = links[name]
+        ends.append((link.body, transform_of(pose_of(link.placement) @ frame)))
+    (p, X_P), (s, X_S) = ends
+    if p == s:
+        raise RobotDynamicsError(
+            f"{place}: {loop.predecessor!r} and {loop.successor!r} are on the same body."
+        )
+    return LoopJoint(loop.name, joint_type(loop.type, place), p, s, X_P, X_S)
+
+
+def _frame_with_z_along(axis: tuple[float, float, float]) -> Array:
+    """Return a rotation (3, 3) whose third column is `axis`, a permutation where possible."""
+    z = np.asarray(axis, dtype=float)
+    z = z / np.linalg.norm(z)
+    smallest = int(np.argmin(np.abs(z) - 1e-9 * np.array([0.0, 1.0, 2.0])[::-1]))
+    x = np.zeros(3)
+    x[smallest] = 1.0
+    x -= z * (x @ z)
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(z, x), z])
+
+
+def _depth_first(bodies: list[Body]) -> tuple[list[int], list[Body]]:
+    """Return the bodies numbered depth first, branches in the order of the description."""
+    offspring: dict[int, list[int]] = {WORLD: []}
+    for i, body in enumerate(bodies):
+        offspring.setdefault(i, [])
+        offspring[body.parent].append(i)
+    order: list[int] = []
+    stack = list(reversed(offspring[WORLD]))
+    while stack:
+        i = stack.pop()
+        order.append(i)
+        stack += reversed(offspring[i])
+    new = {old: index for index, old in enumerate(order)} | {WORLD: WORLD}
+    return order, [
+        Body(b.name, new[b.parent], b.joint, b.placement, b.inertia)
+        for b in (bodies[i] for i in order)
+    ]

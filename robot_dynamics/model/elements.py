@@ -1,0 +1,219 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The elements of a description: links, joints and loops by name, as a file states them.
+
+A `Mechanism` is what readers produce and what is placed, prefixed and joined with others. It
+knows names and link frames; `builder.build` turns it into a `Model`, which knows numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import RobotDynamicsError
+
+Array = NDArray[np.float64]
+
+
+def pose(
+    translation: Iterable[float] = (0.0, 0.0, 0.0), rotation: Array | None = None
+) -> Array:
+    """Return a homogeneous matrix (4, 4) of a translation [m] and a rotation matrix (3, 3)."""
+    matrix = np.eye(4)
+    matrix[:3, 3] = list(translation)
+    if rotation is not None:
+        matrix[:3, :3] = rotation
+    return matrix
+
+
+@dataclass(frozen=True)
+class LinkElement:
+    """A link: its mass [kg], centre of mass [m] and inertia about it [kg m^2], in link axes."""
+
+    name: str
+    mass: float = 0.0
+    center: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of one degree of freedom; infinite where none is stated.
+
+    Attributes:
+        lower: Lowest position [rad or m].
+        upper: Highest position [rad or m].
+        velocity: Largest speed [rad/s or m/s].
+        effort: Largest torque or force [N m or N].
+    """
+
+    lower: float = -np.inf
+    upper: float = np.inf
+    velocity: float = np.inf
+    effort: float = np.inf
+
+
+@dataclass(frozen=True)
+class JointElement:
+    """A tree joint from a parent link to a child link.
+
+    Attributes:
+        name: Its name.
+        type: A name of `joint_types.JOINT_TYPES`.
+        parent: Name of the parent link.
+        child: Name of the child link, whose frame is the joint frame at position zero.
+        placement: Pose of the joint frame in the parent link (4, 4).
+        axis: Unit vector of the axis in the joint frame; unused by fixed and floating joints.
+        limits: Limits of a joint with one degree of freedom.
+        damping: Viscous friction [N m s/rad or N s/m].
+        friction: Coulomb friction [N m or N].
+    """
+
+    name: str
+    type: str
+    parent: str
+    child: str
+    placement: Array = field(default_factory=lambda: np.eye(4))
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    limits: Limits = Limits()
+    damping: float = 0.0
+    friction: float = 0.0
+
+
+@dataclass(frozen=True)
+class LoopElement:
+    """A joint that closes a loop between two links.
+
+    Attributes:
+        name: Its name.
+        type: A name of `joint_types.JOINT_TYPES`.
+        predecessor: Name of the link it comes from.
+        successor: Name of the link it goes to; constraint forces are those on this link.
+        predecessor_pose: Pose of the loop joint's frame in the predecessor link (4, 4).
+        successor_pose: Pose of the loop joint's frame in the successor link (4, 4).
+    """
+
+    name: str
+    type: str
+    predecessor: str
+    successor: str
+    predecessor_pose: Array = field(default_factory=lambda: np.eye(4))
+    successor_pose: Array = field(default_factory=lambda: np.eye(4))
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """Links, tree joints and loop joints by name.
+
+    Raises:
+        RobotDynamicsError: From `root` and `joined` if names collide or there is no single root.
+    """
+
+    name: str
+    links: tuple[LinkElement, ...] = ()
+    joints: tuple[JointElement, ...] = ()
+    loops: tuple[LoopElement, ...] = ()
+
+    @property
+    def root(self) -> str:
+        """Name of the only link that is no joint's child."""
+        children = {joint.child for joint in self.joints}
+        roots = [link.name for link in self.links if link.name not in children]
+        if len(roots) != 1:
+            raise RobotDynamicsError(
+                f"{self.name}: expected exactly one root link, found {', '.join(roots) or 'none'}."
+            )
+        return roots[0]
+
+    def prefixed(self, prefix: str) -> Mechanism:
+        """Return the same mechanism with `prefix` before the name of every link, joint and loop."""
+        return Mechanism(
+            self.name,
+            tuple(replace(link, name=prefix + link.name) for link in self.links),
+            tuple(
+                replace(
+                    joint,
+                    name=prefix + joint.name,
+                    parent=prefix + joint.parent,
+                    child=prefix + joint.child,
+                )
+                for joint in self.joints
+            ),
+            tuple(
+                replace(
+                    loop,
+                    name=prefix + loop.name,
+                    predecessor=prefix + loop.predecessor,
+                    successor=prefix + loop.successor,
+                )
+                for loop in self.loops
+            ),
+        )
+
+    def locked(self, positions: dict[str, float]) -> Mechanism:
+        """Return the mechanism with some one-degree joints fixed where `positions` [rad, m] says.
+
+        Raises:
+            RobotDynamicsError: If a name is no joint that can be locked.
+        """
+        one_dof = {j.name for j in self.joints if j.type in ("revolute", "continuous", "prismatic")}
+        unknown = sorted(set(positions) - one_dof)
+        if unknown:
+            raise RobotDynamicsError(
+                f"{self.name}: no joint with one degree of freedom is called {unknown[0]!r}."
+            )
+        joints = tuple(
+            replace(j, type="fixed", placement=j.placement @ _displacement(j, positions[j.name]))
+            if j.name in positions
+            else j
+            for j in self.joints
+        )
+        return replace(self, joints=joints)
+
+    def with_loops(self, loops: Iterable[LoopElement]) -> Mechanism:
+        """Return the mechanism with more loop joints."""
+        return replace(self, loops=self.loops + tuple(loops))
+
+
+def joined(
+    name: str, parts: Iterable[tuple[Mechanism, Array, str]], root: str = "world"
+) -> Mechanism:
+    """Return several mechanisms in one world.
+
+    Args:
+        name: The name of the whole.
+        parts: For each part the mechanism, the pose of its root link in the world (4, 4), and the
+            type of the joint that carries it there: "fixed" or "floating".
+        root: The name of the world's link.
+
+    Raises:
+        RobotDynamicsError: If two parts use the same name; prefixes keep them apart.
+    """
+    links, joints, loops = [LinkElement(root)], [], []
+    for part, placement, kind in parts:
+        links += part.links
+        carrier = f"{root}_to_{part.root}"
+        joints += [JointElement(carrier, kind, root, part.root, placement), *part.joints]
+        loops += part.loops
+    for kind, items in (("link", links), ("joint", joints), ("loop", loops)):
+        names = [item.name for item in items]  # type: ignore[attr-defined]
+        twice = sorted({n for n in names if names.count(n) > 1})
+        if twice:
+            raise RobotDynamicsError(
+                f"{name}: two parts have a {kind} called {twice[0]!r}; give them prefixes."
+            )
+    return Mechanism(name, tuple(links), tuple(joints), tuple(loops))
+
+
+def _displacement(joint: JointElement, position: float) -> Array:
+    """Return the pose of a joint's child frame relative to its joint frame at a position."""
+    from scipy.spatial.transform import Rotation
+
+    axis = np.asarray(joint.axis)
+    if joint.type == "prismatic":
+        return pose(axis * position)
+    return pose(rotation=Rotation.from_rotvec(axis * position).as_matrix())

@@ -1,0 +1,305 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A mechanism as data: Featherstone's system model (Table 4.3), immutable."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import UnknownNameError, require_length
+from robot_dynamics.model.elements import Limits
+from robot_dynamics.model.joint_types import JointType
+from robot_dynamics.spatial import Inertia, Scalar, Transform
+
+WORLD = -1  # the index that stands for the fixed base, body 0 of the book
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A tree joint: its type and what is known about each of its degrees of freedom."""
+
+    name: str
+    type: JointType
+    limits: Limits = Limits()
+    damping: float = 0.0
+    friction: float = 0.0
+
+
+@dataclass(frozen=True)
+class Body:
+    """A moving body and the joint that carries it.
+
+    Attributes:
+        name: Name of the link that is the joint's child.
+        parent: Index of the parent body; `WORLD` for the fixed base.
+        joint: The joint from the parent to this body.
+        placement: X_T, from the parent's body frame to the joint's frame on the parent.
+        inertia: Of this body and all links fixed to it, in the body frame.
+    """
+
+    name: str
+    parent: int
+    joint: Joint
+    placement: Transform
+    inertia: Inertia
+
+
+@dataclass(frozen=True)
+class Link:
+    """A named frame of a description: on which body it sits, and where.
+
+    Attributes:
+        name: Its name.
+        body: Index of the body; `WORLD` for the fixed base.
+        placement: The transform from the body frame to the link frame.
+        inertia: The link's own inertia, in the link frame; already part of the body's.
+    """
+
+    name: str
+    body: int
+    placement: Transform
+    inertia: Inertia
+
+
+@dataclass(frozen=True)
+class LoopJoint:
+    """A joint that closes a kinematic loop.
+
+    Attributes:
+        name: Its name.
+        type: Its joint type.
+        predecessor: Index of the body it comes from; `WORLD` for the fixed base.
+        successor: Index of the body it goes to; constraint forces are those on this body.
+        predecessor_placement: X_P, from the predecessor's body frame to the loop joint's frame.
+        successor_placement: X_S, from the successor's body frame to the loop joint's frame.
+    """
+
+    name: str
+    type: JointType
+    predecessor: int
+    successor: int
+    predecessor_placement: Transform
+    successor_placement: Transform
+
+
+@dataclass(frozen=True)
+class Model:
+    """A kinematic tree of bodies with loop joints.
+
+    Bodies are in regular numbering: a parent comes before its children. `q` has `nq` entries and
+    `qd`, `qdd`, `tau` have `nv`, in the order of the bodies.
+
+    Attributes:
+        name: The mechanism's name.
+        bodies: The moving bodies.
+        links: All named frames, those of the fixed base included.
+        loops: The loop joints.
+        gravity: Acceleration of gravity in the world (3,) [m/s^2].
+        variable: Names of bodies and loop joints whose inertia or placements are parameters of
+            compiled code: models that differ only there, and in gravity, share machine code.
+    """
+
+    name: str
+    bodies: tuple[Body, ...]
+    links: tuple[Link, ...]
+    loops: tuple[LoopJoint, ...] = ()
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    variable: frozenset[str] = frozenset()
+
+    @cached_property
+    def nq(self) -> int:
+        """Number of position variables."""
+        return sum(body.joint.type.nq for body in self.bodies)
+
+    @cached_property
+    def nv(self) -> int:
+        """Number of velocity variables."""
+        return sum(body.joint.type.nv for body in self.bodies)
+
+    @cached_property
+    def constraint_count(self) -> int:
+        """Number of loop constraints, n^c (8.1)."""
+        return sum(len(loop.type.constraint_subspace) for loop in self.loops)
+
+    @cached_property
+    def q_slices(self) -> tuple[slice, ...]:
+        """Where each body's joint stands in `q`."""
+        return _slices([body.joint.type.nq for body in self.bodies])
+
+    @cached_property
+    def v_slices(self) -> tuple[slice, ...]:
+        """Where each body's joint stands in `qd`, `qdd` and `tau`."""
+        return _slices([body.joint.type.nv for body in self.bodies])
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the tree joints, in the order of the bodies."""
+        return tuple(body.joint.name for body in self.bodies)
+
+    def joint_index(self, name: str) -> int:
+        """Return the index of the body that a joint carries.
+
+        Raises:
+            UnknownNameError: If no joint has this name.
+        """
+        if name not in self.joint_names:
+            raise UnknownNameError("joint", name, self.joint_names, self.name)
+        return self.joint_names.index(name)
+
+    def link(self, name: str) -> Link:
+        """Return a link by its name.
+
+        Raises:
+            UnknownNameError: If no link has this name.
+        """
+        for link in self.links:
+            if link.name == name:
+                return link
+        raise UnknownNameError("link", name, (link.name for link in self.links), self.name)
+
+    def loop(self, name: str) -> LoopJoint:
+        """Return a loop joint by its name.
+
+        Raises:
+            UnknownNameError: If no loop joint has this name.
+        """
+        for loop in self.loops:
+            if loop.name == name:
+                return loop
+        raise UnknownNameError("loop joint", name, (loop.name for loop in self.loops), self.name)
+
+    def support(self, body: int) -> tuple[int, ...]:
+        """Return kappa(body): the bodies on the path from the base to `body`, in that order."""
+        path: list[int] = []
+        while body != WORLD:
+            path.append(body)
+            body = self.bodies[body].parent
+        return tuple(reversed(path))
+
+    def neutral(self) -> NDArray[np.float64]:
+        """Return the positions (nq,) at which every joint is at its zero."""
+        return np.array([value for b in self.bodies for value in b.joint.type.neutral()])
+
+    def limits(self) -> dict[str, NDArray[np.float64]]:
+        """Return `lower`, `upper`, `velocity` and `effort`, each (nv,); infinite where unknown."""
+        rows = [body.joint.limits for body in self.bodies for _ in range(body.joint.type.nv)]
+        names = ("lower", "upper", "velocity", "effort")
+        return {name: np.array([getattr(row, name) for row in rows]) for name in names}
+
+    def integrate(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
+        """Return the positions reached from `q` (nq,) by velocity times time `step` (nv,)."""
+        result: list[Scalar] = []
+        for body, at_q, at_v in zip(self.bodies, self.q_slices, self.v_slices, strict=True):
+            result += body.joint.type.integrate(q[at_q], step[at_v])
+        return result
+
+    def position_rate(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+        """Return the time derivatives (nq,) of the positions (3.8)."""
+        result: list[Scalar] = []
+        for body, at_q, at_v in zip(self.bodies, self.q_slices, self.v_slices, strict=True):
+            result += body.joint.type.position_rate(q[at_q], qd[at_v])
+        return result
+
+    def normalized(self, q: Sequence[Scalar]) -> list[Scalar]:
+        """Return the positions with all quaternions brought back to unit length."""
+        result: list[Scalar] = []
+        for body, at_q in zip(self.bodies, self.q_slices, strict=True):
+            result += body.joint.type.normalized(q[at_q])
+        return result
+
+    def replace(
+        self,
+        *,
+        gravity: Iterable[float] | None = None,
+        inertia: Mapping[str, Inertia] | None = None,
+        predecessor_placement: Mapping[str, Transform] | None = None,
+        successor_placement: Mapping[str, Transform] | None = None,
+    ) -> Model:
+        """Return a model with other parameters.
+
+        Args:
+            gravity: Acceleration of gravity [m/s^2].
+            inertia: New inertias by body name, in the body frame.
+            predecessor_placement: New X_P by loop joint name.
+            successor_placement: New X_S by loop joint name.
+
+        Raises:
+            UnknownNameError: If a name is neither a body nor a loop joint.
+        """
+        inertia = dict(inertia or {})
+        before, after = dict(predecessor_placement or {}), dict(successor_placement or {})
+        body_names, loop_names = [b.name for b in self.bodies], [lo.name for lo in self.loops]
+        for name in inertia:
+            if name not in body_names:
+                raise UnknownNameError("body", name, body_names, self.name)
+        for name in (*before, *after):
+            if name not in loop_names:
+                raise UnknownNameError("loop joint", name, loop_names, self.name)
+        new_gravity = self.gravity
+        if gravity is not None:
+            values = tuple(float(g) for g in gravity)
+            require_length("gravity", values, 3, "x, y, z in m/s^2")
+            new_gravity = values  # type: ignore[assignment]
+        return replace(
+            self,
+            gravity=new_gravity,
+            bodies=tuple(replace(b, inertia=inertia.get(b.name, b.inertia)) for b in self.bodies),
+            loops=tuple(
+                replace(
+                    loop,
+                    predecessor_placement=before.get(loop.name, loop.predecessor_placement),
+                    successor_placement=after.get(loop.name, loop.successor_placement),
+                )
+                for loop in self.loops
+            ),
+        )
+
+    @cached_property
+    def structure_key(self) -> bytes:
+        """Bytes that are equal for two models exactly if compiled code of one serves the other.
+
+        Names and limits do not matter to it, nor do gravity and the parts named in `variable`.
+        """
+
+        def numbers(transform: Transform) -> list[str]:
+            flat = [entry for row in transform.E.rows for entry in row]
+            return [float(value).hex() for value in (*flat, *transform.r)]
+
+        bodies = [
+            [
+                body.parent,
+                body.joint.type.name,
+                numbers(body.placement),
+                "variable"
+                if body.name in self.variable
+                else [float(value).hex() for value in body.inertia.components()],
+                [float(body.joint.damping).hex(), float(body.joint.friction).hex()],
+            ]
+            for body in self.bodies
+        ]
+        loops = [
+            [
+                loop.type.name,
+                loop.predecessor,
+                loop.successor,
+                "variable"
+                if loop.name in self.variable
+                else [numbers(loop.predecessor_placement), numbers(loop.successor_placement)],
+            ]
+            for loop in self.loops
+        ]
+        return json.dumps([bodies, loops]).encode()
+
+
+def _slices(sizes: Iterable[int]) -> tuple[slice, ...]:
+    result, start = [], 0
+    for size in sizes:
+        result.append(slice(start, start + size))
+        start += size
+    return tuple(result)
