@@ -1,0 +1,28 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Sphinx: `python -m sphinx docs docs/_build/html`."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import robot_dynamics  # noqa: E402 - the checkout beside this file, installed or not
+
+project = "robot_dynamics"
+author = "The robot_dynamics authors"
+copyright = f"2026, {author}"  # noqa: A001 - Sphinx' name
+version = release = robot_dynamics.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+exclude_patterns = ["_build"]
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+napoleon_numpy_docstring = False
+
+html_theme = "furo"
+html_title = f"robot_dynamics {version}"
