@@ -1,0 +1,137 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Closed-loop forward dynamics, multipliers first (section 8.5, method 2), at full rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from robot_dynamics.dynamics.inertia_matrix import composite_inertia_matrix
+from robot_dynamics.dynamics.inverse import (
+    joint_forces,
+    net_forces,
+    velocities_and_accelerations,
+)
+from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
+from robot_dynamics.dynamics.loops import LoopTerms, loop_terms
+from robot_dynamics.model import Model
+from robot_dynamics.model.parameters import Parameters
+from robot_dynamics.scalar.linear_algebra import Factors, dot, factor, times, transposed_times
+from robot_dynamics.spatial import Scalar
+
+
+@dataclass(frozen=True)
+class ClosedLoopTerms:
+    """The equation of motion of a closed-loop system at one state (8.6).
+
+    Attributes:
+        H: Joint-space inertia matrix (nv, nv).
+        C: Bias force (nv,), gravity included.
+        loops: K, k and the constraint errors.
+    """
+
+    H: list[list[Scalar]]
+    C: list[Scalar]
+    loops: LoopTerms
+
+
+def closed_loop_terms(
+    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Parameters
+) -> ClosedLoopTerms:
+    """Return H, C and the loop constraints at positions `q` (nq,) and velocities `qd` (nv,)."""
+    Xup = joint_transforms(model, q)
+    v, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity)
+    H = composite_inertia_matrix(model, Xup, parameters)
+    C = joint_forces(model, Xup, net_forces(v, avp, parameters))
+    X0 = body_transforms(model, Xup)
+    return ClosedLoopTerms(H, C, loop_terms(model, X0, v, avp, parameters))
+
+
+@dataclass(frozen=True)
+class ConstraintFactors:
+    """The factors of H and of A = K H^-1 K^T, shared by accelerations, impulses and projections.
+
+    Attributes:
+        H: Factors of the inertia matrix.
+        K: The constraint Jacobian (n^c, nv).
+        Y: The rows of L^-T K^T, transposed (n^c, nv).
+        A: Factors of K H^-1 K^T (8.38).
+    """
+
+    H: Factors
+    K: list[list[Scalar]]
+    Y: list[list[Scalar]]
+    A: Factors
+
+    def tree_motion(self, force: Sequence[Scalar], multipliers: Sequence[Scalar]) -> list[Scalar]:
+        """Return H^-1 (force + K^T multipliers) (nv,)."""
+        total = transposed_times(self.K, multipliers, len(force))
+        return self.H.solve([f + t for f, t in zip(force, total, strict=True)])
+
+    def correction(self, error: Sequence[Scalar]) -> list[Scalar]:
+        """Return the smallest motion (nv,) in the metric of H that changes K qd by minus `error`.
+
+        It is -H^-1 K^T A^-1 error: what projection adds to positions or velocities.
+        """
+        x = self.A.solve(error)
+        impulse = transposed_times(self.K, x, len(self.H.inverse_diagonal))
+        return [-value for value in self.H.solve(impulse)]
+
+
+def constraint_factors(H: list[list[Scalar]], K: list[list[Scalar]]) -> ConstraintFactors:
+    """Factor H and A = K H^-1 K^T; A is singular exactly if constraints depend on one another."""
+    of_H = factor(H)
+    Y = [of_H.half_solve(row) for row in K]
+    scaled = [of_H.scale(row) for row in Y]
+    A = [[dot(Y[i], scaled[j]) for j in range(i + 1)] for i in range(len(K))]
+    return ConstraintFactors(of_H, K, Y, factor(A))
+
+
+def closed_loop_accelerations(
+    terms: ClosedLoopTerms,
+    factors: ConstraintFactors,
+    tau: Sequence[Scalar],
+    k: Sequence[Scalar],
+) -> tuple[list[Scalar], list[Scalar]]:
+    """Return accelerations (nv,) and multipliers lambda (n^c,) at full rank (8.37 to 8.39).
+
+    Args:
+        terms: The equation of motion.
+        factors: Its factors.
+        tau: Joint forces (nv,), friction already taken off.
+        k: Right-hand side of the constraints (n^c,), stabilisation included.
+    """
+    net = [t - c for t, c in zip(tau, terms.C, strict=True)]
+    z = factors.H.scale(factors.H.half_solve(net))
+    b = [k_l - drift for k_l, drift in zip(k, times(factors.Y, z), strict=True)]
+    multipliers = factors.A.solve(b)
+    return factors.tree_motion(net, multipliers), multipliers
+
+
+def closed_loop_forward_dynamics(
+    model: Model,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    tau: Sequence[Scalar],
+    parameters: Parameters,
+    stabilisation_time: float | None = None,
+) -> tuple[list[Scalar], list[Scalar], Scalar]:
+    """Return accelerations, multipliers and the smallest relative pivot of K H^-1 K^T.
+
+    The solution assumes independent constraints. Near dependence the pivot tends to zero and the
+    first two results are worthless: use the rank-revealing solution of `redundant.py` then.
+
+    Args:
+        model: The mechanism.
+        q: Positions (nq,).
+        qd: Velocities (nv,).
+        tau: Joint forces (nv,), friction already taken off.
+        parameters: Gravity, inertias and loop placements.
+        stabilisation_time: T_stab of Baumgarte's method [s]; none without it.
+    """
+    terms = closed_loop_terms(model, q, qd, parameters)
+    factors = constraint_factors(terms.H, terms.loops.K)
+    k = terms.loops.k if stabilisation_time is None else terms.loops.stabilised(stabilisation_time)
+    qdd, multipliers = closed_loop_accelerations(terms, factors, tau, k)
+    return qdd, multipliers, factors.A.smallest_pivot

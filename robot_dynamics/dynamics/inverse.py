@@ -1,0 +1,115 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Inverse dynamics by the recursive Newton-Euler algorithm (Table 5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from robot_dynamics.dynamics.kinematics import joint_transforms
+from robot_dynamics.model import WORLD, Model
+from robot_dynamics.model.parameters import Parameters
+from robot_dynamics.spatial import Force, Motion, Scalar, Transform, Vector3
+
+
+def inverse_dynamics(
+    model: Model,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    qdd: Sequence[Scalar],
+    parameters: Parameters,
+    external: Sequence[Force] | None = None,
+) -> list[Scalar]:
+    """Return the joint forces that give the accelerations `qdd` to the tree, loops left open.
+
+    Args:
+        model: The mechanism; its loop joints are not looked at.
+        q: Positions (nq,).
+        qd: Velocities (nv,).
+        qdd: Accelerations (nv,).
+        parameters: Gravity and inertias.
+        external: Forces on the bodies from outside, each in its body's coordinates.
+
+    Returns:
+        The joint forces tau (nv,) [N m or N], friction not included.
+    """
+    Xup = joint_transforms(model, q)
+    v, a = velocities_and_accelerations(model, Xup, qd, qdd, parameters.gravity)
+    f = net_forces(v, a, parameters, external)
+    return joint_forces(model, Xup, f)
+
+
+def velocities_and_accelerations(
+    model: Model,
+    Xup: Sequence[Transform],
+    qd: Sequence[Scalar],
+    qdd: Sequence[Scalar] | None,
+    gravity: Vector3,
+) -> tuple[list[Motion], list[Motion]]:
+    """Return v_i and a_i of all bodies, in body coordinates, the outward pass of Table 5.1.
+
+    The base accelerates by minus gravity, so every a_i contains -a_g. Without `qdd` the
+    accelerations are the velocity-product accelerations a^vp of section 8.2.
+    """
+    base = base_acceleration(gravity)
+    v: list[Motion] = []
+    a: list[Motion] = []
+    for i, body in enumerate(model.bodies):
+        joint, at = body.joint.type, model.v_slices[i]
+        vJ = joint.velocity(qd[at])
+        if body.parent == WORLD:
+            v_i, a_i = vJ, Xup[i] * base  # v_i x v_J = v_J x v_J = 0
+        else:
+            v_i = Xup[i] * v[body.parent] + vJ
+            a_i = Xup[i] * a[body.parent] + v_i.cross(vJ)
+        if qdd is not None:
+            a_i = a_i + joint.velocity(qdd[at])
+        v.append(v_i)
+        a.append(a_i)
+    return v, a
+
+
+def base_acceleration(gravity: Vector3) -> Motion:
+    """Return a_0 = -a_g: the acceleration of the base that stands for gravity."""
+    return Motion(Vector3.zero(), -gravity)
+
+
+def net_forces(
+    v: Sequence[Motion],
+    a: Sequence[Motion],
+    parameters: Parameters,
+    external: Sequence[Force] | None = None,
+) -> list[Force]:
+    """Return f_i = I_i a_i + v_i x* I_i v_i - f^x_i for every body."""
+    forces = [
+        inertia * a_i + v_i.cross_force(inertia * v_i)
+        for v_i, a_i, inertia in zip(v, a, parameters.inertias, strict=True)
+    ]
+    if external is not None:
+        forces = [f - fx for f, fx in zip(forces, external, strict=True)]
+    return forces
+
+
+def joint_forces(model: Model, Xup: Sequence[Transform], forces: Sequence[Force]) -> list[Scalar]:
+    """Return tau_i = S_i^T f_i with f_lambda += iX_lambda^T f_i, the inward pass of Table 5.1."""
+    f = list(forces)
+    tau: list[Scalar] = [0.0] * model.nv
+    for i in reversed(range(len(f))):
+        body = model.bodies[i]
+        tau[model.v_slices[i]] = [s.dot(f[i]) for s in body.joint.type.motion_subspace]
+        if body.parent != WORLD:
+            f[body.parent] = f[body.parent] + Xup[i].inverse_times(f[i])
+    return tau
+
+
+def bias_forces(
+    model: Model,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    parameters: Parameters,
+    external: Sequence[Force] | None = None,
+) -> list[Scalar]:
+    """Return C (nv,): the joint forces of zero acceleration (gravity, Coriolis, external)."""
+    Xup = joint_transforms(model, q)
+    v, a = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity)
+    return joint_forces(model, Xup, net_forces(v, a, parameters, external))
