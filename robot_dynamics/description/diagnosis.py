@@ -1,0 +1,122 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong with a file: every problem at once, each with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a file.
+
+    Attributes:
+        severity: "error" if the file cannot mean what it should, "warning" if it can but deserves
+            a look.
+        place: Where, as "file:line"; the file alone if no line can be named.
+        element: Which element, for instance "joint 'elbow'"; may be empty.
+        message: What is wrong and what was expected, without a full stop.
+        hint: What to do about it, without a full stop; may be empty.
+    """
+
+    severity: Severity
+    place: str
+    element: str
+    message: str
+    hint: str = ""
+
+    def sentence(self) -> str:
+        """Return the problem as one sentence, without its severity."""
+        parts = [part for part in (self.place, self.element, self.message) if part]
+        return _ended(": ".join(parts), self.hint)
+
+    def __str__(self) -> str:
+        parts = [part for part in (self.place, self.severity, self.element, self.message) if part]
+        return _ended(": ".join(parts), self.hint)
+
+
+class DescriptionError(RobotDynamicsError):
+    """A file that was refused.
+
+    Attributes:
+        problems: All that was found, warnings included, in the order of the file.
+    """
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        if len(self.problems) == 1:
+            text = self.problems[0].sentence()
+        else:
+            text = "\n".join(str(problem) for problem in self.problems)
+        super().__init__(text)
+
+    def __reduce__(self) -> tuple[type, tuple[tuple[Problem, ...]]]:
+        return type(self), (self.problems,)
+
+
+@dataclass
+class Diagnosis:
+    """The problems found so far in one description."""
+
+    _problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """All problems, ordered by file and line."""
+        return tuple(sorted(self._problems, key=_position))
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        """The problems because of which the file is refused."""
+        return tuple(problem for problem in self.problems if problem.severity == "error")
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """The problems that deserve a look."""
+        return tuple(problem for problem in self.problems if problem.severity == "warning")
+
+    def error(self, place: str, element: str, message: str, hint: str = "") -> None:
+        """Note an error."""
+        self._problems.append(Problem("error", place, element, message, hint))
+
+    def warning(self, place: str, element: str, message: str, hint: str = "") -> None:
+        """Note a warning."""
+        self._problems.append(Problem("warning", place, element, message, hint))
+
+    def unknown(
+        self, place: str, element: str, kind: str, name: str, valid: Iterable[str]
+    ) -> None:
+        """Note an unknown name, with the name that was probably meant."""
+        message, _, hint = str(UnknownNameError(kind, name, valid)).partition("; ")
+        self.error(place, element, message, hint.rstrip("."))
+
+    def extend(self, problems: Iterable[Problem]) -> None:
+        """Note problems found elsewhere."""
+        self._problems.extend(problems)
+
+    def raise_if_refused(self, *, strict: bool = False) -> None:
+        """Raise if there is an error, or with `strict` if there is any problem.
+
+        Raises:
+            DescriptionError: With all problems, warnings included.
+        """
+        if self.errors or (strict and self._problems):
+            raise DescriptionError(self.problems)
+
+
+def _ended(text: str, hint: str) -> str:
+    text = f"{text}; {hint}" if hint else text
+    return text if text.endswith("?") else f"{text}."
+
+
+def _position(problem: Problem) -> tuple[str, int]:
+    """Return a key that sorts by file and line; problems without a line come first."""
+    file, _, line = problem.place.rpartition(":")
+    return (file, int(line)) if line.isdigit() else (problem.place, 0)

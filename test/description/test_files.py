@@ -1,0 +1,45 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Files that cannot be read, each answered by one sentence."""
+
+import pytest
+
+from robot_dynamics.description.diagnosis import DescriptionError
+from robot_dynamics.description.files import as_text, locate, read_bytes
+
+
+def test_a_missing_file_is_named_with_the_likely_one(tmp_path):
+    """A missing file is one sentence that says what was expected and which file is there."""
+    (tmp_path / "panda.urdf").write_text("<robot/>")
+    with pytest.raises(DescriptionError, match=r"no such file, expected a URDF.*panda.urdf") as e:
+        read_bytes(tmp_path / "pandas.urdf", expected="a URDF file", limit=100)
+    assert len(str(e.value).splitlines()) == 1
+
+
+def test_folders_and_odd_names_are_refused(tmp_path):
+    """A folder, or a name no file can have, is answered in the same way."""
+    with pytest.raises(DescriptionError, match="is a folder"):
+        read_bytes(tmp_path, expected="a URDF file", limit=100)
+    with pytest.raises(DescriptionError, match="cannot be read"):
+        read_bytes("a\0b", expected="a URDF file", limit=100)
+
+
+def test_a_file_beyond_the_limit_is_not_read(tmp_path):
+    """No more than the limit is read, and a longer file is refused."""
+    (tmp_path / "big").write_bytes(b"x" * 101)
+    with pytest.raises(DescriptionError, match="larger than"):
+        read_bytes(tmp_path / "big", expected="a URDF file", limit=100)
+
+
+def test_other_encodings_are_refused_with_the_line():
+    """Latin-1 text names the line of its first wrong byte; a byte-order mark is fine."""
+    assert as_text("\ufeffé".encode(), "f") == "é"
+    with pytest.raises(DescriptionError, match="f:2: byte 0xe9 is not UTF-8"):
+        as_text("a\né".encode("latin-1"), "f")
+
+
+def test_a_package_address_that_names_nothing_is_located():
+    """An unknown package is refused at the place that named it."""
+    with pytest.raises(DescriptionError, match=r"^x.yaml:3: package://no_such_package/a.urdf"):
+        locate("package://no_such_package/a.urdf", "", "x.yaml:3")
+    assert locate("b.urdf", "folder").as_posix() == "folder/b.urdf"
