@@ -1,3 +1,8 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """The compiler of traced programs: from straight-line Python to NumPy functions."""
+
+from robot_dynamics.compile.program import Program
+from robot_dynamics.compile.tracing import call, trace
+
+__all__ = ["Program", "call", "trace"]

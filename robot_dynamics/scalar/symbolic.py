@@ -133,6 +133,6 @@ class SymbolicScalar(ABC):
     __hash__ = object.__hash__
 
 
-#: What algorithms compute with: float, NumPy array (elementwise) or `SymbolicScalar`. A type checker
-#: cannot follow arithmetic over such a union, and a type variable would say no more.
+#: What algorithms compute with: float, NumPy array (elementwise) or `SymbolicScalar`. A type
+#: checker cannot follow arithmetic over such a union, and a type variable would say no more.
 Scalar = Any

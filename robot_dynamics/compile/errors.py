@@ -1,0 +1,19 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The errors of the compiler."""
+
+from __future__ import annotations
+
+from robot_dynamics.errors import RobotDynamicsError
+
+
+class TraceError(RobotDynamicsError, TypeError):
+    """A traced function did what cannot be recorded, or returned what it did not promise."""
+
+
+class ShapeError(RobotDynamicsError, ValueError):
+    """An array has another shape than the program declares."""
+
+
+class CompilerError(RobotDynamicsError, RuntimeError):
+    """Machine code could not be made; the message holds what the code generator said."""

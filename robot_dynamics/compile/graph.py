@@ -1,0 +1,328 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The graph that symbols record: equal expressions are one node, constants are folded.
+
+The rules that shorten a recorded program as it is recorded:
+
+- Equal operations on equal operands are the same node (also `a + b` and `b + a`).
+- Zeros and ones vanish: `x * 0`, `x * 1`, `x + 0`, `x / 1`, `0 / x`, `x - x`.
+- Signs move outwards, where a sum takes them up: `(-a) * b` is `-(a * b)`, `a + (-b)` is `a - b`,
+  `x * (-2)` is `-(x * 2)`, `sin(-x)` is `-sin(x)`. So `x * 2` and `x * (-2)` are one product.
+- `x / 2` is a product; `(x * 2) * 3` is `x * 6`.
+
+These hold for finite values and do not keep the sign of zero.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.compile.errors import TraceError
+from robot_dynamics.scalar.symbolic import SymbolicScalar
+
+# Operations. What the two operands of a node are is said on the right.
+CONSTANT = 0  # value, None
+INPUT = 1  # port, element within the port
+PARAMETER = 2  # element of the parameter block, None
+ADD = 3
+SUBTRACT = 4
+MULTIPLY = 5  # a constant factor stands on the right and is positive
+DIVIDE = 6
+NEGATE = 7
+SQRT = 8
+SIN = 9
+COS = 10
+ABSOLUTE = 11
+MINIMUM = 12
+MAXIMUM = 13
+ATAN2 = 14  # y, x
+CALL = 15  # program, tuple of arguments
+RESULT = 16  # call, slot of the called program
+
+NAMES = (
+    *("constant", "input", "parameter", "add", "subtract", "multiply", "divide", "negate"),
+    *("sqrt", "sin", "cos", "absolute", "minimum", "maximum", "atan2", "call", "result"),
+)
+UNARY = frozenset((NEGATE, SQRT, SIN, COS, ABSOLUTE))
+BINARY = frozenset((ADD, SUBTRACT, MULTIPLY, DIVIDE, MINIMUM, MAXIMUM, ATAN2))
+
+
+class Graph:
+    """The nodes of one recording, in the order in which they were first needed."""
+
+    __slots__ = ("known", "nodes")
+
+    def __init__(self) -> None:
+        self.nodes: list[Symbol] = []
+        self.known: dict[tuple[Any, ...], Symbol] = {}
+
+    def node(self, operation: int, left: Any, right: Any, key: tuple[Any, ...]) -> Symbol:
+        """Return the node known by `key`, which is made if there is none yet."""
+        found = self.known.get(key)
+        if found is None:
+            found = Symbol()
+            found.graph = self
+            found.index = len(self.nodes)
+            found.operation = operation
+            found.left = left
+            found.right = right
+            self.nodes.append(found)
+            self.known[key] = found
+        return found
+
+    def constant(self, value: float) -> Symbol:
+        """Return the node of a constant."""
+        return self.node(CONSTANT, value, None, (CONSTANT, value))
+
+    def input(self, port: int, element: int) -> Symbol:
+        """Return the node of one element of an input."""
+        return self.node(INPUT, port, element, (INPUT, port, element))
+
+    def parameter(self, element: int) -> Symbol:
+        """Return the node of one element of the parameter block."""
+        return self.node(PARAMETER, element, None, (PARAMETER, element))
+
+    def unary(self, operation: int, operand: Symbol) -> Symbol:
+        """Return the node of an operation on one operand."""
+        return self.node(operation, operand, None, (operation, operand.index))
+
+    def binary(self, operation: int, left: Symbol, right: Symbol) -> Symbol:
+        """Return the node of an operation on two operands in this order."""
+        return self.node(operation, left, right, (operation, left.index, right.index))
+
+    def call(self, program: Any, arguments: tuple[Symbol, ...]) -> Symbol:
+        """Return the node of a call of another program."""
+        key = (CALL, id(program), *[argument.index for argument in arguments])
+        return self.node(CALL, program, arguments, key)
+
+    def result(self, call: Symbol, slot: int) -> Symbol:
+        """Return the node of one result of a call."""
+        return self.node(RESULT, call, slot, (RESULT, call.index, slot))
+
+    def operand(self, value: Any) -> Symbol:
+        """Return a symbol of this graph as it is and a number as a constant.
+
+        Raises:
+            TraceError: If the value is neither, or belongs to another recording.
+        """
+        if value.__class__ is Symbol:
+            if value.graph is not self:
+                raise _mixed()
+            return value  # type: ignore[no-any-return]
+        number = _number(value)
+        if number is None:
+            raise TraceError(
+                f"expected a number or a symbol in a traced function, got {type(value).__name__}."
+            )
+        return self.constant(number)
+
+
+class Symbol(SymbolicScalar):
+    """A node of a graph, with the operators that record further nodes."""
+
+    __slots__ = ("graph", "index", "left", "operation", "right")
+
+    graph: Graph
+    index: int
+    operation: int
+    left: Any
+    right: Any
+
+    def __repr__(self) -> str:
+        return f"<symbol {self.index}: {NAMES[self.operation]}>"
+
+    def __add__(self, other: Any) -> Any:
+        if other.__class__ is Symbol:
+            return _add(self, other)
+        value = _number(other)
+        if value is None:
+            return NotImplemented
+        if value == 0.0:
+            return self
+        if value < 0.0:
+            return _subtract(self, self.graph.constant(-value))
+        return _add(self, self.graph.constant(value))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        if other.__class__ is Symbol:
+            return _subtract(self, other)
+        value = _number(other)
+        if value is None:
+            return NotImplemented
+        return self + (-value)
+
+    def __rsub__(self, other: Any) -> Any:
+        value = _number(other)
+        if value is None:
+            return NotImplemented
+        if value == 0.0:
+            return -self
+        if value < 0.0:
+            return -(self + (-value))
+        return _subtract(self.graph.constant(value), self)
+
+    def __mul__(self, other: Any) -> Any:
+        if other.__class__ is Symbol:
+            return _multiply(self, other)
+        value = _number(other)
+        if value is None:
+            return NotImplemented
+        return _scale(self, value)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        if other.__class__ is Symbol:
+            return _divide(self, other)
+        value = _number(other)
+        if value is None:
+            return NotImplemented
+        if value != 0.0 and math.isfinite(1.0 / value):
+            return _scale(self, 1.0 / value)
+        return _divide(self, self.graph.constant(value))
+
+    def __rtruediv__(self, other: Any) -> Any:
+        value = _number(other)
+        if value is None:
+            return NotImplemented
+        if value == 0.0:
+            return 0.0
+        if value < 0.0:
+            return -_divide(self.graph.constant(-value), self)
+        return _divide(self.graph.constant(value), self)
+
+    def __neg__(self) -> Symbol:
+        if self.operation == NEGATE:
+            return self.left  # type: ignore[no-any-return]
+        return self.graph.unary(NEGATE, self)
+
+    def constant(self, value: float) -> Symbol:
+        """A node of the same graph that stands for a constant."""
+        return self.graph.operand(value)
+
+    def sin(self) -> Symbol:
+        """The sine of this angle in rad."""
+        if self.operation == NEGATE:
+            return -self.graph.unary(SIN, self.left)
+        return self.graph.unary(SIN, self)
+
+    def cos(self) -> Symbol:
+        """The cosine of this angle in rad."""
+        return self.graph.unary(COS, self.left if self.operation == NEGATE else self)
+
+    def sqrt(self) -> Symbol:
+        """The square root, nan for a negative value."""
+        return self.graph.unary(SQRT, self)
+
+    def absolute(self) -> Symbol:
+        """The absolute value."""
+        if self.operation in (ABSOLUTE, SQRT):
+            return self
+        return self.graph.unary(ABSOLUTE, self.left if self.operation == NEGATE else self)
+
+    def minimum(self, other: Any) -> Symbol:
+        """The smaller of two values, nan if one of them is nan."""
+        other = self.graph.operand(other)
+        return self if other is self else self.graph.binary(MINIMUM, self, other)
+
+    def maximum(self, other: Any) -> Symbol:
+        """The larger of two values, nan if one of them is nan."""
+        other = self.graph.operand(other)
+        return self if other is self else self.graph.binary(MAXIMUM, self, other)
+
+    def atan2(self, x: Any) -> Symbol:
+        """The angle in rad of the point (`x`, this value), in [-pi, pi]."""
+        return self.graph.binary(ATAN2, self, self.graph.operand(x))
+
+
+def _number(value: Any) -> float | None:
+    """Return a Python or NumPy number as a float, and None for anything else."""
+    if value.__class__ is float:
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, (float, int, np.floating, np.integer)):
+        return float(value)
+    return None
+
+
+def _mixed() -> TraceError:
+    return TraceError("symbols of two different traced functions were mixed in one operation.")
+
+
+def _add(a: Symbol, b: Symbol) -> Any:
+    """Record a sum."""
+    if b.operation == NEGATE:
+        if a.operation == NEGATE:
+            return -_add(a.left, b.left)
+        return _subtract(a, b.left)
+    if a.operation == NEGATE:
+        return _subtract(b, a.left)
+    graph = a.graph
+    if graph is not b.graph:
+        raise _mixed()
+    if a.index > b.index:
+        a, b = b, a
+    return graph.node(ADD, a, b, (ADD, a.index, b.index))
+
+
+def _subtract(a: Symbol, b: Symbol) -> Any:
+    """Record a difference; `b - a` is minus `a - b` where that is known already."""
+    if b.operation == NEGATE:
+        return _add(a, b.left)
+    if a.operation == NEGATE:
+        return -_add(a.left, b)
+    if a is b:
+        return 0.0
+    graph = a.graph
+    if graph is not b.graph:
+        raise _mixed()
+    reverse = graph.known.get((SUBTRACT, b.index, a.index))
+    if reverse is not None:
+        return -reverse
+    return graph.node(SUBTRACT, a, b, (SUBTRACT, a.index, b.index))
+
+
+def _multiply(a: Symbol, b: Symbol) -> Any:
+    """Record a product of two symbols."""
+    if a.operation == NEGATE:
+        if b.operation == NEGATE:
+            return _multiply(a.left, b.left)
+        return -_multiply(a.left, b)
+    if b.operation == NEGATE:
+        return -_multiply(a, b.left)
+    graph = a.graph
+    if graph is not b.graph:
+        raise _mixed()
+    if a.index > b.index:
+        a, b = b, a
+    return graph.node(MULTIPLY, a, b, (MULTIPLY, a.index, b.index))
+
+
+def _scale(a: Symbol, value: float) -> Any:
+    """Record the product of a symbol and a number."""
+    if value == 0.0:
+        return 0.0
+    if a.operation == NEGATE:
+        return _scale(a.left, -value)
+    if value < 0.0:
+        return -_scale(a, -value)
+    if a.operation == MULTIPLY and a.right.operation == CONSTANT:
+        a, value = a.left, a.right.left * value
+    if value == 1.0:
+        return a
+    return a.graph.binary(MULTIPLY, a, a.graph.constant(value))
+
+
+def _divide(a: Symbol, b: Symbol) -> Any:
+    """Record a quotient."""
+    if a.operation == NEGATE:
+        return -_divide(a.left, b)
+    if b.operation == NEGATE:
+        return -_divide(a, b.left)
+    if a.graph is not b.graph:
+        raise _mixed()
+    return a.graph.binary(DIVIDE, a, b)

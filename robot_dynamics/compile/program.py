@@ -1,0 +1,158 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A traced program: straight-line arithmetic from arrays of fixed shapes to arrays."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.compile.graph import CALL, INPUT, NAMES, PARAMETER
+from robot_dynamics.compile.interpreter import run
+from robot_dynamics.compile.ports import Ports, check_parameters, stack_inputs
+from robot_dynamics.compile.simplification import Node
+from robot_dynamics.errors import UnknownNameError
+
+
+class Program:
+    """A straight-line program without branches, made by `trace`.
+
+    Attributes:
+        name: What it computes, for messages and for the names of functions.
+        ports: The names and shapes of inputs and outputs and the number of parameters.
+        nodes: The operations, operands before their users.
+        results: For every element of every output, flat and in order, the index of its node
+            (`int`) or the constant it is (`float`).
+    """
+
+    def __init__(
+        self, ports: Ports, nodes: tuple[Node, ...], results: tuple[int | float, ...]
+    ) -> None:
+        self.name = ports.name
+        self.ports = ports
+        self.nodes = nodes
+        self.results = results
+
+    @property
+    def inputs(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of the inputs, by name and in order."""
+        return dict(self.ports.inputs)
+
+    @property
+    def outputs(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of the outputs, by name and in order."""
+        return dict(self.ports.outputs)
+
+    @property
+    def parameters(self) -> int:
+        """The length of the parameter block."""
+        return self.ports.parameters
+
+    @cached_property
+    def slots(self) -> tuple[int, ...]:
+        """The different nodes among the results: what has to be computed and stored."""
+        return tuple(dict.fromkeys(value for value in self.results if isinstance(value, int)))
+
+    @cached_property
+    def slot_of_node(self) -> dict[int, int]:
+        """The place of a node in `slots`."""
+        return {node: slot for slot, node in enumerate(self.slots)}
+
+    def __repr__(self) -> str:
+        return f"<program {self.name} {self.ports.signature}: {len(self.nodes)} nodes>"
+
+    def operation_counts(self) -> dict[str, int]:
+        """Return how many operations of each kind one evaluation takes, calls included.
+
+        Returns:
+            Counts by name ("add", "subtract", "multiply", "divide", "negate", "sqrt", "sin",
+            "cos", "absolute", "minimum", "maximum", "atan2", "call"); no key for what does not
+            occur.
+        """
+        counts: Counter[str] = Counter()
+        for node in self.nodes:
+            if node.operation == CALL:
+                counts.update(node.left.operation_counts())
+            if node.operation > PARAMETER:
+                counts[NAMES[node.operation]] += 1
+        counts.pop("result", None)
+        return dict(counts)
+
+    def non_zero(self, output: str) -> NDArray[np.bool_]:
+        """Return which elements of an output are not zero by structure.
+
+        Args:
+            output: The name of an output.
+
+        Returns:
+            An array of the output's shape, False where the element is the constant 0.
+        """
+        for (name, shape), start in zip(self.ports.outputs, self.ports.output_starts, strict=True):
+            if name == output:
+                flat = self.results[start : start + prod(shape)]
+                flags = [isinstance(value, int) or value != 0.0 for value in flat]
+                return np.array(flags, dtype=bool).reshape(shape)
+        raise UnknownNameError(
+            "output", output, (name for name, _ in self.ports.outputs), self.name
+        )
+
+    def evaluate(
+        self, *arrays: ArrayLike, parameters: ArrayLike | None = None
+    ) -> tuple[NDArray[np.float64], ...]:
+        """Evaluate the program with NumPy, one operation after another.
+
+        This is slow and serves as the oracle that compiled kernels are tested against.
+
+        Args:
+            arrays: The inputs, of shapes (..., *input shape); leading dimensions broadcast.
+            parameters: The parameter block, shape (parameters,) or, for one block per state,
+                (..., parameters) with the same leading dimensions.
+
+        Returns:
+            The outputs, of shapes (..., *output shape).
+
+        Raises:
+            ShapeError: If an array has another shape than declared.
+        """
+        block = check_parameters(self.ports, parameters, batch=True)
+        values, batch = stack_inputs(self.ports, arrays, block.shape[:-1])
+        # One row per scalar: an operation then works on a contiguous batch.
+        rows = [np.ascontiguousarray(np.moveaxis(value, -1, 0)) for value in values]
+        if block.ndim > 1:
+            block = np.broadcast_to(block, (*batch, block.shape[-1]))
+        slots = run(self, rows, list(np.moveaxis(block, -1, 0)))
+        outputs = []
+        for (_, shape), start in zip(self.ports.outputs, self.ports.output_starts, strict=True):
+            flat = self.results[start : start + prod(shape)]
+            output = np.empty((*batch, len(flat)))
+            for element, value in enumerate(flat):
+                output[..., element] = (
+                    slots[self.slot_of_node[value]] if isinstance(value, int) else value
+                )
+            outputs.append(output.reshape(*batch, *shape))
+        return tuple(outputs)
+
+    def with_parameters_as_input(self, name: str = "parameters") -> Program:
+        """Return the same program with the parameter block as its last input.
+
+        It serves batches over parameters: every state brings its own block.
+
+        Args:
+            name: The name of the new input, which has shape (parameters,).
+        """
+        port = len(self.ports.inputs)
+        nodes = tuple(
+            Node(INPUT, port, node.left) if node.operation == PARAMETER else node
+            for node in self.nodes
+        )
+        ports = Ports(
+            name=self.ports.name,
+            inputs=(*self.ports.inputs, (name, (self.ports.parameters,))),
+            outputs=self.ports.outputs,
+            parameters=0,
+        )
+        return Program(ports, nodes, self.results)
