@@ -1,0 +1,90 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a user states about a work cell: robots, arms, and the object they hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+Triple = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class PoseSettings:
+    """A pose: translation [m] and fixed-axes roll, pitch, yaw [rad], as in URDF."""
+
+    xyz: Triple = (0.0, 0.0, 0.0)
+    rpy: Triple = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class RobotSettings:
+    """A robot description and where it stands.
+
+    Attributes:
+        urdf: File, relative to the scenario or as package://NAME/PATH.
+        prefix: Put before the names of its links and joints.
+        xyz: Position of its root link in the world [m].
+        rpy: Orientation of its root link in the world [rad].
+        locked: Joints that stay where this says [rad or m], by name without the prefix.
+    """
+
+    urdf: str
+    prefix: str = ""
+    xyz: Triple = (0.0, 0.0, 0.0)
+    rpy: Triple = (0.0, 0.0, 0.0)
+    locked: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ArmSettings:
+    """An arm and its grasp.
+
+    Attributes:
+        name: Its name, which is that of its topics.
+        tool: The link that holds the object, prefix included.
+        grasp: Pose of the tool link in the object while it is held.
+        posture: Joint positions [rad or m] to stay near where the arm has freedom left, base to
+            tip; also the guess from which the start configuration is found.
+        load_share: Part of the object's load that this arm carries; the shares add up to 1.
+    """
+
+    name: str
+    tool: str
+    grasp: PoseSettings
+    posture: tuple[float, ...]
+    load_share: float = field(default=0.5, metadata={"minimum": 0.0, "maximum": 1.0})
+
+
+@dataclass(frozen=True)
+class ObjectSettings:
+    """The held object.
+
+    Attributes:
+        urdf: File with one rigid body.
+        xyz: Position of its root link at the start [m].
+        rpy: Orientation at the start [rad].
+        mass: Replaces the file's mass [kg], the inertia scaled alike.
+    """
+
+    urdf: str
+    xyz: Triple
+    rpy: Triple = (0.0, 0.0, 0.0)
+    mass: float | None = field(default=None, metadata={"minimum": 0.0, "unit": "kg"})
+
+
+@dataclass(frozen=True)
+class CellSettings:
+    """Robots, their arms, and the object between them.
+
+    Attributes:
+        robots: The robot descriptions.
+        arms: Which of their links hold the object, and how.
+        object: The object.
+        gravity: Acceleration of gravity in the world [m/s^2].
+    """
+
+    robots: tuple[RobotSettings, ...]
+    arms: tuple[ArmSettings, ...]
+    object: ObjectSettings
+    gravity: Triple = (0.0, 0.0, -9.81)
