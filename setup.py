@@ -28,6 +28,7 @@ EXTRAS = {
     "mujoco": ["mujoco>=3.1"],
     "docs": ["furo", "myst-parser", "sphinx>=7"],
     "test": [
+        "colcon-ros",
         "example-robot-data",
         "hypothesis",
         "mujoco>=3.1",
@@ -37,6 +38,8 @@ EXTRAS = {
         "pytest>=7.4,<10",
         "pytest-timeout",
         "ruff==0.17.*",
+        # From 70.1 on it makes wheels alone, until 80 it can do `colcon build --symlink-install`.
+        "setuptools>=70.1,<80",
     ],
 }
 EXTRAS["dev"] = [*EXTRAS["test"], *EXTRAS["docs"], *EXTRAS["plot"], "pre-commit"]

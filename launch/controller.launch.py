@@ -1,0 +1,59 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The controller, for the simulator or for real arms that listen to torque commands."""
+
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, Shutdown
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+from launch_ros.substitutions import FindPackageShare
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Return the launch description that `ros2 launch` asks for."""
+    scenarios = PathJoinSubstitution([FindPackageShare("robot_dynamics"), "config", "scenarios"])
+    return LaunchDescription(
+        [
+            DeclareLaunchArgument(
+                "scenario",
+                default_value=PathJoinSubstitution([scenarios, "lift_box.yaml"]),
+                description="Scenario file (YAML): arms, object, grasps, references, limits.",
+            ),
+            DeclareLaunchArgument(
+                "mode",
+                default_value="wall_clock",
+                choices=["lockstep", "wall_clock"],
+                description="wall_clock for real arms; lockstep with a simulator in lockstep.",
+            ),
+            DeclareLaunchArgument(
+                "use_sim_time",
+                default_value="false",
+                choices=["true", "false"],
+                description="Take the time from /clock, which the simulator publishes.",
+            ),
+            DeclareLaunchArgument(
+                "namespace", default_value="", description="Namespace of the node and its topics."
+            ),
+            Node(
+                package="robot_dynamics",
+                executable="controller",
+                namespace=LaunchConfiguration("namespace"),
+                parameters=[
+                    {
+                        # Typed, so that a path or a name that looks like a number stays text.
+                        "scenario": ParameterValue(
+                            LaunchConfiguration("scenario"), value_type=str
+                        ),
+                        "mode": ParameterValue(LaunchConfiguration("mode"), value_type=str),
+                        "use_sim_time": ParameterValue(
+                            LaunchConfiguration("use_sim_time"), value_type=bool
+                        ),
+                    }
+                ],
+                output="screen",
+                # Whoever started this with other nodes must not be left with half of them.
+                on_exit=Shutdown(reason="the controller ended"),
+            ),
+        ]
+    )

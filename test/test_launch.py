@@ -1,0 +1,70 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Launch files compile everywhere, and mean something where ROS 2's launch is installed.
+
+The package named `launch` on PyPI is unrelated: `launch_ros` tells whether ROS 2's is there.
+"""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+LAUNCH = Path(__file__).resolve().parents[1] / "launch"
+FILES = sorted(LAUNCH.glob("*.launch.py"))
+
+
+@pytest.fixture(params=FILES, ids=lambda file: file.name)
+def description(request):
+    """Return the launch description of each launch file in turn."""
+    pytest.importorskip("launch_ros.actions", reason="ROS 2 launch is not installed")
+    return runpy.run_path(str(request.param))["generate_launch_description"]()
+
+
+def test_all_are_there():
+    """The three launch files of the documentation exist."""
+    assert [file.name for file in FILES] == [
+        "controller.launch.py",
+        "dual_arm.launch.py",
+        "simulation.launch.py",
+    ]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_compiles(file):
+    """Each launch file is Python that defines generate_launch_description."""
+    assert "generate_launch_description" in compile(file.read_text(), file, "exec").co_names
+
+
+def test_arguments_are_explained(description):
+    """Every argument has a default and a description; booleans and modes list their choices."""
+    arguments = {argument.name: argument for argument in description.get_launch_arguments()}
+    assert {"scenario", "mode", "namespace"} <= arguments.keys()
+    for name, argument in arguments.items():
+        assert argument.description, name
+        assert argument.default_value is not None, name
+        if name in ("mode", "use_rviz", "use_sim_time"):
+            assert len(argument.choices) == 2, name
+
+
+def test_includes_pass_arguments_that_exist():
+    """dual_arm.launch.py hands on arguments that the files it includes declare."""
+    pytest.importorskip("launch_ros.actions", reason="ROS 2 launch is not installed")
+    from launch.actions import IncludeLaunchDescription
+
+    def load(name):
+        return runpy.run_path(str(LAUNCH / name))["generate_launch_description"]()
+
+    declared = {
+        argument.name
+        for name in ("simulation.launch.py", "controller.launch.py")
+        for argument in load(name).get_launch_arguments()
+    }
+    included = [
+        entity
+        for entity in load("dual_arm.launch.py").entities
+        if isinstance(entity, IncludeLaunchDescription)
+    ]
+    assert len(included) == 2
+    for include in included:
+        assert {name for name, _ in include.launch_arguments} <= declared
