@@ -29,7 +29,7 @@ class RobotSettings:
         locked: Joints that stay where this says [rad or m], by name without the prefix.
     """
 
-    urdf: str
+    urdf: str = field(metadata={"path": True})
     prefix: str = ""
     xyz: Triple = (0.0, 0.0, 0.0)
     rpy: Triple = (0.0, 0.0, 0.0)
@@ -67,7 +67,7 @@ class ObjectSettings:
         mass: Replaces the file's mass [kg], the inertia scaled alike.
     """
 
-    urdf: str
+    urdf: str = field(metadata={"path": True})
     xyz: Triple
     rpy: Triple = (0.0, 0.0, 0.0)
     mass: float | None = field(default=None, metadata={"minimum": 0.0, "unit": "kg"})

@@ -1,0 +1,129 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The algorithms of `dynamics` as programs of a model: inputs, outputs, and the parameter block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from robot_dynamics.compile.kernel import load_kernel
+from robot_dynamics.compile.program import Program
+from robot_dynamics.compile.tracing import trace
+from robot_dynamics.dynamics.closed_loop import (
+    closed_loop_forward_dynamics,
+    closed_loop_terms,
+)
+from robot_dynamics.dynamics.forward import forward_dynamics
+from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
+from robot_dynamics.dynamics.inverse import bias_forces, inverse_dynamics
+from robot_dynamics.dynamics.jacobian import link_jacobian
+from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_pose
+from robot_dynamics.model import Model
+from robot_dynamics.model.parameters import block_size, pack, unpack
+
+
+def inverse_dynamics_program(model: Model) -> Program:
+    """tau (nv,) of q, qd, qdd: the recursive Newton-Euler algorithm."""
+
+    def run(q: Any, qd: Any, qdd: Any, block: Any) -> dict[str, Any]:
+        return {"tau": inverse_dynamics(model, q, qd, qdd, unpack(model, block))}
+
+    return _trace(model, run, "inverse_dynamics", q=model.nq, qd=model.nv, qdd=model.nv)
+
+
+def bias_forces_program(model: Model) -> Program:
+    """C (nv,) of q, qd."""
+
+    def run(q: Any, qd: Any, block: Any) -> dict[str, Any]:
+        return {"C": bias_forces(model, q, qd, unpack(model, block))}
+
+    return _trace(model, run, "bias_forces", q=model.nq, qd=model.nv)
+
+
+def inertia_matrix_program(model: Model) -> Program:
+    """H (nv, nv) of q: the composite-rigid-body algorithm."""
+
+    def run(q: Any, block: Any) -> dict[str, Any]:
+        return {"H": inertia_matrix(model, q, unpack(model, block))}
+
+    return _trace(model, run, "inertia_matrix", q=model.nq)
+
+
+def forward_dynamics_program(model: Model) -> Program:
+    """qdd (nv,) of q, qd, tau with loops left open: the articulated-body algorithm."""
+
+    def run(q: Any, qd: Any, tau: Any, block: Any) -> dict[str, Any]:
+        return {"qdd": forward_dynamics(model, q, qd, tau, unpack(model, block))}
+
+    return _trace(model, run, "forward_dynamics", q=model.nq, qd=model.nv, tau=model.nv)
+
+
+def closed_loop_program(model: Model) -> Program:
+    """qdd (nv,), multipliers (n^c,) and the smallest pivot () of q, qd, tau, loops closed."""
+
+    def run(q: Any, qd: Any, tau: Any, block: Any) -> dict[str, Any]:
+        qdd, multipliers, pivot = closed_loop_forward_dynamics(
+            model, q, qd, tau, unpack(model, block)
+        )
+        return {"qdd": qdd, "multipliers": multipliers, "pivot": pivot}
+
+    return _trace(model, run, "closed_loop", q=model.nq, qd=model.nv, tau=model.nv)
+
+
+def constraint_program(model: Model) -> Program:
+    """H, C, K, k and the constraint errors of q, qd: the terms of Eq 8.6."""
+
+    def run(q: Any, qd: Any, block: Any) -> dict[str, Any]:
+        terms = closed_loop_terms(model, q, qd, unpack(model, block))
+        return {
+            "H": terms.H,
+            "C": terms.C,
+            "K": terms.loops.K,
+            "k": terms.loops.k,
+            "position_error": terms.loops.position_error,
+            "velocity_error": terms.loops.velocity_error,
+        }
+
+    return _trace(model, run, "constraint_terms", q=model.nq, qd=model.nv)
+
+
+def link_pose_program(model: Model, link: str) -> Program:
+    """The pose (4, 4) of a link in the world, of q."""
+
+    def run(q: Any, block: Any) -> dict[str, Any]:
+        X0 = body_transforms(model, joint_transforms(model, q))
+        return {"pose": link_pose(model.link(link), X0)}
+
+    return _trace(model, run, f"pose_{link}", q=model.nq)
+
+
+def link_jacobian_program(model: Model, link: str) -> Program:
+    """The Jacobian (6, nv) of a link in its own coordinates, angular first, of q."""
+
+    def run(q: Any, block: Any) -> dict[str, Any]:
+        X0 = body_transforms(model, joint_transforms(model, q))
+        return {"J": link_jacobian(model, model.link(link), X0)}
+
+    return _trace(model, run, f"jacobian_{link}", q=model.nq)
+
+
+def bound(
+    model: Model, algorithm: str, build: Callable[[], Program], lanes: int | None = None
+) -> Any:
+    """Return the compiled algorithm of a model as a NumPy function that reads its parameters.
+
+    Args:
+        model: The model; its parameter block is taken now.
+        algorithm: A name that together with the model's structure tells the code apart.
+        build: Traces the program, if the cache does not hold it.
+        lanes: States at a time in a batch; None for what the processor can do, 1 for scalar code.
+    """
+    key = algorithm.encode() + b"\0" + model.structure_key
+    return load_kernel(key, build, lanes=lanes).bind(pack(model))
+
+
+def _trace(
+    model: Model, run: Callable[..., Mapping[str, Any]], name: str, **inputs: int
+) -> Program:
+    return trace(run, name=name, inputs=inputs, parameters=block_size(model))

@@ -1,0 +1,173 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A model and its compiled algorithms."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.compile import algorithms
+from robot_dynamics.dynamics.redundant import ConstrainedMotion, rank_revealing_solution
+from robot_dynamics.model import Mechanism, Model, build
+
+Array = NDArray[np.float64]
+
+# Below this relative pivot of K H^-1 K^T the full-rank solution has lost half of its digits.
+SMALLEST_PIVOT = 1e-8
+
+
+class Robot:
+    """A model bound to its algorithms, each compiled when it is first asked for.
+
+    The algorithms without loops are NumPy generalised ufuncs: they broadcast, take leading batch
+    dimensions, convert types, accept `out=` and release the interpreter lock.
+
+    Attributes:
+        model: The mechanism as data.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    @classmethod
+    def from_mechanism(cls, mechanism: Mechanism, **options: Any) -> Robot:
+        """Return the robot of named elements; `options` are those of `model.build`."""
+        return cls(build(mechanism, **options))
+
+    def __getstate__(self) -> dict[str, Model]:
+        """Keep the model alone: machine code is found again in the cache."""
+        return {"model": self.model}
+
+    def __setstate__(self, state: dict[str, Model]) -> None:
+        self.model = state["model"]
+
+    def replace(self, **changes: Any) -> Robot:
+        """Return a robot with other parameters (see `Model.replace`).
+
+        Machine code is shared if only gravity and parts named in `model.variable` differ.
+        """
+        return Robot(self.model.replace(**changes))
+
+    # cached_property stores the bound function in the instance: a later call of
+    # robot.inverse_dynamics(q, qd, qdd) goes straight into the ufunc.
+
+    @cached_property
+    def inverse_dynamics(self) -> Any:
+        """`(q, qd, qdd) -> tau`: joint forces (..., nv) of the tree [N m, N] (Table 5.1)."""
+        return self._bind("inverse_dynamics", algorithms.inverse_dynamics_program)
+
+    @cached_property
+    def bias_forces(self) -> Any:
+        """`(q, qd) -> C`: joint forces (..., nv) of zero acceleration [N m, N]."""
+        return self._bind("bias_forces", algorithms.bias_forces_program)
+
+    @cached_property
+    def inertia_matrix(self) -> Any:
+        """`(q) -> H`: joint-space inertia matrix (..., nv, nv) (Table 6.2)."""
+        return self._bind("inertia_matrix", algorithms.inertia_matrix_program)
+
+    @cached_property
+    def tree_forward_dynamics(self) -> Any:
+        """`(q, qd, tau) -> qdd`: accelerations (..., nv) with all loops open (Table 7.1)."""
+        return self._bind("forward_dynamics", algorithms.forward_dynamics_program)
+
+    @cached_property
+    def closed_loop(self) -> Any:
+        """`(q, qd, tau) -> (qdd, lambda, pivot)` at full rank (section 8.5).
+
+        A pivot below `SMALLEST_PIVOT` says that constraints are nearly dependent; then the other
+        two results are worthless and `constrained_motion` has the answer.
+        """
+        return self._bind("closed_loop", algorithms.closed_loop_program)
+
+    @cached_property
+    def constraint_terms(self) -> Any:
+        """`(q, qd) -> (H, C, K, k, position_error, velocity_error)`: the terms of Eq 8.6."""
+        return self._bind("constraint_terms", algorithms.constraint_program)
+
+    @cached_property
+    def forward_dynamics(self) -> Any:
+        """`(q, qd, tau) -> qdd`: accelerations (..., nv), loops closed if there are any."""
+        if not self.model.loops:
+            return self.tree_forward_dynamics
+        return self._closed_forward_dynamics
+
+    def _closed_forward_dynamics(self, q: Any, qd: Any, tau: Any) -> Array:
+        qdd, _, pivot = self.closed_loop(q, qd, tau)
+        # Not `pivot < limit`: a pivot that is not a number has to go the other way as well.
+        if np.all(pivot >= SMALLEST_PIVOT):
+            return np.asarray(qdd)
+        qdd = np.array(qdd)
+        arguments = np.broadcast_arrays(*(np.asarray(x)[..., None, :] for x in (qd, tau)))
+        batch = qdd.shape[:-1]
+        positions = np.broadcast_to(np.asarray(q, dtype=float), (*batch, self.model.nq))
+        rates, forces = (np.broadcast_to(a[..., 0, :], qdd.shape) for a in arguments)
+        for at in np.ndindex(batch):
+            if not np.asarray(pivot)[at] >= SMALLEST_PIVOT:
+                qdd[at] = self.constrained_motion(positions[at], rates[at], forces[at]).qdd
+        return qdd
+
+    def constrained_motion(
+        self, q: Array, qd: Array, tau: Array, *, length: float = 1.0
+    ) -> ConstrainedMotion:
+        """Return accelerations and loop forces at any rank, redundant constraints by name.
+
+        Args:
+            q: Positions (nq,).
+            qd: Velocities (nv,).
+            tau: Joint forces (nv,).
+            length: Length [m] at which a rotation counts like a displacement.
+
+        Raises:
+            RobotDynamicsError: If a number is not finite.
+        """
+        H, C, K, k, _, _ = self.constraint_terms(q, qd)
+        return rank_revealing_solution(
+            self.model, H, np.asarray(tau, dtype=float) - C, K, k, length=length
+        )
+
+    def pose(self, link: str, q: Any) -> Array:
+        """Return the pose (..., 4, 4) of a link in the world at positions `q` (..., nq)."""
+        return np.asarray(self._of_link("pose", algorithms.link_pose_program, link)(q))
+
+    def jacobian(self, link: str, q: Any) -> Array:
+        """Return the Jacobian (..., 6, nv) of a link in its own coordinates, angular first."""
+        return np.asarray(self._of_link("jacobian", algorithms.link_jacobian_program, link)(q))
+
+    def _bind(self, name: str, program: Any) -> Any:
+        return algorithms.bound(self.model, name, lambda: program(self.model))
+
+    def _of_link(self, kind: str, program: Any, link: str) -> Any:
+        functions: dict[tuple[str, str], Any] = self.__dict__.setdefault("_link_functions", {})
+        if (kind, link) not in functions:
+            at = self.model.link(link)
+            name = f"{kind}\0{at.body}\0{at.placement!r}"
+            functions[kind, link] = algorithms.bound(
+                self.model, name, lambda: program(self.model, link)
+            )
+        return functions[kind, link]
+
+
+def load(
+    path: str | Path, loops: str | Path | None = None, *, strict: bool = False, **options: Any
+) -> Robot:
+    """Return the robot of a URDF file.
+
+    Args:
+        path: The file.
+        loops: A YAML file with loop joints.
+        strict: Refuse files with warnings.
+        options: Those of `model.build`: `gravity`, `variable`.
+
+    Raises:
+        DescriptionError: If the file cannot mean a mechanism; it lists every problem.
+    """
+    from robot_dynamics.description.load import load_description
+
+    description = load_description(path, loops=loops, strict=strict)
+    return Robot.from_mechanism(description.mechanism, **options)
