@@ -1,0 +1,65 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a user states about the simulated plant, and how it differs from what is believed of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from robot_dynamics.manipulation.settings import PoseSettings
+
+Engine = Literal["engine", "mujoco"]
+
+
+@dataclass(frozen=True)
+class SensorSettings:
+    """Standard deviations of the white noise that is added to each measurement.
+
+    Attributes:
+        position: Of joint positions [rad or m].
+        velocity: Of joint velocities [rad/s or m/s].
+        force: Of wrist forces [N].
+        moment: Of wrist moments [N m].
+    """
+
+    position: float = field(default=0.0, metadata={"minimum": 0.0})
+    velocity: float = field(default=0.0, metadata={"minimum": 0.0})
+    force: float = field(default=0.0, metadata={"minimum": 0.0, "unit": "N"})
+    moment: float = field(default=0.0, metadata={"minimum": 0.0, "unit": "N m"})
+
+
+@dataclass(frozen=True)
+class PlantSettings:
+    """The simulated plant; its differences from the cell are what a controller does not know.
+
+    Attributes:
+        engine: Which engine moves it: our closed-loop dynamics, or MuJoCo with weld equalities.
+        step_s: Integration step of our engine [s]; a control period is a whole number of them.
+        mujoco_step_s: The same for MuJoCo, whose welds are springs and need shorter steps [s].
+        command_delay_periods: Control periods between a measurement and the torque computed from
+            it taking effect.
+        object_mass_scale: True mass and inertia of the object over those of the cell.
+        grasp_error: By arm, true pose of its grasp relative to the believed one, in the grasp's
+            frame.
+        damping_scale: True viscous friction of the joints over that of their descriptions.
+        friction_scale: The same for Coulomb friction.
+        friction_velocity: Speed [rad/s or m/s] at which Coulomb friction is developed: it is
+            smooth, F tanh(v / friction_velocity).
+        torque_limit: Whether the drives cut torques off at the effort limits.
+        sensors: Noise of the measurements.
+        seed: Of the noise.
+    """
+
+    engine: Engine = "engine"
+    step_s: float = field(default=0.002, metadata={"above": 0.0, "unit": "s"})
+    mujoco_step_s: float = field(default=0.0002, metadata={"above": 0.0, "unit": "s"})
+    command_delay_periods: int = field(default=1, metadata={"minimum": 0, "maximum": 10})
+    object_mass_scale: float = field(default=1.0, metadata={"above": 0.0})
+    grasp_error: dict[str, PoseSettings] = field(default_factory=dict)
+    damping_scale: float = field(default=1.0, metadata={"minimum": 0.0})
+    friction_scale: float = field(default=1.0, metadata={"minimum": 0.0})
+    friction_velocity: float = field(default=0.01, metadata={"above": 0.0})
+    torque_limit: bool = True
+    sensors: SensorSettings = SensorSettings()
+    seed: int = field(default=0, metadata={"minimum": 0})
