@@ -18,7 +18,7 @@ from robot_dynamics.dynamics.loops import LoopTerms, loop_terms
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.scalar.linear_algebra import Factors, dot, factor, times, transposed_times
-from robot_dynamics.spatial import Scalar
+from robot_dynamics.spatial import Scalar, Transform
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,13 @@ def closed_loop_terms(
     model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Parameters
 ) -> ClosedLoopTerms:
     """Return H, C and the loop constraints at positions `q` (nq,) and velocities `qd` (nv,)."""
-    Xup = joint_transforms(model, q)
+    return terms_of_transforms(model, joint_transforms(model, q), qd, parameters)
+
+
+def terms_of_transforms(
+    model: Model, Xup: Sequence[Transform], qd: Sequence[Scalar], parameters: Parameters
+) -> ClosedLoopTerms:
+    """Return the same from the joint transforms, for callers that know some of them otherwise."""
     v, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity)
     H = composite_inertia_matrix(model, Xup, parameters)
     C = joint_forces(model, Xup, net_forces(v, avp, parameters))

@@ -1,0 +1,332 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The control step of arms that hold an object, from joint states to torques: one kernel.
+
+It estimates the object from the joints, closes the servo loops (41) to (43) of Yoshikawa and
+Zheng on the object's spatial motion, applies their linearising law, and meets the torque limits in
+the stated order: support is never scaled, then internal force, then motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.compile import Program, trace
+from robot_dynamics.dynamics.closed_loop import terms_of_transforms
+from robot_dynamics.dynamics.kinematics import (
+    body_transforms,
+    body_velocities,
+    joint_transforms,
+)
+from robot_dynamics.manipulation.coordinated_law import coordinated_torque
+from robot_dynamics.manipulation.grasp_map import GraspMap
+from robot_dynamics.manipulation.object_estimate import ObjectEstimate, estimate_object
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.model.parameters import block_size, pack, unpack
+from robot_dynamics.scalar.functions import absolute, atan2, maximum, minimum, sqrt
+from robot_dynamics.spatial import Motion, Rotation, Scalar, Vector3
+
+Array = NDArray[np.float64]
+
+# Guards divisions whose denominator may vanish; far below any torque [N m] or sine that matters.
+_TINY = 1e-12
+# A reference row: pose (7), twist (6), acceleration (6), internal force (6 (k-1)).
+_POSE, _TWIST, _ACCELERATION = slice(0, 7), slice(7, 13), slice(13, 19)
+_REFERENCE_SIZE = 19
+
+
+@dataclass(frozen=True)
+class LawGains:
+    """The numbers of the control law that are no part of the model.
+
+    Attributes:
+        proportional: Of the object's pose error [1/s^2].
+        derivative: Of its velocity error [1/s].
+        integral: Of the integral of its pose error [1/s^3].
+        force_integral: K_II, of the integral of the internal force's error [1/s].
+        posture_proportional: Of the arms' distance from their posture [1/s^2].
+        posture_derivative: Of their velocity, in their self-motion [1/s].
+        period: Control period [s].
+        friction_share: Part of the joints' known friction that is compensated.
+        friction_velocity: Speed at which Coulomb friction is taken to be fully there [rad/s].
+        torque_rate: Largest change of a torque [N m/s].
+        effort: Largest torque of each arm joint (na,) [N m].
+        posture: Positions that the arms stay near (na,).
+    """
+
+    proportional: float
+    derivative: float
+    integral: float
+    force_integral: float
+    posture_proportional: float
+    posture_derivative: float
+    period: float
+    friction_share: float
+    friction_velocity: float
+    torque_rate: float
+    effort: Array
+    posture: Array
+
+    def pack(self) -> Array:
+        """Return the gains as a block, in the order of the fields."""
+        scalars = [
+            self.proportional,
+            self.derivative,
+            self.integral,
+            self.force_integral,
+            self.posture_proportional,
+            self.posture_derivative,
+            self.period,
+            self.friction_share,
+            self.friction_velocity,
+            min(self.torque_rate, 1e12),
+        ]
+        return np.concatenate([scalars, np.minimum(self.effort, 1e9), self.posture])
+
+
+_SCALAR_GAINS = 10
+
+
+def law_parameters(system: GraspSystem, gains: LawGains, grasp_map: GraspMap) -> Array:
+    """Return the parameter block of `law_program`."""
+    maps = [grasp_map.distribution, grasp_map.internal, grasp_map.recovery]
+    return np.concatenate([pack(system.model), gains.pack(), *(m.ravel() for m in maps)])
+
+
+def law_program(system: GraspSystem) -> Program:
+    """Return the program of one control step.
+
+    Inputs, over the na arm joints and k arms:
+        q, qd (na,): Measured.
+        wrenches (k, 6): Measured grasp wrenches by the arms on the object, angular first, in the
+            grasp frames.
+        reference (19 + 6(k-1),): Pose x y z qx qy qz qw, twist and classical acceleration of the
+            object's origin in world axes, angular first, and internal force.
+        memory (6 + 6(k-1) + na,): Integrals of the pose error and of the internal force's error,
+            and the last torque.
+        ramp (): From 0 to 1, the part of the task that is let through.
+
+    Outputs:
+        torque (na,), memory (as above), and what the step found out:
+        pose (7,), twist (6,) of the object in the world; error (6,) of its orientation and
+        position, reference less measured; closure (6(k-1),) between the arms; internal_force
+        (6(k-1),) as measured; support (na,), the torque that holds everything up; scales (5,):
+        of the internal force, of the motion, of the rate limit, the largest support over its
+        limit, and the smallest relative pivot of the arms.
+    """
+    k, na = len(system.arms), len(system.joint_names)
+    nf = 6 * (k - 1)
+    model = system.model
+    size = block_size(model)
+
+    def run(
+        q: Any, qd: Any, wrenches: Any, reference: Any, memory: Any, ramp: Any, block: Any
+    ) -> dict[str, Any]:
+        parameters = unpack(model, block[:size])
+        rest = list(block[size:])
+        scalars, rest = rest[:_SCALAR_GAINS], rest[_SCALAR_GAINS:]
+        kp, kd, ki, k_force, kp_null, kd_null, period, share, v0, torque_rate = scalars
+        effort, posture, rest = rest[:na], rest[na : 2 * na], rest[2 * na :]
+        distribution, rest = _matrix(rest, 6 * k, 6)
+        internal, rest = _matrix(rest, 6 * k, nf)
+        recovery, rest = _matrix(rest, nf, 6 * k)
+
+        # The object as the arms see it takes the place of the floating joint's own variables.
+        all_q: list[Scalar] = list(model.neutral())
+        all_v: list[Scalar] = [0.0] * model.nv
+        for j in range(na):
+            all_q[system.q_index[j]], all_v[system.v_index[j]] = q[j], qd[j]
+        Xup = joint_transforms(model, all_q)
+        X0 = body_transforms(model, Xup)
+        v = body_velocities(model, Xup, all_v)
+        seen = estimate_object(system, X0, v, parameters)
+        Xup[system.object_body] = seen.transform
+        all_v[system.object_v] = seen.velocity.components()
+        terms = terms_of_transforms(model, Xup, all_v, parameters)
+
+        target = _Target(reference)
+        error, pose = _pose_error(target, seen)
+        integral, force_integral, previous = (
+            memory[:6],
+            memory[6 : 6 + nf],
+            memory[6 + nf : 6 + nf + na],
+        )
+        twist = _world_twist(seen)
+        servo = [  # (41), orientation as the rotation vector of R_d R^T
+            target.acceleration[i]
+            + kd * (target.twist[i] - twist[i])
+            + kp * error[i]
+            + ki * integral[i]
+            for i in range(6)
+        ]
+        measured = _rows_times(recovery, [w for row in wrenches for w in row])
+        force_error = [f - m for f, m in zip(target.internal_force, measured, strict=True)]
+        wanted_force = [  # (43)
+            f + k_force * i for f, i in zip(target.internal_force, force_integral, strict=True)
+        ]
+        toward_posture = [
+            kp_null * (posture[j] - q[j]) - kd_null * qd[j] for j in range(na)
+        ]
+        law = coordinated_torque(
+            system,
+            terms,
+            _spatial_acceleration(seen, servo),
+            wanted_force,
+            toward_posture,
+            distribution,
+            internal,
+        )
+        joints = [model.bodies[i].joint for arm in system.arms for i in _bodies(system, arm)]
+        support = [
+            s + share * (joint.damping * rate + joint.friction * rate / sqrt(rate * rate + v0 * v0))
+            for s, joint, rate in zip(law.support, joints, qd, strict=True)
+        ]
+
+        # Limits in the stated order; each part is scaled as a whole, so that its direction stays.
+        squeeze = [ramp * value for value in law.internal]
+        motion = [ramp * value for value in law.motion]
+        force_scale = _largest_scale(support, squeeze, effort)
+        held = [s + force_scale * t for s, t in zip(support, squeeze, strict=True)]
+        motion_scale = _largest_scale(held, motion, effort)
+        limited = [h + motion_scale * t for h, t in zip(held, motion, strict=True)]
+        change = [t - p for t, p in zip(limited, previous, strict=True)]
+        rate_scale: Scalar = 1.0
+        for value in change:
+            rate_scale = minimum(
+                rate_scale, torque_rate * period / maximum(absolute(value), _TINY)
+            )
+        torque = [p + rate_scale * c for p, c in zip(previous, change, strict=True)]
+
+        # Integrals stand still while anything is scaled down or still ramping in.
+        full = minimum(minimum(force_scale, motion_scale), minimum(rate_scale, ramp))
+        gate = maximum(0.0, 1.0 - (1.0 - full) * 1e9)
+        step = gate * period
+        new_memory = [
+            *(i + step * e for i, e in zip(integral, error, strict=True)),
+            *(i + step * e for i, e in zip(force_integral, force_error, strict=True)),
+            *torque,
+        ]
+        load: Scalar = 0.0
+        for value, bound in zip(support, effort, strict=True):
+            load = maximum(load, absolute(value) / bound)
+        return {
+            "torque": torque,
+            "memory": new_memory,
+            "pose": pose,
+            "twist": twist,
+            "error": error,
+            "closure": seen.closure,
+            "internal_force": measured,
+            "support": support,
+            "scales": [force_scale, motion_scale, rate_scale, load, law.smallest_pivot],
+        }
+
+    inputs = {
+        "q": na,
+        "qd": na,
+        "wrenches": (k, 6),
+        "reference": _REFERENCE_SIZE + nf,
+        "memory": 6 + nf + na,
+        "ramp": (),
+    }
+    maps = 6 * k * 6 + 2 * 6 * k * nf
+    return trace(
+        run,
+        name="coordinated_law",
+        inputs=inputs,
+        parameters=size + _SCALAR_GAINS + 2 * na + maps,
+    )
+
+
+class _Target:
+    """A reference row, taken apart."""
+
+    def __init__(self, row: Sequence[Scalar]) -> None:
+        pose = list(row[_POSE])
+        self.position = Vector3.of(pose[:3])
+        self.quaternion = pose[3:]
+        self.twist = list(row[_TWIST])
+        self.acceleration = list(row[_ACCELERATION])
+        self.internal_force = list(row[_REFERENCE_SIZE:])
+
+
+def _pose_error(target: _Target, seen: ObjectEstimate) -> tuple[list[Scalar], list[Scalar]]:
+    """Return orientation and position error (6,) in world axes, and the measured pose (7,).
+
+    The orientation error is the rotation vector of R_d R^T. The quaternion of the measured pose
+    follows from the reference's and the error, without deciding between its four formulas.
+    """
+    E_d = Rotation.from_quaternion(*target.quaternion)
+    # R_d R^T = E_d^T E
+    a, b, c = E_d.transpose().compose(seen.transform.E).rows
+    sine = Vector3(c[1] - b[2], a[2] - c[0], b[0] - a[1]) * 0.5
+    cosine = (a[0] + b[1] + c[2] - 1.0) * 0.5
+    size = sqrt(sine.dot(sine) + _TINY * _TINY)
+    rotation = sine * (atan2(size, cosine) / size)
+    position = target.position - seen.transform.r
+
+    half_cosine = sqrt(maximum((1.0 + cosine) * 0.5, _TINY))
+    ex, ey, ez = sine * (-0.5 / half_cosine)  # conjugate: R = (R_d R^T)^T R_d
+    x, y, z, w = target.quaternion
+    quaternion = [
+        half_cosine * x + ex * w + ey * z - ez * y,
+        half_cosine * y + ey * w + ez * x - ex * z,
+        half_cosine * z + ez * w + ex * y - ey * x,
+        half_cosine * w - ex * x - ey * y - ez * z,
+    ]
+    return [*rotation, *position], [*seen.transform.r, *quaternion]
+
+
+def _world_twist(seen: ObjectEstimate) -> list[Scalar]:
+    """Return angular velocity and velocity of the object's origin, in world axes (6,)."""
+    E = seen.transform.E
+    return [*E.inverse_times(seen.velocity.angular), *E.inverse_times(seen.velocity.linear)]
+
+
+def _spatial_acceleration(seen: ObjectEstimate, classical: Sequence[Scalar]) -> list[Scalar]:
+    """Return the spatial acceleration (6,) in object axes of a classical one in world axes.
+
+    The classical acceleration is that of the object's origin: a = a' - [0; w x v] (2.50).
+    """
+    E, v = seen.transform.E, seen.velocity
+    turning = E * Vector3.of(classical[:3])
+    moving = E * Vector3.of(classical[3:]) - v.angular.cross(v.linear)
+    return Motion(turning, moving).components()
+
+
+def _largest_scale(
+    base: Sequence[Scalar], added: Sequence[Scalar], effort: Sequence[Scalar]
+) -> Scalar:
+    """Return the largest s in [0, 1] with |base + s added| <= effort for all joints."""
+    scale: Scalar = 1.0
+    for b, a, bound in zip(base, added, effort, strict=True):
+        upward = (bound - b) / maximum(a, _TINY)
+        downward = (bound + b) / maximum(-a, _TINY)
+        scale = minimum(scale, minimum(upward, downward))
+    return maximum(scale, 0.0)
+
+
+def _bodies(system: GraspSystem, arm: Any) -> list[int]:
+    """Return the indices of an arm's bodies, base to tip."""
+    return [system.model.joint_index(name) for name in arm.joints]
+
+
+def _matrix(flat: list[Scalar], rows: int, columns: int) -> tuple[list[list[Scalar]], list[Scalar]]:
+    """Take a matrix off a flat list; return it and the rest."""
+    matrix = [flat[i * columns : (i + 1) * columns] for i in range(rows)]
+    return matrix, flat[rows * columns :]
+
+
+def _rows_times(matrix: Sequence[Sequence[Scalar]], vector: Sequence[Scalar]) -> list[Scalar]:
+    result = []
+    for row in matrix:
+        total: Scalar = 0.0
+        for a, b in zip(row, vector, strict=True):
+            total = total + a * b
+        result.append(total)
+    return result
