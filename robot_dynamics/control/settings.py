@@ -1,0 +1,258 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a user states about control: servos, the start, the reference and safety.
+
+Every field has a default that suits two arms of the size of a person's, so that a scenario states
+only what it is about. Numbers are in SI units; `unit` in the metadata is what messages name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.settings import Triple
+
+
+def _number(default: float, unit: str, **bounds: Any) -> Any:
+    """Return a dataclass field with a default, a unit and bounds (see `yaml_document`)."""
+    return field(default=default, metadata={"unit": unit, **bounds})
+
+
+@dataclass(frozen=True)
+class ServoSettings:
+    """A servo of second order, given by the poles of its error.
+
+    Attributes:
+        bandwidth: Natural frequency of the error's second-order part [rad/s].
+        damping_ratio: Its damping ratio.
+        integral: Rate at which a constant disturbance is learned [1/s]: the third pole of the
+            error is at minus this. 0 without integral action.
+    """
+
+    bandwidth: float = _number(30.0, "rad/s", above=0.0)
+    damping_ratio: float = _number(1.0, "", minimum=0.3, maximum=3.0)
+    integral: float = _number(10.0, "1/s", minimum=0.0)
+
+
+@dataclass(frozen=True)
+class ForceServoSettings:
+    """How the internal force is made.
+
+    Attributes:
+        bandwidth: K_II of `u_3 = f_d + K_II integral(f_d - f)` [1/s]: the measured internal
+            force approaches the desired one at this rate. 0 is feed-forward alone.
+        basis: "transmitted": the wrench transmitted through the object, in N and N m.
+            "orthonormal": the basis of Yoshikawa and Zheng's paper, which mixes the units.
+    """
+
+    bandwidth: float = _number(5.0, "1/s", minimum=0.0)
+    basis: Literal["transmitted", "orthonormal"] = "transmitted"
+
+
+@dataclass(frozen=True)
+class PostureSettings:
+    """How arms with freedom left stay near their posture.
+
+    Attributes:
+        bandwidth: Natural frequency of the self-motion [rad/s]; 0 only damps it.
+        damping_ratio: Its damping ratio.
+    """
+
+    bandwidth: float = _number(5.0, "rad/s", minimum=0.0)
+    damping_ratio: float = _number(1.0, "", minimum=0.1, maximum=3.0)
+
+
+@dataclass(frozen=True)
+class StartSettings:
+    """When control may start, and how it starts.
+
+    The object is held before the start: its grasps are closed and brakes or drives carry the
+    arms. Support is there with the first torque; everything else ramps in.
+
+    Attributes:
+        ramp_s: Time over which servo terms and squeeze ramp in [s].
+        position_tolerance_m: Largest distance of the object, as each arm sees it, from where the
+            reference starts [m].
+        rotation_tolerance_rad: Likewise for its orientation [rad].
+        velocity_tolerance: Largest speed of a joint [rad/s or m/s].
+    """
+
+    ramp_s: float = _number(0.2, "s", minimum=0.0)
+    position_tolerance_m: float = _number(0.01, "m", above=0.0)
+    rotation_tolerance_rad: float = _number(0.05, "rad", above=0.0)
+    velocity_tolerance: float = _number(0.02, "rad/s or m/s", above=0.0)
+
+
+@dataclass(frozen=True)
+class ControlSettings:
+    """The coordinated controller.
+
+    Attributes:
+        rate_hz: Control rate [Hz].
+        object: Servo of the object's position and orientation.
+        internal_force: Servo of the internal force.
+        posture: Servo of the arms' self-motion.
+        command_delay_periods: Control periods between a measurement and the instant from which
+            the torque computed from it acts; the reference is looked up that much ahead.
+        start: Conditions and manner of the start.
+    """
+
+    rate_hz: float = _number(500.0, "Hz", above=0.0)
+    object: ServoSettings = field(default_factory=ServoSettings)
+    internal_force: ForceServoSettings = field(default_factory=ForceServoSettings)
+    posture: PostureSettings = field(default_factory=PostureSettings)
+    command_delay_periods: int = field(default=1, metadata={"unit": "periods", "minimum": 0})
+    start: StartSettings = field(default_factory=StartSettings)
+
+    @property
+    def period(self) -> float:
+        """The control period [s]."""
+        return 1.0 / self.rate_hz
+
+
+@dataclass(frozen=True)
+class TurnSettings:
+    """A rotation about an axis through the object's origin.
+
+    Attributes:
+        axis: The axis; its length does not matter.
+        degrees: The angle, more than 180 allowed; positive by the right-hand rule.
+        about: Whose axes `axis` is in: the world's, or the object's as it stands when the
+            segment begins.
+    """
+
+    axis: Triple
+    degrees: float = field(metadata={"unit": "degrees"})
+    about: Literal["world", "object"] = "world"
+
+    def __post_init__(self) -> None:
+        if not any(self.axis):
+            raise ArgumentError("the axis of a rotation is zero; expected a direction.")
+
+
+@dataclass(frozen=True)
+class SegmentSettings:
+    """One stretch of the object's path, from rest to rest; a pause if it moves nothing.
+
+    Attributes:
+        duration_s: How long it takes [s].
+        move: Displacement of the object's origin, world axes [m].
+        move_to: Where the origin goes instead, in the world [m].
+        rotate: Rotation at the same time.
+        rotate_to: Orientation to reach instead, roll, pitch, yaw in the world [rad], by the
+            shortest way.
+    """
+
+    duration_s: float = field(metadata={"unit": "s", "above": 0.0})
+    move: Triple | None = None
+    move_to: Triple | None = None
+    rotate: TurnSettings | None = None
+    rotate_to: Triple | None = None
+
+    def __post_init__(self) -> None:
+        for one, other in (("move", "move_to"), ("rotate", "rotate_to")):
+            if getattr(self, one) is not None and getattr(self, other) is not None:
+                raise ArgumentError(f"a segment has both {one!r} and {other!r}; expected one.")
+
+
+@dataclass(frozen=True)
+class ForceStepSettings:
+    """A smooth change of the internal force.
+
+    Attributes:
+        time_s: When it begins, counted from the start of the reference [s].
+        squeeze_n: The new squeeze: force along the line from the first grasp to the last,
+            positive inwards [N]; the other components become zero.
+        wrench: The new internal force instead, [mx my mz fx fy fz] in the frame in the middle of
+            the grasps [N m, N]; six components for each arm but the last.
+        duration_s: How long the change takes [s].
+    """
+
+    time_s: float = field(metadata={"unit": "s", "minimum": 0.0})
+    squeeze_n: float | None = field(default=None, metadata={"unit": "N"})
+    wrench: tuple[float, ...] | None = None
+    duration_s: float = _number(0.5, "s", above=0.0)
+
+    def __post_init__(self) -> None:
+        if (self.squeeze_n is None) == (self.wrench is None):
+            raise ArgumentError("expected either 'squeeze_n' or 'wrench'.")
+
+
+@dataclass(frozen=True)
+class ReferenceSettings:
+    """What the object is to do.
+
+    Attributes:
+        segments: Its path, one stretch after the other, from the pose at the start.
+        force: Changes of the internal force, in the order of time; zero before the first.
+        time_law: How each stretch and change is run through: "quintic" (no jump of the
+            acceleration) or "septic" (no jump of the jerk either, peaks higher by 30 %).
+    """
+
+    segments: tuple[SegmentSettings, ...] = ()
+    force: tuple[ForceStepSettings, ...] = ()
+    time_law: Literal["quintic", "septic"] = "quintic"
+
+
+@dataclass(frozen=True)
+class SafetySettings:
+    """Limits of the safety layer and of the check before the start.
+
+    Attributes:
+        effort_fraction: Part of the description's effort limits that control may use.
+        velocity_fraction: Part of the velocity limits that a reference may need.
+        position_margin: Distance from position limits that a reference must keep [rad or m];
+            the running controller stops at the limits themselves.
+        torque_rate: Largest change of a joint's torque [N m/s or N/s].
+        stale_after_periods: Control periods without a sample of an arm after which it counts as
+            lost; also for wrist sensors.
+        reference_stale_after_s: Time without a streamed reference after which the pose is
+            held [s].
+        closure_warning_m: Disagreement of the arms about the object that is reported [m].
+        closure_warning_rad: Likewise for its orientation [rad].
+        closure_limit_m: Disagreement at which a grasp counts as lost [m].
+        closure_limit_rad: Likewise for its orientation [rad].
+        fallback: What the arms do when control cannot go on: gravity compensation with joint
+            damping (the object's weight included while it is held), holding the joints where
+            they were in addition, or zero torque, for drives that compensate gravity themselves.
+        fallback_bandwidth: Natural frequency of the fallback's joint servo [rad/s]: damping is
+            twice this times the joint's inertia.
+        lost_arm_end: What follows for an arm whose state is lost: its drive's own hold, for
+            which commands to it cease, or zero torque.
+        lost_arm_end_after_s: When that follows [s]; gravity at the last good position until then.
+        minimum_arm_distance_m: Distance between different arms that a reference must keep [m].
+        link_radius_m: Radius of the capsules that stand for the links in that check [m].
+        minimum_pivot: Smallest relative pivot of an arm's J H^-1 J^T that a reference may come
+            to; 0 is a singularity.
+    """
+
+    effort_fraction: float = _number(0.95, "", above=0.0, maximum=1.0)
+    velocity_fraction: float = _number(0.9, "", above=0.0, maximum=1.0)
+    position_margin: float = _number(0.02, "rad or m", minimum=0.0)
+    torque_rate: float = _number(1000.0, "N m/s", above=0.0, infinite=True)
+    stale_after_periods: int = field(default=5, metadata={"unit": "periods", "minimum": 1})
+    reference_stale_after_s: float = _number(0.5, "s", above=0.0)
+    closure_warning_m: float = _number(0.001, "m", above=0.0)
+    closure_warning_rad: float = _number(0.005, "rad", above=0.0)
+    closure_limit_m: float = _number(0.01, "m", above=0.0)
+    closure_limit_rad: float = _number(0.05, "rad", above=0.0)
+    fallback: Literal["gravity_compensation_with_damping", "hold", "zero"] = (
+        "gravity_compensation_with_damping"
+    )
+    fallback_bandwidth: float = _number(10.0, "rad/s", above=0.0)
+    lost_arm_end: Literal["drive_hold", "zero"] = "drive_hold"
+    lost_arm_end_after_s: float = _number(0.2, "s", minimum=0.0)
+    minimum_arm_distance_m: float = _number(0.02, "m", minimum=0.0)
+    link_radius_m: float = _number(0.06, "m", minimum=0.0)
+    minimum_pivot: float = _number(1e-4, "", minimum=0.0, below=1.0)
+
+    def __post_init__(self) -> None:
+        for unit in ("m", "rad"):
+            warning = getattr(self, f"closure_warning_{unit}")
+            limit = getattr(self, f"closure_limit_{unit}")
+            if warning > limit:
+                raise ArgumentError(
+                    f"closure_warning_{unit} {warning:g} is above closure_limit_{unit} {limit:g}."
+                )
