@@ -10,6 +10,10 @@ from typing import Literal
 
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 
+_MANY_NAMES = 1000
+_MANY_LINES = 100
+_LONG_HINT = 300
+
 Severity = Literal["error", "warning"]
 
 
@@ -54,7 +58,11 @@ class DescriptionError(RobotDynamicsError):
         if len(self.problems) == 1:
             text = self.problems[0].sentence()
         else:
-            text = "\n".join(str(problem) for problem in self.problems)
+            lines = [str(problem) for problem in self.problems[:_MANY_LINES]]
+            left = len(self.problems) - len(lines)
+            if left:
+                lines.append(f"... and {left} more problems.")
+            text = "\n".join(lines)
         super().__init__(text)
 
     def __reduce__(self) -> tuple[type, tuple[tuple[Problem, ...]]]:
@@ -71,6 +79,11 @@ class Diagnosis:
     def problems(self) -> tuple[Problem, ...]:
         """All problems, ordered by file and line."""
         return tuple(sorted(self._problems, key=_position))
+
+    @property
+    def count(self) -> int:
+        """How many problems there are."""
+        return len(self._problems)
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -94,8 +107,15 @@ class Diagnosis:
         self, place: str, element: str, kind: str, name: str, valid: Iterable[str]
     ) -> None:
         """Note an unknown name, with the name that was probably meant."""
-        message, _, hint = str(UnknownNameError(kind, name, valid)).partition("; ")
-        self.error(place, element, message, hint.rstrip("."))
+        names = tuple(valid)
+        if len(names) > _MANY_NAMES:
+            names = ()  # looking for the closest of very many takes longer than a user waits
+        message, _, hint = str(UnknownNameError(kind, name, names)).partition("; ")
+        if len(hint) > _LONG_HINT:
+            hint = hint[:_LONG_HINT].rpartition(", ")[0] + ", ..."
+        if not names:
+            hint = ""
+        self.error(place, element, message, hint.rstrip(".") if hint[-3:] != "..." else hint)
 
     def extend(self, problems: Iterable[Problem]) -> None:
         """Note problems found elsewhere."""

@@ -1,0 +1,178 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whether masses, inertias and lengths can be those of a machine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from robot_dynamics.description.description import Shape
+from robot_dynamics.description.diagnosis import Diagnosis
+from robot_dynamics.description.tree_checks import Places
+from robot_dynamics.model.elements import JointElement, LinkElement, Mechanism
+
+# Principal moments below zero by less than this come from printing few digits.
+_NEGATIVE = 0.01  # of the largest moment
+_ROUNDING = 1e-7  # kg m^2
+_TRIANGLE = 1e-3  # part of the largest moment by which it may exceed the sum of the others
+_HEAVY = 1000.0  # kg: more is more likely grams
+_LONG = 20.0  # m: more is more likely millimetres
+_WIDE = 4.0 * math.pi  # rad: limits beyond are more likely degrees
+_SMALL_LINK = 0.1  # m: the size that a link is given if nothing in the file tells
+_LIGHTEST = 500.0  # kg/m^3: a compact link of this density gives its size from its mass
+_LARGE_RADIUS = 2.5  # in sizes of the link
+_TINY = 1e-3  # kg: below, points of mass stand for sensors and the like
+_DENSEST = 22_600.0  # kg/m^3, osmium
+
+
+def check_links(mechanism: Mechanism, places: Places, diagnosis: Diagnosis) -> None:
+    """Note masses and inertias that no body has: errors if negative, else warnings."""
+    massless = []
+    for link in mechanism.links:
+        place, element = places.link(link.name), f"link {link.name!r}"
+        if link.mass < 0.0:
+            diagnosis.error(place, element, f"mass is {link.mass:g} kg, expected at least zero")
+            continue
+        moments = np.linalg.eigvalsh(link.inertia)
+        largest = float(np.abs(moments).max())
+        if moments[0] < -_NEGATIVE * largest - _ROUNDING:
+            diagnosis.error(
+                place,
+                element,
+                f"the inertia has the negative principal moment {moments[0]:.4g} kg m^2 "
+                f"(largest {moments[2]:.4g})",
+            )
+        elif moments[0] < -1e-9 * largest - 1e-15:
+            diagnosis.warning(
+                place,
+                element,
+                f"the inertia has a principal moment just below zero, {moments[0]:.2g} kg m^2",
+            )
+        elif moments[2] - moments[0] - moments[1] > _TRIANGLE * moments[2]:
+            listed = ", ".join(f"{moment:.4g}" for moment in moments)
+            diagnosis.warning(
+                place,
+                element,
+                f"no body has the principal moments {listed} kg m^2: one is larger than the "
+                "sum of the others",
+            )
+        if link.mass == 0.0 and largest > 0.0:
+            diagnosis.warning(place, element, "has rotational inertia but no mass")
+        elif link.mass == 0.0:
+            massless.append(link.name)
+    _summarise_massless(mechanism, massless, places, diagnosis)
+
+
+def check_units(
+    mechanism: Mechanism, shapes: Sequence[Shape], places: Places, diagnosis: Diagnosis
+) -> None:
+    """Warn of numbers that look like grams, millimetres or degrees."""
+    sizes = _sizes(mechanism, shapes)
+    for link in mechanism.links:
+        place, element = places.link(link.name), f"link {link.name!r}"
+        if link.mass > _HEAVY:
+            diagnosis.warning(
+                place, element, f"mass is {link.mass:g} kg", "were grams meant? the unit is kg"
+            )
+        distance = float(np.linalg.norm(link.center))
+        if distance > _LONG:
+            diagnosis.warning(
+                place,
+                element,
+                f"the centre of mass is {distance:g} m from the link's origin",
+                "were millimetres meant? the unit is m",
+            )
+        elif link.mass > 0.0:
+            _check_radius(link, sizes[link.name], place, diagnosis)
+    for joint in mechanism.joints:
+        _check_joint_units(joint, places.joint(joint.name), diagnosis)
+
+
+def _check_joint_units(joint: JointElement, place: str, diagnosis: Diagnosis) -> None:
+    element = f"joint {joint.name!r}"
+    distance = float(np.linalg.norm(joint.placement[:3, 3]))
+    if distance > _LONG:
+        diagnosis.warning(
+            place,
+            element,
+            f"its origin is {distance:g} m from the parent's",
+            "were millimetres meant? the unit is m",
+        )
+    finite = [abs(x) for x in (joint.limits.lower, joint.limits.upper) if math.isfinite(x)]
+    widest = max(finite, default=0.0)
+    if joint.type == "revolute" and widest > _WIDE * (1.0 + 1e-6):
+        diagnosis.warning(
+            place, element, f"a limit is {widest:g} rad", "were degrees meant? the unit is rad"
+        )
+    if joint.type == "prismatic" and widest > _LONG:
+        diagnosis.warning(
+            place, element, f"a limit is {widest:g} m", "were millimetres meant? the unit is m"
+        )
+
+
+def _check_radius(link: LinkElement, size: float, place: str, diagnosis: Diagnosis) -> None:
+    """Warn if mass, inertia and size of a link do not go together."""
+    element = f"link {link.name!r}"
+    trace = float(np.trace(link.inertia))
+    radius = math.sqrt(max(trace, 0.0) / (2.0 * link.mass))  # of gyration, about the centre
+    if radius > _LARGE_RADIUS * size:
+        diagnosis.warning(
+            place,
+            element,
+            f"the inertia would put its {link.mass:g} kg at {radius:.3g} m from the centre of "
+            f"mass, but the link seems no larger than {size:.2g} m",
+            "check the units of mass and inertia",
+        )
+    # No body of this mass has less inertia than a solid ball of the densest metal.
+    ball = (3.0 * link.mass / (4.0 * math.pi * _DENSEST)) ** (1.0 / 3.0)
+    if link.mass > _TINY and trace < 3.0 * 0.4 * link.mass * ball**2:
+        diagnosis.warning(
+            place,
+            element,
+            f"the inertia is too small for {link.mass:g} kg: not even a ball of solid metal has "
+            "so little",
+            "check the units of mass and inertia",
+        )
+
+
+def _summarise_massless(
+    mechanism: Mechanism, massless: Sequence[str], places: Places, diagnosis: Diagnosis
+) -> None:
+    """Warn once of links that should have mass but have none.
+
+    A frame without `<inertial>` on a fixed joint is common practice and no reason for a warning;
+    one that says its mass is zero, or that a movable joint carries, is.
+    """
+    carried = {joint.child for joint in mechanism.joints if joint.type != "fixed"}
+    doubtful = [name for name in massless if name in carried or name in places.with_inertial]
+    if not doubtful:
+        return
+    listed = ", ".join(repr(name) for name in doubtful[:8])
+    more = f" and {len(doubtful) - 8} more" if len(doubtful) > 8 else ""
+    if len(doubtful) == 1:
+        message = "has no mass, it is taken as a frame"
+    else:
+        message = f"{len(doubtful)} links have no mass, they are taken as frames: {listed}{more}"
+    diagnosis.warning(places.link(doubtful[0]), f"link {doubtful[0]!r}", message)
+
+
+def _sizes(mechanism: Mechanism, shapes: Sequence[Shape]) -> Mapping[str, float]:
+    """Return how large each link seems to be [m]: what the file tells of its extent."""
+    sizes = {
+        link.name: max(
+            _SMALL_LINK,
+            float(np.linalg.norm(link.center)),
+            (3.0 * max(link.mass, 0.0) / (4.0 * math.pi * _LIGHTEST)) ** (1.0 / 3.0),
+        )
+        for link in mechanism.links
+    }
+    for joint in mechanism.joints:
+        distance = float(np.linalg.norm(joint.placement[:3, 3]))
+        sizes[joint.parent] = max(sizes[joint.parent], distance)
+    for shape in shapes:
+        for point in shape.points():
+            sizes[shape.link] = max(sizes[shape.link], float(np.linalg.norm(point)))
+    return sizes

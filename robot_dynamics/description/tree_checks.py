@@ -1,0 +1,122 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whether links and joints form one tree, and if not, where they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from robot_dynamics.description.diagnosis import Diagnosis
+from robot_dynamics.model.elements import JointElement, LinkElement
+
+
+@dataclass
+class Places:
+    """Where the elements of a description stand, by their names.
+
+    Attributes:
+        file: What is named where no better place is known: the file, or its first line.
+        links: The place of each link.
+        joints: The place of each joint.
+        with_inertial: The links for which the file states a mass, be it zero.
+    """
+
+    file: str
+    links: dict[str, str] = field(default_factory=dict)
+    joints: dict[str, str] = field(default_factory=dict)
+    with_inertial: set[str] = field(default_factory=set)
+
+    def link(self, name: str) -> str:
+        """Return the place of a link; the file if it is not known."""
+        return self.links.get(name, self.file)
+
+    def joint(self, name: str) -> str:
+        """Return the place of a joint; the file if it is not known."""
+        return self.joints.get(name, self.file)
+
+
+def check_tree(
+    links: Sequence[LinkElement],
+    joints: Sequence[JointElement],
+    places: Places,
+    diagnosis: Diagnosis,
+    *,
+    complete: bool = True,
+) -> None:
+    """Note every reason why links and joints are not one tree.
+
+    Unknown links, links with two parents, circles, several roots.
+
+    Args:
+        links: The links, their names unique.
+        joints: The joints, their names unique.
+        places: Where they stand.
+        diagnosis: Where problems are noted.
+        complete: Whether these are all; if some could not be read, roots are not counted.
+    """
+    names = {link.name for link in links}
+    if not names:
+        diagnosis.error(places.file, "", "has no links, expected at least one")
+        return
+    carrier: dict[str, JointElement] = {}
+    sound = True
+    for joint in joints:
+        element = f"joint {joint.name!r}"
+        for end in (joint.parent, joint.child):
+            if end not in names:
+                diagnosis.unknown(places.joint(joint.name), element, "link", end, names)
+                sound = False
+        if joint.parent == joint.child:
+            diagnosis.error(
+                places.joint(joint.name), element, f"its parent and child are both {joint.child!r}"
+            )
+            sound = False
+        elif joint.child in carrier:
+            other = carrier[joint.child]
+            diagnosis.error(
+                places.joint(joint.name),
+                element,
+                f"link {joint.child!r} has two parents, {other.parent!r} by joint {other.name!r} "
+                f"and {joint.parent!r} by this one",
+                "URDF describes trees; close loops with a file of loop joints",
+            )
+            sound = False
+        else:
+            carrier[joint.child] = joint
+    circles = _circles(carrier)
+    for circle in circles:
+        path = " -> ".join([joint.parent for joint in circle] + [circle[-1].child])
+        first = circle[0]
+        diagnosis.error(
+            places.joint(first.name), f"joint {first.name!r}", f"closes a circle of links, {path}"
+        )
+    roots = [link.name for link in links if link.name not in carrier]
+    # After any other error a further root would only repeat it in other words.
+    if complete and sound and not circles and len(roots) > 1:
+        listed = ", ".join(repr(root) for root in roots[:6])
+        more = f" and {len(roots) - 6} more" if len(roots) > 6 else ""
+        diagnosis.error(
+            places.link(roots[1]),
+            f"link {roots[1]!r}",
+            f"is a second root, expected one link without parent, found {listed}{more}",
+        )
+
+
+def _circles(carrier: Mapping[str, JointElement]) -> list[list[JointElement]]:
+    """Return the joints of each circle, in order from parent to child."""
+    settled: set[str] = set()
+    circles = []
+    for start in carrier:
+        trail: list[str] = []
+        on_trail: set[str] = set()
+        link = start
+        while link in carrier and link not in settled and link not in on_trail:
+            trail.append(link)
+            on_trail.add(link)
+            link = carrier[link].parent
+        if link in on_trail:
+            circle = trail[trail.index(link) :]
+            circles.append([carrier[name] for name in reversed(circle)])
+        settled.update(trail)
+    return circles

@@ -1,0 +1,184 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""URDF, read strictly: a description, or the list of everything that is wrong with the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from robot_dynamics.description.description import Description, Shape
+from robot_dynamics.description.diagnosis import Diagnosis
+from robot_dynamics.description.files import locate, read_bytes
+from robot_dynamics.description.inertia_checks import check_links, check_units
+from robot_dynamics.description.motion_checks import joints_without_inertia
+from robot_dynamics.description.tree_checks import Places, check_tree
+from robot_dynamics.description.urdf_elements import (
+    Color,
+    read_color,
+    read_joint,
+    read_link,
+    read_mimic,
+    read_shapes,
+)
+from robot_dynamics.description.xml_source import parse_xml
+from robot_dynamics.description.xml_tags import Tag
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.model.builder import build
+from robot_dynamics.model.elements import JointElement, LinkElement, Mechanism
+
+MAX_BYTES = 8 * 2**20
+_TEXT = "<text>"
+_LOOPS = ("loop_joint", "loop", "coupling", "constraint")  # extensions that close loops
+_TOP = ("link", "joint", "material", "transmission", "gazebo", "ros2_control", "sensor", *_LOOPS)
+
+
+def read_urdf(path_or_text: str | Path, *, strict: bool = False) -> Description:
+    """Return the description in a URDF file or text.
+
+    Tags of other programs (transmissions, Gazebo, ros2_control, sensors) are left out. A mimic
+    joint becomes a joint of its own, with a warning.
+
+    Args:
+        path_or_text: A path, a `package://` address, or the XML itself (anything with a `<`).
+        strict: Whether warnings are reason enough to refuse the file.
+
+    Raises:
+        DescriptionError: If the file is refused; with every problem found and its line.
+    """
+    if isinstance(path_or_text, str) and "<" in path_or_text:
+        data, source = path_or_text.encode("utf-8", "surrogatepass"), _TEXT
+    else:
+        source = str(path_or_text)
+        data = read_bytes(locate(path_or_text), expected="a URDF file", limit=MAX_BYTES)
+    return _Reader(data, source).description(strict)
+
+
+class _Reader:
+    """Reads one document and collects its problems."""
+
+    def __init__(self, data: bytes, source: str) -> None:
+        self.source = source
+        self.file = source if source == _TEXT else Path(source).name
+        root, lines = parse_xml(data, self.file, "robot")
+        self.diagnosis = Diagnosis()
+        self.root = Tag(root, self.file, lines, self.diagnosis)
+        self.places = Places(self.root.place)
+        self.links: dict[str, LinkElement] = {}
+        self.joints: dict[str, JointElement] = {}
+        self.shapes: list[Shape] = []
+        self.mimics: dict[str, tuple[str, float, float]] = {}
+
+    def description(self, strict: bool) -> Description:
+        """Return what the document describes, or raise with all its problems."""
+        self._check_top()
+        materials = self._materials()
+        for tag in self.root.children("link"):
+            self._link(tag, materials)
+        for tag in self.root.children("joint"):
+            self._joint(tag)
+        self._check_mimics()
+        mechanism = self._checked_mechanism()
+        self.diagnosis.raise_if_refused(strict=strict)
+        if mechanism is None:
+            raise RobotDynamicsError(f"{self.file}: cannot be read.")
+        return Description(
+            mechanism, tuple(self.shapes), self.diagnosis, self.source, dict(self.mimics)
+        )
+
+    def _check_top(self) -> None:
+        self.root.check_children(*_TOP)
+        for tag in self.root.children(*_LOOPS):
+            name = tag.element.get("name", "")
+            tag.owned(f"<{tag.name}> {name!r}").warning(
+                "loops in URDF are not read yet, it is ignored",
+                "state it in a YAML file of loop joints",
+            )
+        for element in self.root.element.iterchildren("{*}include", "{*}macro", "{*}property"):
+            tag = Tag(element, self.file, self.root.lines, self.diagnosis)
+            tag.error("this is xacro, not URDF", "expand it first: xacro FILE > robot.urdf")
+            return
+
+    def _materials(self) -> dict[str, Color | None]:
+        found = {}
+        for tag in self.root.children("material"):
+            name = tag.element.get("name", "")
+            found[name] = read_color(tag.owned(f"material {name!r}"))
+        return found
+
+    def _name(self, tag: Tag, known: dict[str, str]) -> str | None:
+        """Return a tag's name, or None after noting that it is missing or taken."""
+        name = tag.text("name")
+        if name is None:
+            return None
+        if name in known:
+            first = known[name].rpartition(":")[2]
+            tag.owned(f"{tag.name} {name!r}").error(f"the name is already taken by line {first}")
+            return None
+        known[name] = tag.place
+        return name
+
+    def _link(self, tag: Tag, materials: dict[str, Color | None]) -> None:
+        name = self._name(tag, self.places.links)
+        if name is None:
+            return
+        tag = tag.owned(f"link {name!r}")
+        self.links[name] = read_link(tag, name)
+        self.shapes += read_shapes(tag, name, materials)
+        if any(True for _ in tag.children("inertial")):
+            self.places.with_inertial.add(name)
+
+    def _joint(self, tag: Tag) -> None:
+        name = self._name(tag, self.places.joints)
+        # A joint without a name is read all the same, for the problems it may have.
+        tag = tag.owned(f"joint {name!r}" if name else "joint")
+        joint, mimic = read_joint(tag, name or ""), read_mimic(tag)
+        if name is None:
+            return
+        if joint is not None:
+            self.joints[name] = joint
+        if mimic is not None:
+            self.mimics[name] = mimic
+
+    def _check_mimics(self) -> None:
+        for name, (other, _, _) in self.mimics.items():
+            place, element = self.places.joint(name), f"joint {name!r}"
+            if other not in self.places.joints:
+                self.diagnosis.unknown(place, element, "joint", other, self.places.joints)
+            elif other == name:
+                self.diagnosis.error(place, element, "mimics itself")
+            else:
+                self.diagnosis.warning(
+                    place, element, f"mimics {other!r}, it is treated as an independent joint"
+                )
+
+    def _checked_mechanism(self) -> Mechanism | None:
+        """Return the mechanism, or None if it has errors."""
+        name = self.root.element.get("name") or "robot"
+        mechanism = Mechanism(name, tuple(self.links.values()), tuple(self.joints.values()))
+        check_tree(
+            mechanism.links,
+            mechanism.joints,
+            self.places,
+            self.diagnosis,
+            complete=self._is_complete(),
+        )
+        check_links(mechanism, self.places, self.diagnosis)
+        if self.diagnosis.errors:
+            return None
+        check_units(mechanism, self.shapes, self.places, self.diagnosis)
+        model = build(mechanism)
+        for index in joints_without_inertia(model):
+            joint = model.bodies[index].joint
+            self.diagnosis.error(
+                self.places.joint(joint.name),
+                f"joint {joint.name!r}",
+                f"nothing that it moves has inertia, expected mass on link "
+                f"{model.bodies[index].name!r} or beyond it",
+            )
+        return mechanism
+
+    def _is_complete(self) -> bool:
+        """Return whether all links and joints could be read and have names of their own."""
+        links = sum(1 for _ in self.root.children("link"))
+        joints = sum(1 for _ in self.root.children("joint"))
+        return links == len(self.links) and joints == len(self.joints)

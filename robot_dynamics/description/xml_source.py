@@ -1,0 +1,110 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""XML from strangers, parsed strictly: nothing is fetched, expanded or silently repaired."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import Any
+
+from lxml import etree
+
+from robot_dynamics.description.files import as_text, refused
+
+# What comes before the root element: XML declaration, instructions and comments.
+_PROLOG = re.compile(r"(\s|<\?.*?\?>|<!--.*?-->)*", re.DOTALL)
+_ENCODING = re.compile(rb"<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9._-]{1,40})[\"']")
+_KNOWN_ENCODINGS = ("ascii", "iso8859-1", "iso8859-15", "cp1252", "utf-8")
+_MARKS = ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+
+
+def parse_xml(data: bytes, name: str, root: str) -> tuple[Any, list[str]]:
+    """Return the root element of a document and the lines of its text.
+
+    Document type declarations are refused, so that no entity can be declared, internal or
+    external; the network is never used and libxml2's limits on depth and size stay on.
+
+    Args:
+        data: The document.
+        name: The file's name, for messages.
+        root: The tag that the root element must have.
+
+    Raises:
+        DescriptionError: If the document is not well-formed, or is something else.
+    """
+    text = _decoded(data, name)
+    if not text.strip():
+        raise refused(f"{name}:1", f"is empty, expected <{root}>")
+    prolog = _PROLOG.match(text)
+    start = prolog.end() if prolog else 0
+    line = text[:start].count("\n") + 1
+    if text[start : start + 9].upper() == "<!DOCTYPE":
+        raise refused(
+            f"{name}:{line}",
+            "has a document type declaration, and entities are never expanded",
+            "remove <!DOCTYPE ...>",
+        )
+    if not text.startswith("<", start):
+        raise refused(f"{name}:{line}", f"is not XML, expected <{root}>")
+    parser = etree.XMLParser(
+        encoding="utf-8",  # of what is fed below, whatever the declaration says
+        resolve_entities=False,
+        load_dtd=False,
+        no_network=True,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    try:
+        element = etree.fromstring(text.encode("utf-8", "surrogatepass"), parser)
+    except etree.XMLSyntaxError as error:
+        at = error.lineno or line
+        reason = (error.msg or "cannot be read").split(", line")[0]
+        raise refused(f"{name}:{at}", f"is not well-formed XML: {reason}") from None
+    found = etree.QName(element).localname
+    if found != root:
+        raise refused(
+            f"{name}:{line}",
+            f"expected <{root}> at the top, found <{found}>",
+            _OTHER.get(found, ""),
+        )
+    return element, text.splitlines()
+
+
+_OTHER = {
+    "sdf": "SDF is not read, convert it to URDF",
+    "mujoco": "MJCF is not read, convert it to URDF",
+    "html": "this is a web page, not the file itself",
+}
+
+
+def _decoded(data: bytes, name: str) -> str:
+    """Return the text of a document in its declared encoding; UTF-8 if none is declared."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            try:
+                return data.decode(encoding)
+            except UnicodeDecodeError as error:
+                raise refused(f"{name}:1", f"is not {encoding} text") from error
+    declared = _ENCODING.match(data)
+    if declared is None:
+        return as_text(data, name)
+    label = declared.group(1).decode()
+    try:
+        encoding = codecs.lookup(label).name
+    except LookupError:
+        encoding = ""
+    if encoding not in _KNOWN_ENCODINGS:
+        raise refused(
+            f"{name}:1", f"encoding {label!r} is not supported", "save the file as UTF-8"
+        )
+    if encoding == "utf-8":
+        return as_text(data, name)
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise refused(
+            f"{name}:{line}", f"byte 0x{data[error.start]:02x} is not {label} text"
+        ) from error

@@ -1,0 +1,165 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""XML elements whose attributes are read strictly, every problem noted with its line."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from lxml import etree
+
+from robot_dynamics.description.diagnosis import Diagnosis
+
+# Decimal numbers only: float() would also take 1_000, nan and infinity.
+_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[-+]?(nan|inf(inity)?)", re.IGNORECASE)
+_XACRO = re.compile(r"\$[{(]")
+_LINES_BACK = 100  # how far above its end the start of a tag is looked for
+
+
+@dataclass(frozen=True)
+class Tag:
+    """An XML element, the description it belongs to and the list its problems go to.
+
+    Attributes:
+        element: The lxml element.
+        file: The file's name.
+        lines: The file's lines.
+        diagnosis: Where problems are noted.
+        owner: What problems are about, for instance "joint 'elbow'".
+    """
+
+    element: Any
+    file: str
+    lines: list[str]
+    diagnosis: Diagnosis
+    owner: str = ""
+
+    @property
+    def name(self) -> str:
+        """The tag, without its namespace."""
+        return str(etree.QName(self.element).localname)
+
+    @property
+    def place(self) -> str:
+        """Where the tag starts, as "file:line"."""
+        end: int = self.element.sourceline or 1
+        # libxml2 gives the line on which a start tag ends.
+        for line in range(end, max(end - _LINES_BACK, 0), -1):
+            if line <= len(self.lines) and f"<{self.name}" in self.lines[line - 1]:
+                return f"{self.file}:{line}"
+        return f"{self.file}:{end}"
+
+    def owned(self, owner: str) -> Tag:
+        """Return the same tag, with its problems noted as those of `owner`."""
+        return Tag(self.element, self.file, self.lines, self.diagnosis, owner)
+
+    def error(self, message: str, hint: str = "") -> None:
+        """Note an error at this tag."""
+        self.diagnosis.error(self.place, self.owner, message, hint)
+
+    def warning(self, message: str, hint: str = "") -> None:
+        """Note a warning at this tag."""
+        self.diagnosis.warning(self.place, self.owner, message, hint)
+
+    def children(self, *names: str) -> Iterator[Tag]:
+        """Yield the child tags with one of the names (all, if none is given), own namespace only.
+
+        Tags of other namespaces belong to other programs and are left out.
+        """
+        own = etree.QName(self.element).namespace
+        for child in self.element:
+            if not isinstance(child.tag, str):
+                continue  # an entity reference
+            qualified = etree.QName(child)
+            if qualified.namespace == own and (not names or qualified.localname in names):
+                yield Tag(child, self.file, self.lines, self.diagnosis, self.owner)
+
+    def child(self, name: str) -> Tag | None:
+        """Return the only child of a name, or None; a second one is an error."""
+        found = list(self.children(name))
+        for extra in found[1:]:
+            extra.error(f"<{name}> is given twice in one <{self.name}>")
+        return found[0] if found else None
+
+    def text(self, attribute: str) -> str | None:
+        """Return an attribute, or None after noting that it is missing or empty."""
+        value = self.element.get(attribute)
+        if value is None or not value.strip():
+            self.error(f"<{self.name}> has no {attribute}")
+            return None
+        return str(value).strip()
+
+    def numbers(
+        self, attribute: str, count: int, default: Iterable[float] | None = None
+    ) -> list[float]:
+        """Return the numbers of an attribute.
+
+        Args:
+            attribute: Its name.
+            count: How many numbers there must be.
+            default: What a missing attribute means; None if it must be given. Also what is
+                returned after noting an error, zeros if there is none.
+        """
+        fallback = [0.0] * count if default is None else list(default)
+        text = self.element.get(attribute)
+        if text is None:
+            if default is None:
+                self.error(f"<{self.name}> has no {attribute}")
+            return fallback
+        words = text.split()
+        for word in words:
+            if not self._is_number(attribute, word):
+                return fallback
+        if len(words) != count:
+            noun = "number" if count == 1 else "numbers"
+            self.error(f"{attribute} expects {count} {noun}, found {len(words)}: {_short(text)}")
+            return fallback
+        return [float(word) for word in words]
+
+    def number(self, attribute: str, default: float | None = None) -> float:
+        """Return the number of an attribute, as `numbers` does."""
+        return self.numbers(attribute, 1, None if default is None else [default])[0]
+
+    def check_attributes(self, *known: str) -> None:
+        """Warn of attributes that look like misspelt known ones."""
+        for name in self.element.attrib:
+            close = [] if name in known else get_close_matches(name, known, n=1, cutoff=0.7)
+            if close:
+                self.warning(
+                    f"<{self.name}> has no attribute {name!r}, it is ignored",
+                    f"did you mean {close[0]!r}?",
+                )
+
+    def check_children(self, *known: str) -> None:
+        """Warn of child tags that look like misspelt known ones."""
+        for child in self.children():
+            name = child.name
+            close = [] if name in known else get_close_matches(name, known, n=1, cutoff=0.7)
+            if close:
+                child.warning(
+                    f"<{name}> is not known and is ignored", f"did you mean <{close[0]}>?"
+                )
+
+    def _is_number(self, attribute: str, word: str) -> bool:
+        if _NUMBER.fullmatch(word) and math.isfinite(float(word)):
+            return True
+        hint = ""
+        if _XACRO.search(word):
+            hint = "this is xacro, expand it first: xacro FILE > robot.urdf"
+        elif "," in word:
+            hint = "numbers are separated by spaces and have decimal points"
+        if _NUMBER.fullmatch(word) or _NOT_FINITE.fullmatch(word):
+            self.error(f"{attribute} has the number {_short(word)}, expected a finite one", hint)
+        else:
+            self.error(f"{attribute} has {_short(word)}, expected a number", hint)
+        return False
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:37] + "...")
