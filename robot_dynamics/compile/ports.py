@@ -168,5 +168,5 @@ def stack_inputs(
     stacked = []
     for value, (_, shape) in zip(values, ports.inputs, strict=True):
         full = np.broadcast_to(value, (*batch, *shape))
-        stacked.append(full.reshape(*batch, prod(shape)))
+        stacked.append(full.reshape((*batch, prod(shape))))
     return stacked, batch

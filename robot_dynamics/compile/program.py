@@ -133,7 +133,7 @@ class Program:
                 output[..., element] = (
                     slots[self.slot_of_node[value]] if isinstance(value, int) else value
                 )
-            outputs.append(output.reshape(*batch, *shape))
+            outputs.append(output.reshape((*batch, *shape)))
         return tuple(outputs)
 
     def with_parameters_as_input(self, name: str = "parameters") -> Program:

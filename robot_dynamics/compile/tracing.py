@@ -30,8 +30,8 @@ def trace(
     Args:
         function: Called as `function(*inputs, parameters)`. Each input is a nested list of
             symbols of its declared shape (one symbol for the shape ()), `parameters` a flat list
-            of symbols (empty if there are none). Returns a mapping from the names of outputs, in order, to
-            nested sequences of symbols and numbers (a single one for the shape ()).
+            of symbols (empty if there are none). Returns a mapping from the names of outputs, in
+            order, to nested sequences of symbols and numbers (a single one for the shape ()).
         name: The name of the program.
         inputs: The shapes of the inputs by name, in order.
         parameters: The length of the parameter block.

@@ -1,0 +1,64 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A program and all it calls as one module in LLVM's assembly language."""
+
+from __future__ import annotations
+
+from robot_dynamics.compile.core import Core
+from robot_dynamics.compile.loop import Loop
+from robot_dynamics.compile.program import Program
+from robot_dynamics.compile.writer import Lanes
+
+#: The name of the only function that a module exports: a loop as NumPy's ufuncs call it.
+ENTRY = "robot_dynamics_loop"
+
+
+class Module:
+    """Collects the functions of a module.
+
+    Args:
+        fma: Whether the processor fuses multiplication and addition.
+    """
+
+    def __init__(self, fma: bool) -> None:
+        self.fma = fma
+        self.functions: list[str] = []
+        self._cores: dict[tuple[int, int, bool], str] = {}
+
+    def core(self, program: Program, lanes: Lanes, uniform: bool) -> str:
+        """Return the name of the block core of a program, which is written if need be."""
+        key = (id(program), lanes.width, uniform)
+        if key not in self._cores:
+            name = f"core{len(self._cores)}"
+            self._cores[key] = name
+            self.functions.append(Core(self, program, lanes, uniform).block_form(name))
+        return self._cores[key]
+
+    def direct_core(self, program: Program) -> str:
+        """Write the direct core of a program and return its name."""
+        self.functions.append(Core(self, program, Lanes(1), True).direct_form("direct"))
+        return "direct"
+
+
+def emit_module(program: Program, width: int, fma: bool) -> str:
+    """Return the text of a module whose function `ENTRY` evaluates a program for many states.
+
+    Args:
+        program: The program.
+        width: How many states to take at once where there are many.
+        fma: Whether the processor fuses multiplication and addition.
+    """
+    module = Module(fma)
+    lanes = Lanes(width)
+    direct = module.direct_core(program)
+    core = module.core(program, lanes, True)
+    loop = Loop(program, lanes, direct, core)
+    text = loop.text(ENTRY)
+    declarations = ["declare double @atan2(double, double)"]
+    for suffix, real in {(Lanes(1).suffix, "double"), (lanes.suffix, lanes.real)}:
+        declarations += [
+            f"declare {real} @llvm.fma.{suffix}({real}, {real}, {real})",
+            f"declare {real} @llvm.sqrt.{suffix}({real})",
+            f"declare {real} @llvm.fabs.{suffix}({real})",
+        ]
+    return "\n".join([*sorted(declarations), *loop.tables, *module.functions, text, ""])

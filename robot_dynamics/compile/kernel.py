@@ -1,0 +1,183 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Compiled programs, and how they become functions of arrays."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.compile import cache
+from robot_dynamics.compile.emission import emit_module
+from robot_dynamics.compile.errors import CompilerError
+from robot_dynamics.compile.host import Host, find_host, interpretation_forced
+from robot_dynamics.compile.machine import MachineCode, compile_object
+from robot_dynamics.compile.plain_function import interpreted_function, machine_function
+from robot_dynamics.compile.ports import Ports, check_parameters
+from robot_dynamics.compile.program import Program
+from robot_dynamics.compile.ufunc import UfuncTemplate, can_be_ufunc, ufuncs_work
+
+_logger = logging.getLogger(__name__)
+
+
+class Kernel:
+    """A compiled program. `bind` makes functions of it, which share the machine code.
+
+    Attributes:
+        name: What it computes.
+        ports: The names and shapes of inputs and outputs and the number of parameters.
+        lanes: How many states the code takes at once where there are many; 0 if interpreted.
+    """
+
+    def __init__(
+        self,
+        ports: Ports,
+        lanes: int,
+        make_function: Callable[[NDArray[np.float64]], Any],
+    ) -> None:
+        self.name, self.ports, self.lanes = ports.name, ports, lanes
+        self._make_function = make_function
+
+    @classmethod
+    def interpreted(cls, program: Program) -> Kernel:
+        """Return a kernel that interprets a program: slow, for want of a code generator."""
+        return cls(program.ports, 0, lambda block: interpreted_function(program, block))
+
+    @classmethod
+    def from_object(cls, code: bytes, ports: Ports, lanes: int, host: Host) -> Kernel:
+        """Return a kernel from object code.
+
+        Args:
+            code: The object code.
+            ports: Names and shapes.
+            lanes: The lanes that the code has.
+            host: What the code was made for.
+
+        Raises:
+            CompilerError: If the code cannot be loaded.
+        """
+        machine = MachineCode(code, host)
+        if can_be_ufunc(ports) and ufuncs_work():
+            return cls(ports, lanes, UfuncTemplate(ports, machine.address, machine).bind)
+        return cls(
+            ports,
+            lanes,
+            lambda block: machine_function(ports, machine.address, machine, block),
+        )
+
+    @property
+    def inputs(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of the inputs, by name and in order."""
+        return dict(self.ports.inputs)
+
+    @property
+    def outputs(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of the outputs, by name and in order."""
+        return dict(self.ports.outputs)
+
+    @property
+    def parameters(self) -> int:
+        """The length of the parameter block."""
+        return self.ports.parameters
+
+    @property
+    def is_interpreted(self) -> bool:
+        """Whether there is no machine code behind this kernel."""
+        return self.lanes == 0
+
+    def __repr__(self) -> str:
+        how = "interpreted" if self.is_interpreted else f"{self.lanes} lanes"
+        return f"<kernel {self.name} {self.ports.signature}, {how}>"
+
+    def bind(self, parameters: ArrayLike | None = None) -> Any:
+        """Return a function of arrays with a parameter block.
+
+        Args:
+            parameters: The block, shape (parameters,). It is copied; bind again for other values,
+                which takes some microseconds. May be left out if there are no parameters.
+
+        Returns:
+            A `numpy.ufunc` with frozen core dimensions: called with the inputs, of shapes
+            (..., *input shape), it gives the output or a tuple of outputs; it broadcasts leading
+            dimensions, takes `out=` and releases the GIL. Without a code generator a callable
+            that behaves alike.
+
+        Raises:
+            ShapeError: If the block has another length.
+        """
+        block = np.array(check_parameters(self.ports, parameters))
+        block.flags.writeable = False
+        return self._make_function(block)
+
+
+def compile_program(program: Program, lanes: int | None = None) -> Kernel:
+    """Compile a program for this machine.
+
+    Args:
+        program: The program.
+        lanes: How many states to take at once where there are many: 1, 2, 4 or 8; None for what
+            the processor is best at. The results do not depend on it.
+
+    Returns:
+        The kernel; it interprets the program where there is no code generator.
+
+    Raises:
+        CompilerError: If the number of lanes is not possible, or LLVM refuses the code.
+    """
+    host = _usable_host()
+    if host is None:
+        return Kernel.interpreted(program)
+    width = _width(lanes, host)
+    return Kernel.from_object(_object_code(program, width, host), program.ports, width, host)
+
+
+def load_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = None) -> Kernel:
+    """Return a kernel from the cache on disk, or compile it and put it there.
+
+    Args:
+        key: What the program depends on: the model's canonical bytes, the algorithm and its
+            options. The code of this package, the processor and the versions of llvmlite and
+            NumPy are taken care of here.
+        build: Makes the program; called only if it is not in the cache.
+        lanes: As for `compile_program`.
+
+    Returns:
+        The kernel. A cache that cannot be used costs time and nothing else.
+    """
+    host = _usable_host()
+    if host is None:
+        return Kernel.interpreted(build())
+    width = _width(lanes, host)
+    entry = cache.entry_name(key, host, width)
+    found = cache.load(entry)
+    if found is not None:
+        metadata, code = found
+        try:
+            return Kernel.from_object(code, Ports.from_metadata(metadata), width, host)
+        except (CompilerError, KeyError, TypeError, ValueError) as error:
+            _logger.warning("The cached kernel %s cannot be used: %s", entry, error)
+    program = build()
+    code = _object_code(program, width, host)
+    kernel = Kernel.from_object(code, program.ports, width, host)
+    cache.store(entry, program.ports.as_metadata(), code)
+    return kernel
+
+
+def _usable_host() -> Host | None:
+    return None if interpretation_forced() else find_host()
+
+
+def _width(lanes: int | None, host: Host) -> int:
+    if lanes is None:
+        return host.lanes
+    if lanes not in (1, 2, 4, 8):
+        raise CompilerError(f"expected 1, 2, 4 or 8 lanes, got {lanes}.")
+    return lanes
+
+
+def _object_code(program: Program, width: int, host: Host) -> bytes:
+    return compile_object(emit_module(program, width, host.fma), host)

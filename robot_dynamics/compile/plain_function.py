@@ -1,0 +1,163 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A callable that behaves like a bound kernel where NumPy's own ufunc machinery cannot be used."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.compile.errors import ShapeError
+from robot_dynamics.compile.ports import Ports, stack_inputs
+from robot_dynamics.compile.program import Program
+
+#: Fills (N, size) arrays of outputs from (N, size) arrays of inputs, all contiguous.
+Evaluate = Callable[[list[NDArray[np.float64]], list[NDArray[np.float64]]], None]
+
+
+class PlainFunction:
+    """A function of arrays with broadcasting and `out=`, as a generalised ufunc is one.
+
+    Attributes:
+        nin: The number of inputs.
+        nout: The number of outputs.
+        signature: The core dimensions, as of a generalised ufunc.
+    """
+
+    def __init__(self, ports: Ports, evaluate: Evaluate) -> None:
+        self._ports, self._evaluate = ports, evaluate
+        self.__name__, self.__doc__ = ports.name, ports.document
+        self.nin, self.nout = len(ports.inputs), len(ports.outputs)
+        self.signature = ports.signature
+
+    def __repr__(self) -> str:
+        return f"<function {self._ports.name} {self.signature}>"
+
+    def __call__(self, *arrays: ArrayLike, out: Any = None) -> Any:
+        """Evaluate.
+
+        Args:
+            arrays: The inputs, of shapes (..., *input shape); arrays to write to may follow.
+            out: An array to write to or, for several outputs, a tuple of arrays or None.
+
+        Returns:
+            The output, of shape (..., *output shape); a tuple of outputs unless there is one.
+
+        Raises:
+            ShapeError: If an array has another shape than declared.
+        """
+        ports = self._ports
+        for array in arrays[: self.nin]:
+            if not np.can_cast(np.asarray(array).dtype, np.float64, "same_kind"):
+                raise TypeError(
+                    f"{ports.name}: expected real numbers, got {np.asarray(array).dtype}."
+                )
+        inputs, batch = stack_inputs(ports, arrays[: self.nin])
+        targets, batch = self._targets(arrays[self.nin :], out, batch)
+        count = int(np.prod(batch, dtype=np.int64))
+        rows = [
+            np.ascontiguousarray(np.broadcast_to(value, (*batch, size))).reshape(count, size)
+            for value, size in zip(inputs, ports.input_sizes, strict=True)
+        ]
+        results = [np.zeros((count, size)) for size in ports.output_sizes]
+        if count:
+            self._evaluate(rows, results)
+        outputs = []
+        for (_, shape), result, target in zip(ports.outputs, results, targets, strict=True):
+            value = result.reshape((*batch, *shape))
+            if target is not None:
+                np.copyto(target, value, casting="same_kind")
+                value = target
+            outputs.append(value if value.ndim or target is not None else value[()])
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def _targets(
+        self, positional: Sequence[Any], out: Any, batch: tuple[int, ...]
+    ) -> tuple[list[Any], tuple[int, ...]]:
+        """Return an array or None for every output, and the batch with their dimensions."""
+        if positional and out is not None:
+            raise TypeError(f"{self._ports.name}: outputs given both by position and by name.")
+        given = out if out is not None else positional
+        targets: list[Any] = list(given) if isinstance(given, (tuple, list)) else [given]
+        if out is None:
+            targets += [None] * (self.nout - len(targets))
+        if len(targets) != self.nout:
+            raise ShapeError(
+                f"{self._ports.name}: expected {self.nout} arrays to write to, got {len(targets)}."
+            )
+        for (name, shape), target in zip(self._ports.outputs, targets, strict=True):
+            if target is None:
+                continue
+            if not isinstance(target, np.ndarray):
+                raise TypeError(f"{self._ports.name}: expected an array for the output {name}.")
+            leading = target.shape[: target.ndim - len(shape)]
+            if target.shape[len(leading) :] != shape or not _broadcasts_to(batch, leading):
+                self._refuse(name, (*batch, *shape), target.shape)
+            batch = leading
+        for (name, shape), target in zip(self._ports.outputs, targets, strict=True):
+            if target is not None and target.shape != (*batch, *shape):
+                self._refuse(name, (*batch, *shape), target.shape)
+        return targets, batch
+
+    def _refuse(self, name: str, expected: tuple[int, ...], found: tuple[int, ...]) -> NoReturn:
+        raise ShapeError(
+            f"{self._ports.name}: expected an array of shape {expected} to write {name} to, got "
+            f"{found}."
+        )
+
+
+def _broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(shape, target) == target
+    except ValueError:
+        return False
+
+
+def interpreted_function(program: Program, parameters: NDArray[np.float64]) -> PlainFunction:
+    """Return a function that interprets a program."""
+
+    def evaluate(inputs: list[NDArray[np.float64]], outputs: list[NDArray[np.float64]]) -> None:
+        arrays = [
+            value.reshape((-1, *shape))
+            for value, (_, shape) in zip(inputs, program.ports.inputs, strict=True)
+        ]
+        values = program.evaluate(*arrays, parameters=parameters)
+        for target, value in zip(outputs, values, strict=True):
+            target[...] = value.reshape(target.shape if inputs else (1, -1))
+
+    return PlainFunction(program.ports, evaluate)
+
+
+def machine_function(
+    ports: Ports, address: int, owner: object, parameters: NDArray[np.float64]
+) -> PlainFunction:
+    """Return a function that calls a compiled loop through ctypes.
+
+    Args:
+        ports: Names and shapes.
+        address: The address of the loop.
+        owner: What keeps the loop in memory.
+        parameters: The parameter block, which must not be changed afterwards.
+    """
+    loop = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(address)
+    loop.owner = owner  # type: ignore[attr-defined]
+    sizes = (*ports.input_sizes, *ports.output_sizes)
+    shapes = [shape for _, shape in (*ports.inputs, *ports.outputs)]
+    strides = [8 * size for size in sizes]
+    for shape in shapes:
+        strides += [8 * int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))]
+    dimensions = [0, *(length for shape in shapes for length in shape)]
+    steps = (ctypes.c_ssize_t * len(strides))(*strides)
+
+    def evaluate(inputs: list[NDArray[np.float64]], outputs: list[NDArray[np.float64]]) -> None:
+        arrays = [*inputs, *outputs]
+        pointers = (ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays])
+        lengths = (ctypes.c_ssize_t * len(dimensions))(*dimensions)
+        lengths[0] = len(arrays[0])
+        loop(pointers, lengths, steps, parameters.ctypes.data)
+
+    return PlainFunction(ports, evaluate)
