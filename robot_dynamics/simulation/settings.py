@@ -44,8 +44,8 @@ class PlantSettings:
             frame.
         damping_scale: True viscous friction of the joints over that of their descriptions.
         friction_scale: The same for Coulomb friction.
-        friction_velocity: Speed [rad/s or m/s] at which Coulomb friction is developed: it is
-            smooth, F tanh(v / friction_velocity).
+        friction_velocity: Speed v0 [rad/s or m/s] at which Coulomb friction reaches 71 % of its
+            value: it is smooth, F v / sqrt(v^2 + v0^2).
         torque_limit: Whether the drives cut torques off at the effort limits.
         sensors: Noise of the measurements.
         seed: Of the noise.

@@ -1,0 +1,189 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What happened in a run: columns of numbers over control periods, and what they mean."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
+
+Array = NDArray[np.float64]
+
+FORMAT = 1  # of the file; raised when older files can no longer be understood
+TICK = "tick"
+_METADATA, _COLUMN = "metadata", "column/"
+
+
+class RecordingError(RobotDynamicsError):
+    """A recording that cannot be read, or two that do not belong together."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Columns over control periods.
+
+    Attributes:
+        columns: By name an array (ticks,) or (ticks, n); "tick" counts control periods.
+        metadata: What the numbers mean; JSON values only.
+    """
+
+    columns: dict[str, Array]
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Array:
+        try:
+            return self.columns[name]
+        except KeyError:
+            raise UnknownNameError("column", name, self.columns, "recording") from None
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.columns
+
+    def __len__(self) -> int:
+        return len(self.columns[TICK])
+
+    def get(self, key: str) -> Any:
+        """Return an entry of the metadata.
+
+        Raises:
+            RecordingError: If there is none.
+        """
+        if key not in self.metadata:
+            raise RecordingError(f"recording: the metadata have no {key!r}.")
+        return self.metadata[key]
+
+    def merged(self, other: Recording) -> Recording:
+        """Return one recording of two that were made of the same run, matched by tick.
+
+        Ticks that only one of them has are left out.
+
+        Raises:
+            RecordingError: If they contradict each other.
+        """
+        ticks, mine, others = np.intersect1d(
+            self[TICK], other[TICK], assume_unique=False, return_indices=True
+        )
+        columns = {name: values[mine] for name, values in self.columns.items()}
+        for name, values in other.columns.items():
+            if name in columns and name != TICK:
+                raise RecordingError(f"recordings: both have a column {name!r}.")
+            columns[name] = values[others]
+        columns[TICK] = ticks
+        metadata = dict(self.metadata)
+        for key, value in other.metadata.items():
+            if key in metadata and metadata[key] != value:
+                raise RecordingError(
+                    f"recordings: one has {key} = {_short(metadata[key])}, the other "
+                    f"{_short(value)}; they are not of the same run."
+                )
+            metadata[key] = value
+        return Recording(columns, metadata)
+
+    def save(self, path: str | Path) -> Path:
+        """Write an .npz file; it appears whole or not at all.
+
+        Raises:
+            RecordingError: If it cannot be written, or the metadata are no JSON.
+        """
+        path = Path(path)
+        try:
+            text = json.dumps({"format": FORMAT, **self.metadata}, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise RecordingError(f"{path}: metadata that are no JSON: {error}.") from error
+        arrays = {_COLUMN + name: values for name, values in self.columns.items()}
+        partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+        try:
+            with partial.open("wb") as file:
+                np.savez(file, **{_METADATA: np.array(text)}, **arrays)  # type: ignore[arg-type]
+            os.replace(partial, path)
+        except OSError as error:
+            partial.unlink(missing_ok=True)
+            raise RecordingError(f"{path}: cannot be written ({error.strerror}).") from error
+        return path
+
+    @classmethod
+    def load(cls, path: str | Path) -> Recording:
+        """Return the recording in a file.
+
+        Raises:
+            RecordingError: If it is missing, damaged or something else.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as archive:
+                metadata = json.loads(str(archive[_METADATA]))
+                columns = {
+                    name.removeprefix(_COLUMN): archive[name]
+                    for name in archive.files
+                    if name.startswith(_COLUMN)
+                }
+        except OSError as error:
+            reason = error.strerror or "not a recording"
+            raise RecordingError(f"{path}: cannot be read ({reason}).") from error
+        except (ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+            raise RecordingError(f"{path}: is not a recording, or damaged.") from error
+        found = metadata.pop("format", None) if isinstance(metadata, dict) else None
+        if found != FORMAT or TICK not in columns:
+            raise RecordingError(f"{path}: expected a recording of format {FORMAT}.")
+        lengths = {len(values) for values in columns.values()}
+        if len(lengths) != 1:
+            raise RecordingError(f"{path}: columns of different lengths.")
+        return cls(columns, metadata)
+
+
+class Recorder:
+    """Writes rows into arrays that are there before the run starts.
+
+    Args:
+        widths: By column its number of values, or 0 for a single number.
+        capacity: Rows to make room for; there will be more room when it is needed.
+    """
+
+    def __init__(self, widths: Mapping[str, int], capacity: int) -> None:
+        rows = max(capacity, 1)
+        self.names = tuple(widths)
+        # Filled with what is no number: a value that was never written is noticed.
+        self._columns = [
+            np.full((rows, width) if width else (rows,), np.nan) for width in widths.values()
+        ]
+        self._capacity = rows
+        self.count = 0
+
+    def write(self, values: Iterable[Any]) -> None:
+        """Append a row: the values of all columns in their order."""
+        at = self.count
+        if at == self._capacity:
+            self._grow()
+        for column, value in zip(self._columns, values, strict=True):
+            column[at] = value
+        self.count = at + 1
+
+    def recording(
+        self, metadata: Mapping[str, Any], more: Mapping[str, Array] | None = None
+    ) -> Recording:
+        """Return what was written, with further columns that are known only now."""
+        columns = {
+            name: column[: self.count].copy()
+            for name, column in zip(self.names, self._columns, strict=True)
+        }
+        return Recording({**columns, **(more or {})}, dict(metadata))
+
+    def _grow(self) -> None:
+        self._columns = [
+            np.concatenate([column, np.full_like(column, np.nan)]) for column in self._columns
+        ]
+        self._capacity *= 2
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) < 60 else text[:57] + "..."
