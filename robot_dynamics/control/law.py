@@ -29,6 +29,7 @@ from robot_dynamics.manipulation.object_estimate import ObjectEstimate, estimate
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model.parameters import block_size, pack, unpack
 from robot_dynamics.scalar.functions import absolute, atan2, maximum, minimum, sqrt
+from robot_dynamics.scalar.linear_algebra import times
 from robot_dynamics.spatial import Motion, Rotation, Scalar, Vector3
 
 Array = NDArray[np.float64]
@@ -164,7 +165,7 @@ def law_program(system: GraspSystem) -> Program:
             + ki * integral[i]
             for i in range(6)
         ]
-        measured = _rows_times(recovery, [w for row in wrenches for w in row])
+        measured = times(recovery, [w for row in wrenches for w in row])
         force_error = [f - m for f, m in zip(target.internal_force, measured, strict=True)]
         wanted_force = [  # (43)
             f + k_force * i for f, i in zip(target.internal_force, force_integral, strict=True)
@@ -320,13 +321,3 @@ def _matrix(flat: list[Scalar], rows: int, columns: int) -> tuple[list[list[Scal
     """Take a matrix off a flat list; return it and the rest."""
     matrix = [flat[i * columns : (i + 1) * columns] for i in range(rows)]
     return matrix, flat[rows * columns :]
-
-
-def _rows_times(matrix: Sequence[Sequence[Scalar]], vector: Sequence[Scalar]) -> list[Scalar]:
-    result = []
-    for row in matrix:
-        total: Scalar = 0.0
-        for a, b in zip(row, vector, strict=True):
-            total = total + a * b
-        result.append(total)
-    return result

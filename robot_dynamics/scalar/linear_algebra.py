@@ -96,7 +96,7 @@ def factor(matrix: Matrix) -> Factors:
     for k in reversed(range(n)):
         inverse[k] = 1.0 / A[k][k]
         smallest = minimum(smallest, A[k][k] / matrix[k][k])
-        for i in range(k):
+        for i in reversed(range(k)):
             if is_zero(A[k][i]):
                 continue
             a = A[k][i] * inverse[k]

@@ -1,0 +1,197 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The coordinated controller: the control step's kernel with its gains, reference and memory."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.compile import load_kernel
+from robot_dynamics.control.gains import servo_gains
+from robot_dynamics.control.law import LawGains, law_parameters, law_program
+from robot_dynamics.control.reference import Reference
+from robot_dynamics.control.settings import ControlSettings, SafetySettings
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.grasp_map import (
+    GraspMap,
+    orthonormal_map,
+    transmitted_force_map,
+)
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.robot import Robot
+
+Array = NDArray[np.float64]
+
+
+class ControlStep(NamedTuple):
+    """What one control step commands and what it found out; arrays over arm joints are (na,).
+
+    Attributes:
+        torque: The command [N m].
+        memory: Integrals and last torque, for the next step.
+        pose: Estimated pose of the object, x y z qx qy qz qw in the world (7,).
+        twist: Its estimated angular velocity and velocity, world axes (6,).
+        error: Rotation vector and displacement from it to the reference, world axes (6,).
+        closure: Disagreement of the other arms with the first about the pose (6(k-1),).
+        internal_force: Measured internal force (6(k-1),).
+        support: The part of the torque that holds everything up.
+        scales: Let through of the internal force and of the motion, of the torque's change, then
+            the largest support over its limit and the smallest relative pivot of the arms (5,).
+        reference: The row of the reference that was followed.
+    """
+
+    torque: Array
+    memory: Array
+    pose: Array
+    twist: Array
+    error: Array
+    closure: Array
+    internal_force: Array
+    support: Array
+    scales: Array
+    reference: Array
+
+
+class CoordinatedController:
+    """Yoshikawa and Zheng's controller for an object in free space, held by rigid grasps.
+
+    It is not safe by itself: `safety.py` decides whether its inputs may be used and what to send
+    instead. The reference starts when the ramp of the start is over.
+
+    Args:
+        system: Arms and object as they are believed to be.
+        settings: Rate, servos and start.
+        safety: Limits of torque and of its rate.
+        reference: What the object is to do.
+        friction_velocity: Speed at which the joints' known Coulomb friction is taken to be there
+            [rad/s or m/s]; it is compensated together with their damping.
+    """
+
+    def __init__(
+        self,
+        system: GraspSystem,
+        settings: ControlSettings,
+        safety: SafetySettings,
+        reference: Reference,
+        *,
+        friction_velocity: float = 0.05,
+    ) -> None:
+        self.system, self.settings, self.reference = system, settings, reference
+        self.period = settings.period
+        self.grasp_map = grasp_map(system, settings)
+        servo = servo_gains(settings.object)
+        self_motion = settings.posture.bandwidth
+        self.gains = LawGains(
+            proportional=servo.proportional,
+            derivative=servo.derivative,
+            integral=servo.integral,
+            force_integral=settings.internal_force.bandwidth,
+            posture_proportional=self_motion**2,
+            posture_derivative=2.0 * settings.posture.damping_ratio * max(self_motion, 1.0),
+            period=self.period,
+            friction_share=1.0,
+            friction_velocity=friction_velocity,
+            torque_rate=safety.torque_rate,
+            effort=safety.effort_fraction * system.limits["effort"],
+            posture=system.posture,
+        )
+        kernel = load_kernel(
+            b"coordinated_law\0" + _layout(system) + system.model.structure_key,
+            lambda: law_program(system),
+            lanes=1,
+        )
+        self._law = kernel.bind(law_parameters(system, self.gains, self.grasp_map))
+        self._force_size = 6 * (len(system.arms) - 1)
+        self._no_wrenches = np.zeros((len(system.arms), 6))
+        self._ramp_ticks = max(1, round(settings.start.ramp_s / self.period))
+        self._rows = self._reference_rows()
+        self._memory = np.zeros(6 + self._force_size + len(system.joint_names))
+
+    @property
+    def ticks(self) -> int:
+        """Number of control periods of start and reference together."""
+        return self._ramp_ticks + len(self._rows) - 1
+
+    def start(self, q: Array, qd: Array) -> ControlStep:
+        """Forget integrals, take the supporting torque as the last one, and say what is seen.
+
+        Args:
+            q: Positions of the arm joints (na,).
+            qd: Their velocities (na,).
+        """
+        self._memory = np.zeros_like(self._memory)
+        seen = self._evaluate(q, qd, self._no_wrenches, self._rows[0], 0.0)
+        self._memory[-len(seen.support) :] = seen.support
+        return seen
+
+    def update(
+        self, tick: int, q: Array, qd: Array, wrenches: Array | None = None
+    ) -> ControlStep:
+        """Return the step of a control instant and remember it.
+
+        Args:
+            tick: Control periods since the start.
+            q: Measured positions of the arm joints (na,); finite.
+            qd: Measured velocities (na,); finite.
+            wrenches: Measured grasp wrenches by the arms on the object (k, 6), angular first, in
+                tool frames; without them the internal force is fed forward alone.
+        """
+        row = self._rows[min(max(tick - self._ramp_ticks, 0), len(self._rows) - 1)]
+        ramp = min(1.0, tick / self._ramp_ticks)
+        if wrenches is None:
+            step = self._evaluate(q, qd, self._no_wrenches, row, ramp)
+            # Nothing was measured, so nothing is integrated.
+            step.memory[6 : 6 + self._force_size] = 0.0
+        else:
+            step = self._evaluate(q, qd, wrenches, row, ramp)
+        self._memory = step.memory
+        return step
+
+    def hold_support(self, q: Array) -> Array:
+        """Return the torque (na,) that holds arms and object up at rest at positions `q` (na,)."""
+        return self._evaluate(q, np.zeros_like(q), self._no_wrenches, self._rows[0], 0.0).support
+
+    def _evaluate(self, q: Array, qd: Array, wrenches: Array, row: Array, ramp: float) -> ControlStep:
+        return ControlStep(*self._law(q, qd, wrenches, row, self._memory, ramp), row)
+
+    def _reference_rows(self) -> Array:
+        """Return one row a tick: where to be now, and what to do when the command acts.
+
+        A command acts from `command_delay_periods` after its measurement on, and is held for one
+        period, so that accelerations and forces are those half a period later still.
+        """
+        count = int(np.ceil(self.reference.duration / self.period)) + 1
+        times = np.arange(count) * self.period
+        rows = self.reference.rows(times)
+        ahead = (self.settings.command_delay_periods + 0.5) * self.period
+        rows[:, 13:] = self.reference.rows(times + ahead)[:, 13:]
+        return rows
+
+
+def grasp_map(system: GraspSystem, settings: ControlSettings) -> GraspMap:
+    """Return the maps of the internal force that the settings ask for."""
+    if settings.internal_force.basis == "orthonormal":
+        return orthonormal_map(system.grasps)
+    return transmitted_force_map(system.grasps, [arm.load_share for arm in system.arms])
+
+
+def gravity_torque(system: GraspSystem, robot: Robot, q: Array) -> Array:
+    """Return the torque (na,) that holds up the arms without the object at positions `q` (na,).
+
+    Raises:
+        ArgumentError: If `q` has the wrong length.
+    """
+    if q.shape != (len(system.joint_names),):
+        raise ArgumentError(f"q has shape {q.shape}, expected ({len(system.joint_names)},).")
+    full = system.model.neutral()
+    full[system.q_index] = q
+    bias = robot.bias_forces(full, np.zeros(system.model.nv))
+    return np.asarray(bias)[system.v_index]
+
+
+def _layout(system: GraspSystem) -> bytes:
+    """Return what the kernel depends on besides the model: which joints belong to which arm."""
+    return repr([(arm.loop, arm.v_index.tolist()) for arm in system.arms]).encode()

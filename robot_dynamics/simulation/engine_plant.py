@@ -1,0 +1,185 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The plant that our own closed-loop dynamics moves."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.compile import load_kernel
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.grasp_map import transmitted_force_map
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.robot import SMALLEST_PIVOT, Robot
+from robot_dynamics.simulation.plant import Measurement, Truth
+from robot_dynamics.simulation.sensors import CommandDelay, Sensors
+from robot_dynamics.simulation.settings import PlantSettings
+from robot_dynamics.simulation.singular_step import singular_step
+from robot_dynamics.simulation.step import Drives, step_parameters, step_program
+
+Array = NDArray[np.float64]
+
+
+class EnginePlant:
+    """Arms, object and grasps, integrated with a fixed step; loops closed by projection.
+
+    Args:
+        system: Arms, object and grasps as they truly are.
+        start: Positions (nq,) of the start, grasps closed.
+        period: Control period [s].
+        settings: Step, delay, friction, sensors.
+
+    Raises:
+        ArgumentError: If the control period is no whole number of steps.
+    """
+
+    def __init__(
+        self, system: GraspSystem, start: Array, period: float, settings: PlantSettings
+    ) -> None:
+        self.system, self.period = system, period
+        self.substeps = whole_steps(period, settings.step_s)
+        self.drives = drives_of(system, settings)
+        self._robot = Robot(system.model)
+        actuated = system.v_index.tolist()
+        kernel = load_kernel(
+            b"step\0" + repr(actuated).encode() + system.model.structure_key,
+            lambda: step_program(system.model, actuated),
+            lanes=1,
+        )
+        self._step_length = period / self.substeps
+        self._step = kernel.bind(step_parameters(system.model, self.drives, self._step_length))
+        self._map = transmitted_force_map(system.grasps, [arm.load_share for arm in system.arms])
+        self._start = np.array(start, dtype=float)
+        self._delay = CommandDelay(settings.command_delay_periods)
+        self._sensors = Sensors(settings.sensors, settings.seed)
+        self.reset()
+
+    def reset(self) -> Measurement:
+        """Return to the start at rest, brakes on."""
+        self._tick = 0
+        self._q, self._qd = self._start.copy(), np.zeros(self.system.model.nv)
+        self._multipliers = self._resting_wrenches()
+        self._closure = np.zeros(self.system.model.constraint_count)
+        self._drift = np.zeros_like(self._closure)
+        self._torque = np.zeros(len(self.system.joint_names))
+        self._hash = hashlib.sha256()
+        self._delay.reset()
+        self._sensors.reset()
+        return self._measurement()
+
+    def step(self, torque: Array) -> Measurement:
+        """Advance by one control period; see `Plant`.
+
+        Raises:
+            ArgumentError: If the torque has the wrong shape or is not finite.
+        """
+        applied = self._delay.push(checked_torque(torque, self._torque.shape))
+        if applied is not None:  # else the brakes still hold
+            self._torque = applied
+            self._drift = np.zeros_like(self._drift)
+            for _ in range(self.substeps):
+                self._advance(applied)
+        self._tick += 1
+        self._hash.update(self._q.tobytes() + self._qd.tobytes())
+        return self._measurement()
+
+    def truth(self) -> Truth:
+        """Return the present true state."""
+        system = self.system
+        pose = self._q[system.object_q]
+        gaps = self._closure.reshape(-1, 6)
+        return Truth(
+            object_pose=pose.copy(),
+            object_twist=_world_twist(pose, self._qd[system.object_v]),
+            internal_force=self._map.internal_force(self._multipliers),
+            closure_position=float(np.sqrt(np.max(np.sum(gaps[:, 3:] ** 2, axis=1)))),
+            closure_rotation=float(np.sqrt(np.max(np.sum(gaps[:, :3] ** 2, axis=1)))),
+            correction=float(np.max(np.abs(self._drift), initial=0.0)),
+            torque=np.clip(self._torque, -self.drives.effort, self.drives.effort),
+        )
+
+    def state_hash(self) -> str:
+        """Return a SHA-256 over the states of all control instants since `reset`."""
+        return self._hash.hexdigest()
+
+    def _advance(self, torque: Array) -> None:
+        q, qd, multipliers, closure, drift, pivot = self._step(self._q, self._qd, torque)
+        if not pivot >= SMALLEST_PIVOT:
+            q, qd, multipliers, closure, drift = singular_step(
+                self._robot, self.drives, self._step_length, self._q, self._qd, torque
+            )
+        self._q, self._qd, self._multipliers, self._closure = q, qd, multipliers, closure
+        self._drift = np.maximum(self._drift, np.abs(drift))
+
+    def _measurement(self) -> Measurement:
+        return self._sensors.measure(
+            Measurement(
+                self._tick,
+                self._tick * self.period,
+                self._q[self.system.q_index],
+                self._qd[self.system.v_index],
+                self._multipliers.reshape(-1, 6),
+            )
+        )
+
+    def _resting_wrenches(self) -> Array:
+        """Return the wrenches of arms on brakes, which statics leaves open: shared as declared."""
+        bias = self._robot.bias_forces(self._q, self._qd)[self.system.object_v]
+        return np.asarray(self._map.distribution @ bias)
+
+
+def drives_of(system: GraspSystem, settings: PlantSettings) -> Drives:
+    """Return the drives of a system's arm joints with the friction of their descriptions."""
+    joints = [system.model.bodies[system.model.joint_index(n)].joint for n in system.joint_names]
+    effort = system.limits["effort"] if settings.torque_limit else np.full(len(joints), np.inf)
+    return Drives(
+        v_index=system.v_index,
+        effort=effort,
+        damping=settings.damping_scale * np.array([joint.damping for joint in joints]),
+        friction=settings.friction_scale * np.array([joint.friction for joint in joints]),
+        friction_velocity=settings.friction_velocity,
+    )
+
+
+def whole_steps(period: float, step: float) -> int:
+    """Return how many steps make a control period.
+
+    Raises:
+        ArgumentError: If it is no whole number.
+    """
+    count = round(period / step)
+    if count < 1 or abs(count * step - period) > 1e-9 * period:
+        raise ArgumentError(
+            f"the control period {period:g} s is no whole number of integration steps of {step:g} s."
+        )
+    return count
+
+
+def checked_torque(torque: Array, shape: tuple[int, ...]) -> Array:
+    """Return a copy of a torque command.
+
+    Raises:
+        ArgumentError: If its shape is wrong or an entry is not finite.
+    """
+    values = np.array(torque, dtype=float)
+    if values.shape != shape:
+        raise ArgumentError(f"torque has shape {values.shape}, expected {shape}.")
+    if not np.isfinite(values).all():
+        raise ArgumentError("torque has entries that are not finite.")
+    return values
+
+
+def _world_twist(pose: Array, velocity: Array) -> Array:
+    """Return angular velocity and velocity of a body's origin in world axes (6,)."""
+    x, y, z, w = pose[3:]
+    R = np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+    return np.concatenate([R @ velocity[:3], R @ velocity[3:]])

@@ -1,0 +1,62 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The integration step at states where constraints depend on one another.
+
+The same scheme as `step.py` in NumPy, with the rank-revealing solution in the place of the factors
+that exist only at full rank. Slow, and right.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics.redundant import rank_revealing_solution
+from robot_dynamics.robot import Robot
+from robot_dynamics.simulation.step import Drives, drive_forces
+
+Array = NDArray[np.float64]
+
+
+def singular_step(
+    robot: Robot, drives: Drives, step: float, q: Array, qd: Array, torque: Array
+) -> tuple[Array, Array, Array, Array, Array]:
+    """Return q, qd, multipliers, closure at the start and drift at the end of one step.
+
+    Args:
+        robot: The closed-loop system.
+        drives: Limits and friction.
+        step: Length of the step [s].
+        q: Positions (nq,).
+        qd: Velocities (nv,).
+        torque: Torques of the actuated joints (na,), held over the step.
+    """
+    model = robot.model
+    packed, actuated = drives.pack(), drives.v_index.tolist()
+
+    def slopes(at_q: Array, at_v: Array) -> tuple[Array, Array, Array]:
+        H, C, K, k, error, _ = robot.constraint_terms(at_q, at_v)
+        tau = np.array(drive_forces(model.nv, actuated, at_v, torque, packed))
+        motion = rank_revealing_solution(model, H, tau - C, K, k)
+        return np.array(model.position_rate(at_q, at_v)), motion.qdd, error
+
+    stages: list[tuple[Array, Array]] = []
+    closure = np.zeros(model.constraint_count)
+    for fraction in (0.0, 0.5, 0.5, 1.0):
+        dq, dv = stages[-1] if stages else (np.zeros(model.nq), np.zeros(model.nv))
+        rate, qdd, error = slopes(q + fraction * step * dq, qd + fraction * step * dv)
+        if not stages:
+            closure = error
+        stages.append((rate, qdd))
+    weights = np.array([1.0, 2.0, 2.0, 1.0]) * step / 6.0
+    new_q = np.array(model.normalized(q + weights @ np.array([s[0] for s in stages])))
+    new_v = qd + weights @ np.array([s[1] for s in stages])
+
+    H, C, K, k, drift, speed = robot.constraint_terms(new_q, new_v)
+    tau = np.array(drive_forces(model.nv, actuated, new_v, torque, packed))
+    end = rank_revealing_solution(model, H, tau - C, K, k)
+    # A jump of the motion by the constraints' errors is the same problem without forces.
+    at_rest = np.zeros(model.nv)
+    dq = rank_revealing_solution(model, H, at_rest, K, -drift).qdd
+    dv = rank_revealing_solution(model, H, at_rest, K, -speed).qdd
+    return np.array(model.integrate(new_q, dq)), new_v + dv, end.multipliers, closure, drift
