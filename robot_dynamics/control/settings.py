@@ -65,6 +65,20 @@ class PostureSettings:
 
 
 @dataclass(frozen=True)
+class FrictionSettings:
+    """How much of the joint friction that the description states is compensated.
+
+    Attributes:
+        share: Part of it; above 1 the joints would be driven by their own motion.
+        velocity: Speed at which Coulomb friction is taken to be fully there: below it the
+            compensation fades, so that it does not chatter at rest [rad/s or m/s].
+    """
+
+    share: float = _number(1.0, "", minimum=0.0, maximum=1.0)
+    velocity: float = _number(0.02, "rad/s or m/s", above=0.0)
+
+
+@dataclass(frozen=True)
 class StartSettings:
     """When control may start, and how it starts.
 
@@ -94,6 +108,7 @@ class ControlSettings:
         object: Servo of the object's position and orientation.
         internal_force: Servo of the internal force.
         posture: Servo of the arms' self-motion.
+        friction: Compensation of joint friction.
         command_delay_periods: Control periods between a measurement and the instant from which
             the torque computed from it acts; the reference is looked up that much ahead.
         start: Conditions and manner of the start.
@@ -103,6 +118,7 @@ class ControlSettings:
     object: ServoSettings = field(default_factory=ServoSettings)
     internal_force: ForceServoSettings = field(default_factory=ForceServoSettings)
     posture: PostureSettings = field(default_factory=PostureSettings)
+    friction: FrictionSettings = field(default_factory=FrictionSettings)
     command_delay_periods: int = field(default=1, metadata={"unit": "periods", "minimum": 0})
     start: StartSettings = field(default_factory=StartSettings)
 

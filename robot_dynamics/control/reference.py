@@ -1,0 +1,265 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the object is to do: a smooth path from rest to rest, and a profile of internal force.
+
+Every stretch of the path moves along a straight line and turns about a fixed axis, both by one
+time law s(t) from 0 to 1. Velocity and acceleration are then exact and in closed form: with the
+axis n fixed in the world, omega = n theta s' and alpha = n theta s''. The shortest way between
+any two orientations is such a turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import radians
+
+import numpy as np
+from numpy.polynomial import Polynomial
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.control.rotation_path import (
+    axis_and_angle,
+    conjugate,
+    from_rpy,
+    product,
+    rotated,
+    turn,
+)
+from robot_dynamics.control.settings import ReferenceSettings, SegmentSettings
+from robot_dynamics.errors import ArgumentError, require_length
+
+Array = NDArray[np.float64]
+
+# s(u) for u in [0, 1] with as many vanishing derivatives at both ends as possible.
+TIME_LAWS = {
+    "quintic": Polynomial([0.0, 0.0, 0.0, 10.0, -15.0, 6.0]),
+    "septic": Polynomial([0.0, 0.0, 0.0, 0.0, 35.0, -84.0, 70.0, -20.0]),
+}
+POSE, TWIST, ACCELERATION, FORCE = slice(0, 7), slice(7, 13), slice(13, 19), slice(19, None)
+SQUEEZE = 3  # component of an internal force [m; f] along the line joining the grasps
+
+
+@dataclass(frozen=True)
+class _Segments:
+    """The stretches of a path, one row each."""
+
+    begin: Array  # (n,)
+    duration: Array  # (n,)
+    position: Array  # (n, 3), at the beginning
+    displacement: Array  # (n, 3)
+    orientation: Array  # (n, 4), at the beginning
+    axis: Array  # (n, 3), in the world
+    angle: Array  # (n,)
+
+    @property
+    def at_rest(self) -> NDArray[np.bool_]:
+        """Which stretches are pauses."""
+        return (self.angle == 0.0) & ~self.displacement.any(axis=1)
+
+
+@dataclass(frozen=True)
+class _ForceSteps:
+    """The changes of the internal force, one row each."""
+
+    begin: Array  # (n,)
+    duration: Array  # (n,)
+    before: Array  # (n, nf)
+    change: Array  # (n, nf)
+
+
+class Reference:
+    """Pose, motion and internal force of the object over time.
+
+    Before time 0 and after `duration` it stands still at its ends.
+
+    Attributes:
+        duration: When everything has come to rest [s].
+        start: Pose x y z qx qy qz qw at the beginning (7,).
+        force_size: Number of components of the internal force, 6 (arms - 1).
+    """
+
+    def __init__(
+        self, start: Array, segments: _Segments, steps: _ForceSteps, duration: float, law: str
+    ) -> None:
+        self.start = start
+        self.duration = duration
+        self.force_size = steps.before.shape[1]
+        self._segments, self._steps = segments, steps
+        s = TIME_LAWS[law]
+        self._law = (s, s.deriv(1), s.deriv(2))
+
+    @property
+    def width(self) -> int:
+        """Number of columns of `rows`."""
+        return FORCE.start + self.force_size
+
+    def rows(self, times: ArrayLike) -> Array:
+        """Return the reference at some times.
+
+        Args:
+            times: Times since the start of the reference (N,) [s].
+
+        Returns:
+            Rows (N, 19 + force_size): x y z qx qy qz qw of the object's frame in the world, the
+            quaternion's sign continuous | angular velocity, velocity of the object's origin |
+            angular acceleration, acceleration of the origin (its second derivative), all in world
+            axes | internal force in the frame in the middle of the grasps, [m; f] for each arm
+            but the last.
+        """
+        t = np.atleast_1d(np.asarray(times, dtype=float))
+        rows = np.zeros((len(t), self.width))
+        self._fill_motion(t, rows)
+        if self.force_size:
+            steps = self._steps
+            i = np.clip(np.searchsorted(steps.begin, t, side="right") - 1, 0, None)
+            u = np.clip((t - steps.begin[i]) / steps.duration[i], 0.0, 1.0)
+            rows[:, FORCE] = steps.before[i] + steps.change[i] * self._law[0](u)[:, None]
+        return rows
+
+    def row(self, time: float) -> Array:
+        """Return the reference at one time (19 + force_size,)."""
+        return np.asarray(self.rows([time])[0])
+
+    def _fill_motion(self, t: Array, rows: Array) -> None:
+        at = self._segments
+        i = np.clip(np.searchsorted(at.begin, t, side="right") - 1, 0, None)
+        T = at.duration[i]
+        u = np.clip((t - at.begin[i]) / T, 0.0, 1.0)
+        s, rate, second = (law(u)[:, None] for law in self._law)
+        rate, second = rate / T[:, None], second / (T * T)[:, None]
+        whole_turn = at.axis[i] * at.angle[i, None]
+        rows[:, 0:3] = at.position[i] + at.displacement[i] * s
+        rows[:, 3:7] = product(turn(at.axis[i], at.angle[i] * s[:, 0]), at.orientation[i])
+        rows[:, 7:10] = whole_turn * rate
+        rows[:, 10:13] = at.displacement[i] * rate
+        rows[:, 13:16] = whole_turn * second
+        rows[:, 16:19] = at.displacement[i] * second
+
+    def settled_intervals(self, settle_s: float) -> list[tuple[float, float]]:
+        """Return when pose and force have been at rest for at least `settle_s`.
+
+        Args:
+            settle_s: Time that a transient is given to die out [s].
+
+        Returns:
+            Intervals [begin, end] within [0, duration] in order; each begins `settle_s` after
+            the last change. The last may be the single instant `duration` if a change ends there
+            and `settle_s` is 0.
+        """
+        moves, steps = self._segments, self._steps
+        changing = [
+            (b, b + d)
+            for b, d, rest in zip(moves.begin, moves.duration, moves.at_rest, strict=True)
+            if not rest
+        ]
+        changing += [
+            (b, b + d)
+            for b, d, change in zip(steps.begin, steps.duration, steps.change, strict=True)
+            if change.any()
+        ]
+        intervals, free_from = [], 0.0
+        for begin, end in [*sorted(changing), (self.duration, self.duration)]:
+            if free_from + settle_s <= begin:
+                intervals.append((float(free_from + settle_s), float(begin)))
+            free_from = max(free_from, end)
+        return intervals
+
+    def settled(self, times: ArrayLike, settle_s: float) -> NDArray[np.bool_]:
+        """Return for some times (N,) whether they are in `settled_intervals`, ends included."""
+        t = np.asarray(times, dtype=float)
+        inside = np.zeros(t.shape, dtype=bool)
+        for begin, end in self.settled_intervals(settle_s):
+            inside |= (t >= begin) & (t <= end)
+        return inside
+
+
+def plan_reference(settings: ReferenceSettings, start: ArrayLike, arm_count: int = 2) -> Reference:
+    """Return the reference that settings describe.
+
+    Args:
+        settings: The stretches of the path and the changes of the internal force.
+        start: Pose x y z qx qy qz qw of the object at the beginning (7,).
+        arm_count: Number of arms that hold the object.
+
+    Raises:
+        ArgumentError: If the start is no pose, if changes of the force overlap or are out of
+            order, or if a wrench has the wrong number of components.
+    """
+    pose = np.array(start, dtype=float)
+    require_length("start", pose.tolist(), 7, "x y z qx qy qz qw")
+    norm = float(np.linalg.norm(pose[3:]))
+    if not (np.isfinite(pose).all() and abs(norm - 1.0) < 1e-3):
+        raise ArgumentError(f"start {pose.tolist()} is no pose; expected a unit quaternion.")
+    pose[3:] /= norm
+    # Without any stretch, or any change of the force, there is one that changes nothing.
+    segments = _plan_segments(settings.segments or (SegmentSettings(1.0),), pose)
+    steps = _plan_force(settings, 6 * (arm_count - 1))
+    path_time = sum(segment.duration_s for segment in settings.segments)
+    force_time = max((step.time_s + step.duration_s for step in settings.force), default=0.0)
+    return Reference(pose, segments, steps, max(path_time, force_time), settings.time_law)
+
+
+def _plan_segments(settings: Sequence[SegmentSettings], pose: Array) -> _Segments:
+    position, orientation = pose[:3], pose[3:]
+    time = 0.0
+    rows: list[tuple[float, float, Array, Array, Array, Array, float]] = []
+    for segment in settings:
+        displacement = np.array(segment.move or (0.0, 0.0, 0.0))
+        if segment.move_to is not None:
+            displacement = np.array(segment.move_to) - position
+        axis, angle = _turn_of(segment, orientation)
+        rows.append((time, segment.duration_s, position, displacement, orientation, axis, angle))
+        position = position + displacement
+        orientation = product(turn(axis, np.array(angle)), orientation)
+        orientation = orientation / np.linalg.norm(orientation)
+        time += segment.duration_s
+    columns = (np.array(column) for column in zip(*rows, strict=True))
+    return _Segments(*columns)
+
+
+def _turn_of(segment: SegmentSettings, orientation: Array) -> tuple[Array, float]:
+    """Return the axis in the world (3,) and the angle [rad] of a stretch."""
+    if segment.rotate is not None:
+        axis = np.array(segment.rotate.axis)
+        axis = axis / np.linalg.norm(axis)
+        if segment.rotate.about == "object":
+            axis = rotated(orientation, axis)
+        return axis, radians(segment.rotate.degrees)
+    if segment.rotate_to is not None:
+        return axis_and_angle(product(from_rpy(segment.rotate_to), conjugate(orientation)))
+    return np.array([0.0, 0.0, 1.0]), 0.0
+
+
+def _plan_force(settings: ReferenceSettings, force_size: int) -> _ForceSteps:
+    before = np.zeros(force_size)
+    free_from = 0.0
+    rows: list[tuple[float, float, Array, Array]] = []
+    for number, step in enumerate(settings.force, start=1):
+        if step.time_s < free_from:
+            raise ArgumentError(
+                f"change {number} of the internal force begins at {step.time_s:g} s, before the "
+                f"one before it ends; expected at least {free_from:g} s."
+            )
+        if step.wrench is not None:
+            require_length(
+                f"wrench {number} of the internal force",
+                step.wrench,
+                force_size,
+                "six for each arm but the last",
+            )
+            after = np.array(step.wrench, dtype=float)
+        elif force_size != 6:
+            raise ArgumentError(
+                f"change {number} of the internal force gives a squeeze, which is defined for two "
+                f"arms; expected 'wrench' with {force_size} components."
+            )
+        else:
+            after = np.zeros(force_size)
+            after[SQUEEZE] = step.squeeze_n
+        rows.append((step.time_s, step.duration_s, before, after - before))
+        before, free_from = after, step.time_s + step.duration_s
+    if not rows:
+        rows.append((0.0, 1.0, before, before))
+    columns = (np.array(column) for column in zip(*rows, strict=True))
+    return _ForceSteps(*columns)
