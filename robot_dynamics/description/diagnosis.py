@@ -10,7 +10,7 @@ from typing import Literal
 
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 
-_MANY_NAMES = 1000
+_MANY_NAMES = 300
 _MANY_LINES = 100
 _LONG_HINT = 300
 

@@ -55,7 +55,7 @@ def check_tree(
         diagnosis: Where problems are noted.
         complete: Whether these are all; if some could not be read, roots are not counted.
     """
-    names = {link.name for link in links}
+    names = dict.fromkeys(link.name for link in links)
     if not names:
         diagnosis.error(places.file, "", "has no links, expected at least one")
         return
@@ -104,8 +104,9 @@ def check_tree(
 
 
 def _circles(carrier: Mapping[str, JointElement]) -> list[list[JointElement]]:
-    """Return the joints of each circle, in order from parent to child."""
+    """Return the joints of each circle, from parent to child, starting where the file does."""
     settled: set[str] = set()
+    order = {link: number for number, link in enumerate(carrier)}
     circles = []
     for start in carrier:
         trail: list[str] = []
@@ -116,7 +117,8 @@ def _circles(carrier: Mapping[str, JointElement]) -> list[list[JointElement]]:
             on_trail.add(link)
             link = carrier[link].parent
         if link in on_trail:
-            circle = trail[trail.index(link) :]
-            circles.append([carrier[name] for name in reversed(circle)])
+            circle = list(reversed(trail[trail.index(link) :]))
+            first = min(range(len(circle)), key=lambda i: order[circle[i]])
+            circles.append([carrier[name] for name in circle[first:] + circle[:first]])
         settled.update(trail)
     return circles

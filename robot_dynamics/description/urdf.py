@@ -8,7 +8,7 @@ from pathlib import Path
 
 from robot_dynamics.description.description import Description, Shape
 from robot_dynamics.description.diagnosis import Diagnosis
-from robot_dynamics.description.files import locate, read_bytes
+from robot_dynamics.description.files import locate, read_bytes, refused
 from robot_dynamics.description.inertia_checks import check_links, check_units
 from robot_dynamics.description.motion_checks import joints_without_inertia
 from robot_dynamics.description.tree_checks import Places, check_tree
@@ -27,6 +27,7 @@ from robot_dynamics.model.builder import build
 from robot_dynamics.model.elements import JointElement, LinkElement, Mechanism
 
 MAX_BYTES = 8 * 2**20
+MAX_ELEMENTS = 50_000  # XML elements; the largest robots known have some thousands
 _TEXT = "<text>"
 _LOOPS = ("loop_joint", "loop", "coupling", "constraint")  # extensions that close loops
 _TOP = ("link", "joint", "material", "transmission", "gazebo", "ros2_control", "sensor", *_LOOPS)
@@ -70,6 +71,11 @@ class _Reader:
 
     def description(self, strict: bool) -> Description:
         """Return what the document describes, or raise with all its problems."""
+        count = sum(1 for _ in self.root.element.iter())
+        if count > MAX_ELEMENTS:
+            raise refused(
+                self.root.place, f"has {count} elements, expected at most {MAX_ELEMENTS}"
+            )
         self._check_top()
         materials = self._materials()
         for tag in self.root.children("link"):

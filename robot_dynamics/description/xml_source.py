@@ -60,7 +60,7 @@ def parse_xml(data: bytes, name: str, root: str) -> tuple[Any, list[str]]:
         element = etree.fromstring(text.encode("utf-8", "surrogatepass"), parser)
     except etree.XMLSyntaxError as error:
         at = error.lineno or line
-        reason = (error.msg or "cannot be read").split(", line")[0]
+        reason = " ".join((error.msg or "cannot be read").split(", line")[0].split())
         raise refused(f"{name}:{at}", f"is not well-formed XML: {reason}") from None
     found = etree.QName(element).localname
     if found != root:

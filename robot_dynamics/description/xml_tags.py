@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -113,7 +113,7 @@ class Tag:
                 self.error(f"<{self.name}> has no {attribute}")
             return fallback
         words = text.split()
-        for word in words:
+        for word in words[: count + 1]:
             if not self._is_number(attribute, word):
                 return fallback
         if len(words) != count:
@@ -129,21 +129,20 @@ class Tag:
     def check_attributes(self, *known: str) -> None:
         """Warn of attributes that look like misspelt known ones."""
         for name in self.element.attrib:
-            close = [] if name in known else get_close_matches(name, known, n=1, cutoff=0.7)
-            if close:
+            close = _meant(name, known)
+            if close and close not in self.element.attrib:
                 self.warning(
                     f"<{self.name}> has no attribute {name!r}, it is ignored",
-                    f"did you mean {close[0]!r}?",
+                    f"did you mean {close!r}?",
                 )
 
     def check_children(self, *known: str) -> None:
         """Warn of child tags that look like misspelt known ones."""
         for child in self.children():
-            name = child.name
-            close = [] if name in known else get_close_matches(name, known, n=1, cutoff=0.7)
+            close = _meant(child.name, known)
             if close:
                 child.warning(
-                    f"<{name}> is not known and is ignored", f"did you mean <{close[0]}>?"
+                    f"<{child.name}> is not known and is ignored", f"did you mean <{close}>?"
                 )
 
     def _is_number(self, attribute: str, word: str) -> bool:
@@ -159,6 +158,17 @@ class Tag:
         else:
             self.error(f"{attribute} has {_short(word)}, expected a number", hint)
         return False
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    """Return the known name that was probably meant; empty if `name` is known or something else.
+
+    Extensions such as `gear_velocity` contain a known name and are no misspelling.
+    """
+    if name in known:
+        return ""
+    close = get_close_matches(name, known, n=1, cutoff=0.65)
+    return close[0] if close and close[0] not in name else ""
 
 
 def _short(text: str) -> str:

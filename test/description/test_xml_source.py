@@ -1,0 +1,87 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""XML from strangers: what is refused before any of it is used."""
+
+import time
+
+import pytest
+
+from robot_dynamics.description.diagnosis import DescriptionError
+from robot_dynamics.description.xml_source import parse_xml
+
+BOMB = """<?xml version="1.0"?>
+<!-- <!DOCTYPE in a comment is harmless> -->
+<!DOCTYPE robot [
+<!ENTITY a "aaaaaaaaaa">
+<!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">
+<!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">
+]>
+<robot name="&c;"/>
+"""
+
+
+def test_a_document_and_its_lines_are_returned():
+    """A plain document passes, in UTF-8, with a byte-order mark, in UTF-16 or declared Latin-1."""
+    text = '<?xml version="1.0"?>\n<!-- note -->\n<robot name="ä"/>\n'
+    latin = text.replace('"1.0"', '"1.0" encoding="ISO-8859-1"')
+    for data in (
+        text.encode(),
+        text.encode("utf-8-sig"),
+        text.encode("utf-16"),
+        latin.encode("latin-1"),
+    ):
+        root, lines = parse_xml(data, "f.urdf", "robot")
+        assert root.get("name") == "ä"
+        assert lines[2] == '<robot name="ä"/>'
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (BOMB, "f.urdf:3: has a document type declaration"),
+        (BOMB.replace("DOCTYPE robot", "doctype robot"), "f.urdf:3: has a document type"),
+        ('<!DOCTYPE robot SYSTEM "http://nowhere/x.dtd"><robot/>', "f.urdf:1: has a document"),
+        ("<robot>&a;</robot>", "f.urdf:1: is not well-formed"),
+        ("", "f.urdf:1: is empty"),
+        (" \n ", "f.urdf:1: is empty"),
+        ("junk", "f.urdf:1: is not XML"),
+        ("<!-- open\n <robot/>", "f.urdf:2: is not well-formed"),
+        ("<robot>\n<link>\n</robot>", "f.urdf:3: is not well-formed"),
+        ("<robot>\n<link name='a'>", "f.urdf:2: is not well-formed"),
+        ("<robot/>\n<robot/>", "f.urdf:2: is not well-formed"),
+        ("<robot a='1' a='2'/>", "f.urdf:1: is not well-formed"),
+        ("<sdf version='1.6'/>", "f.urdf:1: expected <robot> at the top, found <sdf>; SDF is not"),
+        ("<robot>\x00</robot>", "f.urdf:1: is not well-formed"),
+        ("<robot>" + "<a>" * 5000, "f.urdf:1: is not well-formed"),
+    ],
+)
+def test_what_is_not_a_document_is_refused_with_its_line(data, message):
+    """Entities, other formats and malformed text are one located sentence."""
+    with pytest.raises(DescriptionError, match=message) as caught:
+        parse_xml(data.encode(), "f.urdf", "robot")
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b'<?xml version="1.0"?>\n<robot name="\xe4"/>', "f.urdf:2: byte 0xe4 is not UTF-8"),
+        (b'<?xml version="1.0" encoding="UTF-7"?><robot/>', "f.urdf:1: encoding 'UTF-7' is not"),
+        (b'<?xml version="1.0" encoding="klingon"?><robot/>', "f.urdf:1: encoding 'klingon'"),
+        (b'<?xml version="1.0" encoding="ascii"?>\n<robot a="\xe4"/>', "f.urdf:2: byte 0xe4"),
+        (b"\xff\xfe\x00", "f.urdf:1: is not utf-16"),
+    ],
+)
+def test_wrong_encodings_are_refused_with_the_line(data, message):
+    """Text that is not in its encoding, or in one that could hide a declaration, is refused."""
+    with pytest.raises(DescriptionError, match=message):
+        parse_xml(data, "f.urdf", "robot")
+
+
+def test_junk_is_answered_quickly():
+    """Eight megabytes of junk, of open tags or of spaces take less than a second."""
+    for junk in (b"x" * 2**23, b"<robot>" + b"<a>" * 2**21, b" " * 2**23, b"<!--" * 2**20):
+        started = time.perf_counter()
+        with pytest.raises(DescriptionError):
+            parse_xml(junk, "f.urdf", "robot")
+        assert time.perf_counter() - started < 1.0
