@@ -1,0 +1,216 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Gains from bandwidths, and what sampling and delay leave of their stability.
+
+The linearising law makes every coordinate of the object a double integrator, and the servo on it
+is `u = kp e + kd e' + ki integral(e)`. The torque is held over a period h and acts d periods after
+the measurement it was computed from, so that the loop is
+
+    L(s) = (kd s^2 + kp s + ki) / s^3 (1 - exp(-s h)) / (s h) exp(-s d h).
+
+The internal force follows the torque without dynamics of its own; its integrator alone makes the
+loop K_II / s with the same hold and delay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, pi
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from robot_dynamics.control.settings import ControlSettings, PostureSettings, ServoSettings
+from robot_dynamics.errors import RobotDynamicsError
+
+Array = NDArray[np.float64]
+
+
+class GainError(RobotDynamicsError):
+    """Gains that a sampled loop with its delay cannot carry.
+
+    Attributes:
+        servo: Which servo.
+        bandwidth: Its bandwidth [rad/s].
+        largest: The largest bandwidth that would do [rad/s].
+    """
+
+    def __init__(self, servo: str, bandwidth: float, largest: float, circumstances: str) -> None:
+        self.servo, self.bandwidth, self.largest = servo, bandwidth, largest
+        super().__init__(
+            f"{servo}: a bandwidth of {bandwidth:g} rad/s is too high {circumstances}; "
+            f"expected at most {largest:.3g} rad/s."
+        )
+
+
+@dataclass(frozen=True)
+class PidGains:
+    """Gains of a servo on a double integrator.
+
+    Attributes:
+        proportional: kp [1/s^2].
+        derivative: kd [1/s].
+        integral: ki [1/s^3].
+    """
+
+    proportional: float
+    derivative: float
+    integral: float = 0.0
+
+
+def servo_gains(settings: ServoSettings | PostureSettings) -> PidGains:
+    """Return the gains that put the poles of the error where the settings say.
+
+    The error obeys `(s^2 + 2 zeta w s + w^2)(s + w_i) = 0`; without integral action w_i = 0.
+    """
+    w, zeta = settings.bandwidth, settings.damping_ratio
+    w_i = settings.integral if isinstance(settings, ServoSettings) else 0.0
+    return PidGains(w * w + 2.0 * zeta * w * w_i, 2.0 * zeta * w + w_i, w * w * w_i)
+
+
+def delay_margin(gains: PidGains, period: float = 0.0, delay_periods: float = 0.0) -> float:
+    """Return how much further delay the loop bears before it is unstable [s].
+
+    It is the phase margin over the frequency, at the crossover of the gain where this is smallest.
+    Negative if the loop is unstable already.
+
+    Args:
+        gains: Of the servo.
+        period: Control period [s]; 0 for a continuous loop.
+        delay_periods: Periods between a measurement and the torque computed from it.
+    """
+    kp, kd, ki = gains.proportional, gains.derivative, gains.integral
+    # |L| = 1 without the hold: x^3 = kd^2 x^2 + (kp^2 - 2 kd ki) x + ki^2 with x = w^2
+    squares = np.roots([1.0, -kd * kd, 2.0 * kd * ki - kp * kp, -ki * ki])
+    margins = []
+    for square in squares:
+        if abs(square.imag) > 1e-9 * abs(square) or square.real <= 0.0:
+            continue
+        w = _with_hold(float(np.sqrt(square.real)), gains, period)
+        lead = np.arctan2(kp * w, ki - kd * w * w)  # of the controller; 1 / s^3 lags by 3 pi / 2
+        margins.append((lead - pi / 2.0) / w - period * (0.5 + delay_periods))
+    return float(min(margins, default=inf))
+
+
+def _with_hold(w: float, gains: PidGains, period: float) -> float:
+    """Return the crossover that the hold's own loss of gain makes of the crossover `w`."""
+
+    def excess(x: float) -> float:
+        numerator = np.hypot(gains.integral - gains.derivative * x * x, gains.proportional * x)
+        return float(numerator * np.sinc(x * period / (2.0 * pi)) - x**3)
+
+    high = w if period == 0.0 else min(w, 2.0 * pi / period)  # the hold passes nothing there
+    low = 1e-3 * high
+    if excess(low) <= 0.0 or excess(high) >= 0.0:
+        return w
+    return float(brentq(excess, low, high))
+
+
+def force_delay_margin(bandwidth: float, period: float = 0.0, delay_periods: float = 0.0) -> float:
+    """Return how much further delay the servo of the internal force bears [s].
+
+    Args:
+        bandwidth: K_II [1/s].
+        period: Control period [s].
+        delay_periods: Periods between a measurement and the torque computed from it.
+    """
+    if bandwidth == 0.0:
+        return inf
+    return pi / (2.0 * bandwidth) - period * (0.5 + delay_periods)
+
+
+def sampled_spectral_radius(gains: PidGains, period: float, delay_periods: float) -> float:
+    """Return the largest magnitude of a pole of the sampled loop: it is stable below 1.
+
+    The loop is exact: a double integrator under a held torque, which arrives after a delay that
+    need not be a whole number of periods.
+
+    Args:
+        gains: Of the servo; its integral is summed after use, `I += h e`.
+        period: Control period h [s].
+        delay_periods: Delay in periods, from 0.
+    """
+    whole = int(np.floor(delay_periods))
+    late = delay_periods - whole  # part of the period that still sees the torque before
+    h, rest = period, period * (1.0 - late)
+    # State: error, its rate, its integral, then the torques on their way, latest first.
+    n = 3 + whole + 1
+    A = np.zeros((n, n))
+    A[0, :2], A[1, 1] = (1.0, h), 1.0
+    A[2, 0], A[2, 2] = h, 1.0
+    # What the new torque does if it arrives within this period, and the one before it.
+    new = np.array([0.5 * rest * rest, rest])
+    old = np.array([0.5 * h * h, h]) - new
+    command = np.zeros(n)
+    command[:3] = -gains.proportional, -gains.derivative, -gains.integral
+    if whole == 0:
+        A[:2] += np.outer(new, command)
+        A[:2, 3] += old
+    else:
+        A[:2, 3 + whole - 1] += new
+        A[:2, 3 + whole] += old
+    A[3] = command
+    for i in range(4, n):
+        A[i, i - 1] = 1.0
+    if gains.integral == 0.0:  # nobody looks at the integral then; it would show a pole at 1
+        A = np.delete(np.delete(A, 2, axis=0), 2, axis=1)
+    return float(np.max(np.abs(np.linalg.eigvals(A))))
+
+
+def force_spectral_radius(bandwidth: float, period: float, delay_periods: int) -> float:
+    """Return the largest magnitude of a pole of the sampled servo of the internal force."""
+    n = delay_periods + 1  # the integral and the commands on their way
+    A = np.zeros((n, n))
+    A[0, 0] = 1.0
+    A[0, -1] -= bandwidth * period
+    for i in range(1, n):
+        A[i, i - 1] = 1.0
+    return float(np.max(np.abs(np.linalg.eigvals(A))))
+
+
+def largest_bandwidth(settings: ServoSettings, period: float, delay_periods: int) -> float:
+    """Return the bandwidth [rad/s] at which the delay margin has fallen to one period.
+
+    The damping ratio is kept, and the rate of the integral in proportion to the bandwidth.
+    """
+    low, high = 0.0, 10.0 / period
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        scale = middle / settings.bandwidth
+        scaled = ServoSettings(middle, settings.damping_ratio, settings.integral * scale)
+        if _bears(servo_gains(scaled), period, delay_periods):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def check_gains(settings: ControlSettings) -> None:
+    """Refuse servos that would not stay stable with the loss of one more sample.
+
+    Raises:
+        GainError: If a delay margin is below one period, or the sampled loop is unstable.
+    """
+    period, delay = settings.period, settings.command_delay_periods
+    circumstances = f"at {settings.rate_hz:g} Hz with {delay} periods of command delay"
+    posture = settings.posture
+    servos = {
+        "object": settings.object,
+        "posture": ServoSettings(posture.bandwidth, posture.damping_ratio, 0.0),
+    }
+    for name, servo in servos.items():
+        if servo.bandwidth > 0.0 and not _bears(servo_gains(servo), period, delay):
+            largest = largest_bandwidth(servo, period, delay)
+            raise GainError(name, servo.bandwidth, largest, circumstances)
+    K = settings.internal_force.bandwidth
+    if K > 0.0 and force_delay_margin(K, period, delay) < period:
+        largest = pi / (period * (3.0 + 2.0 * delay))
+        raise GainError("internal_force", K, largest, circumstances)
+
+
+def _bears(gains: PidGains, period: float, delay_periods: int) -> bool:
+    """Return whether the sampled loop is stable, and with one more period of delay as well."""
+    return delay_margin(gains, period, delay_periods) >= period and all(
+        sampled_spectral_radius(gains, period, d) < 1.0 for d in (delay_periods, delay_periods + 1)
+    )

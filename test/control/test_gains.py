@@ -1,0 +1,145 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Gains and delay margins, against the poles of sampled loops and a simulated one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from robot_dynamics.control.gains import (
+    GainError,
+    PidGains,
+    check_gains,
+    delay_margin,
+    force_delay_margin,
+    force_spectral_radius,
+    largest_bandwidth,
+    sampled_spectral_radius,
+    servo_gains,
+)
+from robot_dynamics.control.settings import (
+    ControlSettings,
+    ForceServoSettings,
+    PostureSettings,
+    ServoSettings,
+)
+
+SERVOS = [
+    ServoSettings(30.0, 1.0, 10.0),
+    ServoSettings(20.0, 0.7, 0.0),
+    ServoSettings(60.0, 0.5, 30.0),
+    ServoSettings(15.0, 2.0, 5.0),
+]
+
+
+def margin_by_bisection(gains, period, delay_periods):
+    """Return the delay at which the exact sampled loop loses stability, less the delay given."""
+    low, high = delay_periods, delay_periods + 1.0
+    while sampled_spectral_radius(gains, period, high) < 1.0:
+        low, high = high, 2.0 * high
+    for _ in range(15):
+        middle = 0.5 * (low + high)
+        if sampled_spectral_radius(gains, period, middle) < 1.0:
+            low = middle
+        else:
+            high = middle
+    return (low - delay_periods) * period
+
+
+@pytest.mark.parametrize("servo", SERVOS)
+def test_poles_are_where_the_settings_say(servo):
+    """The error's characteristic polynomial has the poles of bandwidth, damping and integral."""
+    g = servo_gains(servo)
+    w, zeta = servo.bandwidth, servo.damping_ratio
+    poles = np.append(np.roots([1.0, 2 * zeta * w, w * w]), -servo.integral)
+    expected = np.real(np.poly(poles))
+    np.testing.assert_allclose(
+        [1.0, g.derivative, g.proportional, g.integral], expected, rtol=1e-12, atol=1e-9
+    )
+
+
+def test_a_posture_without_bandwidth_has_no_gain():
+    """Bandwidth 0 switches the servo off; critical damping is 2 w."""
+    assert servo_gains(PostureSettings(0.0)) == PidGains(0.0, 0.0)
+    assert servo_gains(PostureSettings(5.0)) == PidGains(25.0, 10.0)
+
+
+@pytest.mark.parametrize("servo", SERVOS)
+@pytest.mark.parametrize("delay", [0, 1, 2])
+def test_the_margin_is_where_the_sampled_loop_turns_unstable(servo, delay):
+    """The formula meets the exact sampled loop with a delay of any length."""
+    gains, h = servo_gains(servo), 0.002
+    exact = margin_by_bisection(gains, h, delay)
+    # The formula treats the sampler as a delay of half a period and sampled velocity as exact;
+    # crossovers here are below w h = 0.25, and what is left out is of second order in that.
+    assert delay_margin(gains, h, delay) == pytest.approx(exact, rel=0.03)
+
+
+@pytest.mark.parametrize("servo", SERVOS)
+def test_the_margin_of_a_continuous_loop(servo):
+    """It is what the sampled margin tends to when the period shrinks."""
+    gains = servo_gains(servo)
+    # the sampler's half period of 0.5 ms is a twentieth of the smallest margin here
+    assert margin_by_bisection(gains, 1e-3, 0) == pytest.approx(delay_margin(gains), rel=0.05)
+
+
+@pytest.mark.parametrize("delay", [0, 1, 3])
+def test_the_spectral_radius_is_that_of_a_simulated_loop(delay):
+    """A loop simulated step by step with queued commands decays at the rate of the radius."""
+    gains, h = PidGains(900.0, 60.0, 500.0), 0.004
+    e, v, integral, queue, sizes = 1.0, 0.0, 0.0, [0.0] * delay, []
+    for _ in range(3000):
+        u = -(gains.proportional * e + gains.derivative * v + gains.integral * integral)
+        queue.append(u)
+        a = queue.pop(0)
+        integral += h * e
+        e, v = e + h * v + 0.5 * h * h * a, v + h * a
+        sizes.append(np.hypot(e, v / 30.0))
+    rate = (sizes[-1] / sizes[-1001]) ** (1 / 1000)
+    assert rate == pytest.approx(sampled_spectral_radius(gains, h, delay), abs=1e-4)
+
+
+def test_a_fractional_delay_joins_the_whole_ones():
+    """The radius is continuous in the delay across whole periods."""
+    gains = servo_gains(SERVOS[0])
+    for d in (1.0, 2.0):
+        at = sampled_spectral_radius(gains, 0.002, d)
+        for close in (d - 1e-9, d + 1e-9):
+            assert sampled_spectral_radius(gains, 0.002, close) == pytest.approx(at, abs=1e-6)
+
+
+def test_the_force_servo():
+    """Without delay its pole is 1 - K h; its margin is a quarter turn less hold and delay."""
+    assert force_spectral_radius(100.0, 0.002, 0) == pytest.approx(0.8)
+    K, h = 50.0, 0.002
+    margin = force_delay_margin(K, h, 1)
+    # the first whole delay beyond the margin makes the sampled loop unstable, the last within not
+    assert force_spectral_radius(K, h, 1 + int(margin / h)) < 1.0
+    assert force_spectral_radius(K, h, 2 + int(margin / h)) > 1.0
+    assert force_delay_margin(0.0) == np.inf
+
+
+def test_the_largest_bandwidth_is_the_last_that_is_accepted():
+    """Just below it settings pass; just above they are refused, and told that bandwidth."""
+    servo = ServoSettings(30.0, 1.0, 0.0)
+    largest = largest_bandwidth(servo, 0.002, 1)
+    assert 60.0 < largest < 500.0
+    check_gains(ControlSettings(object=ServoSettings(largest * 0.999, 1.0, 0.0)))
+    with pytest.raises(GainError, match=r"object: .* 500 Hz with 1 periods") as caught:
+        check_gains(ControlSettings(object=ServoSettings(largest * 1.001, 1.0, 0.0)))
+    assert caught.value.largest == pytest.approx(largest, rel=1e-6)
+
+
+def test_defaults_pass_and_other_servos_are_checked():
+    """Defaults have margin to spare; posture and force servos are refused by their names."""
+    check_gains(ControlSettings())
+    assert delay_margin(servo_gains(ServoSettings()), 0.002, 1) > 0.005
+    for wrong, name in (
+        (ControlSettings(posture=PostureSettings(400.0)), "posture"),
+        (ControlSettings(internal_force=ForceServoSettings(400.0)), "internal_force"),
+        (ControlSettings(rate_hz=50.0), "object"),
+    ):
+        with pytest.raises(GainError) as caught:
+            check_gains(wrong)
+        assert caught.value.servo == name
