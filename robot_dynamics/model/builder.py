@@ -5,11 +5,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
-from robot_dynamics.model.elements import Array, JointElement, LinkElement, Mechanism
+from robot_dynamics.model.elements import (
+    Array,
+    JointElement,
+    LinkElement,
+    LoopElement,
+    Mechanism,
+)
 from robot_dynamics.model.joint_types import joint_type
 from robot_dynamics.model.model import WORLD, Body, Joint, Link, LoopJoint, Model
 from robot_dynamics.spatial import Inertia, Rotation, Symmetric3, Transform, Vector3
@@ -36,7 +43,8 @@ def build(
         variable: Bodies and loop joints whose values are parameters of compiled code.
 
     Raises:
-        RobotDynamicsError: If the tree joints do not form a tree, or a name is unknown.
+        RobotDynamicsError: If the tree joints do not form a tree, a name is unknown, or an axis
+            is zero.
     """
     elements = {link.name: link for link in mechanism.links}
     children: dict[str, list[JointElement]] = {name: [] for name in elements}
@@ -52,17 +60,22 @@ def build(
 
     def place(element: LinkElement, body: int, frame: Array) -> None:
         """Record a link at pose `frame` in its body, with its inertia, and follow its joints."""
+        if element.name in links:
+            raise RobotDynamicsError(
+                f"{mechanism.name}: link {element.name!r} has two parents, expected a tree."
+            )
         placement = transform_of(frame)
         own = inertia_of(element)
         links[element.name] = Link(element.name, body, placement, own)
         merged[body] = merged[body] + placement.inverse_times(own)
-        for joint in children[element.name]:
+        # A stack: depth first, and branches in the order of the description.
+        for joint in reversed(children[element.name]):
             pending.append((joint, body, frame))
 
     pending: list[tuple[JointElement, int, Array]] = []
     place(elements[mechanism.root], WORLD, np.eye(4))
     while pending:
-        joint, body, frame = pending.pop(0)
+        joint, body, frame = pending.pop()
         at = frame @ joint.placement  # the joint's frame in the carrying body
         kind = joint_type(joint.type, f"joint {joint.name!r}")
         if kind.nv == 0:
@@ -70,6 +83,8 @@ def build(
             continue
         turned = np.eye(4)
         if kind.nv == 1:
+            if not np.linalg.norm(joint.axis) > 0.0:
+                raise RobotDynamicsError(f"joint {joint.name!r}: the axis is zero or no number.")
             turned[:3, :3] = _frame_with_z_along(joint.axis)
         bodies.append(
             Body(
@@ -82,29 +97,25 @@ def build(
         )
         index = len(bodies) - 1
         merged[index] = Inertia.zero()
-        place(elements[joint.child], index, np.linalg.inv(turned))
+        place(elements[joint.child], index, turned.T)
     if len(links) != len(elements):
         lost = next(name for name in elements if name not in links)
         raise RobotDynamicsError(
             f"{mechanism.name}: link {lost!r} is not connected to {mechanism.root!r}."
         )
-    order, bodies = _depth_first(bodies)
-    complete = tuple(
-        Body(b.name, b.parent, b.joint, b.placement, merged[order[i]])
-        for i, b in enumerate(bodies)
-    )
-    renumbered = {old: new for new, old in enumerate(order)} | {WORLD: WORLD}
-    named = {
-        name: Link(name, renumbered[link.body], link.placement, link.inertia)
-        for name, link in links.items()
-    }
+    variable = frozenset(variable)
+    known = [body.name for body in bodies] + [loop.name for loop in mechanism.loops]
+    for name in variable:
+        if name not in known:
+            raise UnknownNameError("body or loop joint", name, known, mechanism.name)
+    complete = tuple(replace(body, inertia=merged[i]) for i, body in enumerate(bodies))
     return Model(
         mechanism.name,
         complete,
-        tuple(named[link.name] for link in mechanism.links),
-        tuple(_loop_joint(loop, named) for loop in mechanism.loops),
+        tuple(links[link.name] for link in mechanism.links),
+        tuple(_loop_joint(loop, links) for loop in mechanism.loops),
         tuple(float(g) for g in gravity),  # type: ignore[arg-type]
-        frozenset(variable),
+        variable,
     )
 
 
@@ -136,11 +147,7 @@ def inertia_of(element: LinkElement) -> Inertia:
     )
 
 
-def _loop_joint(loop: object, links: dict[str, Link]) -> LoopJoint:
-    from robot_dynamics.model.elements import LoopElement
-
-    if not isinstance(loop, LoopElement):
-        raise TypeError(f"expected a LoopElement, not a {type(loop).__name__}.")
+def _loop_joint(loop: LoopElement, links: dict[str, Link]) -> LoopJoint:
     place = f"loop joint {loop.name!r}"
     ends = []
     for name, frame in (
@@ -169,22 +176,3 @@ def _frame_with_z_along(axis: tuple[float, float, float]) -> Array:
     x -= z * (x @ z)
     x /= np.linalg.norm(x)
     return np.column_stack([x, np.cross(z, x), z])
-
-
-def _depth_first(bodies: list[Body]) -> tuple[list[int], list[Body]]:
-    """Return the bodies numbered depth first, branches in the order of the description."""
-    offspring: dict[int, list[int]] = {WORLD: []}
-    for i, body in enumerate(bodies):
-        offspring.setdefault(i, [])
-        offspring[body.parent].append(i)
-    order: list[int] = []
-    stack = list(reversed(offspring[WORLD]))
-    while stack:
-        i = stack.pop()
-        order.append(i)
-        stack += reversed(offspring[i])
-    new = {old: index for index, old in enumerate(order)} | {WORLD: WORLD}
-    return order, [
-        Body(b.name, new[b.parent], b.joint, b.placement, b.inertia)
-        for b in (bodies[i] for i in order)
-    ]

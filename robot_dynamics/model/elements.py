@@ -19,9 +19,7 @@ from robot_dynamics.errors import RobotDynamicsError
 Array = NDArray[np.float64]
 
 
-def pose(
-    translation: Iterable[float] = (0.0, 0.0, 0.0), rotation: Array | None = None
-) -> Array:
+def pose(translation: Iterable[float] = (0.0, 0.0, 0.0), rotation: Array | None = None) -> Array:
     """Return a homogeneous matrix (4, 4) of a translation [m] and a rotation matrix (3, 3)."""
     matrix = np.eye(4)
     matrix[:3, 3] = list(translation)
@@ -130,7 +128,7 @@ class Mechanism:
         return roots[0]
 
     def prefixed(self, prefix: str) -> Mechanism:
-        """Return the same mechanism with `prefix` before the name of every link, joint and loop."""
+        """Return the same mechanism with `prefix` before every name of a link, joint or loop."""
         return Mechanism(
             self.name,
             tuple(replace(link, name=prefix + link.name) for link in self.links),
@@ -160,7 +158,8 @@ class Mechanism:
         Raises:
             RobotDynamicsError: If a name is no joint that can be locked.
         """
-        one_dof = {j.name for j in self.joints if j.type in ("revolute", "continuous", "prismatic")}
+        kinds = ("revolute", "continuous", "prismatic")
+        one_dof = {joint.name for joint in self.joints if joint.type in kinds}
         unknown = sorted(set(positions) - one_dof)
         if unknown:
             raise RobotDynamicsError(
@@ -193,7 +192,9 @@ def joined(
     Raises:
         RobotDynamicsError: If two parts use the same name; prefixes keep them apart.
     """
-    links, joints, loops = [LinkElement(root)], [], []
+    links: list[LinkElement] = [LinkElement(root)]
+    joints: list[JointElement] = []
+    loops: list[LoopElement] = []
     for part, placement, kind in parts:
         links += part.links
         carrier = f"{root}_to_{part.root}"

@@ -28,8 +28,8 @@ class JointType(ABC):
         name: The name used in descriptions.
         nq: Number of position variables.
         nv: Number of velocity variables, the joint's degrees of freedom.
-        motion_subspace: The columns of S in successor coordinates; constant for all types here.
-        constraint_subspace: The columns of T in successor coordinates; constant for all types here.
+        motion_subspace: The columns of S in successor coordinates, constant for all types here.
+        constraint_subspace: The columns of T in successor coordinates, constant as well.
     """
 
     name: ClassVar[str]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -26,7 +26,7 @@ class Joint:
 
     name: str
     type: JointType
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     damping: float = 0.0
     friction: float = 0.0
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers of a model that algorithms read, and the packed block that kernels read them from."""
+"""The numbers of a model that algorithms read, and the packed block that kernels take."""
 
 from __future__ import annotations
 

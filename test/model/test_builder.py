@@ -1,0 +1,178 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""From elements to a model: merged inertias, frames, numbering."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from model.mechanisms import arm, body_poses, grasp, link, link_pose
+
+from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
+from robot_dynamics.model import (
+    WORLD,
+    JointElement,
+    LinkElement,
+    Mechanism,
+    build,
+    pose,
+    pose_of,
+    transform_of,
+)
+
+ROBOTS = "package://example-robot-data/robots/"
+FILES = (
+    "panda_description/urdf/panda.urdf",
+    "ur_description/urdf/ur5_robot.urdf",
+    "xarm_description/urdf/xarm7.urdf",
+    "baxter_description/urdf/baxter.urdf",
+)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_mass_and_placement_equal_pinocchio(name, rng):
+    """Total mass, centre of mass and every link's pose are those of Pinocchio."""
+    pin = pytest.importorskip("pinocchio")
+    from robot_dynamics.description.urdf import read_urdf
+    from robot_dynamics.resources import ResourceNotFoundError, resolve_package_uri
+
+    try:
+        path = resolve_package_uri(ROBOTS + name)
+    except ResourceNotFoundError:
+        pytest.skip("example-robot-data is not installed")
+    model = build(read_urdf(path).mechanism)
+    other = pin.buildModelFromUrdf(str(path))
+    data = other.createData()
+    assert model.nv == other.nv
+    for _ in range(3):
+        q = rng.uniform(-1.0, 1.0, model.nq)
+        theirs = np.zeros(other.nq)
+        for joint, at in zip(model.joint_names, model.q_slices, strict=True):
+            theirs[other.joints[other.getJointId(joint)].idx_q] = q[at][0]
+        pin.framesForwardKinematics(other, data, theirs)
+        poses = body_poses(model, q)
+        mass = sum(body.inertia.mass for body in model.bodies)
+        moment = sum(
+            pose[:3, :3] @ np.array(list(body.inertia.h)) + body.inertia.mass * pose[:3, 3]
+            for body, pose in zip(model.bodies, poses, strict=True)
+        )
+        # Rounding of a product of at most twenty matrices of size one; 1e-12 is the bar set for
+        # everything that is compared with Pinocchio.
+        assert mass == pytest.approx(pin.computeTotalMass(other), rel=1e-12)
+        np.testing.assert_allclose(
+            moment / mass, pin.centerOfMass(other, data, theirs), atol=1e-12
+        )
+        pin.framesForwardKinematics(other, data, theirs)
+        for frame in model.links:
+            expected = data.oMf[other.getFrameId(frame.name, pin.FrameType.BODY)].homogeneous
+            np.testing.assert_allclose(link_pose(model, frame.name, q), expected, atol=1e-12)
+
+
+def test_joint_axes_are_z_of_their_bodies():
+    """Each body frame has the axis of its joint along z, wherever the link's own z points."""
+    model = build(arm())
+    for joint in arm().joints:
+        if joint.type in ("revolute", "continuous", "prismatic"):
+            body = model.joint_index(joint.name)
+            frame = link_pose(model, joint.child, model.neutral())
+            axis = body_poses(model, model.neutral())[body][:3, 2]
+            np.testing.assert_allclose(axis, frame[:3, :3] @ joint.axis, atol=1e-15)
+
+
+def test_links_on_fixed_joints_become_part_of_their_body():
+    """A merged link keeps its frame and adds its inertia; one on the base moves nothing."""
+    model = build(arm())
+    tool, lower = model.link("tool"), model.link("lower")
+    assert tool.body == lower.body != WORLD
+    assert model.link("base").body == WORLD
+    assert model.bodies[lower.body].inertia.mass == 2.5
+    assert tool.inertia.mass == 0.5
+    np.testing.assert_allclose(
+        np.linalg.inv(pose_of(lower.placement)) @ pose_of(tool.placement),
+        pose((0.3, 0, 0.1)),
+        atol=1e-15,
+    )
+
+
+def test_merged_inertia_does_not_depend_on_how_a_body_is_cut(rng):
+    """Four links welded together have the inertia of their sum about any point."""
+    frames = [pose(rng.normal(size=3)) for _ in range(3)]
+    parts = Mechanism(
+        "parts",
+        (LinkElement("base"), *(link(f"l{i}", 1.0 + i) for i in range(4))),
+        (
+            JointElement("j", "revolute", "base", "l0"),
+            *(JointElement(f"f{i}", "fixed", f"l{i}", f"l{i + 1}", frames[i]) for i in range(3)),
+        ),
+    )
+    (body,) = build(parts).bodies
+    offset, mass, moment, second = np.zeros(3), 0.0, np.zeros(3), np.zeros((3, 3))
+    for i in range(4):
+        element = parts.links[i + 1]
+        at = offset + np.array(element.center)
+        mass, moment = mass + element.mass, moment + element.mass * at
+        second += element.inertia + element.mass * (at @ at * np.eye(3) - np.outer(at, at))
+        offset = offset + (frames[i][:3, 3] if i < 3 else 0.0)
+    np.testing.assert_allclose(body.inertia.mass, mass, rtol=1e-15)
+    np.testing.assert_allclose(list(body.inertia.h), moment, rtol=1e-13)
+    np.testing.assert_allclose(np.array(body.inertia.I.rows()), second, rtol=1e-13)
+
+
+def test_numbering_is_regular_and_depth_first():
+    """A parent comes before its children and a branch is numbered without a gap."""
+    model = build(arm())
+    assert model.joint_names == ("shoulder", "elbow", "rail", "drop")
+    assert [body.parent for body in model.bodies] == [WORLD, 0, 1, WORLD]
+    assert [link.name for link in model.links] == [link.name for link in arm().links]
+
+
+def test_loop_joints_sit_on_the_bodies_that_carry_their_links():
+    """A loop's frames are moved from its links to the bodies that carry them."""
+    model = build(arm().with_loops([grasp()]))
+    (loop,) = model.loops
+    assert (loop.predecessor, loop.successor) == (1, 3)
+    tool = pose_of(model.link("tool").placement)
+    np.testing.assert_allclose(
+        pose_of(loop.predecessor_placement), tool @ pose((0, 0, 0.1)), atol=1e-15
+    )
+    np.testing.assert_allclose(pose_of(loop.successor_placement), pose((0.2, 0, 0)), atol=1e-15)
+
+
+def test_nearly_exact_rotations_become_exact():
+    """Right angles printed with sixteen digits give zeros that fold away in traced programs."""
+    angle = 1.5707963267948966
+    turned = np.eye(4)
+    turned[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+    assert transform_of(turned).E.rows == ((0.0, 1.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+
+
+def changed(mechanism, name, **changes):
+    """Return a mechanism with one joint changed."""
+    joints = tuple(replace(j, **changes) if j.name == name else j for j in mechanism.joints)
+    return replace(mechanism, joints=joints)
+
+
+def test_what_is_no_tree_is_refused():
+    """Unknown links, two parents, loose links and zero axes are named."""
+    with pytest.raises(UnknownNameError, match="did you mean 'lower'"):
+        build(changed(arm(), "flange", parent="lowr"))
+    twice = replace(arm(), joints=(*arm().joints, JointElement("x", "revolute", "free", "slider")))
+    with pytest.raises(RobotDynamicsError, match="'slider' has two parents"):
+        build(twice)
+    circle = changed(arm(), "shoulder", parent="tool")
+    with pytest.raises(RobotDynamicsError, match="'upper' is not connected to 'base'"):
+        build(circle)
+    with pytest.raises(RobotDynamicsError, match="joint 'rail': the axis is zero"):
+        build(changed(arm(), "rail", axis=(0.0, 0.0, 0.0)))
+    with pytest.raises(UnknownNameError, match="unknown joint type 'hinge'"):
+        build(changed(arm(), "rail", type="hinge"))
+
+
+def test_loops_and_variables_must_name_what_there_is():
+    """A loop between unknown links or within one body, and an unknown variable, are refused."""
+    with pytest.raises(UnknownNameError, match="loop joint 'grasp': unknown link 'tol'"):
+        build(arm().with_loops([replace(grasp(), predecessor="tol")]))
+    with pytest.raises(RobotDynamicsError, match="are on the same body"):
+        build(arm().with_loops([replace(grasp(), successor="lower")]))
+    with pytest.raises(UnknownNameError, match="unknown body or loop joint 'fre'"):
+        build(arm(), variable=["fre"])
