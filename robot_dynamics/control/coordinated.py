@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -103,6 +104,7 @@ class CoordinatedController:
             lambda: law_program(system),
             lanes=1,
         )
+        self._kernel = kernel
         self._law = kernel.bind(law_parameters(system, self.gains, self.grasp_map))
         self._force_size = 6 * (len(system.arms) - 1)
         self._no_wrenches = np.zeros((len(system.arms), 6))
@@ -118,10 +120,14 @@ class CoordinatedController:
     def start(self, q: Array, qd: Array) -> ControlStep:
         """Forget integrals, take the supporting torque as the last one, and say what is seen.
 
+        The arms' present positions become the posture that they stay near.
+
         Args:
             q: Positions of the arm joints (na,).
             qd: Their velocities (na,).
         """
+        self.gains = replace(self.gains, posture=np.array(q, dtype=float))
+        self._law = self._kernel.bind(law_parameters(self.system, self.gains, self.grasp_map))
         self._memory = np.zeros_like(self._memory)
         seen = self._evaluate(q, qd, self._no_wrenches, self._rows[0], 0.0)
         self._memory[-len(seen.support) :] = seen.support

@@ -177,15 +177,18 @@ def law_program(system: GraspSystem) -> Program:
             system,
             terms,
             _spatial_acceleration(seen, servo),
+            _in_object_axes(seen, target.twist),
             wanted_force,
             toward_posture,
             distribution,
             internal,
         )
+        # Friction is compensated for the velocity of the reference: fed back from the measured
+        # one, its sign would chatter.
         joints = [model.bodies[i].joint for arm in system.arms for i in _bodies(system, arm)]
         support = [
             s + share * (joint.damping * rate + joint.friction * rate / sqrt(rate * rate + v0 * v0))
-            for s, joint, rate in zip(law.support, joints, qd, strict=True)
+            for s, joint, rate in zip(law.support, joints, law.velocity, strict=True)
         ]
 
         # Limits in the stated order; each part is scaled as a whole, so that its direction stays.
@@ -287,6 +290,12 @@ def _world_twist(seen: ObjectEstimate) -> list[Scalar]:
     """Return angular velocity and velocity of the object's origin, in world axes (6,)."""
     E = seen.transform.E
     return [*E.inverse_times(seen.velocity.angular), *E.inverse_times(seen.velocity.linear)]
+
+
+def _in_object_axes(seen: ObjectEstimate, twist: Sequence[Scalar]) -> list[Scalar]:
+    """Return a twist of the object's origin, given in world axes, in object axes (6,)."""
+    E = seen.transform.E
+    return Motion(E * Vector3.of(twist[:3]), E * Vector3.of(twist[3:])).components()
 
 
 def _spatial_acceleration(seen: ObjectEstimate, classical: Sequence[Scalar]) -> list[Scalar]:

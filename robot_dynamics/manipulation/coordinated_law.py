@@ -32,6 +32,8 @@ class CoordinatedTorque:
         internal: What makes the internal force.
         motion: What accelerates arms and object.
         acceleration: The arms' desired accelerations (na,), (34).
+        velocity: The arms' velocities (na,) of smallest kinetic energy at which the object moves
+            as its reference does.
         smallest_pivot: Smallest relative pivot of an arm's J H^-1 J^T: zero at a singularity.
     """
 
@@ -39,6 +41,7 @@ class CoordinatedTorque:
     internal: list[Scalar]
     motion: list[Scalar]
     acceleration: list[Scalar]
+    velocity: list[Scalar]
     smallest_pivot: Scalar
 
 
@@ -46,6 +49,7 @@ def coordinated_torque(
     system: GraspSystem,
     terms: ClosedLoopTerms,
     object_acceleration: Sequence[Scalar],
+    object_velocity: Sequence[Scalar],
     internal_force: Sequence[Scalar],
     posture_acceleration: Sequence[Scalar],
     distribution: Matrix,
@@ -57,6 +61,7 @@ def coordinated_torque(
         system: Arms and object.
         terms: H, C, K and k of the closed loop at the present state.
         object_acceleration: Desired spatial acceleration of the object (6,), in its body frame.
+        object_velocity: Reference velocity of the object (6,), in its body frame.
         internal_force: Desired internal force (6(k-1),), u_3.
         posture_acceleration: Acceleration (na,) wished for where an arm has freedom left, d_q.
         distribution: W^# (6k, 6) of the grasp map.
@@ -79,6 +84,7 @@ def coordinated_torque(
     squeeze: list[Scalar] = []
     motion: list[Scalar] = []
     acceleration: list[Scalar] = []
+    velocity: list[Scalar] = []
     pivots: list[Scalar] = []
     for arm, own in zip(system.arms, system.arm_slices, strict=True):
         rows = slice(6 * arm.loop, 6 * arm.loop + 6)
@@ -101,6 +107,8 @@ def coordinated_torque(
         push = transposed_times(J, A.solve(rest), n)
         qdd = [f + p for f, p in zip(free, of_H.solve(push), strict=True)]
         acceleration += qdd
+        moving = [-value for value in times(K_object[rows], object_velocity)]
+        velocity += of_H.solve(transposed_times(J, A.solve(moving), n))
         pivots.append(A.smallest_pivot)
 
         def on_arm(wrench: Sequence[Scalar], J: Matrix = J, rows: slice = rows, n: int = n) -> list[Scalar]:
@@ -115,4 +123,4 @@ def coordinated_torque(
     smallest = pivots[0]
     for pivot in pivots[1:]:
         smallest = minimum(smallest, pivot)
-    return CoordinatedTorque(support, squeeze, motion, acceleration, smallest)
+    return CoordinatedTorque(support, squeeze, motion, acceleration, velocity, smallest)

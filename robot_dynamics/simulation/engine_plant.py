@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import load_kernel
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import transmitted_force_map
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import SMALLEST_PIVOT, Robot
@@ -21,6 +21,10 @@ from robot_dynamics.simulation.singular_step import singular_step
 from robot_dynamics.simulation.step import Drives, step_parameters, step_program
 
 Array = NDArray[np.float64]
+
+
+class SimulationError(RobotDynamicsError):
+    """The simulation cannot go on; the message says when and why."""
 
 
 class EnginePlant:
@@ -108,6 +112,11 @@ class EnginePlant:
     def _advance(self, torque: Array) -> None:
         q, qd, multipliers, closure, drift, pivot = self._step(self._q, self._qd, torque)
         if not pivot >= SMALLEST_PIVOT:
+            if not (np.isfinite(self._q).all() and np.isfinite(self._qd).all()):
+                raise SimulationError(
+                    f"the simulated motion grew without bound before {self._tick * self.period:g} s;"
+                    " expected torques that keep it bounded, or a shorter step."
+                )
             q, qd, multipliers, closure, drift = singular_step(
                 self._robot, self.drives, self._step_length, self._q, self._qd, torque
             )

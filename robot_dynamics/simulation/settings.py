@@ -59,7 +59,7 @@ class PlantSettings:
     grasp_error: dict[str, PoseSettings] = field(default_factory=dict)
     damping_scale: float = field(default=1.0, metadata={"minimum": 0.0})
     friction_scale: float = field(default=1.0, metadata={"minimum": 0.0})
-    friction_velocity: float = field(default=0.01, metadata={"above": 0.0})
+    friction_velocity: float = field(default=0.05, metadata={"above": 0.0})
     torque_limit: bool = True
     sensors: SensorSettings = SensorSettings()
     seed: int = field(default=0, metadata={"minimum": 0})

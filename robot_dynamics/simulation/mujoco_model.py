@@ -1,0 +1,120 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A grasp system as a MuJoCo model: bodies and hinges, a free object, and weld equalities."""
+
+from __future__ import annotations
+
+import numpy as np
+from lxml import etree
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.model import WORLD, Body, Model, pose_of
+from robot_dynamics.spatial import Inertia, Transform
+
+Array = NDArray[np.float64]
+
+_JOINTS = {"revolute": "hinge", "prismatic": "slide"}
+
+
+def mujoco_xml(system: GraspSystem, step: float, stiffness_time: float) -> str:
+    """Return the MJCF text of a grasp system.
+
+    Names: bodies and joints as in the model; for each arm the sites `<arm>_tool` and
+    `<arm>_grasp`, welded to each other, and the sensors `<arm>_force` and `<arm>_moment` between
+    the arm and the tool's site.
+
+    Args:
+        system: Arms, object and grasps.
+        step: Integration step [s].
+        stiffness_time: Time constant with which the welds close errors [s]; at least two steps.
+    """
+    model = system.model
+    root = etree.Element("mujoco", model=model.name)
+    etree.SubElement(root, "compiler", angle="radian", autolimits="false", balanceinertia="true")
+    etree.SubElement(
+        root,
+        "option",
+        timestep=repr(step),
+        gravity=_text(model.gravity),
+        integrator="implicitfast",
+        solver="Newton",
+        iterations="50",
+        tolerance="1e-14",
+    )
+    world = etree.SubElement(root, "worldbody")
+    elements: dict[int, etree._Element] = {WORLD: world}
+    for index, body in enumerate(model.bodies):
+        elements[index] = _body(elements[body.parent], body)
+    equality = etree.SubElement(root, "equality")
+    sensor = etree.SubElement(root, "sensor")
+    for arm in system.arms:
+        loop = model.loops[arm.loop]
+        # A body of its own without mass, so that a sensor sees the weld's force pass through it.
+        tool = etree.SubElement(
+            elements[loop.predecessor], "body", name=f"{arm.name}_tool_frame",
+            **_placement(loop.predecessor_placement),
+        )  # fmt: skip
+        etree.SubElement(tool, "site", name=f"{arm.name}_tool")
+        etree.SubElement(
+            elements[loop.successor], "site", name=f"{arm.name}_grasp",
+            **_placement(loop.successor_placement),
+        )  # fmt: skip
+        etree.SubElement(
+            equality,
+            "weld",
+            site1=f"{arm.name}_tool",
+            site2=f"{arm.name}_grasp",
+            solref=f"{stiffness_time!r} 1",
+            solimp="0.9999 0.9999 0.001",
+            torquescale="1",
+        )
+        etree.SubElement(sensor, "force", name=f"{arm.name}_force", site=f"{arm.name}_tool")
+        etree.SubElement(sensor, "torque", name=f"{arm.name}_moment", site=f"{arm.name}_tool")
+    return etree.tostring(root, pretty_print=True).decode()
+
+
+def _body(parent: etree._Element, body: Body) -> etree._Element:
+    element = etree.SubElement(parent, "body", name=body.name, **_placement(body.placement))
+    kind = body.joint.type.name
+    if kind == "floating":
+        etree.SubElement(element, "freejoint", name=body.joint.name)
+    else:
+        etree.SubElement(
+            element, "joint", name=body.joint.name, type=_JOINTS[kind], axis="0 0 1", pos="0 0 0"
+        )
+    mass, center, about_center = mass_properties(body.inertia)
+    matrix = about_center
+    six = [matrix[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
+    etree.SubElement(
+        element, "inertial", mass=repr(mass), pos=_text(center), fullinertia=_text(six)
+    )
+    return element
+
+
+def mass_properties(inertia: Inertia) -> tuple[float, Array, Array]:
+    """Return mass [kg], centre of mass [m] and inertia about it (3, 3) [kg m^2]."""
+    mass = float(inertia.mass)
+    c = np.array(list(inertia.h), dtype=float) / mass
+    about_origin = np.array(inertia.I.rows(), dtype=float)
+    return mass, c, about_origin - mass * ((c @ c) * np.eye(3) - np.outer(c, c))
+
+
+def _placement(transform: Transform) -> dict[str, str]:
+    frame = pose_of(transform)
+    x, y, z, w = Rotation.from_matrix(frame[:3, :3]).as_quat()
+    return {"pos": _text(frame[:3, 3]), "quat": _text((w, x, y, z))}
+
+
+def _text(values: object) -> str:
+    return " ".join(repr(float(value)) for value in values)  # type: ignore[attr-defined]
+
+
+def addresses(mujoco_model: object, model: Model, names: tuple[str, ...]) -> tuple[Array, Array]:
+    """Return where joints stand in MuJoCo's qpos and qvel."""
+    joints = [mujoco_model.joint(name) for name in names]  # type: ignore[attr-defined]
+    return (
+        np.array([joint.qposadr[0] for joint in joints]),
+        np.array([joint.dofadr[0] for joint in joints]),
+    )

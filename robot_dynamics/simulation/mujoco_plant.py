@@ -1,0 +1,189 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""MuJoCo as an independent plant under our controllers: same masses, its own dynamics and welds.
+
+Its weld equalities are stiff springs, not constraints: the grasps give way a little, which bounds
+how well the internal force can follow.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.manipulation.grasp_map import transmitted_force_map
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.simulation.engine_plant import checked_torque, drives_of, whole_steps
+from robot_dynamics.simulation.mujoco_model import addresses, mujoco_xml
+from robot_dynamics.simulation.plant import Measurement, Truth
+from robot_dynamics.simulation.sensors import CommandDelay, Sensors
+from robot_dynamics.simulation.settings import PlantSettings
+
+Array = NDArray[np.float64]
+
+# MuJoCo keeps a constraint's time constant at two steps or more; less is not stable.
+_STEPS_PER_TIME_CONSTANT = 2.0
+
+
+class MujocoPlant:
+    """Arms, object and welded grasps in MuJoCo.
+
+    Args:
+        system: Arms, object and grasps as they truly are.
+        start: Positions (nq,) of the start, grasps closed.
+        period: Control period [s].
+        settings: Step, delay, friction, sensors.
+
+    Raises:
+        RobotDynamicsError: If MuJoCo is not installed.
+        ArgumentError: If the control period is no whole number of steps.
+    """
+
+    def __init__(
+        self, system: GraspSystem, start: Array, period: float, settings: PlantSettings
+    ) -> None:
+        self.system, self.period = system, period
+        self._mujoco = _import_mujoco()
+        self.substeps = whole_steps(period, settings.mujoco_step_s)
+        step = period / self.substeps
+        xml = mujoco_xml(system, step, _STEPS_PER_TIME_CONSTANT * step)
+        self._model: Any = self._mujoco.MjModel.from_xml_string(xml)
+        self._data: Any = self._mujoco.MjData(self._model)
+        self.drives = drives_of(system, settings)
+        self._q_at, self._v_at = addresses(self._model, system.model, system.joint_names)
+        body = system.model.bodies[system.object_body]
+        joint = self._model.joint(body.joint.name)
+        self._object_q = slice(int(joint.qposadr[0]), int(joint.qposadr[0]) + 7)
+        self._object_v = slice(int(joint.dofadr[0]), int(joint.dofadr[0]) + 6)
+        self._sites = [
+            (self._model.site(f"{arm.name}_tool").id, self._model.site(f"{arm.name}_grasp").id)
+            for arm in system.arms
+        ]
+        self._sensor_at = [
+            [int(self._model.sensor(f"{arm.name}_{kind}").adr[0]) for kind in ("moment", "force")]
+            for arm in system.arms
+        ]
+        self._map = transmitted_force_map(system.grasps, [arm.load_share for arm in system.arms])
+        self._start = np.array(start, dtype=float)
+        self._delay = CommandDelay(settings.command_delay_periods)
+        self._sensors = Sensors(settings.sensors, settings.seed)
+        self.reset()
+
+    def reset(self) -> Measurement:
+        """Return to the start at rest, brakes on."""
+        data, system = self._data, self.system
+        self._mujoco.mj_resetData(self._model, data)
+        data.qpos[self._q_at] = self._start[system.q_index]
+        x, y, z, qx, qy, qz, qw = self._start[system.object_q]
+        data.qpos[self._object_q] = [x, y, z, qw, qx, qy, qz]
+        self._mujoco.mj_forward(self._model, data)
+        self._tick = 0
+        self._torque = np.zeros(len(system.joint_names))
+        weight = np.concatenate([np.zeros(3), self._weight_in_object()])
+        self._wrenches = (self._map.distribution @ weight).reshape(-1, 6)
+        self._hash = hashlib.sha256()
+        self._delay.reset()
+        self._sensors.reset()
+        return self._measurement()
+
+    def step(self, torque: Array) -> Measurement:
+        """Advance by one control period; see `Plant`.
+
+        Raises:
+            ArgumentError: If the torque has the wrong shape or is not finite.
+        """
+        applied = self._delay.push(checked_torque(torque, self._torque.shape))
+        if applied is not None:  # else the brakes still hold
+            data, drives = self._data, self.drives
+            self._torque = np.clip(applied, -drives.effort, drives.effort)
+            for _ in range(self.substeps):
+                rate = data.qvel[self._v_at]
+                smooth = rate / np.sqrt(rate**2 + drives.friction_velocity**2)
+                friction = drives.damping * rate + drives.friction * smooth
+                data.qfrc_applied[self._v_at] = self._torque - friction
+                self._mujoco.mj_step(self._model, data)
+            # mj_step leaves sensors and poses at the start of its last step.
+            self._mujoco.mj_forward(self._model, data)
+            self._read_wrenches()
+        self._tick += 1
+        self._hash.update(self._data.qpos.tobytes() + self._data.qvel.tobytes())
+        return self._measurement()
+
+    def truth(self) -> Truth:
+        """Return the present true state."""
+        data = self._data
+        x, y, z, qw, qx, qy, qz = data.qpos[self._object_q]
+        gaps = [self._gap(tool, grasp) for tool, grasp in self._sites]
+        rotation = _rotation_of(data.qpos[self._object_q][3:])
+        velocity = data.qvel[self._object_v]  # linear in the world, angular in the body
+        return Truth(
+            object_pose=np.array([x, y, z, qx, qy, qz, qw]),
+            object_twist=np.concatenate([rotation @ velocity[3:], velocity[:3]]),
+            internal_force=self._map.internal_force(self._wrenches.ravel()),
+            closure_position=max(gap[0] for gap in gaps),
+            closure_rotation=max(gap[1] for gap in gaps),
+            correction=0.0,
+            torque=self._torque.copy(),
+        )
+
+    def state_hash(self) -> str:
+        """Return a SHA-256 over the states of all control instants since `reset`."""
+        return self._hash.hexdigest()
+
+    def _measurement(self) -> Measurement:
+        data = self._data
+        return self._sensors.measure(
+            Measurement(
+                self._tick,
+                self._tick * self.period,
+                data.qpos[self._q_at].copy(),
+                data.qvel[self._v_at].copy(),
+                self._wrenches.copy(),
+            )
+        )
+
+    def _read_wrenches(self) -> None:
+        data = self._data.sensordata
+        for row, (moment, force) in zip(self._wrenches, self._sensor_at, strict=True):
+            # From the child, the tool's site, to its parent: what the weld takes up, arm on object.
+            row[:3] = data[moment : moment + 3]
+            row[3:] = data[force : force + 3]
+
+    def _gap(self, tool: int, grasp: int) -> tuple[float, float]:
+        data = self._data
+        turn = data.site_xmat[tool].reshape(3, 3).T @ data.site_xmat[grasp].reshape(3, 3)
+        sine = 0.5 * np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]])
+        distance = data.site_xpos[tool] - data.site_xpos[grasp]
+        return float(np.linalg.norm(distance)), float(np.linalg.norm(sine))
+
+    def _weight_in_object(self) -> Array:
+        """Return the force that holds the object up at rest, in its own axes."""
+        mass = float(self.system.model.bodies[self.system.object_body].inertia.mass)
+        rotation = _rotation_of(self._data.qpos[self._object_q][3:])
+        return -mass * (rotation.T @ np.array(self.system.model.gravity))
+
+
+def _rotation_of(quaternion: Array) -> Array:
+    """Return the matrix (3, 3) of a quaternion w x y z, as MuJoCo orders it."""
+    w, x, y, z = quaternion
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def _import_mujoco() -> Any:
+    try:
+        import mujoco
+    except ImportError as error:
+        raise RobotDynamicsError(
+            "the MuJoCo plant needs the package mujoco: pip install 'robot_dynamics[mujoco]'."
+        ) from error
+    return mujoco
