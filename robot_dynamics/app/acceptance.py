@@ -1,0 +1,107 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""When a run counts as good: the bars that its figures must keep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from robot_dynamics.simulation.settings import Engine
+
+
+def _bar(unit: str) -> Any:
+    """Return a field for an upper bound that may be left out."""
+    return field(default=None, metadata={"minimum": 0.0, "unit": unit})
+
+
+@dataclass(frozen=True)
+class BarSettings:
+    """Upper bounds of figures of the report of the same name; those left out are not asked for.
+
+    Attributes:
+        object_position_error_max_m: Distance from the reference at any time [m].
+        object_position_error_settled_m: The same while the reference is at rest [m].
+        object_orientation_error_max_deg: Angle from the reference at any time [degrees].
+        object_orientation_error_settled_deg: The same while the reference is at rest [degrees].
+        internal_force_error_settled_n: Force part of the internal force's error at rest [N].
+        internal_moment_error_settled_nm: Its moment part [N m].
+        closure_error_max: Gap of any grasp, the larger of position [m] and rotation [rad].
+        correction_max: The largest correction that kept the loops closed [m or rad].
+        torque_fraction_of_limit_max: The largest torque over its joint's limit.
+        torque_fraction_of_limit_least: A lower bound of the same figure: arms that are hardly
+            loaded prove little.
+        control_step_p99_us: Time of a control step that 1 % exceed [us].
+        real_time_factor_least: A lower bound of the simulated time over the time it took.
+    """
+
+    object_position_error_max_m: float | None = _bar("m")
+    object_position_error_settled_m: float | None = _bar("m")
+    object_orientation_error_max_deg: float | None = _bar("degrees")
+    object_orientation_error_settled_deg: float | None = _bar("degrees")
+    internal_force_error_settled_n: float | None = _bar("N")
+    internal_moment_error_settled_nm: float | None = _bar("N m")
+    closure_error_max: float | None = _bar("m or rad")
+    correction_max: float | None = _bar("m or rad")
+    torque_fraction_of_limit_max: float | None = _bar("")
+    torque_fraction_of_limit_least: float | None = _bar("")
+    control_step_p99_us: float | None = _bar("us")
+    real_time_factor_least: float | None = _bar("")
+
+
+@dataclass(frozen=True)
+class AcceptanceSettings:
+    """The bars of a scenario for each engine that may be its plant.
+
+    Attributes:
+        settle_s: How long a reference must be at rest until errors count as settled [s].
+        engine: Bars with our own engine as the plant.
+        mujoco: Bars with MuJoCo as the plant.
+    """
+
+    settle_s: float = field(default=0.5, metadata={"minimum": 0.0, "unit": "s"})
+    engine: BarSettings = field(default_factory=BarSettings)
+    mujoco: BarSettings = field(default_factory=BarSettings)
+
+    def bars(self, engine: Engine) -> dict[str, float]:
+        """Return the bars that are asked for with an engine, by the field's name."""
+        every = asdict(self.engine if engine == "engine" else self.mujoco)
+        return {name: value for name, value in every.items() if value is not None}
+
+
+def failures(figures: Mapping[str, Any], bars: Mapping[str, float]) -> list[str]:
+    """Return a sentence for each bar that a report's figures do not keep.
+
+    Args:
+        figures: By name the figure, or None if it could not be computed.
+        bars: By name of a `BarSettings` field the bound.
+    """
+    sentences = []
+    for bar, bound in bars.items():
+        lower = bar.endswith("_least")
+        name = bar.removesuffix("_least")
+        if lower and name not in figures:
+            name += "_max"
+        value = figures.get(name)
+        words = _words(name)
+        if value is None:
+            sentences.append(f"{words} could not be computed; expected {_side(lower)} {bound:g}.")
+        elif not (value >= bound if lower else value <= bound):  # also for what is no number
+            sentences.append(f"{words} is {value:.4g}, expected {_side(lower)} {bound:g}.")
+    return sentences
+
+
+def _side(lower: bool) -> str:
+    return "at least" if lower else "at most"
+
+
+_UNITS = {"m": "[m]", "deg": "[degrees]", "n": "[N]", "nm": "[N m]", "us": "[us]", "s": "[s]"}
+
+
+def _words(name: str) -> str:
+    """Return a figure's name as words, its unit in brackets."""
+    stem, _, unit = name.rpartition("_")
+    if unit in _UNITS:
+        return f"{stem.replace('_', ' ')} {_UNITS[unit]}"
+    return name.replace("_", " ")

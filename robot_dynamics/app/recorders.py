@@ -1,0 +1,212 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the two sides of a run write down: the plant its truth, the controller what it saw and did.
+
+Both are used within one process and by the two nodes, whose recordings are merged by tick.
+"""
+
+from __future__ import annotations
+
+import platform
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import robot_dynamics
+from robot_dynamics.app.recording import TICK, Recorder, Recording
+from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.control.coordinated import ControlStep
+from robot_dynamics.control.gains import servo_gains
+from robot_dynamics.control.reference import FORCE, POSE, TWIST, Reference
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.simulation.plant import Measurement, Truth
+
+Array = NDArray[np.float64]
+
+UNITS = {
+    TICK: "control periods",
+    "time": "s",
+    "joint_position": "rad or m, measured",
+    "joint_velocity": "rad/s or m/s, measured",
+    "grasp_wrench": "N m, N: moment, force for each arm, by the arm on the object, measured in "
+    "the tool frame",
+    "object_pose": "m, -: x y z qx qy qz qw in the world, true",
+    "object_twist": "rad/s, m/s: angular velocity, velocity of the origin, world axes, true",
+    "internal_force": "N m, N: moment, force in the frame in the middle of the grasps, true",
+    "closure_position": "m, largest gap of a grasp, true",
+    "closure_rotation": "rad, largest gap of a grasp, true",
+    "correction": "m or rad, the last projection of the positions",
+    "applied_torque": "N m or N, over the last period",
+    "commanded_torque": "N m or N, from the control period's measurement",
+    "control_scales": "parts of internal force, motion and torque change that the limits allow, "
+    "largest support over its limit, smallest relative pivot of the arms",
+    "estimated_pose": "as object_pose, from the joints",
+    "estimated_twist": "as object_twist, from the joints",
+    "estimated_closure": "rad, m: disagreement of the arms about the object",
+    "estimated_internal_force": "as internal_force, from the wrist sensors",
+    "step_time": "us, of one control step",
+    "reference_pose": "as object_pose",
+    "reference_twist": "as object_twist",
+    "reference_internal_force": "as internal_force",
+}
+
+
+def common_metadata(scenario: Scenario, system: GraspSystem) -> dict[str, Any]:
+    """Return what both sides of a run must agree on."""
+    effort = system.limits["effort"].tolist()
+    return {
+        "scenario": scenario.name,
+        "scenario_text": scenario.text(),
+        "plant": scenario.plant.engine,
+        "seed": scenario.plant.seed,
+        "period_s": scenario.control.period,
+        "plant_delay_periods": scenario.plant.command_delay_periods,
+        "arms": [arm.name for arm in system.arms],
+        "joints": list(system.joint_names),
+        "effort_limits": [limit if np.isfinite(limit) else None for limit in effort],
+        "acceptance": scenario.acceptance.bars(scenario.plant.engine),
+        "units": UNITS,
+        "versions": {
+            "robot_dynamics": robot_dynamics.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+    }
+
+
+class PlantRecorder:
+    """Writes down what the plant measured and what was true.
+
+    Args:
+        system: Arms and object.
+        scenario: The scenario.
+        ticks: Control periods of the run.
+    """
+
+    def __init__(self, system: GraspSystem, scenario: Scenario, ticks: int) -> None:
+        na, k = len(system.joint_names), len(system.arms)
+        self._metadata = {**common_metadata(scenario, system), "ticks": ticks}
+        self._wrench_size = 6 * k
+        widths = {
+            TICK: 0,
+            "time": 0,
+            "joint_position": na,
+            "joint_velocity": na,
+            "grasp_wrench": 6 * k,
+            "object_pose": 7,
+            "object_twist": 6,
+            "internal_force": 6 * (k - 1),
+            "closure_position": 0,
+            "closure_rotation": 0,
+            "correction": 0,
+            "applied_torque": na,
+        }
+        self.recorder = Recorder(widths, ticks)
+
+    def write(self, measurement: Measurement, truth: Truth) -> None:
+        """Write one control period down, before the plant moves on."""
+        tick, time, q, qd, wrenches = measurement
+        self.recorder.write((tick, time, q, qd, wrenches.reshape(self._wrench_size), *truth))
+
+    def finish(self, **metadata: Any) -> Recording:
+        """Return the recording.
+
+        Args:
+            metadata: `wall_time_s`, how long the run took; `plant_state_hash`, and what else is
+                known of the run (JSON values).
+        """
+        return self.recorder.recording({**self._metadata, **metadata})
+
+
+class ControlRecorder:
+    """Writes down what the controller saw and did.
+
+    Args:
+        system: Arms and object, as the controller believes them to be.
+        scenario: The scenario.
+        ticks: Control periods of the run.
+    """
+
+    def __init__(self, system: GraspSystem, scenario: Scenario, ticks: int) -> None:
+        na, k = len(system.joint_names), len(system.arms)
+        self._scenario = scenario
+        self._metadata = common_metadata(scenario, system)
+        widths = {
+            TICK: 0,
+            "commanded_torque": na,
+            "estimated_pose": 7,
+            "estimated_twist": 6,
+            "estimated_closure": 6 * (k - 1),
+            "estimated_internal_force": 6 * (k - 1),
+            "control_scales": 5,
+            "step_time": 0,
+        }
+        self.recorder = Recorder(widths, ticks)
+
+    def write(self, tick: int, torque: Array, step: ControlStep, elapsed_us: float) -> None:
+        """Write one control step down.
+
+        Args:
+            tick: Its control period.
+            torque: What was sent (na,): the step's torque, or that of a fallback.
+            step: What the controller found out.
+            elapsed_us: How long that took [us].
+        """
+        self.recorder.write(
+            (
+                tick,
+                torque,
+                step.pose,
+                step.twist,
+                step.closure,
+                step.internal_force,
+                step.scales,
+                elapsed_us,
+            )
+        )
+
+    def finish(self, reference: Reference, start_tick: int, **metadata: Any) -> Recording:
+        """Return the recording, with the reference of each control period.
+
+        Args:
+            reference: What the object was to do.
+            start_tick: The control period in which the reference began.
+            metadata: `start_to_first_torque_s`, `fault` (a sentence, if the controller stopped),
+                and what else is known of the run (JSON values).
+        """
+        control, period = self._scenario.control, self._scenario.control.period
+        recording = self.recorder.recording({})
+        times = (recording[TICK] - start_tick) * period
+        rows = reference.rows(times)
+        more = {
+            "reference_pose": rows[:, POSE],
+            "reference_twist": rows[:, TWIST],
+            "reference_internal_force": rows[:, FORCE],
+        }
+        end = float(times[-1]) if len(times) else 0.0
+        intervals = settled_intervals(reference, self._scenario.acceptance.settle_s, end)
+        offset = start_tick * period
+        gains = servo_gains(control.object)
+        own = {
+            "settled_intervals_s": [[a + offset, b + offset] for a, b in intervals],
+            "reference_start_tick": start_tick,
+            "object_gains": [gains.proportional, gains.derivative, gains.integral],
+        }
+        columns = {**recording.columns, **more}
+        return Recording(columns, {**self._metadata, **own, **metadata})
+
+
+def settled_intervals(reference: Reference, settle_s: float, end: float) -> list[list[float]]:
+    """Return when a reference has been at rest for `settle_s`, up to a time `end` [s].
+
+    After the last change it stays at rest for as long as the run lasts.
+    """
+    intervals = [[a, b] for a, b in reference.settled_intervals(settle_s) if a <= end]
+    last = reference.duration
+    if end > last:
+        if intervals and intervals[-1][1] >= last:
+            intervals[-1][1] = end
+        elif last + settle_s <= end:
+            intervals.append([last + settle_s, end])
+    return [[a, min(b, end)] for a, b in intervals]

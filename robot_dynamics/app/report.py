@@ -1,0 +1,274 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The report of a run, computed from its recording and nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.app.acceptance import failures as missed_bars
+from robot_dynamics.app.recording import TICK, Recording, RecordingError
+from robot_dynamics.control.gains import PidGains, delay_margin
+from robot_dynamics.control.reference import SQUEEZE
+from robot_dynamics.control.rotation_path import conjugate, product
+
+Array = NDArray[np.float64]
+
+# The columns that say where everything was; their bits make the hash of a run.
+_STATE = ("joint_position", "joint_velocity", "object_pose", "object_twist")
+_REQUIRED = (
+    *_STATE,
+    "applied_torque",
+    "commanded_torque",
+    "internal_force",
+    "closure_position",
+    "closure_rotation",
+    "correction",
+    "control_scales",
+    "step_time",
+    "reference_pose",
+    "reference_internal_force",
+)
+# A drive that passes a torque on changes no bit of it; rounding in another engine may.
+_TORQUE_TOLERANCE = 1e-9  # of the limit
+
+
+def report_of(recording: Recording) -> dict[str, Any]:
+    """Return the figures of a run, and whether it was good.
+
+    Args:
+        recording: Of both sides, merged.
+
+    Returns:
+        JSON values. `ok` is true if `failures` is empty: every number is finite, no control
+        period is missing, the torques applied are those commanded, and the scenario's bars are
+        kept. A figure that cannot be computed is None, and a failure.
+
+    Raises:
+        RecordingError: If columns or metadata are missing altogether.
+    """
+    for name in _REQUIRED:
+        if name not in recording:
+            raise RecordingError(f"recording: there is no column {name!r}; was only one side run?")
+    figures = _figures(recording)
+    bars = recording.get("acceptance")
+    problems = [*_broken(recording), *missed_bars(figures, bars)]
+    return {
+        "ok": not problems,
+        "failures": problems,
+        "scenario": recording.get("scenario"),
+        "plant": recording.get("plant"),
+        **figures,
+        "acceptance": bars,
+        "state_hash": state_hash(recording),
+        "versions": recording.get("versions"),
+    }
+
+
+def write_report(report: dict[str, Any], path: str | Path) -> Path:
+    """Write a report as JSON; the file appears whole or not at all.
+
+    Raises:
+        RecordingError: If it cannot be written.
+    """
+    path = Path(path)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        partial.write_text(json.dumps(report, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        os.replace(partial, path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise RecordingError(f"{path}: cannot be written ({error.strerror}).") from error
+    return path
+
+
+def state_hash(recording: Recording) -> str:
+    """Return a SHA-256 over all states of a run: equal if and only if every bit is equal."""
+    digest = hashlib.sha256()
+    for name in _STATE:
+        digest.update(np.ascontiguousarray(recording[name], dtype="<f8").tobytes())
+    return digest.hexdigest()
+
+
+def position_error(recording: Recording) -> Array:
+    """Return the object's true distance from the reference (ticks,) [m]."""
+    difference = recording["object_pose"][:, :3] - recording["reference_pose"][:, :3]
+    return np.asarray(np.linalg.norm(difference, axis=1))
+
+
+def orientation_error(recording: Recording) -> Array:
+    """Return the object's true angle from the reference (ticks,) [rad]."""
+    turn = product(recording["reference_pose"][:, 3:], conjugate(recording["object_pose"][:, 3:]))
+    sine = np.linalg.norm(turn[:, :3], axis=1)
+    return np.asarray(2.0 * np.arctan2(sine, np.abs(turn[:, 3])))
+
+
+def internal_force_error(recording: Recording) -> Array:
+    """Return the true internal force less the reference (ticks, arms - 1, 6) [N m, N]."""
+    error = recording["internal_force"] - recording["reference_internal_force"]
+    return np.asarray(error.reshape(len(recording), -1, 6))
+
+
+def torque_fractions(recording: Recording) -> Array:
+    """Return applied torques over the joints' limits (ticks, na); 0 where there is no limit."""
+    limits = [np.inf if limit is None else limit for limit in recording.get("effort_limits")]
+    return np.asarray(np.abs(recording["applied_torque"]) / np.array(limits, dtype=float))
+
+
+def settled(recording: Recording) -> NDArray[np.bool_]:
+    """Return for each tick whether the reference has been at rest for long enough (ticks,)."""
+    times = recording[TICK] * recording.get("period_s")
+    inside = np.zeros(len(times), dtype=bool)
+    half = 0.5 * recording.get("period_s")
+    for begin, end in recording.get("settled_intervals_s"):
+        inside |= (times >= begin - half) & (times <= end + half)
+    return inside
+
+
+def _figures(recording: Recording) -> dict[str, Any]:
+    rest = settled(recording)
+    position, orientation = position_error(recording), np.degrees(orientation_error(recording))
+    error = internal_force_error(recording)
+    moment, force = (np.linalg.norm(error[..., part], axis=-1) for part in _MOMENT_FORCE)
+    closure = np.maximum(recording["closure_position"], recording["closure_rotation"])
+    fractions = torque_fractions(recording)
+    loaded = np.nan_to_num(fractions, nan=-1.0).max(axis=0, initial=-1.0)
+    period, count = recording.get("period_s"), len(recording)
+    wall = recording.metadata.get("wall_time_s")
+    figures: dict[str, Any] = {
+        "ticks": count,
+        "period_s": period,
+        "duration_s": count * period,
+        "object_position_error_max_m": _largest(position),
+        "object_position_error_settled_m": _largest(position[rest]),
+        "object_orientation_error_max_deg": _largest(orientation),
+        "object_orientation_error_settled_deg": _largest(orientation[rest]),
+        "object_drift_settled_m": _drift(recording),
+        "internal_force_error_max_n": _largest(force),
+        "internal_force_error_settled_n": _largest(force[rest]),
+        "internal_moment_error_settled_nm": _largest(moment[rest]),
+        "squeeze_range_n": _range(recording["internal_force"]),
+        "squeeze_reference_range_n": _range(recording["reference_internal_force"]),
+        "closure_error_max": _largest(closure),
+        "closure_estimated_max_m": _largest_norm(recording, "estimated_closure", 3),
+        "closure_estimated_max_rad": _largest_norm(recording, "estimated_closure", 0),
+        "correction_max": _largest(recording["correction"]),
+        "torque_fraction_of_limit_max": _largest(fractions),
+        "most_loaded_joint": recording.get("joints")[int(loaded.argmax())],
+        "force_scale_min": _smallest(recording["control_scales"][:, 0]),
+        "motion_scale_min": _smallest(recording["control_scales"][:, 1]),
+        "control_step_median_us": _quantile(recording["step_time"], 0.5),
+        "control_step_p99_us": _quantile(recording["step_time"], 0.99),
+        "wall_time_s": wall,
+        "real_time_factor": count * period / wall if wall else None,
+        "command_delay_s": recording.get("plant_delay_periods") * period,
+        "delay_margin_s": _delay_margin(recording),
+        "start_to_first_torque_s": recording.metadata.get("start_to_first_torque_s"),
+    }
+    return figures
+
+
+_MOMENT_FORCE = (slice(0, 3), slice(3, 6))
+
+
+def _broken(recording: Recording) -> list[str]:
+    """Return what is wrong with the recording itself, whatever its figures are."""
+    sentences = []
+    fault = recording.metadata.get("fault")
+    if fault:
+        sentences.append(f"the controller stopped: {fault}")
+    ticks, expected = recording[TICK], recording.get("ticks")
+    if len(ticks) != expected or not np.array_equal(ticks, np.arange(len(ticks))):
+        missing = np.setdiff1d(np.arange(expected), ticks)
+        first = f", the first of them {int(missing[0])}" if len(missing) else ""
+        sentences.append(
+            f"{len(missing)} of {expected} control periods are missing or out of order{first}."
+        )
+    for name, values in recording.columns.items():
+        finite = np.isfinite(values)
+        if not finite.all():
+            row = int(np.argmin(finite.reshape(len(values), -1).all(axis=1)))
+            sentences.append(f"column {name!r} has a value that is not finite in row {row}.")
+    mismatch = _torque_mismatch(recording)
+    if mismatch is not None:
+        sentences.append(mismatch)
+    return sentences
+
+
+def _torque_mismatch(recording: Recording) -> str | None:
+    """Return a sentence if a torque that was applied is not the one that was commanded.
+
+    The torque applied over a period is the command of its beginning or, with command delay, of so
+    many periods earlier. Drives cut it off at their limits.
+    """
+    later = recording.get("plant_delay_periods") + 1
+    command, applied = recording["commanded_torque"][:-later], recording["applied_torque"][later:]
+    limits = np.array(
+        [np.inf if limit is None else limit for limit in recording.get("effort_limits")]
+    )
+    difference = np.abs(np.clip(command, -limits, limits) - applied)
+    wrong = difference > _TORQUE_TOLERANCE * np.minimum(limits, 1e9)
+    if not wrong.any():
+        return None
+    row, joint = np.argwhere(wrong)[0]
+    return (
+        f"joint {recording.get('joints')[joint]!r} got {applied[row, joint]:.4g} N m in row "
+        f"{row + later}, but {command[row, joint]:.4g} N m was commanded."
+    )
+
+
+def _drift(recording: Recording) -> float | None:
+    """Return how far the object moved within any interval in which it should have been at rest."""
+    times = recording[TICK] * recording.get("period_s")
+    error = recording["object_pose"][:, :3] - recording["reference_pose"][:, :3]
+    moved = []
+    for begin, end in recording.get("settled_intervals_s"):
+        inside = np.flatnonzero((times >= begin) & (times <= end))
+        if len(inside):
+            moved.append(np.linalg.norm(error[inside[-1]] - error[inside[0]]))
+    return _largest(np.array(moved))
+
+
+def _largest(values: Array) -> float | None:
+    """Return the largest value, or None if there is none or one is not finite."""
+    if values.size == 0 or not np.isfinite(values).all():
+        return None
+    return float(values.max())
+
+
+def _largest_norm(recording: Recording, name: str, first: int) -> float | None:
+    if name not in recording:
+        return None
+    parts = recording[name].reshape(len(recording), -1, 6)[..., first : first + 3]
+    return _largest(np.linalg.norm(parts, axis=-1))
+
+
+def _smallest(values: Array) -> float | None:
+    lowest = _largest(-values)
+    return None if lowest is None else -lowest
+
+
+def _delay_margin(recording: Recording) -> float:
+    """Return how much further delay the object's servo would have borne [s]."""
+    gains = PidGains(*recording.get("object_gains"))
+    return delay_margin(gains, recording.get("period_s"), recording.get("plant_delay_periods"))
+
+
+def _range(internal_force: Array) -> list[float] | None:
+    """Return the least and the largest squeeze [N]; None unless two arms hold the object."""
+    if internal_force.shape[1] != 6 or not len(internal_force):
+        return None
+    squeeze = internal_force[:, SQUEEZE]
+    return [float(squeeze.min()), float(squeeze.max())] if np.isfinite(squeeze).all() else None
+
+
+def _quantile(values: Array, fraction: float) -> float | None:
+    finite = values[np.isfinite(values)]
+    return float(np.quantile(finite, fraction)) if finite.size else None

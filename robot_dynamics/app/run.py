@@ -1,0 +1,220 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A scenario from its first to its last control period, in one process and without ROS."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.app.recorders import ControlRecorder, PlantRecorder
+from robot_dynamics.app.recording import Recording
+from robot_dynamics.app.report import report_of, write_report
+from robot_dynamics.app.scenario import Scenario, build_system, load_scenario, true_system
+from robot_dynamics.control.coordinated import CoordinatedController, ControlStep
+from robot_dynamics.control.reference import SQUEEZE
+from robot_dynamics.manipulation.assembly import closed_configuration
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.simulation.plant import Plant
+from robot_dynamics.simulation.settings import Engine
+
+Array = NDArray[np.float64]
+
+PROGRESS_STEPS = 100  # calls of `progress` in a run
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is, and how it goes.
+
+    Attributes:
+        tick: Control periods that are over.
+        ticks: Control periods of the run.
+        time_s: Simulated time [s].
+        position_error_mm: Distance of the estimated object from the reference [mm].
+        squeeze_n: Measured squeeze [N]; None unless two arms hold the object.
+        torque_fraction: The largest torque over its limit at this instant.
+    """
+
+    tick: int
+    ticks: int
+    time_s: float
+    position_error_mm: float
+    squeeze_n: float | None
+    torque_fraction: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of a run.
+
+    Attributes:
+        recording: Everything that happened.
+        report: The figures computed from it (JSON values); see `report.report_of`.
+    """
+
+    recording: Recording
+    report: dict[str, Any]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run kept all bars of its scenario."""
+        return bool(self.report["ok"])
+
+    def plot(self, path: str | Path) -> Path:
+        """Write the figure of the run; the format follows from the file's suffix.
+
+        Raises:
+            RobotDynamicsError: If matplotlib is missing or the file cannot be written.
+        """
+        from robot_dynamics.app.plots import plot_run
+
+        return plot_run(self.recording, path)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the recording as .npz."""
+        return self.recording.save(path)
+
+    def write_report(self, path: str | Path) -> Path:
+        """Write the report as JSON."""
+        return write_report(self.report, path)
+
+
+def simulate(
+    scenario: Scenario | str | Path,
+    plant: Engine | None = None,
+    *,
+    duration: float | None = None,
+    overrides: Iterable[str] = (),
+    progress: Callable[[Progress], None] | None = None,
+    started: float | None = None,
+) -> Run:
+    """Run a scenario in this process, without ROS.
+
+    Args:
+        scenario: A scenario, a file, or the name of a shipped one.
+        plant: "engine" or "mujoco"; as the scenario says by default.
+        duration: Simulated time [s]; that of start and reference by default. Beyond that the
+            object is held at the end of the reference.
+        overrides: Changes of single values of a file, as "plant.object_mass_scale=1.2".
+        progress: Called now and then.
+        started: `time.perf_counter()` when the wait for the first torque began; now by default.
+
+    Raises:
+        RobotDynamicsError: If the scenario is refused.
+    """
+    started = time.perf_counter() if started is None else started
+    changes = [*overrides, *([f"plant.engine={plant}"] if plant else [])]
+    if isinstance(scenario, Scenario):
+        if plant:
+            scenario = replace(scenario, plant=replace(scenario.plant, engine=plant))
+    else:
+        scenario = load_scenario(scenario, changes)
+    believed = build_system(scenario)
+    reference = scenario.plan()
+    controller = CoordinatedController(
+        believed,
+        scenario.control,
+        scenario.safety,
+        reference,
+        friction_velocity=scenario.plant.friction_velocity,
+    )
+    truth = true_system(scenario, believed)
+    simulated = make_plant(scenario, truth)
+    ticks = scenario.ticks(reference, duration)
+    seen = PlantRecorder(truth, scenario, ticks)
+    done = ControlRecorder(believed, scenario, ticks)
+    measurement = simulated.reset()
+    controller.start(measurement.q, measurement.qd)
+    watch = _Watch(believed, ticks, scenario.control.period, progress)
+    clock = time.perf_counter
+    first_torque = clock() - started
+    begin = clock()
+    for tick in range(ticks):
+        before = clock()
+        step = controller.update(tick, measurement.q, measurement.qd, measurement.wrenches)
+        elapsed = clock() - before
+        seen.write(measurement, simulated.truth())
+        done.write(tick, step.torque, step, 1e6 * elapsed)
+        measurement = simulated.step(step.torque)
+        if tick == watch.next:
+            watch.tell(tick, step)
+    wall = clock() - begin
+    recording = seen.finish(wall_time_s=wall, plant_state_hash=simulated.state_hash()).merged(
+        done.finish(reference, scenario.start_tick, start_to_first_torque_s=first_torque)
+    )
+    return Run(recording, report_of(recording))
+
+
+def make_plant(scenario: Scenario, system: GraspSystem) -> Plant:
+    """Return the plant of a scenario, at its start.
+
+    Args:
+        scenario: The scenario.
+        system: Arms and object as they truly are.
+
+    Raises:
+        AssemblyError: If an arm does not reach its grasp.
+        RobotDynamicsError: If the engine is not installed.
+    """
+    start = closed_configuration(system, scenario.object_pose)
+    period, settings = scenario.control.period, scenario.plant
+    if settings.engine == "mujoco":
+        from robot_dynamics.simulation.mujoco_plant import MujocoPlant
+
+        return MujocoPlant(system, start, period, settings)
+    from robot_dynamics.simulation.engine_plant import EnginePlant
+
+    return EnginePlant(system, start, period, settings)
+
+
+def progress_of(
+    tick: int, ticks: int, period: float, step: ControlStep, effort: Array
+) -> Progress:
+    """Return the figures of an instant.
+
+    Args:
+        tick: The control period.
+        ticks: Control periods of the run.
+        period: Control period [s].
+        step: What the controller did.
+        effort: Largest torques (na,).
+    """
+    internal = step.internal_force
+    return Progress(
+        tick + 1,
+        ticks,
+        (tick + 1) * period,
+        1e3 * float(np.linalg.norm(step.error[3:])),
+        float(internal[SQUEEZE]) if len(internal) == 6 else None,
+        float(np.max(np.abs(step.torque) / effort)),
+    )
+
+
+class _Watch:
+    """Tells how a run goes, a fixed number of times in it."""
+
+    def __init__(
+        self,
+        system: GraspSystem,
+        ticks: int,
+        period: float,
+        callback: Callable[[Progress], None] | None,
+    ) -> None:
+        self._effort, self._ticks, self._period = system.limits["effort"], ticks, period
+        self._callback = callback
+        self._stride = max(1, ticks // PROGRESS_STEPS)
+        self.next = self._stride - 1 if callback else -1
+
+    def tell(self, tick: int, step: ControlStep) -> None:
+        """Call back, and note when to do so again."""
+        if self._callback is not None:
+            self._callback(progress_of(tick, self._ticks, self._period, step, self._effort))
+        last = self._ticks - 1
+        self.next = min(tick + self._stride, last) if tick < last else -1

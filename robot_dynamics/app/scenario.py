@@ -1,0 +1,236 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A scenario: who holds what, what it is to do, how it is controlled, and when that was good."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+
+from robot_dynamics.app.acceptance import AcceptanceSettings
+from robot_dynamics.app.overrides import with_overrides, without_lines
+from robot_dynamics.control.reference import Reference, plan_reference
+from robot_dynamics.control.rotation_path import from_rpy
+from robot_dynamics.control.settings import ControlSettings, ReferenceSettings, SafetySettings
+from robot_dynamics.description.diagnosis import DescriptionError
+from robot_dynamics.description.load import load_description
+from robot_dynamics.description.urdf_elements import rotation_of_rpy
+from robot_dynamics.description.world import Part, place
+from robot_dynamics.description.yaml_document import decode, parse_yaml, read_yaml
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
+from robot_dynamics.manipulation.settings import CellSettings, PoseSettings
+from robot_dynamics.manipulation.system import ArmGrasp, GraspSystem, grasp_system
+from robot_dynamics.model.elements import pose
+from robot_dynamics.resources import SCHEME, share_directory
+from robot_dynamics.simulation.settings import PlantSettings
+
+Array = NDArray[np.float64]
+
+DEFAULT = "lift_box"
+_SUFFIXES = (".yaml", ".yml")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Everything that a run depends on.
+
+    Attributes:
+        cell: Robots, arms and the object, as the controller believes them to be.
+        name: What it is called.
+        description: What happens in it, for people.
+        reference: What the object is to do.
+        control: How the arms are controlled.
+        safety: What ends a run.
+        plant: The simulated plant, and how it differs from the cell.
+        acceptance: When a run counts as good.
+        source: The file it was read from; no key of it.
+    """
+
+    cell: CellSettings
+    name: str = "scenario"
+    description: str = ""
+    reference: ReferenceSettings = field(default_factory=ReferenceSettings)
+    control: ControlSettings = field(default_factory=ControlSettings)
+    safety: SafetySettings = field(default_factory=SafetySettings)
+    plant: PlantSettings = field(default_factory=PlantSettings)
+    acceptance: AcceptanceSettings = field(default_factory=AcceptanceSettings)
+    source: str = field(default="", metadata={"place": True}, compare=False)
+
+    def __post_init__(self) -> None:
+        names = [arm.name for arm in self.cell.arms]
+        for name in self.plant.grasp_error:
+            if name not in names:
+                raise UnknownNameError("arm", name, names, "plant.grasp_error")
+        for key in ("step_s", "mujoco_step_s"):
+            steps = self.control.period / getattr(self.plant, key)
+            if abs(steps - round(steps)) > 1e-6 * steps or steps < 0.5:
+                raise ArgumentError(
+                    f"plant.{key} {getattr(self.plant, key):g} s does not divide the control "
+                    f"period of {self.control.period:g} s; expected {self.control.period:g} s "
+                    "over a whole number."
+                )
+
+    @property
+    def object_pose(self) -> Array:
+        """The object's pose at the start, x y z qx qy qz qw in the world (7,)."""
+        xyz, rpy = self.cell.object.xyz, self.cell.object.rpy
+        return np.concatenate([xyz, from_rpy(rpy)])
+
+    @property
+    def start_tick(self) -> int:
+        """The control period in which the reference begins: control ramps in before."""
+        return max(1, round(self.control.start.ramp_s / self.control.period))
+
+    def plan(self) -> Reference:
+        """Return what the object is to do, counted from `start_tick` on."""
+        return plan_reference(self.reference, self.object_pose, len(self.cell.arms))
+
+    def ticks(self, reference: Reference, duration: float | None = None) -> int:
+        """Return the number of control periods of a run.
+
+        Args:
+            reference: What the object is to do.
+            duration: How long the run is to take [s]; as long as start and reference by default.
+        """
+        if duration is None:
+            return self.start_tick + math.ceil(reference.duration / self.control.period)
+        return max(1, round(duration / self.control.period))
+
+    def text(self) -> str:
+        """Return the scenario as YAML that does not depend on other scenario files."""
+        document = dataclasses.asdict(self)
+        del document["source"]
+        return yaml.safe_dump(_plain(document), sort_keys=False, allow_unicode=True)
+
+
+def load_scenario(name: str | Path, overrides: Iterable[str] = ()) -> Scenario:
+    """Return the scenario of a file, or a shipped one by its name.
+
+    Args:
+        name: A YAML file, or the name of a shipped scenario ("lift_box").
+        overrides: Changes of single values, as "plant.object_mass_scale=1.2".
+
+    Raises:
+        DescriptionError: If the file, one that it extends, or an override is refused; with every
+            problem and its place.
+        UnknownNameError: If there is neither such a file nor a shipped scenario of this name.
+    """
+    document = with_overrides(read_yaml(find_scenario(name)), overrides)
+    try:
+        return decode(Scenario, document)
+    except DescriptionError as error:
+        raise DescriptionError(without_lines(error.problems)) from None
+
+
+def scenario_of_text(text: str, name: str = "<text>") -> Scenario:
+    """Return the scenario of `Scenario.text`."""
+    return decode(Scenario, parse_yaml(text, name))
+
+
+def shipped_scenarios() -> dict[str, Path]:
+    """Return the scenarios that come with the package, by name."""
+    folder = share_directory() / "config" / "scenarios"
+    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+
+
+def find_scenario(name: str | Path) -> str | Path:
+    """Return the file of a scenario: the one so named if it exists, else a shipped one.
+
+    Raises:
+        UnknownNameError: If there is neither.
+    """
+    path = Path(name)
+    if path.is_file() or str(name).startswith(SCHEME):
+        return name
+    shipped = shipped_scenarios()
+    stem = path.stem if path.suffix in _SUFFIXES else path.name
+    if str(path.parent) == "." and stem in shipped:
+        return shipped[stem]
+    if path.suffix in _SUFFIXES or os.sep in str(name):
+        return path  # reading it says why not, and what was probably meant
+    raise UnknownNameError("scenario", str(name), shipped)
+
+
+def build_system(scenario: Scenario) -> GraspSystem:
+    """Return the arms and the object as the controller believes them to be.
+
+    Raises:
+        DescriptionError: If a description is refused.
+        RobotDynamicsError: If they do not fit together; the message names the scenario.
+    """
+    try:
+        return _system(scenario.cell)
+    except DescriptionError:
+        raise  # has its own places
+    except RobotDynamicsError as error:
+        where = scenario.source.rpartition(":")[0] or scenario.name
+        raise RobotDynamicsError(f"{where}: {error}") from error
+
+
+def true_system(scenario: Scenario, believed: GraspSystem | None = None) -> GraspSystem:
+    """Return the arms and the object as they are in the simulated plant.
+
+    It has the structure of the believed one, and therefore its machine code, with another payload
+    and other grasps.
+
+    Args:
+        scenario: The scenario.
+        believed: `build_system(scenario)`, if the caller has it already.
+    """
+    system = believed or build_system(scenario)
+    plant = scenario.plant
+    if plant.object_mass_scale != 1.0:
+        mass = system.model.bodies[system.object_body].inertia.components()[0]
+        system = system.with_object(mass=mass * plant.object_mass_scale)
+    if plant.grasp_error:
+        errors = {name: pose_matrix(error) for name, error in plant.grasp_error.items()}
+        system = system.with_grasp_error(errors)
+    return system
+
+
+def pose_matrix(settings: PoseSettings) -> Array:
+    """Return the homogeneous matrix (4, 4) of a pose."""
+    return pose(settings.xyz, rotation_of_rpy(settings.rpy))
+
+
+def _system(cell: CellSettings) -> GraspSystem:
+    parts = [
+        Part(
+            load_description(robot.urdf),
+            prefix=robot.prefix,
+            xyz=robot.xyz,
+            rpy=robot.rpy,
+            locked=robot.locked,
+        )
+        for robot in cell.robots
+    ]
+    held = load_description(cell.object.urdf)
+    link = held.mechanism.root
+    # At the origin: a floating part's positions are relative to where it is placed.
+    world = place([*parts, Part(held, carrier="floating")])
+    arms = [
+        ArmGrasp(arm.name, arm.tool, pose_matrix(arm.grasp), arm.posture, arm.load_share)
+        for arm in cell.arms
+    ]
+    system = grasp_system(world.mechanism, link, arms, cell.gravity)
+    if cell.object.mass is not None:
+        system = system.with_object(mass=cell.object.mass)
+    return system
+
+
+def _plain(value: Any) -> Any:
+    """Return a value with its tuples as lists, as YAML has them."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    return value
