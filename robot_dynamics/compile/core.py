@@ -9,6 +9,7 @@ state and reads and writes the user's arrays.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from robot_dynamics.compile.graph import (
@@ -31,7 +32,6 @@ from robot_dynamics.compile.graph import (
     SUBTRACT,
 )
 from robot_dynamics.compile.program import Program
-from robot_dynamics.compile.schedule import choose_fused_products, order_of_evaluation
 from robot_dynamics.compile.trigonometry import Arithmetic, write_sine_and_cosine
 from robot_dynamics.compile.writer import Lanes, Writer
 
@@ -60,7 +60,8 @@ class Core:
         self.module, self.program, self.lanes, self.uniform = module, program, lanes, uniform
         self.writer = Writer()
         self.arithmetic = Arithmetic(self.writer, lanes, module.fma)
-        self.fused = choose_fused_products(program)
+        self.plan = module.plan(program)
+        self.fused = self.plan.fused
         self.names: dict[int, str] = {}
         self.allocations: list[str] = []
         self.argument_blocks: dict[int, str] = {}
@@ -130,13 +131,15 @@ class Core:
         ]
         return "\n".join(lines)
 
-    def _body(self, load_input, stores) -> None:  # type: ignore[no-untyped-def]
+    def _body(
+        self, load_input: Callable[[int, int], str], stores: dict[int, Callable[[int], None]]
+    ) -> None:
         """Write all operations, and each store as soon as its value is there."""
         nodes, names = self.program.nodes, self.names
         for index, node in enumerate(nodes):
             if node.operation == CONSTANT:
                 names[index] = self.lanes.constant(node.left)
-        for index in order_of_evaluation(self.program, self.fused):
+        for index in self.plan.order:
             operation, left, right = nodes[index]
             if index in names:
                 pass  # the cosine of an angle comes with its sine

@@ -7,6 +7,7 @@ from __future__ import annotations
 from robot_dynamics.compile.core import Core
 from robot_dynamics.compile.loop import Loop
 from robot_dynamics.compile.program import Program
+from robot_dynamics.compile.schedule import Plan, plan
 from robot_dynamics.compile.writer import Lanes
 
 #: The name of the only function that a module exports: a loop as NumPy's ufuncs call it.
@@ -24,6 +25,13 @@ class Module:
         self.fma = fma
         self.functions: list[str] = []
         self._cores: dict[tuple[int, int, bool], str] = {}
+        self._plans: dict[int, Plan] = {}
+
+    def plan(self, program: Program) -> Plan:
+        """Return the decisions about a program, which all its cores share."""
+        if id(program) not in self._plans:
+            self._plans[id(program)] = plan(program)
+        return self._plans[id(program)]
 
     def core(self, program: Program, lanes: Lanes, uniform: bool) -> str:
         """Return the name of the block core of a program, which is written if need be."""

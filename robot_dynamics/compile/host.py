@@ -40,8 +40,10 @@ def find_host() -> Host | None:
         return None  # The loops take NumPy's sizes and strides to be 64 bits wide.
     try:
         from llvmlite import binding
+
+        binding.check_jit_execution()
     except (ImportError, OSError):
-        return None
+        return None  # not installed, or the system forbids code made at run time
     features = binding.get_host_cpu_features()
     triple = binding.get_process_triple()
     arm = triple.startswith(("aarch64", "arm64"))

@@ -14,8 +14,8 @@ from robot_dynamics.compile.emission import ENTRY
 from robot_dynamics.compile.errors import CompilerError
 from robot_dynamics.compile.host import Host
 
-#: How hard the code generator tries, 0 to 3.
-EFFORT = 2
+#: How hard the code generator tries, 0 to 3. Straight-line code gains nothing above 1.
+EFFORT = 1
 
 
 @lru_cache(maxsize=1)

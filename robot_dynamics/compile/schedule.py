@@ -8,9 +8,35 @@ operations and their results agree to the last bit.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from robot_dynamics.compile.graph import ADD, CONSTANT, MULTIPLY, SUBTRACT
 from robot_dynamics.compile.program import Program
 from robot_dynamics.compile.simplification import operands
+
+# Programs with fewer operations are evaluated in the order of their recording.
+_LARGE = 2000
+# Distances between uses of a value, in operations: beyond the reach of registers, and of the
+# processor's first cache (32 KiB of values in eight lanes).
+_FAR, _VERY_FAR = 120, 500
+
+
+class Plan(NamedTuple):
+    """The decisions about one program.
+
+    Attributes:
+        fused: The index of the product for every sum or difference that takes one up.
+        order: The nodes in the order in which machine code evaluates them.
+    """
+
+    fused: dict[int, int]
+    order: list[int]
+
+
+def plan(program: Program) -> Plan:
+    """Return the decisions about a program."""
+    fused = choose_fused_products(program)
+    return Plan(fused, order_of_evaluation(program, fused))
 
 
 def choose_fused_products(program: Program) -> dict[int, int]:
@@ -53,10 +79,73 @@ def order_of_evaluation(program: Program, fused: dict[int, int]) -> list[int]:
     """Return the nodes in the order in which machine code evaluates them.
 
     Fused products and constants are left out: they are written where they are used.
+
+    The order of the recording is good where the values in use fit into the fastest memory; that
+    of going back from the results, one after another, may keep values closer to their uses in
+    large programs. Measured on the algorithms of robots with 7 to 44 joints, neither is always the
+    better, by up to a quarter, and the estimate below finds the better one.
     """
     skipped = set(fused.values())
-    return [
+    recorded = [
         index
         for index, node in enumerate(program.nodes)
         if index not in skipped and node.operation != CONSTANT
     ]
+    if len(recorded) < _LARGE:
+        return recorded
+    depth_first = _depth_first(program, fused)
+    return min(recorded, depth_first, key=lambda order: _distance_cost(program, fused, order))
+
+
+def _needs(program: Program, fused: dict[int, int], index: int) -> tuple[int, ...]:
+    """Return what a node is computed from, a fused product replaced by its factors."""
+    node = program.nodes[index]
+    product = fused.get(index)
+    if product is None:
+        return operands(node)
+    other = node.right if product == node.left else node.left
+    return (*operands(program.nodes[product]), other)
+
+
+def _depth_first(program: Program, fused: dict[int, int]) -> list[int]:
+    """Return the order of computing one result after another, the harder operand first."""
+    nodes = program.nodes
+    # Registers that computing a node takes if nothing were shared (Sethi and Ullman, 1970).
+    registers = [0] * len(nodes)
+    for index, node in enumerate(nodes):
+        if node.operation != CONSTANT:
+            below = [registers[need] for need in _needs(program, fused, index)]
+            below.sort(reverse=True)
+            registers[index] = max((count + i for i, count in enumerate(below)), default=1)
+    order: list[int] = []
+    done = [node.operation == CONSTANT for node in nodes]
+    for result in program.slots:
+        stack = [(result, False)]
+        while stack:
+            index, ready = stack.pop()
+            if done[index]:
+                continue
+            if ready:
+                done[index] = True
+                order.append(index)
+                continue
+            stack.append((index, True))
+            needs = [need for need in _needs(program, fused, index) if not done[need]]
+            needs.sort(key=registers.__getitem__)
+            stack.extend((need, False) for need in needs)
+    return order
+
+
+def _distance_cost(program: Program, fused: dict[int, int], order: list[int]) -> int:
+    """Estimate the cost of fetching values that were last used long ago."""
+    last = [-1] * len(program.nodes)
+    cost = 0
+    for time, index in enumerate(order):
+        for need in _needs(program, fused, index):
+            if last[need] >= 0:
+                distance = time - last[need]
+                if distance > _FAR:
+                    cost += 3 if distance > _VERY_FAR else 1
+            last[need] = time
+        last[index] = time
+    return cost
