@@ -8,6 +8,7 @@ import hashlib
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh, null_space
 
 from robot_dynamics.compile import load_kernel
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
@@ -37,7 +38,8 @@ class EnginePlant:
         settings: Step, delay, friction, sensors.
 
     Raises:
-        ArgumentError: If the control period is no whole number of steps.
+        ArgumentError: If the control period is no whole number of steps, or the step is too long
+            for the friction of the joints.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class EnginePlant:
             lanes=1,
         )
         self._step_length = period / self.substeps
+        self._check_step(np.asarray(start, dtype=float))
         self._step = kernel.bind(step_parameters(system.model, self.drives, self._step_length))
         self._map = transmitted_force_map(system.grasps, [arm.load_share for arm in system.arms])
         self._start = np.array(start, dtype=float)
@@ -108,6 +111,25 @@ class EnginePlant:
     def state_hash(self) -> str:
         """Return a SHA-256 over the states of all control instants since `reset`."""
         return self._hash.hexdigest()
+
+    def _check_step(self, start: Array) -> None:
+        """Refuse a step at which friction makes the explicit scheme unstable.
+
+        Friction slows the allowed motions with the rates of `G^T B G` relative to `G^T H G`; the
+        scheme bears 2.78 a step.
+        """
+        H, _, K, _, _, _ = self._robot.constraint_terms(start, np.zeros(self.system.model.nv))
+        B = np.zeros(self.system.model.nv)
+        drives = self.drives
+        B[drives.v_index] = drives.damping + drives.friction / drives.friction_velocity
+        G = null_space(K) if len(K) else np.eye(len(B))
+        rate = float(eigh(G.T * B @ G, G.T @ H @ G, eigvals_only=True)[-1])
+        if rate * self._step_length > 2.5:
+            raise ArgumentError(
+                f"an integration step of {self._step_length:g} s is too long for the friction of "
+                f"the joints, which slows motions at a rate of {rate:.0f} 1/s; expected at most "
+                f"{2.5 / rate:.2g} s."
+            )
 
     def _advance(self, torque: Array) -> None:
         q, qd, multipliers, closure, drift, pivot = self._step(self._q, self._qd, torque)
