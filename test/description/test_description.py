@@ -1,0 +1,45 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Shapes and descriptions."""
+
+import numpy as np
+import pytest
+from description.urdf_texts import ARM
+
+from robot_dynamics.description.description import Shape
+from robot_dynamics.description.urdf import read_urdf
+from robot_dynamics.model import LoopElement, pose
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "half"),
+    [
+        ("box", (2.0, 4.0, 6.0), (1, 2, 3)),
+        ("sphere", (2.0,), (2, 2, 2)),
+        ("cylinder", (1.0, 4.0), (1, 1, 2)),
+        ("capsule", (1.0, 4.0), (1, 1, 3)),
+    ],
+)
+def test_points_enclose_the_shape(kind, size, half):
+    """The corners are those of the smallest box about the shape, in the link's frame."""
+    quarter = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    shape = Shape("link", "collision", kind, pose((1.0, 0.0, 0.0), quarter), size)
+    points = shape.points()
+    assert points.shape == (8, 3)
+    np.testing.assert_allclose(points.mean(axis=0), [1, 0, 0], atol=1e-15)
+    x, y, z = half
+    np.testing.assert_allclose(np.ptp(points, axis=0), [2 * y, 2 * x, 2 * z], atol=1e-15)
+
+
+def test_meshes_have_no_points():
+    """The file of a mesh is not read, so nothing is claimed about its extent."""
+    assert Shape("link", "visual", "mesh", np.eye(4), (1, 1, 1), "a.stl").points().shape == (0, 3)
+
+
+def test_loops_are_added_to_a_copy():
+    """Adding loops leaves the description that was read as it was."""
+    description = read_urdf(ARM)
+    closed = description.with_loops([LoopElement("l", "fixed", "base", "tool")])
+    assert len(closed.mechanism.loops) == 1
+    assert description.mechanism.loops == ()
+    assert closed.source == description.source

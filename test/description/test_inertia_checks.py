@@ -1,0 +1,92 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which masses and inertias are doubted, and which are not."""
+
+import numpy as np
+import pytest
+
+from robot_dynamics.description.description import Shape
+from robot_dynamics.description.diagnosis import Diagnosis
+from robot_dynamics.description.inertia_checks import check_links, check_units
+from robot_dynamics.description.tree_checks import Places
+from robot_dynamics.model import JointElement, LinkElement, Mechanism
+
+
+def problems_of(mass, moments, shapes=(), rotation=None, center=(0.0, 0.0, 0.0)):
+    """Return what is said about one link with these principal moments."""
+    R = np.eye(3) if rotation is None else rotation
+    link = LinkElement("a", mass, center, R @ np.diag(moments) @ R.T)
+    mechanism, places, diagnosis = Mechanism("m", (link,)), Places("f"), Diagnosis()
+    places.with_inertial.add("a")
+    check_links(mechanism, places, diagnosis)
+    if not diagnosis.errors:
+        check_units(mechanism, shapes, places, diagnosis)
+    return diagnosis.problems
+
+
+def test_bodies_of_all_proportions_pass(rng):
+    """Solid boxes of 2 cm to 1 m, rods and plates, of wood or steel, are not doubted."""
+    for _ in range(200):
+        x, y, z = 10.0 ** rng.uniform(np.log10(0.02), 0.0, size=3)
+        mass = min(rng.uniform(400.0, 8000.0) * x * y * z, 900.0)
+        moments = mass / 12.0 * np.array([y**2 + z**2, x**2 + z**2, x**2 + y**2])
+        rotation = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        shape = Shape("a", "visual", "box", np.eye(4), (x, y, z))
+        assert problems_of(mass, moments, [shape], rotation) == ()
+
+
+def test_thin_rods_and_rounded_numbers_pass():
+    """A rod meets the triangle inequality with equality, and rounding breaks it by a hair."""
+    assert problems_of(1.0, (0.0, 0.01, 0.01)) == ()
+    assert problems_of(1.0, (1.0e-3, 9.000e-3, 1.0001e-2)) == ()
+
+
+@pytest.mark.parametrize(
+    ("mass", "moments", "severity", "message"),
+    [
+        (-1.0, (1, 1, 1), "error", "mass is -1 kg"),
+        (1.0, (-0.01, 0.02, 0.02), "error", "negative principal moment -0.01"),
+        (1.0, (-1e-5, 0.02, 0.02), "warning", "just below zero"),
+        (1.0, (0.01, 0.01, 0.05), "warning", "larger than the sum of the others"),
+        (0.0, (0.01, 0.01, 0.01), "warning", "rotational inertia but no mass"),
+        (0.0, (0, 0, 0), "warning", "has no mass, it is taken as a frame"),
+        (3.0, (20.0, 20.0, 20.0), "warning", "check the units"),
+        (3.0, (1e-7, 1e-7, 1e-7), "warning", "not even a ball of solid metal"),
+        (3000.0, (500.0, 500.0, 500.0), "warning", "were grams meant?"),
+    ],
+)
+def test_impossible_bodies_are_found(mass, moments, severity, message):
+    """What no body has is an error if it cannot move rightly, else a warning."""
+    (problem,) = problems_of(mass, moments)
+    assert problem.severity == severity
+    assert message in problem.sentence()
+
+
+def test_eigenvalues_of_rounding_size_are_no_error():
+    """Tiny negative moments come from printing with few digits."""
+    (problem,) = problems_of(0.001, (-3e-8, 2e-8, 9e-8))
+    assert problem.severity == "warning"
+
+
+def test_the_extent_of_a_link_is_taken_from_the_file():
+    """A long link is not doubted if a shape, a joint or the centre of mass shows its length."""
+    moments = (0.01, 3.0, 3.0)
+    assert "seems no larger" in problems_of(2.0, moments)[0].message
+    long = Shape("a", "collision", "cylinder", np.eye(4), (0.05, 4.0))
+    assert problems_of(2.0, moments, [long]) == ()
+    assert problems_of(2.0, moments, center=(1.0, 0.0, 0.0)) == ()
+
+
+def test_massless_links_are_summarised():
+    """Frames without mass are listed in one warning, if the file made a point of them."""
+    links = tuple(LinkElement(name) for name in "abcd")
+    joints = (
+        JointElement("j", "fixed", "a", "b"),
+        JointElement("k", "fixed", "b", "c"),
+        JointElement("l", "revolute", "c", "d"),
+    )
+    places, diagnosis = Places("f"), Diagnosis()
+    places.with_inertial.add("b")
+    check_links(Mechanism("m", links, joints), places, diagnosis)
+    (problem,) = diagnosis.problems
+    assert "2 links have no mass, they are taken as frames: 'b', 'd'" in problem.message

@@ -1,0 +1,46 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A description and its loop joints from files."""
+
+import pytest
+from description.urdf_texts import ARM
+
+from robot_dynamics.description.diagnosis import DescriptionError
+from robot_dynamics.description.load import load_description
+
+LOOPS = (
+    "loops: [{name: l, type: fixed, predecessor: {link: base}, "
+    "successor: {link: tool, xyz: [0, 0, 1]}}]\n"
+)
+
+
+def test_loops_join_the_mechanism_of_the_urdf(tmp_path):
+    """The URDF stays a tree that other programs read; the loop comes from beside it."""
+    (tmp_path / "arm.urdf").write_text(ARM)
+    (tmp_path / "loops.yaml").write_text(LOOPS)
+    description = load_description(tmp_path / "arm.urdf", tmp_path / "loops.yaml")
+    assert [loop.name for loop in description.mechanism.loops] == ["l"]
+    assert load_description(ARM).mechanism.loops == ()
+
+
+def test_loops_must_name_links_of_the_urdf(tmp_path):
+    """A loop on an unknown link names the line of the YAML file and the link that was meant."""
+    (tmp_path / "loops.yaml").write_text(LOOPS.replace("link: tool", "link: tol"))
+    with pytest.raises(DescriptionError, match=r"loops.yaml:1: .*did you mean 'tool'"):
+        load_description(ARM, tmp_path / "loops.yaml")
+
+
+def test_missing_files_and_other_formats_are_one_sentence(tmp_path):
+    """What cannot be read says what to do."""
+    with pytest.raises(DescriptionError, match="no such file, expected a URDF file"):
+        load_description(tmp_path / "arm.urdf")
+    with pytest.raises(DescriptionError, match="no such file, expected a YAML file"):
+        load_description(ARM, tmp_path / "loops.yaml")
+    with pytest.raises(DescriptionError, match="expand it first"):
+        load_description("arm.urdf.xacro")
+
+
+def test_strict_reaches_the_reader():
+    """Warnings refuse the file when asked."""
+    with pytest.raises(DescriptionError):
+        load_description(ARM.replace('effort="4"', 'effort="0"'), strict=True)
