@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from robot_dynamics.description.description import Shape
 from robot_dynamics.description.xml_tags import Tag
 from robot_dynamics.model.elements import Array, JointElement, Limits, LinkElement, pose
+from robot_dynamics.spatial import Rotation
 
 Color = tuple[float, float, float, float]
 
@@ -91,7 +91,9 @@ def read_origin(tag: Tag) -> Array:
     if abs(math.hypot(*quaternion) - 1.0) > 1e-3:
         origin.error("quat_xyzw is not of unit length")
         quaternion = [0.0, 0.0, 0.0, 1.0]
-    return pose(translation, Rotation.from_quat(quaternion).as_matrix())
+    length = math.hypot(*quaternion)
+    x, y, z, w = (value / length for value in quaternion)
+    return pose(translation, np.array(Rotation.from_quaternion(x, y, z, w).rows).T)
 
 
 def rotation_of_rpy(rpy: list[float] | tuple[float, float, float]) -> Array:

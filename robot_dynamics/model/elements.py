@@ -212,9 +212,10 @@ def joined(
 
 def _displacement(joint: JointElement, position: float) -> Array:
     """Return the pose of a joint's child frame relative to its joint frame at a position."""
-    from scipy.spatial.transform import Rotation
-
-    axis = np.asarray(joint.axis)
+    x, y, z = joint.axis
     if joint.type == "prismatic":
-        return pose(axis * position)
-    return pose(rotation=Rotation.from_rotvec(axis * position).as_matrix())
+        return pose((x * position, y * position, z * position))
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    # Rodrigues' formula
+    turned = np.eye(3) + np.sin(position) * cross + (1.0 - np.cos(position)) * (cross @ cross)
+    return pose(rotation=turned)
