@@ -17,7 +17,7 @@ from robot_dynamics.app.recorders import ControlRecorder, PlantRecorder
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.report import report_of, write_report
 from robot_dynamics.app.scenario import Scenario, build_system, load_scenario, true_system
-from robot_dynamics.control.coordinated import CoordinatedController, ControlStep
+from robot_dynamics.control.coordinated import ControlStep, CoordinatedController
 from robot_dynamics.control.reference import SQUEEZE
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem

@@ -1,0 +1,313 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The figure of a run: object and internal force against their references, torques, errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.app.recording import TICK, Recording
+from robot_dynamics.app.report import (
+    internal_force_error,
+    orientation_error,
+    position_error,
+    torque_fractions,
+)
+from robot_dynamics.control.reference import SQUEEZE
+from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
+from robot_dynamics.errors import RobotDynamicsError
+
+Array = NDArray[np.float64]
+
+# Okabe and Ito's colours, which people with impaired colour vision can tell apart.
+_BLUE, _VERMILION, _GREEN, _ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
+_XYZ = (_VERMILION, _GREEN, _BLUE)
+_ARMS = (_BLUE, _ORANGE, _GREEN, _VERMILION)
+_GREY, _INK, _BAND = "#9A9A9A", "#222222", "#C9D3DC"
+_STYLE = {
+    "font.size": 9.0,
+    "axes.titlesize": 10.0,
+    "axes.labelsize": 9.0,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#666666",
+    "axes.grid": True,
+    "grid.color": "#E6E6E6",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 8.0,
+    "lines.linewidth": 1.4,
+    "lines.solid_capstyle": "round",
+    "svg.hashsalt": "robot_dynamics",  # equal figures give equal files
+}
+_MAX_POINTS = 4000  # of a line; more cannot be seen and make large files
+
+
+class PlotError(RobotDynamicsError):
+    """A figure that cannot be made."""
+
+
+def plot_run(recording: Recording, path: str | Path) -> Path:
+    """Write the figure of a run.
+
+    Args:
+        recording: Of both sides, merged.
+        path: The file; .png, .pdf, .svg and what else matplotlib writes.
+
+    Raises:
+        PlotError: If matplotlib is missing, or the file cannot be written.
+    """
+    path = Path(path)
+    matplotlib = _matplotlib()
+    with matplotlib.rc_context(_STYLE):
+        figure = _figure(recording)
+        try:
+            figure.savefig(path, dpi=150, bbox_inches="tight")
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise PlotError(f"{path}: the figure cannot be written ({reason}).") from error
+    return path
+
+
+def require_matplotlib() -> None:
+    """Raise unless figures can be made.
+
+    Raises:
+        PlotError: If matplotlib is missing; says how to install it.
+    """
+    _matplotlib()
+
+
+def _matplotlib() -> Any:
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise PlotError(
+            "figures need matplotlib, which is not installed; "
+            "expected `pip install 'robot_dynamics[plot]'`."
+        ) from error
+    return matplotlib
+
+
+def _figure(recording: Recording) -> Any:
+    # Not pyplot: it keeps figures alive and picks a window system.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11.0, 9.0), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(3, 2, sharex=True)
+    view = _View(recording)
+    _position(axes[0, 0], view)
+    _orientation(axes[0, 1], view)
+    _internal_force(axes[1, 0], view)
+    _torques(axes[1, 1], view)
+    _motion_errors(axes[2, 0], view)
+    _force_errors(axes[2, 1], view)
+    for ax in axes.flat:
+        ax.margins(x=0.0)
+    for ax in axes[-1]:
+        ax.set_xlabel("time [s]")
+    figure.suptitle(_title(recording), x=0.01, ha="left", fontsize=12.0, fontweight="bold")
+    return figure
+
+
+class _View:
+    """The rows of a recording that are drawn."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        stride = -(-len(recording) // _MAX_POINTS)
+        self._rows = slice(None, None, max(stride, 1))
+        self.time = self.of(recording[TICK]) * recording.get("period_s")
+
+    def of(self, values: Array) -> Array:
+        """Return the drawn rows of values over all ticks."""
+        return values[self._rows]
+
+    def column(self, name: str) -> Array:
+        """Return the drawn rows of a column."""
+        return self.of(self.recording[name])
+
+
+def _position(ax: Any, view: _View) -> None:
+    true, wanted = view.column("object_pose"), view.column("reference_pose")
+    start = wanted[0, :3]
+    for i, name in enumerate("xyz"):
+        ax.plot(view.time, true[:, i] - start[i], color=_XYZ[i], label=name)
+        _reference(ax, view.time, wanted[:, i] - start[i], first=i == 2)
+    ax.set_title("Object position, from its start")
+    ax.set_ylabel("[m]")
+    _legend(ax, 4)
+
+
+def _orientation(ax: Any, view: _View) -> None:
+    true, wanted = view.column("object_pose")[:, 3:], view.column("reference_pose")[:, 3:]
+    start = conjugate(wanted[0])
+    turned = [np.degrees(_continuous(rotation_vector(product(q, start)))) for q in (true, wanted)]
+    for i, name in enumerate("xyz"):
+        ax.plot(view.time, turned[0][:, i], color=_XYZ[i], label=name)
+        _reference(ax, view.time, turned[1][:, i], first=i == 2)
+    ax.set_title("Object orientation, rotation vector from its start")
+    ax.set_ylabel("[degrees]")
+    _legend(ax, 4)
+
+
+def _internal_force(ax: Any, view: _View) -> None:
+    true, wanted = view.column("internal_force"), view.column("reference_internal_force")
+    pair = true.shape[1] == 6
+    ax.set_title("Internal force" if not pair else "Internal force, squeeze highlighted")
+    ax.set_ylabel("[N], [N m]")
+    for i in range(true.shape[1]):
+        if pair and i == SQUEEZE:
+            continue
+        force = i % 6 >= 3
+        label = {3: "moments", 5: "other forces"}.get(i + 3 if i == 0 else i) if pair else None
+        color = "#C7A252" if force else _GREY
+        ax.plot(view.time, true[:, i], color=color, linewidth=0.9, label=label)
+    if pair:
+        ax.plot(view.time, true[:, SQUEEZE], color=_BLUE, linewidth=1.8, label="squeeze")
+        _reference(ax, view.time, wanted[:, SQUEEZE], first=True)
+    _legend(ax, 4)
+
+
+def _torques(ax: Any, view: _View) -> None:
+    recording = view.recording
+    fractions = 100.0 * view.of(torque_fractions(recording) * np.sign(recording["applied_torque"]))
+    joints, arms = recording.get("joints"), recording.get("arms")
+    largest = np.nan_to_num(np.abs(fractions), nan=-1.0).max(axis=0, initial=-1.0)
+    top, per_arm = int(largest.argmax()), max(1, len(joints) // max(len(arms), 1))
+    for i in range(len(joints)):
+        arm = i // per_arm
+        first = i % per_arm == 0
+        name = arms[arm] if first and arm < len(arms) else None
+        ax.plot(
+            view.time, fractions[:, i], color=_ARMS[arm % 4], linewidth=0.9, alpha=0.55, label=name
+        )
+    ax.plot(
+        view.time,
+        fractions[:, top],
+        color=_INK,
+        linewidth=1.8,
+        label=f"{joints[top]}, up to {largest[top]:.0f} %",
+    )
+    for bound in (-100.0, 100.0):
+        ax.axhline(bound, color=_VERMILION, linewidth=1.0, linestyle=(0, (5, 3)))
+    reach = max(110.0, 1.1 * float(largest.max(initial=0.0)))
+    ax.set_ylim(-reach, 1.25 * reach)  # room for the legend
+    ax.set_title("Joint torques, part of their limits")
+    ax.set_ylabel("[%]")
+    _legend(ax, 3, "upper right")
+
+
+def _motion_errors(ax: Any, view: _View) -> None:
+    recording = view.recording
+    position = 1e3 * view.of(position_error(recording))
+    orientation = np.degrees(view.of(orientation_error(recording)))
+    bottom = _decades(
+        ax, view, [(position, "position [mm]"), (orientation, "orientation [degrees]")]
+    )
+    bars = recording.get("acceptance")
+    _bar(ax, view, bars.get("object_position_error_max_m"), 1e3, _BLUE, always=True)
+    _bar(ax, view, bars.get("object_position_error_settled_m"), 1e3, _BLUE)
+    _bar(ax, view, bars.get("object_orientation_error_max_deg"), 1.0, _ORANGE, always=True)
+    _bar(ax, view, bars.get("object_orientation_error_settled_deg"), 1.0, _ORANGE)
+    ax.set_ylim(bottom=bottom)
+    ax.set_title("Errors of the object's pose, their bars dashed")
+    ax.set_ylabel("[mm], [degrees]")
+    _legend(ax, 3, "lower center")
+
+
+def _force_errors(ax: Any, view: _View) -> None:
+    recording = view.recording
+    error = view.of(internal_force_error(recording))
+    force = np.linalg.norm(error[..., 3:], axis=-1).max(axis=1)
+    moment = np.linalg.norm(error[..., :3], axis=-1).max(axis=1)
+    bottom = _decades(ax, view, [(force, "force [N]"), (moment, "moment [N m]")])
+    bars = recording.get("acceptance")
+    _bar(ax, view, bars.get("internal_force_error_settled_n"), 1.0, _BLUE)
+    _bar(ax, view, bars.get("internal_moment_error_settled_nm"), 1.0, _ORANGE)
+    ax.set_ylim(bottom=bottom)
+    ax.set_title("Errors of the internal force, their bars dashed")
+    ax.set_ylabel("[N], [N m]")
+    _legend(ax, 3, "lower center")
+
+
+def _decades(ax: Any, view: _View, lines: list[tuple[Array, str]]) -> float:
+    """Draw positive quantities over decades, the time at rest shaded; return where to cut off."""
+    _settled(ax, view.recording)
+    ax.set_yscale("log")
+    lowest = np.inf
+    for (values, label), color in zip(lines, (_BLUE, _ORANGE), strict=True):
+        ax.plot(view.time, np.maximum(values, 1e-12), color=color, linewidth=1.1, label=label)
+        positive = values[np.isfinite(values) & (values > 1e-12)]
+        if positive.size:
+            # The first instants, where everything is exact, would take up half of the height.
+            lowest = min(lowest, float(np.quantile(positive, 0.03)))
+    return lowest / 30.0 if np.isfinite(lowest) else 1e-12  # room for the legend
+
+
+def _bar(
+    ax: Any, view: _View, bound: float | None, scale: float, color: str, *, always: bool = False
+) -> None:
+    """Draw a bar of the scenario for as long as it is asked for."""
+    if bound is None:
+        return
+    spans = view.recording.get("settled_intervals_s")
+    if always:
+        spans = [[float(view.time[0]), float(view.time[-1])]]
+    for begin, end in spans:
+        ax.plot(
+            [begin, end],
+            [scale * bound] * 2,
+            color=color,
+            linewidth=1.0,
+            linestyle=(0, (5, 3)),
+            alpha=0.8,
+        )
+
+
+def _settled(ax: Any, recording: Recording) -> None:
+    """Shade when the reference is at rest."""
+    label: str | None = "reference at rest"
+    for begin, end in recording.get("settled_intervals_s"):
+        ax.axvspan(begin, end, color="#EEF3F7", zorder=0, linewidth=0.0, label=label)
+        label = None
+
+
+def _reference(ax: Any, time: Array, values: Array, *, first: bool) -> None:
+    """Draw a reference as a wide pale band, in which the true line shows where it stays."""
+    label = "reference" if first else None
+    ax.plot(
+        time, values, color=_BAND, linewidth=5.0, solid_capstyle="butt", zorder=1.5, label=label
+    )
+
+
+def _legend(ax: Any, columns: int, place: str = "best") -> None:
+    ax.legend(ncols=columns, loc=place, handlelength=1.6, columnspacing=1.2)
+
+
+def _continuous(vectors: Array) -> Array:
+    """Return rotation vectors (N, 3) with those beyond half a turn kept on the way they came."""
+    result = vectors.copy()
+    for i in range(1, len(result)):
+        angle = np.linalg.norm(result[i])
+        if angle > 1e-9 and np.linalg.norm(result[i] - result[i - 1]) > np.pi:
+            result[i] *= 1.0 - 2.0 * np.pi / angle
+    return result
+
+
+def _title(recording: Recording) -> str:
+    joints, arms = len(recording.get("joints")), len(recording.get("arms"))
+    plant = {"engine": "own engine", "mujoco": "MuJoCo"}.get(recording.get("plant"), "")
+    rate = 1.0 / recording.get("period_s")
+    return (
+        f"{recording.get('scenario')}: {arms} arms with {joints} joints at {rate:g} Hz, "
+        f"plant: {plant}"
+    )
