@@ -13,7 +13,7 @@ from robot_dynamics.dynamics.inverse import (
     net_forces,
     velocities_and_accelerations,
 )
-from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
+from robot_dynamics.dynamics.kinematics import joint_transforms
 from robot_dynamics.dynamics.loops import LoopTerms, loop_terms
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import Parameters
@@ -50,8 +50,7 @@ def terms_of_transforms(
     v, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity)
     H = composite_inertia_matrix(model, Xup, parameters)
     C = joint_forces(model, Xup, net_forces(v, avp, parameters))
-    X0 = body_transforms(model, Xup)
-    return ClosedLoopTerms(H, C, loop_terms(model, X0, v, avp, parameters))
+    return ClosedLoopTerms(H, C, loop_terms(model, Xup, v, avp, parameters))
 
 
 @dataclass(frozen=True)
@@ -60,29 +59,25 @@ class ConstraintFactors:
 
     Attributes:
         H: Factors of the inertia matrix.
-        K: The constraint Jacobian (n^c, nv).
         Y: The rows of L^-T K^T, transposed (n^c, nv).
         A: Factors of K H^-1 K^T (8.38).
     """
 
     H: Factors
-    K: list[list[Scalar]]
     Y: list[list[Scalar]]
     A: Factors
-
-    def tree_motion(self, force: Sequence[Scalar], multipliers: Sequence[Scalar]) -> list[Scalar]:
-        """Return H^-1 (force + K^T multipliers) (nv,)."""
-        total = transposed_times(self.K, multipliers, len(force))
-        return self.H.solve([f + t for f, t in zip(force, total, strict=True)])
 
     def correction(self, error: Sequence[Scalar]) -> list[Scalar]:
         """Return the smallest motion (nv,) in the metric of H that changes K qd by minus `error`.
 
         It is -H^-1 K^T A^-1 error: what projection adds to positions or velocities.
         """
-        x = self.A.solve(error)
-        impulse = transposed_times(self.K, x, len(self.H.inverse_diagonal))
-        return [-value for value in self.H.solve(impulse)]
+        push = self.half_push(self.A.solve(error))
+        return [-value for value in self.H.back_solve(self.H.scale(push))]
+
+    def half_push(self, multipliers: Sequence[Scalar]) -> list[Scalar]:
+        """Return L^-T K^T multipliers (nv,), the first half of H^-1 K^T multipliers."""
+        return transposed_times(self.Y, multipliers, len(self.H.inverse_diagonal))
 
 
 def constraint_factors(H: list[list[Scalar]], K: list[list[Scalar]]) -> ConstraintFactors:
@@ -91,7 +86,7 @@ def constraint_factors(H: list[list[Scalar]], K: list[list[Scalar]]) -> Constrai
     Y = [of_H.half_solve(row) for row in K]
     scaled = [of_H.scale(row) for row in Y]
     A = [[dot(Y[i], scaled[j]) for j in range(i + 1)] for i in range(len(K))]
-    return ConstraintFactors(of_H, K, Y, factor(A))
+    return ConstraintFactors(of_H, Y, factor(A))
 
 
 def closed_loop_accelerations(
@@ -108,11 +103,11 @@ def closed_loop_accelerations(
         tau: Joint forces (nv,), friction already taken off.
         k: Right-hand side of the constraints (n^c,), stabilisation included.
     """
-    net = [t - c for t, c in zip(tau, terms.C, strict=True)]
-    z = factors.H.scale(factors.H.half_solve(net))
-    b = [k_l - drift for k_l, drift in zip(k, times(factors.Y, z), strict=True)]
-    multipliers = factors.A.solve(b)
-    return factors.tree_motion(net, multipliers), multipliers
+    half = factors.H.half_solve([t - c for t, c in zip(tau, terms.C, strict=True)])
+    drift = times(factors.Y, factors.H.scale(half))  # K H^-1 (tau - C)
+    multipliers = factors.A.solve([k_l - d for k_l, d in zip(k, drift, strict=True)])
+    total = [h + p for h, p in zip(half, factors.half_push(multipliers), strict=True)]
+    return factors.H.back_solve(factors.H.scale(total)), multipliers
 
 
 def closed_loop_forward_dynamics(

@@ -6,39 +6,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robot_dynamics.dynamics.kinematics import link_transform
-from robot_dynamics.model import Link, Model
+from robot_dynamics.model import WORLD, Link, Model
 from robot_dynamics.spatial import Motion, Scalar, Transform
 
 
 def columns_in_frame(
-    model: Model, body: int, X0: Sequence[Transform], frame: Transform
+    model: Model, body: int, Xup: Sequence[Transform], frame: Transform, root: int = WORLD
 ) -> dict[int, Motion]:
     """Return the columns of a body's Jacobian in the coordinates of a frame.
 
     Args:
         model: The mechanism.
         body: The body whose velocity the columns make up; WORLD has none.
-        X0: Transforms from world to body coordinates.
-        frame: Transform from world coordinates to the frame's.
+        Xup: Transforms from each body's parent to the body.
+        frame: Transform from the body's coordinates to the frame's.
+        root: Body on the path from the base to `body` that the velocity is relative to.
 
     Returns:
         For each velocity variable that moves the body, by its index, the motion it causes.
     """
     columns: dict[int, Motion] = {}
-    for j in model.support(body):
-        to_frame = frame.compose(X0[j].inverse())
-        at = model.v_slices[j]
-        for index, s in zip(
-            range(at.start, at.stop), model.bodies[j].joint.type.motion_subspace, strict=True
-        ):
-            columns[index] = to_frame * s
+    while body != root:
+        at = model.v_slices[body]
+        subspace = model.bodies[body].joint.type.motion_subspace
+        for index, s in zip(range(at.start, at.stop), subspace, strict=True):
+            columns[index] = frame * s
+        frame = frame.compose(Xup[body])
+        body = model.bodies[body].parent
     return columns
 
 
-def link_jacobian(model: Model, link: Link, X0: Sequence[Transform]) -> list[list[Scalar]]:
+def link_jacobian(model: Model, link: Link, Xup: Sequence[Transform]) -> list[list[Scalar]]:
     """Return the Jacobian (6, nv) of a link: its spatial velocity in link coordinates, over qd."""
-    columns = columns_in_frame(model, link.body, X0, link_transform(link, X0))
+    columns = columns_in_frame(model, link.body, Xup, link.placement)
     rows: list[list[Scalar]] = [[0.0] * model.nv for _ in range(6)]
     for index, column in columns.items():
         for row, value in zip(rows, column.components(), strict=True):

@@ -3,8 +3,9 @@
 """Loop constraints: K, k, position and velocity errors (Tables 8.1 and 8.4).
 
 The constraints are written in the successor frame of each loop joint, at its origin, and not in
-base coordinates as in Table 8.4: nothing is lost when a loop is far from the base, and the
-constraint forces come out in the frame in which T is constant.
+base coordinates as in Table 8.4: the constraint forces come out in the frame in which T is
+constant. Positions are taken from the loop's root on, so that nothing is lost when a loop is far
+from the base.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class LoopTerms:
 
 def loop_terms(
     model: Model,
-    X0: Sequence[Transform],
+    Xup: Sequence[Transform],
     v: Sequence[Motion],
     avp: Sequence[Motion],
     parameters: Parameters,
@@ -58,60 +59,56 @@ def loop_terms(
 
     Args:
         model: The mechanism.
-        X0: Transforms from world to body coordinates.
+        Xup: Transforms from each body's parent to the body.
         v: Velocities of the bodies, in body coordinates.
         avp: Their velocity-product accelerations, -a_g included, in body coordinates.
         parameters: Gravity and the placements of the loop joints.
     """
+    # The base, if a loop joint sits on it, has velocity zero and acceleration -a_g.
+    base = base_acceleration(parameters.gravity)
     terms = LoopTerms([], [], [], [])
     for loop, (X_P, X_S) in zip(model.loops, parameters.loops, strict=True):
         p, s = loop.predecessor, loop.successor
-        base_to_p = X_P if p == WORLD else X_P.compose(X0[p])
-        base_to_s = X_S if s == WORLD else X_S.compose(X0[s])
-        X = base_to_s.compose(base_to_p.inverse())  # sX_p, Eq 8.24
-
-        def motion_of(
-            body: int, of: Sequence[Motion], fixed: Motion, to_frame: Transform
-        ) -> Motion:
-            return to_frame * (fixed if body == WORLD else of[body])
-
-        # The base, if a loop joint sits on it, has velocity zero and acceleration -a_g.
-        at_base = base_acceleration(parameters.gravity)
-        v_s = motion_of(s, v, Motion.zero(), X_S)
-        v_p = X * motion_of(p, v, Motion.zero(), X_P)
-        a_s = motion_of(s, avp, at_base, X_S)
-        a_p = X * motion_of(p, avp, at_base, X_P)
+        root = loop_root(model, p, s)
+        # From body p's coordinates to the loop joint's frame on the successor.
+        X = X_S.compose(_from_root(model, root, s, Xup)).compose(
+            _from_root(model, root, p, Xup).inverse()
+        )
+        v_s = X_S * (Motion.zero() if s == WORLD else v[s])
+        v_p = X * (Motion.zero() if p == WORLD else v[p])
         vJ = v_s - v_p
-        aJ = a_s - a_p + v_s.cross(v_p)
+        aJ = X_S * (base if s == WORLD else avp[s]) - X * (base if p == WORLD else avp[p])
+        aJ = aJ + v_s.cross(v_p)
 
-        columns: dict[int, Motion] = {}
-        for index, column in _successor_columns(model, s, X0, X_S).items():
-            columns[index] = column
-        for index, column in columns_in_frame(model, p, X0, base_to_s).items():
-            columns[index] = columns[index] - column if index in columns else -column
+        columns = columns_in_frame(model, s, Xup, X_S, root)
+        for index, column in columns_in_frame(model, p, Xup, X, root).items():
+            columns[index] = -column  # Eq 8.20
 
-        T = loop.type.constraint_subspace
-        for direction in T:
+        for direction in loop.type.constraint_subspace:
             row: list[Scalar] = [0.0] * model.nv
             for index, column in columns.items():
                 row[index] = column.dot(direction)
             terms.K.append(row)
             terms.k.append(-aJ.dot(direction))  # Eq 8.47: dT/dt = v_s x* T
             terms.velocity_error.append(vJ.dot(direction))
-        terms.position_error.extend(loop.type.residual(X))
+        sXp = X.compose(X_P.inverse())  # Eq 8.24
+        terms.position_error.extend(loop.type.residual(sXp))
     return terms
 
 
-def _successor_columns(
-    model: Model, body: int, X0: Sequence[Transform], X_S: Transform
-) -> dict[int, Motion]:
-    """Return the columns of the successor's Jacobian; those of its own joint need no X0."""
-    if body == WORLD:
-        return {}
-    columns = columns_in_frame(model, model.bodies[body].parent, X0, X_S.compose(X0[body]))
-    at = model.v_slices[body]
-    own = model.bodies[body].joint.type.motion_subspace
-    columns |= {
-        index: X_S * s for index, s in zip(range(at.start, at.stop), own, strict=True)
-    }
-    return columns
+def loop_root(model: Model, predecessor: int, successor: int) -> int:
+    """Return the last body that carries both ends of a loop joint; `WORLD` for the base."""
+    root = WORLD
+    for a, b in zip(model.support(predecessor), model.support(successor), strict=False):
+        if a != b:
+            break
+        root = a
+    return root
+
+
+def _from_root(model: Model, root: int, body: int, Xup: Sequence[Transform]) -> Transform:
+    """Return the transform from the coordinates of a body's ancestor `root` to its own."""
+    X = Transform.identity()
+    for i in model.support(body)[len(model.support(root)) :]:
+        X = Xup[i].compose(X)
+    return X
