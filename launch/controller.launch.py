@@ -4,21 +4,19 @@
 
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, Shutdown
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
-from launch_ros.substitutions import FindPackageShare
 
 
 def generate_launch_description() -> LaunchDescription:
     """Return the launch description that `ros2 launch` asks for."""
-    scenarios = PathJoinSubstitution([FindPackageShare("robot_dynamics"), "config", "scenarios"])
     return LaunchDescription(
         [
             DeclareLaunchArgument(
                 "scenario",
-                default_value=PathJoinSubstitution([scenarios, "lift_box.yaml"]),
-                description="Scenario file (YAML): arms, object, grasps, references, limits.",
+                default_value="lift_box",
+                description="A YAML file, or the name of a scenario that the package ships.",
             ),
             DeclareLaunchArgument(
                 "mode",

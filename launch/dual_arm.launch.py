@@ -23,8 +23,8 @@ def generate_launch_description() -> LaunchDescription:
     arguments = [
         DeclareLaunchArgument(
             "scenario",
-            default_value=PathJoinSubstitution([share, "config", "scenarios", "lift_box.yaml"]),
-            description="Scenario file (YAML): arms, object, grasps, references, limits.",
+            default_value="lift_box",
+            description="A YAML file, or the name of a scenario that the package ships.",
         ),
         DeclareLaunchArgument(
             "mode",
