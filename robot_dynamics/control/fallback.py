@@ -1,0 +1,126 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The torque of arms whose control cannot go on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.control.settings import SafetySettings
+from robot_dynamics.errors import RobotDynamicsError
+
+Array = NDArray[np.float64]
+
+
+class SupportTorque(Protocol):
+    """Computes what holds arms up at rest; the safety layer has no model of its own."""
+
+    def __call__(self, q: Array, held: bool) -> Array:
+        """Return the torque (na,) at positions `q` (na,), with the object or without it."""
+
+
+class FallbackTorque:
+    """Gravity compensation with joint damping, or what the settings want in its place.
+
+    An arm whose state is lost gets gravity at its last good position: nothing is computed from a
+    stale velocity. The torque goes from the last one to the fallback's within the torque rate, all
+    joints of an arm by the same share.
+
+    Attributes:
+        saturated: Indices of joints whose last torque met its limit.
+
+    Args:
+        settings: Kind, bandwidth and torque rate.
+        support: Computes gravity torques.
+        inertia: Diagonal of the joint-space inertia matrix of the arms (na,).
+        effort: Largest torques (na,).
+        arms: Where each arm stands in vectors over the arm joints.
+    """
+
+    def __init__(
+        self,
+        settings: SafetySettings,
+        support: SupportTorque,
+        inertia: Array,
+        effort: Array,
+        arms: Sequence[slice],
+    ) -> None:
+        self._settings = settings
+        self._support = support
+        # A finite stand-in, so that clipping never meets an infinity.
+        self._effort = np.minimum(effort, 1e12)
+        self._arms = tuple(arms)
+        w = settings.fallback_bandwidth
+        # H <= n diag(H) for n joints: a sampled loop with these gains is stable if w h n is small.
+        self._damping = 2.0 * w * np.asarray(inertia, dtype=float)
+        self._stiffness = w * w * np.asarray(inertia, dtype=float)
+        self._last_support = np.zeros(len(effort))
+        self.saturated: tuple[int, ...] = ()
+
+    def torque(
+        self,
+        q: Array,
+        qd: Array,
+        hold: Array,
+        last: Array,
+        period: float,
+        *,
+        held: bool,
+        lost: Collection[int] = (),
+        ended: Collection[int] = (),
+    ) -> Array:
+        """Return the torque (na,) to send now.
+
+        Args:
+            q: Last good positions (na,).
+            qd: Measured velocities (na,); those of lost arms are not used.
+            hold: Positions at which the fallback began (na,).
+            last: The torque that was sent last (na,).
+            period: Time since then [s].
+            held: Whether the object is still held, so that its weight counts.
+            lost: Indices of arms whose state is not known.
+            ended: Indices of lost arms whose time with gravity compensation is over: zero.
+        """
+        wanted = self._wanted(q, qd, hold, held, lost)
+        for i in ended:
+            wanted[self._arms[i]] = 0.0
+        beyond = np.abs(wanted) > self._effort
+        self.saturated = tuple(np.flatnonzero(beyond).tolist())
+        wanted = np.clip(wanted, -self._effort, self._effort)
+        largest = self._settings.torque_rate * period
+        for own in self._arms:
+            step = wanted[own] - last[own]
+            size = float(np.max(np.abs(step), initial=0.0))
+            if size > largest:
+                wanted[own] = last[own] + step * (largest / size)
+        return wanted
+
+    def _wanted(
+        self, q: Array, qd: Array, hold: Array, held: bool, lost: Collection[int]
+    ) -> Array:
+        kind = self._settings.fallback
+        if kind == "zero":
+            return np.zeros_like(q)
+        tau = self._gravity(q, held)
+        for i, own in enumerate(self._arms):
+            if i in lost:
+                continue
+            tau[own] -= self._damping[own] * qd[own]
+            if kind == "hold":
+                tau[own] += self._stiffness[own] * (hold[own] - q[own])
+        return tau
+
+    def _gravity(self, q: Array, held: bool) -> Array:
+        """Return the supporting torque; the last good one if the model fails now of all times."""
+        try:
+            tau = np.array(self._support(q, held), dtype=float)
+        except RobotDynamicsError:
+            return self._last_support.copy()
+        if tau.shape != q.shape or not np.isfinite(tau).all():
+            return self._last_support.copy()
+        self._last_support = tau
+        return tau.copy()

@@ -1,0 +1,166 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What may go wrong while arms hold an object, what is done about it, and the latch of both."""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum
+from typing import NamedTuple
+
+from robot_dynamics.errors import RobotDynamicsError
+
+
+class State(Enum):
+    """Where a controller stands."""
+
+    INACTIVE = "inactive"
+    STARTING = "starting"
+    ACTIVE = "active"
+    FALLBACK = "fallback"
+    STOPPED = "stopped"
+
+
+class Response(IntEnum):
+    """What is done about a fault, the more drastic the larger."""
+
+    NONE = 0
+    HOLD_POSE = 1  # the law goes on at rest, with the last safe squeeze
+    SUPPORT = 2  # the configured fallback, with the object
+    SUPPORT_WITHOUT_OBJECT = 3  # the configured fallback, without the object
+
+
+class Cause(Enum):
+    """Why control cannot go on as it was."""
+
+    REFERENCE_LOST = "reference lost"
+    WRENCH_LOST = "wrench lost"
+    ARM_LOST = "arm lost"
+    GRASP_LOST = "grasp lost"
+    SUPPORT_LIMIT = "support beyond limit"
+    POSITION_LIMIT = "position limit"
+    VELOCITY_LIMIT = "velocity limit"
+    TORQUE_INVALID = "torque invalid"
+    CONTROLLER_FAILED = "controller failed"
+    STOP_REQUESTED = "stop requested"
+
+    @property
+    def response(self) -> Response:
+        """What is done about it."""
+        if self in (Cause.REFERENCE_LOST, Cause.WRENCH_LOST):
+            return Response.HOLD_POSE
+        if self is Cause.GRASP_LOST:
+            return Response.SUPPORT_WITHOUT_OBJECT
+        return Response.SUPPORT
+
+
+class Finding(NamedTuple):
+    """Something that a check has found.
+
+    Attributes:
+        cause: Its kind.
+        subject: Name of the joint, arm or stream.
+        sentence: What happened and what was expected, without the subject's name.
+    """
+
+    cause: Cause
+    subject: str
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.sentence}"
+
+
+class SafetyError(RobotDynamicsError):
+    """A start or reset that is refused in the present state."""
+
+
+class FaultLatch:
+    """The state of a controller, and the faults that took it there; only `reset` lets go of them.
+
+    Attributes:
+        state: Where the controller stands.
+        faults: What has gone wrong since the last reset, in order, with the time of each.
+        response: The most drastic response to it.
+        law_runs: Whether the law's torque is what is sent.
+        in_charge: Whether arms rely on the torques that are sent. True from the first start on,
+            also after a reset: who lets go of arms that hang on torques drops them.
+    """
+
+    def __init__(self) -> None:
+        self.in_charge = False
+        self._clear()
+
+    def _clear(self) -> None:
+        self.state = State.INACTIVE
+        self.response = Response.NONE
+        self.law_runs = False
+        self.faults: tuple[tuple[int, Finding], ...] = ()
+        self._began = 0
+        self._held_at: int | None = None  # time at which the reference was frozen
+
+    @property
+    def cause(self) -> str:
+        """The sentence of the first fault; empty without one."""
+        return str(self.faults[0][1]) if self.faults else ""
+
+    @property
+    def wrenches_usable(self) -> bool:
+        """Whether force feedback may go on; a lost wrench taken as zero makes it push harder."""
+        return not any(found.cause is Cause.WRENCH_LOST for _, found in self.faults)
+
+    @property
+    def reference_held(self) -> bool:
+        """Whether the law is to stay at rest where its reference was in `elapsed`."""
+        return self._held_at is not None
+
+    def elapsed(self, now: int) -> int:
+        """Return the time since the start; it stands still while the pose is held."""
+        return (now if self._held_at is None else self._held_at) - self._began
+
+    def start(self, now: int) -> None:
+        """Begin.
+
+        Raises:
+            SafetyError: If a fault is latched or control runs already.
+        """
+        if self.state is not State.INACTIVE:
+            why = f" ({self.cause})" if self.cause else ""
+            raise SafetyError(f"start refused: {self.state.value}{why}; expected inactive.")
+        self._began = now
+        self.in_charge = self.law_runs = True
+        self.state = State.STARTING
+
+    def trip(self, now: int, found: Finding) -> bool:
+        """Take up the response to a fault; a lesser one never replaces a more drastic one.
+
+        Args:
+            now: The present time.
+            found: The fault.
+
+        Returns:
+            Whether it is new. A controller that is not in charge takes note of stops alone.
+        """
+        if not self.in_charge and found.cause is not Cause.STOP_REQUESTED:
+            return False
+        if any(f.cause is found.cause and f.subject == found.subject for _, f in self.faults):
+            return False
+        self.faults += ((now, found),)
+        self.response = max(self.response, found.cause.response)
+        if self._held_at is None:
+            self._held_at = now
+        if self.state is not State.STOPPED:
+            stop = found.cause is Cause.STOP_REQUESTED
+            self.state = State.STOPPED if stop else State.FALLBACK
+        if self.response is not Response.HOLD_POSE:
+            self.law_runs = False
+        return True
+
+    def reset(self) -> None:
+        """Forget faults and become inactive; the next start is checked as the first one was.
+
+        Raises:
+            SafetyError: If control runs.
+        """
+        if self.state in (State.STARTING, State.ACTIVE):
+            raise SafetyError(f"reset refused: {self.state.value}; expected a stop before it.")
+        self._clear()

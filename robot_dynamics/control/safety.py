@@ -1,0 +1,278 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The layer between a control law and the arms: torque is never sent on faith.
+
+It knows neither ROS nor the law. At every control instant a caller does
+
+    if safety.observe(now, q, qd, wrenches):      # the law may run on these numbers
+        step = law(safety.elapsed(now), q, qd, ...)
+        torque = safety.command(now, step.torque, closure=step.closure, support=step.support)
+    else:
+        torque = safety.command(now)              # the fallback, or None before the first start
+
+and sends `torque`, except to the arms named in `safety.released`. Times are integers of `unit_s`
+seconds (see `streams.py`). The layer is no safety function in the sense of the standards: it is
+software beside the software it watches, and does not replace an emergency stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.control.checks import ClosureCheck, MeasurementCheck, TorqueCheck
+from robot_dynamics.control.fallback import FallbackTorque
+from robot_dynamics.control.faults import Cause, FaultLatch, Finding, SafetyError, State
+from robot_dynamics.control.settings import SafetySettings
+from robot_dynamics.control.streams import JointStream, StreamError, StreamWatch, VectorStream
+from robot_dynamics.errors import ArgumentError, require_length
+
+Array = NDArray[np.float64]
+
+
+class SafetyLayer(FaultLatch):
+    """Checks every input and output of a control law, and answers faults by their cause.
+
+    Attributes:
+        released: Names of arms that no command must be sent to any more: their drives hold them.
+
+    Args:
+        settings: Limits and what the fallback is.
+        arms: Names of the arms' joints, base to tip, by arm name and in the order of vectors.
+        limits: "lower", "upper", "velocity" and "effort" over the arm joints (na,).
+        fallback: Computes the torque when the law may not.
+        period: Control period [s].
+        unit_s: Unit of time stamps [s]: the period in lockstep, 1e-9 for nanoseconds.
+        ramp_s: Time from start to active [s].
+        wrench_count: Number of measured wrenches.
+    """
+
+    def __init__(
+        self,
+        settings: SafetySettings,
+        arms: Mapping[str, Sequence[str]],
+        limits: Mapping[str, Array],
+        fallback: FallbackTorque,
+        *,
+        period: float,
+        unit_s: float,
+        ramp_s: float = 0.0,
+        wrench_count: int = 0,
+    ) -> None:
+        self._arms = tuple(arms)
+        joints = [joint for names in arms.values() for joint in names]
+        ends = np.cumsum([0, *(len(names) for names in arms.values())]).tolist()
+        self._slices = tuple(slice(a, b) for a, b in pairwise(ends))
+        self._fallback, self._period = fallback, period
+        self._ramp = round(ramp_s / unit_s)
+        self._end_after = round(settings.lost_arm_end_after_s / unit_s)
+        self._drives_hold = settings.lost_arm_end == "drive_hold"
+        self._joints = tuple(joints)
+        self._measurement = MeasurementCheck(arms, limits, wrench_count)
+        self._torque = TorqueCheck(joints, limits["effort"], settings.effort_fraction)
+        self._closure = ClosureCheck(self._arms, settings)
+        self._watches: list[tuple[StreamWatch, Cause]] = []
+        # What the fallback works with: numbers that were good, and the last torque sent.
+        self._q, self._qd, self._last = (np.zeros(len(joints)) for _ in range(3))
+        self._hold = self._q
+        self._object_held = True
+        super().__init__()
+
+    def _clear(self) -> None:
+        super()._clear()
+        self._lost: dict[int, int] = {}  # arm index: since when
+        self._unfit = "nothing was measured yet."
+        self.released: tuple[str, ...] = ()
+
+    @property
+    def closure_warning(self) -> bool:
+        """Whether the arms disagree more than is good about the object's pose."""
+        return self._closure.warning
+
+    @property
+    def saturated(self) -> tuple[str, ...]:
+        """Names of joints whose fallback torque met its limit."""
+        return tuple(self._joints[i] for i in self._fallback.saturated)
+
+    def ramp(self, now: int) -> float:
+        """Return how much of the task is let through after the start, from 0 to 1."""
+        return min(1.0, (now - self._began) / self._ramp) if self._ramp else 1.0
+
+    def monitor(self, stream: JointStream | VectorStream | StreamWatch, cause: Cause) -> None:
+        """Let `observe` watch a stream for staleness.
+
+        Args:
+            stream: The stream; one of joint states has the name of its arm.
+            cause: What it means if the stream is lost.
+
+        Raises:
+            ArgumentError: If the stream of an arm has the name of none.
+        """
+        watch = stream if isinstance(stream, StreamWatch) else stream.watch
+        if cause is Cause.ARM_LOST and watch.name not in self._arms:
+            raise ArgumentError(
+                f"stream {watch.name!r} of joint states: expected the name of an arm, one of "
+                f"{', '.join(self._arms)}."
+            )
+        self._watches.append((watch, cause))
+
+    def start(self, now: int, torque: ArrayLike | None = None) -> None:
+        """Begin: the ramp runs from now on.
+
+        Args:
+            now: The present time.
+            torque: What holds the arms up at this instant (na,), from which the fallback would
+                depart; zero without it.
+
+        Raises:
+            SafetyError: If a fault is latched, control runs already, a stream is stale, or what
+                was last observed is beyond its limits.
+        """
+        if self.state is State.INACTIVE:
+            self._refuse_if_stale(now, "start")
+            if self._unfit:
+                raise SafetyError(f"start refused: {self._unfit}")
+        super().start(now)
+        if torque is not None:
+            values = np.array(torque, dtype=float)
+            require_length("torque", values.tolist(), len(self._last), "one for each arm joint")
+            self._last[:] = values
+        self._object_held = True
+        if not self._ramp:
+            self.state = State.ACTIVE
+
+    def observe(self, now: int, q: Array, qd: Array, wrenches: Array | None = None) -> bool:
+        """Check what was measured; return whether the law may run on it.
+
+        Args:
+            now: The present time.
+            q: Positions of the arm joints (na,).
+            qd: Their velocities (na,).
+            wrenches: Measured wrenches (k, 6), as many as were announced.
+
+        Raises:
+            ArgumentError: If an array has the wrong length.
+        """
+        if self._measurement.passes(q, qd, wrenches) and not self._lost:
+            self._q[:] = q
+            self._qd[:] = qd
+            self._unfit = ""
+        else:
+            self._use_what_is_good(now)
+        for watch, cause in self._watches:
+            if watch.is_stale(now):
+                self.trip(now, Finding(cause, watch.name, watch.staleness(now)))
+        if self.state is State.STARTING and now - self._began >= self._ramp:
+            self.state = State.ACTIVE
+        return self.law_runs
+
+    def command(
+        self,
+        now: int,
+        torque: Array | None = None,
+        *,
+        closure: Array | None = None,
+        support: Array | None = None,
+    ) -> Array | None:
+        """Return the torque (na,) to send; None if arms have never relied on it.
+
+        Args:
+            now: The present time.
+            torque: The law's torque (na,), if it ran.
+            closure: Disagreement with the first arm about the object's pose, rotation vector and
+                displacement, of every other arm (6(k-1),) [rad, m].
+            support: The part of the torque that holds arms and object up (na,). It need not be
+                given where the law says that it is within the limits.
+        """
+        if not self.in_charge:
+            return None
+        if self.law_runs:
+            if torque is None:
+                sentence = "the law gave no torque."
+                self.trip(now, Finding(Cause.CONTROLLER_FAILED, "controller", sentence))
+            elif not self._torque.passes(torque):
+                self.trip(now, self._torque.finding(torque))
+            if closure is not None and not self._closure.passes(closure):
+                for found in self._closure.findings(closure):
+                    self.trip(now, found)
+            if support is not None:
+                lacking = self._torque.support_finding(support)
+                if lacking:
+                    self.trip(now, lacking)
+            if self.law_runs and torque is not None:
+                self._last[:] = torque
+                return torque
+        return self._fall_back(now)
+
+    def trip(self, now: int, found: Finding) -> bool:
+        """Take up the response to a fault; see `FaultLatch.trip`."""
+        ran = self.law_runs or self.state is State.INACTIVE
+        if not super().trip(now, found):
+            return False
+        if ran and not self.law_runs:
+            self._hold = self._q.copy()
+        if found.cause is Cause.GRASP_LOST:
+            self._object_held = False
+        if found.cause is Cause.ARM_LOST and found.subject in self._arms:
+            self._lost.setdefault(self._arms.index(found.subject), now)
+        return True
+
+    def rejected(self, now: int, error: StreamError, cause: Cause) -> None:
+        """Note that a stream brought a sample that must not be used."""
+        self.trip(now, Finding(cause, error.stream, error.cause))
+
+    def stop(self, now: int, sentence: str = "stopped on request.") -> None:
+        """Hand over to the fallback and stay there until `reset`; also before a start."""
+        self.trip(now, Finding(Cause.STOP_REQUESTED, "stop", sentence))
+
+    def reset(self, now: int | None = None) -> None:
+        """Forget faults and become inactive; the fallback goes on to carry the arms.
+
+        Raises:
+            SafetyError: If control runs, or a watched stream is still stale at time `now`.
+        """
+        if now is not None and self.state is not State.INACTIVE:
+            self._refuse_if_stale(now, "reset")
+        super().reset()
+
+    def release(self) -> None:
+        """Cease to be in charge: brakes or drives hold the arms from now on."""
+        self.reset()
+        self.in_charge = False
+
+    def _refuse_if_stale(self, now: int, what: str) -> None:
+        for watch, _ in self._watches:
+            if watch.is_stale(now):
+                raise SafetyError(f"{what} refused: {watch.name}: {watch.staleness(now)}")
+
+    def _use_what_is_good(self, now: int) -> None:
+        """Keep the finite numbers of arms that are not lost, and note what is wrong."""
+        found = list(self._measurement.findings())
+        lost = {one.subject for one in found if one.cause is Cause.ARM_LOST}
+        for i, (arm, own) in enumerate(zip(self._arms, self._slices, strict=True)):
+            if i not in self._lost and arm not in lost:
+                self._q[own] = self._measurement.q[own]
+                self._qd[own] = self._measurement.qd[own]
+        self._unfit = str(found[0]) if found else ""
+        for one in found:
+            self.trip(now, one)
+
+    def _fall_back(self, now: int) -> Array:
+        ended = [i for i, since in self._lost.items() if now - since >= self._end_after]
+        if self._drives_hold:
+            self.released = tuple(self._arms[i] for i in ended)
+        torque = self._fallback.torque(
+            self._q,
+            self._qd,
+            self._hold,
+            self._last,
+            self._period,
+            held=self._object_held,
+            lost=self._lost,
+            ended=ended,
+        )
+        self._last[:] = torque
+        return torque

@@ -1,0 +1,123 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The checks of a control instant."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from robot_dynamics.control.checks import ClosureCheck, MeasurementCheck, TorqueCheck
+from robot_dynamics.control.faults import Cause
+from robot_dynamics.control.settings import SafetySettings
+from robot_dynamics.errors import ArgumentError
+
+ARMS = {"left": ("left_a", "left_b"), "right": ("right_a", "right_b")}
+JOINTS = tuple(joint for joints in ARMS.values() for joint in joints)
+LIMITS = {
+    "lower": np.array([-1.0, -np.inf, -1.0, -2.0]),
+    "upper": np.array([1.0, np.inf, 1.0, 2.0]),
+    "velocity": np.array([2.0, np.inf, 2.0, 2.0]),
+    "effort": np.array([50.0, 50.0, 50.0, np.inf]),
+}
+BAD = [np.nan, np.inf, -np.inf]
+
+
+@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("where", [("q", 1), ("q", 2), ("qd", 1), ("qd", 3)])
+def test_no_number_that_is_none_passes(bad, where):
+    """Also for joints without limits; the finding names arm, joint and value."""
+    check = MeasurementCheck(ARMS, LIMITS, wrench_count=2)
+    values = {"q": np.zeros(4), "qd": np.zeros(4)}
+    assert check.passes(**values, wrenches=np.zeros((2, 6)))
+    what, i = where
+    values[what][i] = bad
+    assert not check.passes(**values)
+    found = list(check.findings())
+    assert [f.cause for f in found] == [Cause.ARM_LOST]
+    assert found[0].subject == ("left" if i < 2 else "right")
+    assert repr(JOINTS[i]) in str(found[0])
+    assert str(bad) in str(found[0])
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_a_wrench_that_is_no_number_does_not_pass(bad):
+    """It concerns force feedback, not the arms; huge but finite wrenches pass."""
+    check = MeasurementCheck(ARMS, LIMITS, wrench_count=2)
+    wrenches = np.full((2, 6), 1e30)
+    assert check.passes(np.zeros(4), np.zeros(4), wrenches)
+    wrenches[1, 2] = bad
+    assert not check.passes(np.zeros(4), np.zeros(4), wrenches)
+    assert [f.cause for f in check.findings()] == [Cause.WRENCH_LOST]
+
+
+def test_limits_are_named_with_the_joint():
+    """Positions and velocities beyond their limits, unlimited joints never."""
+    check = MeasurementCheck(ARMS, LIMITS)
+    assert check.passes(np.array([1.0, 1e9, -1.0, 2.0]), np.array([2.0, -1e9, 0.0, -2.0]))
+    q, qd = np.array([0.0, 0.0, -1.1, 0.0]), np.array([0.0, 0.0, 0.0, 2.5])
+    assert not check.passes(q, qd)
+    found = [str(f) for f in check.findings()]
+    assert found[0].startswith("right_a: position -1.1 is beyond its limits -1, 1")
+    assert found[1].startswith("right_b: velocity 2.5 is beyond its limits -2, 2")
+
+
+def test_wrong_lengths_are_refused():
+    """An array of another length, even of length one, is not spread over the joints."""
+    check = MeasurementCheck(ARMS, LIMITS, wrench_count=2)
+    for q, qd, wrenches in (
+        (np.zeros(1), np.zeros(4), None),
+        (np.zeros(4), np.zeros(5), None),
+        (np.zeros(4), np.zeros(4), np.zeros((1, 6))),
+    ):
+        with pytest.raises(ArgumentError, match="expected"):
+            check.passes(q, qd, wrenches)
+
+
+@pytest.mark.parametrize("bad", [*BAD, 50.1, -51.0])
+def test_torques_are_numbers_within_their_limits(bad):
+    """The finding names the joint; rounding beyond the limit is let through."""
+    check = TorqueCheck(JOINTS, LIMITS["effort"], 0.9)
+    assert check.passes(np.array([50.0 * (1 + 1e-12), -50.0, 0.0, 1e12]))
+    torque = np.array([0.0, bad, 0.0, 0.0])
+    assert not check.passes(torque)
+    found = check.finding(torque)
+    assert found.cause is Cause.TORQUE_INVALID
+    assert found.subject == "left_b"
+    assert not check.passes(np.zeros(3))
+    assert "3 torques, expected 4" in str(check.finding(np.zeros(3)))
+
+
+def test_support_beyond_its_limit_names_the_joint_that_lacks_most():
+    """Support may use the fraction of the effort that control may use."""
+    check = TorqueCheck(JOINTS, LIMITS["effort"], 0.9)
+    assert check.support_finding(np.array([45.0, -45.0, 0.0, 1e9])) is None
+    found = check.support_finding(np.array([46.0, -48.0, 0.0, 0.0]))
+    assert (found.cause, found.subject) == (Cause.SUPPORT_LIMIT, "left_b")
+    assert "takes 48 N m; expected at most 45 N m" in found.sentence
+    assert check.support_finding(np.array([0.0, 0.0, np.nan, 0.0])).subject == "right_a"
+
+
+@pytest.mark.parametrize(
+    ("closure", "warns", "lost"),
+    [
+        ((0, 0, 0, 0, 0, 0), False, False),
+        ((0, 0, 0, 0, 0.0006, 0.0006), False, False),
+        ((0, 0, 0, 0, 0.002, 0), True, False),
+        ((0, 0.006, 0, 0, 0, 0), True, False),
+        ((0, 0, 0, 0.0071, 0, -0.0072), True, True),
+        ((0.03, 0.03, 0.03, 0, 0, 0), True, True),
+        ((0, 0, 0, np.nan, 0, 0), True, True),
+    ],
+)
+def test_the_closure_is_warned_of_then_lost(closure, warns, lost):
+    """Warning and limit are sizes of rotation vector and displacement; a NaN is a lost grasp."""
+    check = ClosureCheck(["left", "right"], SafetySettings())
+    values = np.array(closure, dtype=float)
+    assert check.passes(values) == (not lost)
+    assert check.warning == warns
+    found = list(check.findings(values))
+    assert [f.subject for f in found] == (["right"] if lost else [])
+    if lost:
+        assert found[0].cause is Cause.GRASP_LOST
+        assert "arm 'left' disagree" in found[0].sentence

@@ -1,0 +1,96 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The fallback's torque, on a pair of arms of one joint type: gravity 10 a joint, object 5."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from robot_dynamics.control.fallback import FallbackTorque
+from robot_dynamics.control.settings import SafetySettings
+from robot_dynamics.errors import RobotDynamicsError
+
+ARMS = (slice(0, 2), slice(2, 4))
+INERTIA = np.array([1.0, 0.1, 1.0, 0.1])
+Q, QD = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.5, -0.5, 0.5, -0.5])
+ZERO = np.zeros(4)
+
+
+def support(q, held):
+    """Return a gravity torque that depends on the positions."""
+    return 10.0 + q + (5.0 if held else 0.0)
+
+
+def fallback(model=support, effort=100.0, **options) -> FallbackTorque:
+    """Return a fallback without limit of the torque rate unless told otherwise."""
+    settings = SafetySettings(**{"torque_rate": np.inf, "fallback_bandwidth": 5.0, **options})
+    return FallbackTorque(settings, model, INERTIA, np.full(4, effort), ARMS)
+
+
+def test_gravity_with_damping():
+    """Damping is twice bandwidth times inertia; the object's weight counts while it is held."""
+    for held in (True, False):
+        tau = fallback().torque(Q, QD, Q, ZERO, 0.002, held=held)
+        np.testing.assert_allclose(tau, support(Q, held) - 10.0 * INERTIA * QD)
+
+
+def test_hold_adds_a_spring():
+    """Its stiffness is bandwidth squared times inertia, towards where the fallback began."""
+    hold = Q + 0.1
+    tau = fallback(fallback="hold").torque(Q, ZERO, hold, ZERO, 0.002, held=True)
+    np.testing.assert_allclose(tau, support(Q, True) + 25.0 * INERTIA * 0.1)
+
+
+def test_zero_is_zero():
+    """For drives that compensate gravity themselves."""
+    assert not fallback(fallback="zero").torque(Q, QD, Q, ZERO, 0.002, held=True).any()
+
+
+def test_nothing_is_computed_from_a_lost_arms_velocity():
+    """A lost arm gets gravity alone, then zero; the other arm is damped as before."""
+    for kind in ("gravity_compensation_with_damping", "hold"):
+        f = fallback(fallback=kind)
+        qd = np.array([np.nan, np.nan, 0.5, -0.5])
+        tau = f.torque(Q, qd, Q + 0.1, ZERO, 0.002, held=True, lost=[0])
+        np.testing.assert_allclose(tau[:2], support(Q, True)[:2])
+        assert np.isfinite(tau).all()
+        tau = f.torque(Q, qd, Q, ZERO, 0.002, held=True, lost=[0], ended=[0])
+        assert not tau[:2].any()
+
+
+def test_the_torque_rate_is_kept_arm_by_arm():
+    """All joints of an arm go the same share of their way, the other arm is not slowed."""
+    f = fallback(torque_rate=1000.0)
+    last = np.array([15.1 + 4.0, 15.2 - 8.0, 15.3 + 1.0, 15.4])
+    tau = f.torque(Q, ZERO, Q, last, 0.002, held=True)
+    np.testing.assert_allclose(tau, [15.1 + 3.0, 15.2 - 6.0, 15.3, 15.4], rtol=1e-12)
+
+
+def test_limits_clip_and_say_so():
+    """Gravity beyond a limit is clipped, by the joint's index, not silently."""
+    f = fallback(effort=15.25)
+    np.testing.assert_allclose(
+        f.torque(Q, ZERO, Q, ZERO, 0.002, held=True), [15.1, 15.2, 15.25, 15.25]
+    )
+    assert f.saturated == (2, 3)
+    f.torque(Q, ZERO, Q, ZERO, 0.002, held=False)
+    assert f.saturated == ()
+
+
+@pytest.mark.parametrize("failure", ["nan", "raises", "shape"])
+def test_a_model_that_fails_leaves_its_last_torque(failure):
+    """The fallback itself never gives a number that is none."""
+    broken = False
+
+    def model(q, held):
+        if broken and failure == "raises":
+            raise RobotDynamicsError("the model has failed.")
+        if broken:
+            return q * np.nan if failure == "nan" else np.zeros(2)
+        return support(q, held)
+
+    f = fallback(model)
+    good = f.torque(Q, ZERO, Q, ZERO, 0.002, held=True)
+    broken = True
+    np.testing.assert_array_equal(f.torque(Q, ZERO, Q, ZERO, 0.002, held=True), good)
