@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.app.progress import Listener, Progress
 from robot_dynamics.app.recorders import ControlRecorder, PlantRecorder
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.report import report_of, write_report
@@ -27,27 +28,6 @@ from robot_dynamics.simulation.settings import Engine
 Array = NDArray[np.float64]
 
 PROGRESS_STEPS = 100  # calls of `progress` in a run
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a run is, and how it goes.
-
-    Attributes:
-        tick: Control periods that are over.
-        ticks: Control periods of the run.
-        time_s: Simulated time [s].
-        position_error_mm: Distance of the estimated object from the reference [mm].
-        squeeze_n: Measured squeeze [N]; None unless two arms hold the object.
-        torque_fraction: The largest torque over its limit at this instant.
-    """
-
-    tick: int
-    ticks: int
-    time_s: float
-    position_error_mm: float
-    squeeze_n: float | None
-    torque_fraction: float
 
 
 @dataclass(frozen=True)
@@ -92,7 +72,7 @@ def simulate(
     *,
     duration: float | None = None,
     overrides: Iterable[str] = (),
-    progress: Callable[[Progress], None] | None = None,
+    progress: Listener | None = None,
     started: float | None = None,
 ) -> Run:
     """Run a scenario in this process, without ROS.
@@ -205,7 +185,7 @@ class _Watch:
         system: GraspSystem,
         ticks: int,
         period: float,
-        callback: Callable[[Progress], None] | None,
+        callback: Listener | None,
     ) -> None:
         self._effort, self._ticks, self._period = system.limits["effort"], ticks, period
         self._callback = callback

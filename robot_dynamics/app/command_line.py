@@ -1,0 +1,358 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The command `robot_dynamics`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+from robot_dynamics.errors import RobotDynamicsError
+
+GOOD, BAD_RUN, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+_DESCRIPTION = """\
+Rigid-body dynamics with closed loops, and torque control of several arms that hold one object.
+
+Exit status: 0 if all went well, 1 if a run was not good, 2 if a file or an argument was refused,
+130 after Ctrl-C."""
+_EXAMPLES = """\
+examples:
+  robot_dynamics demo                              two arms lift a box, on ROS 2 topics
+  robot_dynamics simulate lift_box --plot lift.png the same in one process, without ROS
+  robot_dynamics simulate lift_box --set plant.object_mass_scale=1.2
+  robot_dynamics inspect my_robot.urdf --strict"""
+
+
+class OutputError(RobotDynamicsError):
+    """A place to write to that cannot be used."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status.
+
+    Args:
+        arguments: What follows the command's name; those of the process by default.
+    """
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    run: Callable[[argparse.Namespace], int] = options.run
+    # A process manager's wish to end is met like Ctrl-C, so that nothing is left running.
+    previous = _on_sigterm(_raise_interrupt)
+    try:
+        return run(options)
+    except KeyboardInterrupt:
+        print("robot_dynamics: interrupted.", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # as from `robot_dynamics inspect x.urdf | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BAD_RUN
+    except RobotDynamicsError as error:
+        _complain(error)
+        return int(getattr(error, "exit_status", BAD_INPUT))
+    finally:
+        _on_sigterm(previous)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="robot_dynamics",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action=_Version)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    demo = commands.add_parser(
+        "demo",
+        help="run a scenario with simulator and controller as ROS 2 nodes",
+        description="Start the simulator and the controller as two ROS 2 nodes, run a scenario in "
+        "lockstep, and write a plot, a report and the recording.",
+    )
+    _add_run_options(demo)
+    demo.set_defaults(run=_demo)
+
+    simulate = commands.add_parser(
+        "simulate",
+        help="run a scenario in one process, without ROS",
+        description="Run a scenario in one process, without ROS. Files are written where asked.",
+    )
+    _add_run_options(simulate)
+    simulate.add_argument(
+        "--repeat",
+        type=_count,
+        default=1,
+        metavar="N",
+        help="run it N times; the run is good if all states are equal to the last bit",
+    )
+    simulate.set_defaults(run=_simulate)
+
+    benchmark = commands.add_parser(
+        "benchmark",
+        help="time the algorithms beside Pinocchio and MuJoCo (from a checkout)",
+        description="Time the algorithms beside those of other libraries, in one run and after "
+        "comparing their results. Needs a checkout and the extra `test`.",
+    )
+    benchmark.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
+    benchmark.add_argument("more", nargs="*", help=argparse.SUPPRESS)
+    benchmark.set_defaults(run=_benchmark)
+
+    inspect = commands.add_parser(
+        "inspect",
+        help="show what is in a URDF, and what is wrong with it",
+        description="Show the tree and the masses of descriptions, and everything that is wrong "
+        "or deserves a look, each with its line.",
+    )
+    inspect.add_argument("files", nargs="+", metavar="FILE", help="URDF file")
+    inspect.add_argument("--strict", action="store_true", help="refuse files with warnings")
+    inspect.add_argument("--json", action="store_true", help="print JSON")
+    inspect.set_defaults(run=_inspect)
+    return parser
+
+
+def _add_run_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "scenario",
+        nargs="?",
+        default="lift_box",
+        metavar="SCENARIO",
+        help="a YAML file, or the name of a shipped scenario (default: %(default)s)",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="write the figure (.png, .pdf)")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="write report.json, run.png and recording.npz into this folder"
+        + (" (default: runs/SCENARIO)" if parser.prog.endswith("demo") else ""),
+    )
+    parser.add_argument(
+        "--plant",
+        choices=("engine", "mujoco"),
+        help="what moves the simulated arms: our dynamics, or MuJoCo (extra `mujoco`)",
+    )
+    parser.add_argument(
+        "--duration",
+        type=_seconds,
+        metavar="S",
+        help="simulated seconds; beyond the reference the object is held at its end",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        dest="overrides",
+        metavar="KEY=VALUE",
+        help="change a value of the scenario, as plant.object_mass_scale=1.2; may be repeated",
+    )
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from robot_dynamics.app.demo import demonstrate, require_ros
+    from robot_dynamics.app.progress import display
+
+    require_ros()
+    scenario = _scenario(options)
+    outputs = _Outputs(options, options.output or Path("runs") / scenario.name)
+    with display(scenario.name) as progress:
+        run = demonstrate(scenario, duration=options.duration, progress=progress)
+    return outputs.finish(run)
+
+
+def _simulate(options: argparse.Namespace) -> int:
+    from robot_dynamics.app.progress import display
+    from robot_dynamics.app.run import simulate
+
+    scenario = _scenario(options)
+    outputs = _Outputs(options, options.output)
+    started = _process_start()
+    hashes = []
+    for number in range(options.repeat):
+        title = f"{scenario.name} {number + 1}" if options.repeat > 1 else scenario.name
+        with display(title) as progress:
+            run = simulate(
+                scenario,
+                duration=options.duration,
+                progress=progress,
+                started=started if number == 0 else None,
+            )
+        hashes.append(run.report["state_hash"])
+    if len(set(hashes)) > 1:
+        run.report["failures"].append(f"{len(set(hashes))} of {len(hashes)} runs were different.")
+        run.report["ok"] = False
+    elif options.repeat > 1:
+        print(f"{options.repeat} runs with equal states: {hashes[0]}")
+    return outputs.finish(run)
+
+
+def _benchmark(options: argparse.Namespace) -> int:
+    import runpy
+
+    from robot_dynamics.resources import share_directory
+
+    root = share_directory()
+    if not (root / "benchmarks" / "__main__.py").is_file():
+        raise OutputError(
+            f"{root / 'benchmarks'}: there are no benchmarks, expected a checkout of the "
+            "repository; they are not installed with the package."
+        )
+    sys.path.insert(0, str(root))
+    sys.argv = ["robot_dynamics benchmark", *options.more]
+    if options.json:
+        _require_parent(options.json)
+        sys.argv += ["--json", str(options.json)]
+    try:
+        runpy.run_module("benchmarks", run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else GOOD if end.code is None else BAD_RUN
+    return GOOD
+
+
+def _inspect(options: argparse.Namespace) -> int:
+    import json
+
+    from robot_dynamics.app.inspection import inspect_file
+
+    found = [inspect_file(file, strict=options.strict) for file in options.files]
+    if options.json:
+        print(json.dumps([inspection.as_json() for inspection in found], indent=2))
+    for inspection in found if not options.json else ():
+        for line in inspection.lines():
+            print(line)
+        sys.stdout.flush()
+        for kind, sentences in (("error", inspection.errors), ("warning", inspection.warnings)):
+            for sentence in sentences:
+                print(f"{kind}: {sentence}", file=sys.stderr)
+    refused = any(inspection.description is None for inspection in found)
+    return BAD_INPUT if refused else GOOD
+
+
+class _Outputs:
+    """Where the results of a run go; checked before it starts."""
+
+    def __init__(self, options: argparse.Namespace, folder: Path | None) -> None:
+        self.json: Path | None = options.json or (folder and folder / "report.json")
+        self.plot: Path | None = options.plot or (folder and folder / "run.png")
+        self.recording: Path | None = folder and folder / "recording.npz"
+        if folder is not None:
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise OutputError(f"{folder}: cannot be made ({error.strerror}).") from error
+        for path in filter(None, (options.json, options.plot)):
+            _require_parent(path)
+        if self.plot is not None:
+            self._check_plot(wanted=options.plot is not None)
+
+    def _check_plot(self, *, wanted: bool) -> None:
+        from robot_dynamics.app.plots import PlotError, require_matplotlib
+
+        try:
+            require_matplotlib()
+        except PlotError as error:
+            if wanted:
+                raise
+            print(f"robot_dynamics: no plot: {error}", file=sys.stderr)
+            self.plot = None
+
+    def finish(self, run: Any) -> int:
+        """Write everything, say how the run went, and return the exit status."""
+        from robot_dynamics.app.summary import summary
+
+        for line in summary(run.report):
+            print(line)
+        written = []
+        if self.json is not None:
+            written.append(run.write_report(self.json))
+        if self.recording is not None:
+            written.append(run.save(self.recording))
+        if self.plot is not None:
+            written.append(run.plot(self.plot))
+        if written:
+            print("written: " + ", ".join(map(str, written)))
+        sys.stdout.flush()
+        for sentence in run.report["failures"]:
+            print(f"robot_dynamics: {sentence}", file=sys.stderr)
+        return GOOD if run.ok else BAD_RUN
+
+
+class _Version(argparse.Action):
+    """Prints the version; finding it takes time that no other use should spend."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(nargs=0, help="print the version and end", **options)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        from robot_dynamics.version import find_version
+
+        parser.exit(GOOD, f"robot_dynamics {find_version()}\n")
+
+
+def _scenario(options: argparse.Namespace) -> Any:
+    from robot_dynamics.app.scenario import load_scenario
+
+    plant = [f"plant.engine={options.plant}"] if options.plant else []
+    return load_scenario(options.scenario, [*options.overrides, *plant])
+
+
+def _require_parent(path: Path) -> None:
+    if not path.parent.is_dir():
+        raise OutputError(f"{path}: there is no folder {path.parent}, expected one to write into.")
+    if path.is_dir():
+        raise OutputError(f"{path}: is a folder, expected the name of a file.")
+
+
+def _complain(error: RobotDynamicsError) -> None:
+    """Print what is wrong, every line of it with the program's name."""
+    for line in getattr(error, "details", ()):
+        print(f"  | {line}", file=sys.stderr)
+    for line in str(error).splitlines():
+        print(f"robot_dynamics: {line}", file=sys.stderr)
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text}: expected a whole number from 1 on")
+    return value
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0.0 < value < 1e6:
+        raise argparse.ArgumentTypeError(f"{text}: expected seconds, more than 0")
+    return value
+
+
+def _process_start() -> float:
+    """Return `time.perf_counter()` at the start of this process, imports included (Linux)."""
+    now = time.perf_counter()
+    try:
+        fields = Path("/proc/self/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return now
+    return now - max(age, 0.0)
+
+
+def _raise_interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _on_sigterm(handler: Any) -> Any:
+    try:
+        return signal.signal(signal.SIGTERM, handler)
+    except ValueError:  # not in the main thread
+        return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,176 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A scenario with simulator and controller as two ROS 2 nodes, started and watched here."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import random
+import socket
+import tempfile
+import time
+from pathlib import Path
+
+import yaml
+
+from robot_dynamics.app.node_process import NodeError, NodeProcess, first_failure
+from robot_dynamics.app.progress import Listener, Progress
+from robot_dynamics.app.recording import Recording
+from robot_dynamics.app.report import report_of
+from robot_dynamics.app.run import Run
+from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.errors import RobotDynamicsError
+
+SIMULATOR, CONTROLLER = "simulator", "controller"
+MODULES = {name: f"robot_dynamics.nodes.{name}" for name in (SIMULATOR, CONTROLLER)}
+SILENCE_S = 60.0  # without a word from any node, a run is given up
+
+
+class RosMissingError(RobotDynamicsError):
+    """ROS 2 is not there."""
+
+
+def demonstrate(
+    scenario: Scenario,
+    *,
+    duration: float | None = None,
+    progress: Listener | None = None,
+    silence_s: float = SILENCE_S,
+) -> Run:
+    """Run a scenario on ROS 2 topics: two nodes in processes of their own, in lockstep.
+
+    The nodes talk to each other on this machine alone, in a domain that nobody uses. They are
+    stopped when this function returns or raises.
+
+    Args:
+        scenario: The scenario.
+        duration: Simulated time [s]; that of start and reference by default.
+        progress: Called now and then.
+        silence_s: How long nodes may say nothing before the run is given up [s].
+
+    Raises:
+        RosMissingError: If rclpy is not installed.
+        NodeError: If a node ends early or hangs; the other one is stopped.
+    """
+    require_ros()
+    with tempfile.TemporaryDirectory(prefix="robot_dynamics-") as name:
+        folder = Path(name)
+        source = folder / "scenario.yaml"
+        source.write_text(scenario.text(), encoding="utf-8")
+        environment = _environment(folder)
+        nodes = []
+        try:
+            for node in (SIMULATOR, CONTROLLER):
+                parameters = {
+                    "scenario": str(source),
+                    "mode": "lockstep",
+                    "output": str(folder / f"{node}.npz"),
+                    "duration": float(duration or 0.0),
+                    "progress": True,
+                }
+                nodes.append(_start(node, parameters, folder, environment))
+            _wait(nodes, progress, silence_s)
+        finally:
+            for process in nodes:
+                process.interrupt()
+            for process in nodes:
+                process.end()
+        sides = [Recording.load(folder / f"{process.name}.npz") for process in nodes]
+    recording = sides[0].merged(sides[1])
+    return Run(recording, report_of(recording))
+
+
+def require_ros() -> None:
+    """Raise unless nodes can be started.
+
+    Raises:
+        RosMissingError: If rclpy is not installed; says what to do.
+    """
+    if importlib.util.find_spec("rclpy") is None:
+        raise RosMissingError(
+            "the demo runs ROS 2 nodes, and there is no rclpy in this Python; expected a sourced "
+            "ROS 2 installation or `pip install 'robot_dynamics[ros]'`. `robot_dynamics simulate` "
+            "needs no ROS."
+        )
+
+
+def free_domain() -> int:
+    """Return a ROS domain whose discovery port nobody on this machine uses.
+
+    Only domains up to 101 keep off the ports that Linux gives to programs at random.
+    """
+    candidates = random.Random().sample(range(1, 102), 101)
+    for domain in candidates:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.bind(("", 7400 + 250 * domain))
+            except OSError:
+                continue
+            return domain
+    return candidates[0]
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    environment = dict(os.environ)
+    environment.pop("ROS_STATIC_PEERS", None)
+    environment["ROS_DOMAIN_ID"] = str(free_domain())
+    environment["ROS_LOG_DIR"] = str(folder / "log")
+    environment["PYTHONUNBUFFERED"] = "1"
+    if environment.get("ROS_DISTRO") in ("foxy", "galactic", "humble"):
+        environment["ROS_LOCALHOST_ONLY"] = "1"
+    else:
+        environment.pop("ROS_LOCALHOST_ONLY", None)
+        environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    return environment
+
+
+def _start(
+    node: str, parameters: dict[str, object], folder: Path, environment: dict[str, str]
+) -> NodeProcess:
+    # A file, because values on the command line are read as YAML: a path with a colon would break.
+    file = folder / f"{node}.yaml"
+    file.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}), encoding="utf-8")
+    arguments = ["--ros-args", "--params-file", str(file)]
+    return NodeProcess(node, MODULES[node], arguments, folder, environment)
+
+
+def _wait(nodes: list[NodeProcess], progress: Listener | None, silence_s: float) -> None:
+    """Return when both nodes are done.
+
+    Raises:
+        NodeError: If one ends before that, or none says anything for too long.
+    """
+    heard = time.monotonic()
+    while not all(node.is_done for node in nodes):
+        for node in nodes:
+            for said in node.events():
+                heard = time.monotonic()
+                if said["event"] == "progress" and progress is not None:
+                    progress(_progress_of(said))
+        failure = first_failure(nodes)
+        if failure is not None:
+            raise failure
+        if time.monotonic() - heard > silence_s:
+            waiting = " and the ".join(node.name for node in nodes if not node.is_done)
+            raise NodeError(
+                f"the {waiting} said nothing for {silence_s:g} s; the run was given up.",
+                details=[line for node in nodes for line in node.last_words()],
+            )
+        time.sleep(0.02)
+
+
+def _progress_of(said: dict[str, object]) -> Progress:
+    def number(key: str) -> float:
+        value = said.get(key)
+        return float(value) if isinstance(value, (int, float)) else float("nan")
+
+    squeeze = said.get("squeeze_n")
+    return Progress(
+        int(number("tick")) if said.get("tick") is not None else 0,
+        int(number("ticks")) if said.get("ticks") is not None else 1,
+        number("time_s"),
+        number("position_error_mm"),
+        float(squeeze) if isinstance(squeeze, (int, float)) else None,
+        number("torque_fraction"),
+    )

@@ -1,0 +1,207 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A node in a process of its own: started, listened to, and ended for certain."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from robot_dynamics.app.progress import event_of
+from robot_dynamics.errors import RobotDynamicsError
+
+_PATIENCE_S = 5.0  # for each of SIGINT and SIGTERM before something stronger
+_WORDS_KEPT = 12  # last lines of text
+_PR_SET_PDEATHSIG = 1
+
+
+class NodeError(RobotDynamicsError):
+    """A node that did not do what it was started for.
+
+    Attributes:
+        details: The last lines it wrote.
+        exit_status: What a command that depended on it should end with: 2 if the node refused
+            its files or settings, 1 otherwise.
+    """
+
+    def __init__(self, message: str, details: Sequence[str] = (), exit_status: int = 1) -> None:
+        self.details, self.exit_status = tuple(details), exit_status
+        super().__init__(message)
+
+
+class NodeProcess:
+    """A node that was started.
+
+    It gets a process group of its own, so that Ctrl-C in a terminal reaches it through its
+    starter alone, and is told to end if the starter is killed.
+
+    Attributes:
+        name: What it is called in messages.
+        is_done: Whether it said that its part is done.
+
+    Args:
+        name: What it is called.
+        module: Started as `python -m MODULE`.
+        arguments: What follows.
+        folder: Where to run.
+        environment: All of its environment.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        module: str,
+        arguments: Sequence[str],
+        folder: Path,
+        environment: Mapping[str, str],
+    ) -> None:
+        self.name = name
+        self.is_done = False
+        self._complaint = ""
+        self._events: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self._words: deque[str] = deque(maxlen=_WORDS_KEPT)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", module, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            env=_with_this_package(environment),
+            cwd=folder,
+            start_new_session=True,
+            preexec_fn=_end_with_parent if sys.platform == "linux" else None,
+        )
+        self._readers = [
+            threading.Thread(target=self._read, args=(stream,), daemon=True)
+            for stream in (self._process.stdout, self._process.stderr)
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    @property
+    def exit_status(self) -> int | None:
+        """The process's exit status, None while it runs; negative for a signal."""
+        return self._process.poll()
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """Yield what it said since the last call."""
+        while True:
+            try:
+                said = self._events.get_nowait()
+            except queue.Empty:
+                return
+            if said["event"] == "done":
+                self.is_done = True
+            elif said["event"] == "error":
+                self._complaint = str(said.get("message", ""))
+            yield said
+
+    def last_words(self) -> list[str]:
+        """Return the last lines of text that it wrote."""
+        return list(self._words)
+
+    def failure(self) -> NodeError | None:
+        """Return why it ended before it was done, or None if it did not."""
+        status = self.exit_status
+        if status is None:
+            return None
+        for reader in self._readers:
+            reader.join(timeout=_PATIENCE_S)  # its last words may still be on their way
+        for _ in self.events():
+            pass
+        if self.is_done:
+            return None
+        wish = 2 if status == 2 else 1
+        if self._complaint:
+            return NodeError(self._complaint, exit_status=wish)
+        manner = f"with status {status}"
+        if status < 0:
+            manner = f"by signal {_signal_name(-status)}"
+        return NodeError(
+            f"the {self.name} ended {manner} before the run was over.", self.last_words(), wish
+        )
+
+    def interrupt(self) -> None:
+        """Ask it to end, as Ctrl-C does; at once for all of several, then `end` each."""
+        self._send(signal.SIGINT)
+
+    def end(self) -> None:
+        """Wait until it has ended; ask more strongly if it does not."""
+        try:
+            for stronger in (signal.SIGTERM, signal.SIGKILL):
+                try:
+                    self._process.wait(timeout=_PATIENCE_S)
+                    break
+                except subprocess.TimeoutExpired:
+                    self._send(stronger)
+            self._process.wait()
+        except KeyboardInterrupt:  # a second Ctrl-C: no more patience
+            self._send(signal.SIGKILL)
+            self._process.wait()
+            raise
+        finally:
+            for reader in self._readers:
+                reader.join(timeout=1.0)
+            for _ in self.events():
+                pass
+
+    def _send(self, number: signal.Signals) -> None:
+        if self._process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._process.pid, number)
+
+    def _read(self, stream: IO[str] | None) -> None:
+        if stream is None:
+            return
+        with stream:
+            for line in stream:
+                said = event_of(line) if stream is self._process.stdout else None
+                if said is not None:
+                    self._events.put(said)
+                elif line.strip():
+                    self._words.append(line.rstrip())
+
+
+def first_failure(nodes: Sequence[NodeProcess]) -> NodeError | None:
+    """Return why a node ended early: the one with something to say, if several did."""
+    if all(node.exit_status is None for node in nodes):
+        return None
+    time.sleep(0.2)  # when one ends because of another, the cause is the other
+    found = [error for error in (node.failure() for node in nodes) if error is not None]
+    found.sort(key=lambda error: bool(error.details))  # complaints of their own come first
+    return found[0] if found else None
+
+
+def _with_this_package(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment with this very package on the child's path."""
+    root = str(Path(__file__).resolve().parents[2])
+    paths = [root, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
+    return {**environment, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}
+
+
+_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+def _end_with_parent() -> None:
+    """Have the kernel end this process when the one that started it is gone."""
+    if _LIBC is not None:
+        _LIBC.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM))
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)

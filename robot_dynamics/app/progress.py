@@ -1,0 +1,127 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""How a run goes, while it goes: a bar with live figures, lines of text, or lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol, TextIO
+
+_LINE_EVERY_S = 1.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is, and how it goes.
+
+    Attributes:
+        tick: Control periods that are over.
+        ticks: Control periods of the run.
+        time_s: Simulated time [s].
+        position_error_mm: Distance of the estimated object from the reference [mm].
+        squeeze_n: Measured squeeze [N]; None unless two arms hold the object.
+        torque_fraction: The largest torque over its limit at this instant.
+    """
+
+    tick: int
+    ticks: int
+    time_s: float
+    position_error_mm: float
+    squeeze_n: float | None
+    torque_fraction: float
+
+    def words(self) -> str:
+        """Return the figures in one line of fixed width."""
+        squeeze = "" if self.squeeze_n is None else f"  squeeze {self.squeeze_n:6.1f} N"
+        return (
+            f"{self.time_s:6.2f} s  error {self.position_error_mm:7.3f} mm{squeeze}  "
+            f"torque {100.0 * self.torque_fraction:3.0f} %"
+        )
+
+
+class Listener(Protocol):
+    """Somebody who wants to know how a run goes."""
+
+    def __call__(self, progress: Progress) -> None:
+        """Take note."""
+
+
+def print_event(event: str, stream: TextIO | None = None, **figures: Any) -> None:
+    """Print a line of JSON for the program that started this one, and send it off at once.
+
+    Args:
+        event: "ready", "progress", "done" or "error".
+        stream: Where to; standard output by default.
+        figures: What to say (JSON values). Numbers that are not finite become null.
+    """
+    finite = {
+        key: None if isinstance(value, float) and value - value != 0.0 else value
+        for key, value in figures.items()
+    }
+    print(json.dumps({"event": event, **finite}), file=stream or sys.stdout, flush=True)
+
+
+def event_of(line: str) -> dict[str, Any] | None:
+    """Return what `print_event` said, or None for any other line."""
+    try:
+        said = json.loads(line) if line.lstrip().startswith("{") else None
+    except ValueError:
+        return None
+    return said if isinstance(said, dict) and isinstance(said.get("event"), str) else None
+
+
+@contextmanager
+def display(title: str, stream: TextIO | None = None) -> Iterator[Listener]:
+    """Show a run while it goes.
+
+    Args:
+        title: What runs.
+        stream: Where to; standard output by default. A terminal gets a bar with live figures,
+            anything else a line a second.
+    """
+    stream = stream or sys.stdout
+    if not stream.isatty():
+        yield _Lines(title, stream)
+        return
+    # Imported where it is needed: it takes a tenth of a second.
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("[bold]{task.description}"),
+        BarColumn(bar_width=30),
+        TextColumn("{task.percentage:3.0f} %"),
+        TextColumn("{task.fields[figures]}"),
+    )
+    with Bar(*columns, console=Console(file=stream), refresh_per_second=12) as bar:
+        task = bar.add_task(title, total=None, figures="starting")
+
+        def update(progress: Progress) -> None:
+            bar.update(
+                task, total=progress.ticks, completed=progress.tick, figures=progress.words()
+            )
+
+        yield update
+
+
+class _Lines:
+    """Prints a line a second, and the last one."""
+
+    def __init__(self, title: str, stream: TextIO) -> None:
+        self._title, self._stream = title, stream
+        self._last = -_LINE_EVERY_S
+
+    def __call__(self, progress: Progress) -> None:
+        now = time.monotonic()
+        if now - self._last < _LINE_EVERY_S and progress.tick < progress.ticks:
+            return
+        self._last = now
+        percent = 100.0 * progress.tick / max(progress.ticks, 1)
+        line = f"{self._title}: {percent:3.0f} %  {progress.words()}"
+        print(line, file=self._stream, flush=True)

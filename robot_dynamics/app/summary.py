@@ -1,0 +1,52 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A report in a few lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+def summary(report: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines that say how a run went."""
+    verdict = "good" if report["ok"] else "NOT GOOD"
+    yield f"{report['scenario']} with the plant {report['plant']!r}: {verdict}"
+    f = _Figures(report)
+    yield (
+        f"  object         {f('object_position_error_max_m', 1e3)} mm from the reference at most, "
+        f"{f('object_position_error_settled_m', 1e3)} mm and "
+        f"{f('object_orientation_error_settled_deg')} degrees at rest"
+    )
+    squeeze = report.get("squeeze_range_n")
+    force = (
+        f"{f('internal_force_error_settled_n')} N and "
+        f"{f('internal_moment_error_settled_nm')} N m from the reference at rest"
+    )
+    if squeeze:
+        force += f"; squeeze {squeeze[0]:.1f} to {squeeze[1]:.1f} N"
+    yield f"  internal force {force}"
+    yield (
+        f"  torques        {f('torque_fraction_of_limit_max', 100.0)} % of the limit at most, "
+        f"joint {report['most_loaded_joint']}"
+    )
+    yield f"  grasps         closed to {f('closure_error_max')} m and rad"
+    yield (
+        f"  control step   {f('control_step_median_us')} us, 99 % within "
+        f"{f('control_step_p99_us')} us; {f('real_time_factor')} times as fast as real time"
+    )
+    yield (
+        f"  delay          {f('command_delay_s', 1e3)} ms in the loop, "
+        f"{f('delay_margin_s', 1e3)} ms more to the limit of stability"
+    )
+
+
+class _Figures:
+    """Figures of a report as short texts."""
+
+    def __init__(self, report: Mapping[str, Any]) -> None:
+        self._report = report
+
+    def __call__(self, name: str, scale: float = 1.0) -> str:
+        value = self._report.get(name)
+        return "?" if value is None else f"{scale * value:.3g}"
