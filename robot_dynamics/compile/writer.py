@@ -42,7 +42,7 @@ class Lanes:
 
     def constant(self, value: float) -> str:
         """Return a floating-point constant in every lane."""
-        return _constant(self.width, value)
+        return _constant(self.width, struct.pack("<d", value))
 
     def whole(self, value: int) -> str:
         """Return an integer constant in every lane."""
@@ -50,8 +50,8 @@ class Lanes:
 
 
 @lru_cache(maxsize=65536)
-def _constant(width: int, value: float) -> str:
-    text = f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+def _constant(width: int, value: bytes) -> str:
+    text = f"0x{int.from_bytes(value, 'little'):016X}"
     return text if width == 1 else _spread("double", text, width)
 
 

@@ -1,0 +1,52 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is found out about the machine."""
+
+import sys
+
+import pytest
+
+from robot_dynamics.compile.host import find_host, interpretation_forced
+
+
+@pytest.fixture
+def uncached():
+    find_host.cache_clear()
+    yield
+    find_host.cache_clear()
+
+
+def test_host_is_described():
+    """With llvmlite there is a target, with a width that the processor has."""
+    pytest.importorskip("llvmlite")
+    host = find_host()
+    assert host.lanes in (2, 4, 8)
+    assert host.cpu
+    assert host.triple
+    if host.triple.startswith("x86_64"):
+        assert ("+avx512f" in host.features) == (host.lanes == 8)
+        assert ("+fma" in host.features.split(",")) == host.fma
+
+
+def test_no_llvmlite_no_host(monkeypatch, uncached):
+    """Without llvmlite there is no code generator, and no error."""
+    monkeypatch.setitem(sys.modules, "llvmlite", None)
+    assert find_host() is None
+
+
+def test_forbidden_code_no_host(monkeypatch, uncached):
+    """Where the system forbids code made at run time, programs are interpreted."""
+    binding = pytest.importorskip("llvmlite.binding")
+
+    def forbid():
+        raise OSError("cannot allocate executable memory")
+
+    monkeypatch.setattr(binding, "check_jit_execution", forbid)
+    assert find_host() is None
+
+
+@pytest.mark.parametrize(("value", "forced"), [("1", True), ("", False), ("0", False)])
+def test_environment_forces_interpretation(monkeypatch, value, forced):
+    """ROBOT_DYNAMICS_INTERPRET=1 turns machine code off."""
+    monkeypatch.setenv("ROBOT_DYNAMICS_INTERPRET", value)
+    assert interpretation_forced() is forced

@@ -1,0 +1,69 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Object code: made, loaded, refused."""
+
+import ctypes
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import robot_dynamics
+from robot_dynamics.compile.emission import ENTRY
+from robot_dynamics.compile.errors import CompilerError
+from robot_dynamics.compile.host import find_host
+from robot_dynamics.compile.machine import MachineCode, compile_object
+
+pytestmark = pytest.mark.skipif(find_host() is None, reason="there is no llvmlite")
+
+ANSWER = f"define i64 @{ENTRY}() {{\nentry:\n  ret i64 42\n}}\n"
+
+
+def test_compiles_and_loads():
+    """Object code, which could have come from a file, becomes a function."""
+    code = compile_object(ANSWER, find_host())
+    assert code[:4] == b"\x7fELF"
+    machine = MachineCode(code, find_host())
+    assert ctypes.CFUNCTYPE(ctypes.c_int64)(machine.address)() == 42
+
+
+def test_code_is_deterministic():
+    """The same text gives the same object code."""
+    assert compile_object(ANSWER, find_host()) == compile_object(ANSWER, find_host())
+
+
+def test_wrong_text_is_refused():
+    """What LLVM says about wrong text is in the message."""
+    with pytest.raises(CompilerError, match="LLVM refused"):
+        compile_object("define nonsense", find_host())
+
+
+@pytest.mark.parametrize("code", [b"", b"junk", b"\x7fELF" + bytes(100)])
+def test_wrong_object_code_is_refused(code):
+    """Bytes that are no object code raise an error instead of ending the process."""
+    with pytest.raises(CompilerError, match="could not be loaded"):
+        MachineCode(code, find_host())
+
+
+def test_object_code_without_the_loop_is_refused():
+    """Object code of something else is refused."""
+    other = compile_object(ANSWER.replace(ENTRY, "another_function"), find_host())
+    with pytest.raises(CompilerError, match="could not be loaded"):
+        MachineCode(other, find_host())
+
+
+def test_process_ends_cleanly():
+    """Functions that live until the interpreter ends do no harm then."""
+    script = (
+        "from robot_dynamics.compile import compile_program, trace\n"
+        "kernels = [compile_program(trace(lambda x, p: {'y': x * i}, 'f', {'x': ()}))"
+        " for i in range(2, 6)]\n"
+        "functions = [k.bind() for k in kernels]\n"
+        "print(sum(f(1.0) for f in functions))\n"
+    )
+    root = Path(robot_dynamics.__file__).parents[1]
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=root, check=False
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, "14.0\n", "")

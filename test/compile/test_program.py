@@ -1,0 +1,98 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Programs: evaluation, statistics, variants."""
+
+import numpy as np
+import pytest
+
+from robot_dynamics.compile import ShapeError, call, trace
+from robot_dynamics.errors import UnknownNameError
+from robot_dynamics.scalar.functions import atan2, cos, maximum, sin, sqrt
+
+
+def formula(x, y, p):
+    return {
+        "a": [sin(x[0]) * y + p[0], cos(x[1]) / p[1], 0.0, atan2(x[0], x[1])],
+        "b": [[maximum(x[0], y), 2.0], [sqrt(x[0] * x[0] + 1.0), x[1] - y]],
+    }
+
+
+@pytest.fixture
+def program():
+    return trace(formula, "formula", {"x": 2, "y": ()}, parameters=2)
+
+
+def test_evaluates_batches(program):
+    """Leading dimensions broadcast and every state gets what the formula says."""
+    random = np.random.default_rng(0)
+    x, y, p = random.normal(size=(3, 1, 2)), random.normal(size=4), random.normal(size=2)
+    a, b = program.evaluate(x, y, parameters=p)
+    assert a.shape == (3, 4, 4)
+    assert b.shape == (3, 4, 2, 2)
+    for i in range(3):
+        for j in range(4):
+            expected = formula(x[i, 0].tolist(), float(y[j]), p.tolist())
+            # NumPy's and the C library's functions may differ in the last place.
+            np.testing.assert_allclose(a[i, j], expected["a"], rtol=1e-15)
+            np.testing.assert_allclose(b[i, j], expected["b"], rtol=1e-15)
+
+
+def test_each_state_may_have_its_parameters(program):
+    """A batch of parameter blocks goes with the batch of states."""
+    x, y, p = np.ones((5, 2)), np.arange(5.0), np.arange(1.0, 11.0).reshape(5, 2)
+    a, _ = program.evaluate(x, y, parameters=p)
+    for i in range(5):
+        np.testing.assert_array_equal(a[i], program.evaluate(x[i], y[i], parameters=p[i])[0])
+
+
+def test_parameters_as_input(program):
+    """The variant with the block as an input computes the same."""
+    variant = program.with_parameters_as_input()
+    assert variant.inputs == {"x": (2,), "y": (), "parameters": (2,)}
+    assert variant.parameters == 0
+    x, y, p = [0.1, 0.2], 0.3, [0.4, 0.5]
+    for found, expected in zip(
+        variant.evaluate(x, y, p), program.evaluate(x, y, parameters=p), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_counts_operations(program):
+    """Operations are counted by name, those of called programs included."""
+    counts = program.operation_counts()
+    assert counts == {
+        "sin": 1,
+        "cos": 1,
+        "sqrt": 1,
+        "atan2": 1,
+        "maximum": 1,
+        "multiply": 2,
+        "divide": 1,
+        "add": 2,
+        "subtract": 1,
+    }
+    outer = trace(
+        lambda x, p: {"a": call(program, x, x[0], parameters=p)["a"]}, "outer", {"x": 2}, 2
+    )
+    assert outer.operation_counts() == {**counts, "call": 1}
+
+
+def test_tells_structure_of_outputs(program):
+    """Zeros by structure are known without evaluating."""
+    np.testing.assert_array_equal(program.non_zero("a"), [True, True, False, True])
+    np.testing.assert_array_equal(program.non_zero("b"), np.ones((2, 2), dtype=bool))
+    with pytest.raises(UnknownNameError, match="'c'"):
+        program.non_zero("c")
+
+
+def test_refuses_wrong_shapes(program):
+    """Errors name the program and the input."""
+    with pytest.raises(ShapeError, match="formula: expected x of shape"):
+        program.evaluate([1.0], 1.0, parameters=[1.0, 1.0])
+    with pytest.raises(ShapeError, match="formula: expected a parameter block"):
+        program.evaluate([1.0, 2.0], 1.0)
+
+
+def test_representation(program):
+    """A program shows its name and signature."""
+    assert "formula (2),()->(4),(2,2)" in repr(program)
