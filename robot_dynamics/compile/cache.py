@@ -21,9 +21,10 @@ import os
 import stat
 import tempfile
 from functools import lru_cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from robot_dynamics.compile.host import Host
 
@@ -69,9 +70,10 @@ def source_hash() -> bytes:
     return digest.digest()
 
 
-@lru_cache(maxsize=1)
 def _versions() -> tuple[str, ...]:
-    return version("llvmlite"), version("numpy")
+    import llvmlite
+
+    return str(llvmlite.__version__), np.__version__
 
 
 def load(entry: str) -> tuple[dict[str, Any], bytes] | None:

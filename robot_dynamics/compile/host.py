@@ -5,9 +5,16 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 from functools import lru_cache
 from typing import NamedTuple
+
+
+_logger = logging.getLogger(__name__)
+
+# Before, pointers had types unless asked otherwise.
+_OLDEST_LLVM = 16
 
 
 class Host(NamedTuple):
@@ -44,6 +51,9 @@ def find_host() -> Host | None:
         binding.check_jit_execution()
     except (ImportError, OSError):
         return None  # not installed, or the system forbids code made at run time
+    if binding.llvm_version_info[0] < _OLDEST_LLVM:
+        _logger.warning("llvmlite is too old for compiled kernels: 0.45 or later is needed.")
+        return None
     features = binding.get_host_cpu_features()
     triple = binding.get_process_triple()
     arm = triple.startswith(("aarch64", "arm64"))

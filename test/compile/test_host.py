@@ -45,6 +45,13 @@ def test_forbidden_code_no_host(monkeypatch, uncached):
     assert find_host() is None
 
 
+def test_old_llvm_no_host(monkeypatch, uncached):
+    """Versions of LLVM that do not read our code are not used."""
+    binding = pytest.importorskip("llvmlite.binding")
+    monkeypatch.setattr(binding, "llvm_version_info", (15, 0, 7))
+    assert find_host() is None
+
+
 @pytest.mark.parametrize(("value", "forced"), [("1", True), ("", False), ("0", False)])
 def test_environment_forces_interpretation(monkeypatch, value, forced):
     """ROBOT_DYNAMICS_INTERPRET=1 turns machine code off."""
