@@ -1,0 +1,125 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whether control may start from where the arms are: each at its grasp, and at rest."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.transform import Rotation
+
+from robot_dynamics.control.settings import StartSettings
+from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
+from robot_dynamics.errors import RobotDynamicsError, require_length
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.model import pose_of
+
+Array = NDArray[np.float64]
+
+
+class StartError(RobotDynamicsError):
+    """A start from a state that control must not start from.
+
+    Attributes:
+        subject: Name of the arm or joint.
+        value: How far it is from where it should be [m, rad, or rad/s or m/s].
+        expected: How far it may be.
+    """
+
+    def __init__(self, subject: str, value: float, expected: float, sentence: str) -> None:
+        self.subject, self.value, self.expected = subject, value, expected
+        super().__init__(f"start refused: {sentence}")
+
+
+def check_start(
+    system: GraspSystem, settings: StartSettings, start: ArrayLike, q: ArrayLike, qd: ArrayLike
+) -> None:
+    """Refuse a start from afar, from motion, or from joints beyond their limits.
+
+    Every arm is asked where the object would be if it were in its grasp; that must be where the
+    reference starts, so that the arms agree with one another as well.
+
+    Args:
+        system: Arms and object.
+        settings: How far off a start may be.
+        start: The object's pose at the start of the reference, x y z qx qy qz qw (7,).
+        q: Measured positions of the arm joints (na,).
+        qd: Their velocities (na,).
+
+    Raises:
+        StartError: With the arm or joint that is worst, and by how much.
+        ArgumentError: If an array has the wrong length.
+    """
+    q, qd = np.asarray(q, dtype=float), np.asarray(qd, dtype=float)
+    pose = np.asarray(start, dtype=float)
+    for name, values in (("q", q), ("qd", qd)):
+        require_length(name, values.tolist(), len(system.joint_names), "one for each arm joint")
+    _check_joints(system, settings, q, qd)
+    gaps = [_gap(seen, pose) for seen in _poses_seen(system, q)]
+    shares = [
+        max(distance / settings.position_tolerance_m, angle / settings.rotation_tolerance_rad)
+        for distance, angle in gaps
+    ]
+    worst = int(np.argmax(shares))
+    if shares[worst] <= 1.0:
+        return
+    arm, (distance, angle) = system.arms[worst].name, gaps[worst]
+    raise StartError(
+        arm,
+        distance,
+        settings.position_tolerance_m,
+        f"arm {arm!r} is {distance:.3g} m and {np.degrees(angle):.3g} degrees from its grasp; "
+        f"expected at most {settings.position_tolerance_m:g} m and "
+        f"{np.degrees(settings.rotation_tolerance_rad):.3g} degrees.",
+    )
+
+
+def _check_joints(system: GraspSystem, settings: StartSettings, q: Array, qd: Array) -> None:
+    lower, upper = system.limits["lower"], system.limits["upper"]
+    for i, joint in enumerate(system.joint_names):
+        for what, value in (("position", q[i]), ("velocity", qd[i])):
+            if not np.isfinite(value):
+                raise StartError(
+                    joint,
+                    float(value),
+                    0.0,
+                    f"{what} of joint {joint!r} is {value}; expected a finite number.",
+                )
+        if not lower[i] <= q[i] <= upper[i]:
+            raise StartError(
+                joint,
+                float(q[i]),
+                float(lower[i] if q[i] < lower[i] else upper[i]),
+                f"joint {joint!r} is at {q[i]:.4g}; expected a position within its limits "
+                f"{lower[i]:.4g} to {upper[i]:.4g}.",
+            )
+    fastest = int(np.argmax(np.abs(qd)))
+    if abs(qd[fastest]) > settings.velocity_tolerance:
+        joint = system.joint_names[fastest]
+        raise StartError(
+            joint,
+            float(abs(qd[fastest])),
+            settings.velocity_tolerance,
+            f"joint {joint!r} moves at {abs(qd[fastest]):.3g} rad/s or m/s; expected at most "
+            f"{settings.velocity_tolerance:g}.",
+        )
+
+
+def _poses_seen(system: GraspSystem, q: Array) -> list[Array]:
+    """Return for each arm the pose (4, 4) that the object has if the arm's grasp is closed."""
+    model = system.model
+    full = model.neutral()
+    full[system.q_index] = q
+    X0 = body_transforms(model, joint_transforms(model, full.tolist()))
+    poses = []
+    for arm in system.arms:
+        loop = model.loops[arm.loop]
+        to_grasp = loop.predecessor_placement.compose(X0[loop.predecessor])
+        poses.append(pose_of(loop.successor_placement.inverse().compose(to_grasp)))
+    return poses
+
+
+def _gap(seen: Array, pose: Array) -> tuple[float, float]:
+    """Return distance [m] and angle [rad] from a pose (7,) to one as a matrix (4, 4)."""
+    turned = Rotation.from_quat(pose[3:]).inv() * Rotation.from_matrix(seen[:3, :3])
+    return float(np.linalg.norm(seen[:3, 3] - pose[:3])), float(turned.magnitude())

@@ -1,0 +1,79 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The check of the state in which control is to start."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from two_arms import BOX, two_arms
+
+from robot_dynamics.control.settings import StartSettings
+from robot_dynamics.control.start_check import StartError, check_start
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.assembly import closed_configuration
+
+SYSTEM = two_arms()
+REST = np.zeros(14)
+
+
+@pytest.fixture(scope="module")
+def held():
+    """Return joint positions at which both arms are at their grasps."""
+    return closed_configuration(SYSTEM, BOX)[SYSTEM.q_index]
+
+
+def refused(q, qd=REST, start=BOX, **settings) -> StartError:
+    """Return the error of a start that must be refused."""
+    with pytest.raises(StartError) as caught:
+        check_start(SYSTEM, StartSettings(**settings), start, q, qd)
+    return caught.value
+
+
+def test_closed_grasps_at_rest_may_start(held):
+    """Also a little off, within the tolerances."""
+    check_start(SYSTEM, StartSettings(), BOX, held, REST)
+    check_start(SYSTEM, StartSettings(), BOX, held + 0.003, REST + 0.01)
+    tight = {"position_tolerance_m": 1e-9, "rotation_tolerance_rad": 1e-9}
+    check_start(SYSTEM, StartSettings(**tight), BOX, held, REST)
+
+
+def test_an_arm_far_from_its_grasp_is_named_with_the_distance(held):
+    """A joint turned by a known angle moves the grasp by a known distance."""
+    q = held.copy()
+    q[7] += 0.1  # the right arm's first joint, about a vertical axis at (0, -0.25)
+    error = refused(q)
+    assert error.subject == "right"
+    distance = 2.0 * np.sin(0.05) * np.hypot(0.5, 0.25)
+    assert error.value == pytest.approx(distance, rel=1e-6)
+    assert str(error).startswith(
+        f"start refused: arm 'right' is {distance:.3g} m and 5.73 degrees from its grasp; "
+        "expected at most 0.01 m"
+    )
+
+
+def test_a_reference_that_starts_elsewhere_is_refused(held):
+    """The arms agree with one another, but not with where the path begins."""
+    elsewhere = BOX + 0.05 * (np.arange(7) == 2)
+    assert refused(held, start=elsewhere).value == pytest.approx(0.05)
+    turned = np.array([*BOX[:3], 0.0, 0.0, np.sin(0.1), np.cos(0.1)])
+    assert "11.5 degrees" in str(refused(held, start=turned))
+
+
+def test_joints_that_move_or_are_beyond_limits_are_named(held):
+    """So are positions and velocities that are no numbers."""
+    qd = REST.copy()
+    qd[3] = -0.5
+    assert refused(held, qd).subject == "left_joint4"
+    assert "moves at 0.5" in str(refused(held, qd))
+    q = held.copy()
+    q[9] = 3.0
+    assert "joint 'right_joint3' is at 3; expected a position within" in str(refused(q))
+    q[9] = np.nan
+    assert "position of joint 'right_joint3' is nan" in str(refused(q))
+
+
+def test_wrong_lengths_are_refused(held):
+    """The sentence says which array."""
+    with pytest.raises(ArgumentError, match="qd has 13 entries, expected 14"):
+        check_start(SYSTEM, StartSettings(), BOX, held, REST[1:])
