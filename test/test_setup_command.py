@@ -1,0 +1,160 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The script ./run: what it installs, when, and what it says where it cannot.
+
+A stub takes the place of Python, so that nothing is downloaded: it writes down how it was called.
+"""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# Answers as Python 3.12 would, and makes an environment whose programs are this stub again.
+STUB = """#!/bin/sh
+echo "$(basename "$0") $*" >>"$STUB_LOG"
+case "$*" in
+    *ensurepip*) exit ${STUB_NO_VENV:-0} ;;
+    *sys.exit*) exit ${STUB_TOO_OLD:-0} ;;
+    *version_info*) echo 3.12 ;;
+    "-m venv"*)
+        mkdir -p "$4/bin"
+        for name in python pip robot_dynamics; do cp "$0" "$4/bin/$name"; done
+        ;;
+    --version) echo "pip 26 from $(dirname "$(dirname "$0")")/lib/pip (python 3.12)" ;;
+    demo*) pwd; echo "PYTHONPATH=${PYTHONPATH-unset} AMENT=${AMENT_PREFIX_PATH-unset}"; exit 3 ;;
+    "-m mypy") exit 1 ;;
+esac
+"""
+
+
+class Checkout:
+    """A folder with ./run, what it reads, and the stub on the PATH."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "a check out"
+        self.folder.mkdir()
+        for name in ("run", "setup.py", "package.xml"):
+            shutil.copy(ROOT / name, self.folder)
+        bin_folder = folder / "bin"
+        bin_folder.mkdir()
+        (bin_folder / "python3").write_text(STUB)
+        (bin_folder / "python3").chmod(0o755)
+        self.log = folder / "log"
+        self.environment = {
+            "PATH": f"{bin_folder}:/usr/bin:/bin",
+            "STUB_LOG": str(self.log),
+            "HOME": str(folder),
+        }
+
+    def run(self, *arguments, cwd=None, **environment):
+        """Run ./run; return its result and how Python was called."""
+        self.log.write_text("")
+        result = subprocess.run(
+            [self.folder / "run", *arguments],
+            cwd=cwd,
+            env={**self.environment, **environment},
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=60,
+        )
+        return result, self.log.read_text().splitlines()
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """Return a checkout in which nothing was set up yet."""
+    return Checkout(tmp_path)
+
+
+def installed(calls):
+    """Return the requirements that pip was asked to install from the checkout."""
+    return [call.rpartition("--editable ")[2] for call in calls if "--editable" in call]
+
+
+def test_demo_leaves_the_test_extra_out(checkout):
+    """The demo installs run-time packages, ROS and plots; arguments and status go through."""
+    result, calls = checkout.run("demo", "a b.yaml", "--quick")
+    assert installed(calls) == [".[ros,plot]"]
+    assert calls[-1] == "robot_dynamics demo a b.yaml --quick"
+    assert result.returncode == 3
+
+
+def test_second_call_installs_nothing(checkout):
+    """Set-up is done once, again after setup.py has changed, and for other extras."""
+    checkout.run("demo")
+    assert installed(checkout.run("demo")[1]) == []
+    with (checkout.folder / "setup.py").open("a") as file:
+        file.write("# changed\n")
+    assert installed(checkout.run("demo")[1]) == [".[ros,plot]"]
+    assert installed(checkout.run("test", "-k", "x")[1]) == [".[ros,plot,docs,test]"]
+    assert installed(checkout.run("test", "-k", "x")[1]) == []
+
+
+def test_moved_checkout_is_set_up_anew(checkout, tmp_path):
+    """A virtual environment cannot be moved: after `mv` or `cp` it is made again."""
+    checkout.run("demo")
+    stub = (checkout.folder / ".venv/bin/pip").read_text()
+    (checkout.folder / ".venv/bin/pip").write_text(
+        stub.replace('$(dirname "$(dirname "$0")")', "/elsewhere/.venv")
+    )
+    _, calls = checkout.run("demo")
+    assert any("-m venv --clear" in call for call in calls)
+
+
+def test_works_from_anywhere_in_a_clean_environment(checkout, tmp_path):
+    """The demo runs in the caller's folder, without the caller's Python and ROS paths."""
+    elsewhere = tmp_path / "else where"
+    elsewhere.mkdir()
+    result, _ = checkout.run("demo", cwd=elsewhere, PYTHONPATH="/x", AMENT_PREFIX_PATH="/y")
+    assert result.stdout.splitlines()[-2:] == [str(elsewhere), "PYTHONPATH=unset AMENT=unset"]
+    assert "is not used" in result.stdout
+
+
+def test_all_checks_run_although_one_fails(checkout):
+    """A failing check does not hide the next ones, and its name is said at the end."""
+    result, calls = checkout.run("test")
+    checks = [call.split()[2] for call in calls if call.startswith("python -m")]
+    assert checks[-5:] == ["ruff", "ruff", "mypy", "sphinx", "pytest"]
+    assert result.stdout.splitlines()[-1] == "== FAILED: mypy"
+    assert result.returncode == 1
+
+
+def test_arguments_go_to_pytest(checkout):
+    """With arguments, pytest runs alone and gets them."""
+    _, calls = checkout.run("test", "-k", "spatial and not rotation")
+    assert calls[-1] == "python -m pytest -q -k spatial and not rotation"
+
+
+@pytest.mark.parametrize(
+    ("environment", "says"),
+    [
+        ({"STUB_NO_VENV": "1"}, "sudo apt install python3-venv"),
+        ({"STUB_TOO_OLD": "1"}, "3.10 to 3.14 are supported"),
+        ({"PYTHON": "python3.99"}, "there is no 'python3.99' on the PATH"),
+    ],
+)
+def test_missing_parts_are_named(checkout, environment, says):
+    """What is missing is said in one line, with exit status 2, and nothing is made."""
+    result, _ = checkout.run("demo", **environment)
+    assert result.returncode == 2
+    assert says in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert not (checkout.folder / ".venv").exists()
+
+
+def test_without_a_home(checkout, tmp_path):
+    """Where the home cannot be written to, one inside .venv is used."""
+    result, _ = checkout.run("demo", HOME=str(tmp_path / "missing"))
+    assert result.returncode == 3
+    assert (checkout.folder / ".venv/home").is_dir()
+    assert not (tmp_path / "missing").exists()
+
+
+def test_ci_calls_the_second_command():
+    """.ci/run is `./run test`, wherever it is called from."""
+    assert 'exec "$(dirname "${BASH_SOURCE[0]}")/../run" test' in (ROOT / ".ci/run").read_text()
