@@ -170,9 +170,7 @@ def law_program(system: GraspSystem) -> Program:
         wanted_force = [  # (43)
             f + k_force * i for f, i in zip(target.internal_force, force_integral, strict=True)
         ]
-        toward_posture = [
-            kp_null * (posture[j] - q[j]) - kd_null * qd[j] for j in range(na)
-        ]
+        toward_posture = [kp_null * (posture[j] - q[j]) - kd_null * qd[j] for j in range(na)]
         law = coordinated_torque(
             system,
             terms,
@@ -187,7 +185,8 @@ def law_program(system: GraspSystem) -> Program:
         # one, its sign would chatter.
         joints = [model.bodies[i].joint for arm in system.arms for i in _bodies(system, arm)]
         support = [
-            s + share * (joint.damping * rate + joint.friction * rate / sqrt(rate * rate + v0 * v0))
+            s
+            + share * (joint.damping * rate + joint.friction * rate / sqrt(rate * rate + v0 * v0))
             for s, joint, rate in zip(law.support, joints, law.velocity, strict=True)
         ]
 
@@ -230,7 +229,7 @@ def law_program(system: GraspSystem) -> Program:
             "scales": [force_scale, motion_scale, rate_scale, load, law.smallest_pivot],
         }
 
-    inputs = {
+    inputs: dict[str, int | tuple[int, ...]] = {
         "q": na,
         "qd": na,
         "wrenches": (k, 6),
@@ -326,7 +325,9 @@ def _bodies(system: GraspSystem, arm: Any) -> list[int]:
     return [system.model.joint_index(name) for name in arm.joints]
 
 
-def _matrix(flat: list[Scalar], rows: int, columns: int) -> tuple[list[list[Scalar]], list[Scalar]]:
+def _matrix(
+    flat: list[Scalar], rows: int, columns: int
+) -> tuple[list[list[Scalar]], list[Scalar]]:
     """Take a matrix off a flat list; return it and the rest."""
     matrix = [flat[i * columns : (i + 1) * columns] for i in range(rows)]
     return matrix, flat[rows * columns :]

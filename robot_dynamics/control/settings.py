@@ -47,7 +47,7 @@ class ForceServoSettings:
             "orthonormal": the basis of Yoshikawa and Zheng's paper, which mixes the units.
     """
 
-    bandwidth: float = _number(5.0, "1/s", minimum=0.0)
+    bandwidth: float = _number(20.0, "1/s", minimum=0.0)
     basis: Literal["transmitted", "orthonormal"] = "transmitted"
 
 

@@ -96,7 +96,9 @@ def coordinated_torque(
         # (34), with the arm's inertia as the metric of its self-motion
         wanted = [
             k_row - drift
-            for k_row, drift in zip(k[rows], times(K_object[rows], object_acceleration), strict=True)
+            for k_row, drift in zip(
+                k[rows], times(K_object[rows], object_acceleration), strict=True
+            )
         ]
         free = list(posture_acceleration[own])
         rest = [w - f for w, f in zip(wanted, times(J, free), strict=True)]
@@ -111,7 +113,9 @@ def coordinated_torque(
         velocity += of_H.solve(transposed_times(J, A.solve(moving), n))
         pivots.append(A.smallest_pivot)
 
-        def on_arm(wrench: Sequence[Scalar], J: Matrix = J, rows: slice = rows, n: int = n) -> list[Scalar]:
+        def on_arm(
+            wrench: Sequence[Scalar], J: Matrix = J, rows: slice = rows, n: int = n
+        ) -> list[Scalar]:
             return [-value for value in transposed_times(J, wrench[rows], n)]
 
         bias_torque = [terms.C[i] for i in columns]

@@ -110,11 +110,11 @@ class GraspSystem:
     @property
     def grasps(self) -> list[Array]:
         """Pose (4, 4) of each grasp frame in the object's body frame."""
-        return [
-            pose_of(self.model.loops[arm.loop].successor_placement) for arm in self.arms
-        ]
+        return [pose_of(self.model.loops[arm.loop].successor_placement) for arm in self.arms]
 
-    def with_object(self, *, mass: float | None = None, inertia: Inertia | None = None) -> GraspSystem:
+    def with_object(
+        self, *, mass: float | None = None, inertia: Inertia | None = None
+    ) -> GraspSystem:
         """Return the system with another object inertia, or its own scaled to another mass [kg]."""
         body = self.model.bodies[self.object_body]
         if mass is not None:
@@ -179,7 +179,9 @@ def grasp_system(
     """
     names = [arm.name for arm in arms]
     if len(set(names)) != len(names) or not names:
-        raise RobotDynamicsError(f"arms {names}: expected at least one arm, each with its own name.")
+        raise RobotDynamicsError(
+            f"arms {names}: expected at least one arm, each with its own name."
+        )
     loops = [
         LoopElement(f"{arm.name}_grasp", "fixed", arm.tool, object_link, np.eye(4), arm.grasp)
         for arm in arms
@@ -224,9 +226,9 @@ def grasp_system(
                 posture,
             )
         )
-    for i, body in enumerate(model.bodies):
+    for i, name in enumerate(model.joint_names):
         if i not in owner and i != object_body:
             raise RobotDynamicsError(
-                f"joint {body.joint.name!r} belongs to no arm; lock it under 'locked' of its robot."
+                f"joint {name!r} belongs to no arm; lock it under 'locked' of its robot."
             )
     return GraspSystem(model, tuple(result), object_body)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ from robot_dynamics.simulation.sensors import CommandDelay, Sensors
 from robot_dynamics.simulation.settings import PlantSettings
 from robot_dynamics.simulation.singular_step import singular_step
 from robot_dynamics.simulation.step import Drives, step_parameters, step_program
+from robot_dynamics.spatial import Motion
+from robot_dynamics.spatial import Rotation as SpatialRotation
 
 Array = NDArray[np.float64]
 
@@ -86,7 +89,7 @@ class EnginePlant:
         applied = self._delay.push(checked_torque(torque, self._torque.shape))
         if applied is not None:  # else the brakes still hold
             self._torque = applied
-            self._drift = np.zeros_like(self._drift)
+            self._drift = np.zeros(len(self._drift))
             for _ in range(self.substeps):
                 self._advance(applied)
         self._tick += 1
@@ -95,17 +98,16 @@ class EnginePlant:
 
     def truth(self) -> Truth:
         """Return the present true state."""
-        system = self.system
-        pose = self._q[system.object_q]
-        gaps = self._closure.reshape(-1, 6)
+        pose = self._q[self.system.object_q]
+        position, rotation = largest_gap(self._closure)
         return Truth(
             object_pose=pose.copy(),
-            object_twist=_world_twist(pose, self._qd[system.object_v]),
+            object_twist=world_twist(pose, self._qd[self.system.object_v]),
             internal_force=self._map.internal_force(self._multipliers),
-            closure_position=float(np.sqrt(np.max(np.sum(gaps[:, 3:] ** 2, axis=1)))),
-            closure_rotation=float(np.sqrt(np.max(np.sum(gaps[:, :3] ** 2, axis=1)))),
-            correction=float(np.max(np.abs(self._drift), initial=0.0)),
-            torque=np.clip(self._torque, -self.drives.effort, self.drives.effort),
+            closure_position=position,
+            closure_rotation=rotation,
+            correction=max(map(abs, self._drift.tolist()), default=0.0),
+            torque=np.minimum(np.maximum(self._torque, -self.drives.effort), self.drives.effort),
         )
 
     def state_hash(self) -> str:
@@ -136,8 +138,8 @@ class EnginePlant:
         if not pivot >= SMALLEST_PIVOT:
             if not (np.isfinite(self._q).all() and np.isfinite(self._qd).all()):
                 raise SimulationError(
-                    f"the simulated motion grew without bound before {self._tick * self.period:g} s;"
-                    " expected torques that keep it bounded, or a shorter step."
+                    f"the simulated motion grew without bound before "
+                    f"{self._tick * self.period:g} s; expected torques that keep it bounded, or a shorter step."
                 )
             q, qd, multipliers, closure, drift = singular_step(
                 self._robot, self.drives, self._step_length, self._q, self._qd, torque
@@ -184,7 +186,8 @@ def whole_steps(period: float, step: float) -> int:
     count = round(period / step)
     if count < 1 or abs(count * step - period) > 1e-9 * period:
         raise ArgumentError(
-            f"the control period {period:g} s is no whole number of integration steps of {step:g} s."
+            f"the control period {period:g} s is no whole number of integration steps "
+            f"of {step:g} s."
         )
     return count
 
@@ -203,14 +206,26 @@ def checked_torque(torque: Array, shape: tuple[int, ...]) -> Array:
     return values
 
 
-def _world_twist(pose: Array, velocity: Array) -> Array:
-    """Return angular velocity and velocity of a body's origin in world axes (6,)."""
-    x, y, z, w = pose[3:]
-    R = np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
+def largest_gap(closure: Array) -> tuple[float, float]:
+    """Return the largest distance [m] and angle [rad] of stacked closure errors (6k,).
+
+    Plain floats: this is asked once a control period, and six numbers are few.
+    """
+    values = closure.tolist()
+    rows = [values[i : i + 6] for i in range(0, len(values), 6)]
+    return (
+        max((math.hypot(*row[3:]) for row in rows), default=0.0),
+        max((math.hypot(*row[:3]) for row in rows), default=0.0),
     )
-    return np.concatenate([R @ velocity[:3], R @ velocity[3:]])
+
+
+def world_twist(pose: Array, velocity: Array) -> Array:
+    """Return angular velocity and velocity of a body's origin in world axes (6,).
+
+    Args:
+        pose: x y z qx qy qz qw of the body in the world (7,).
+        velocity: Its spatial velocity in body coordinates (6,).
+    """
+    E = SpatialRotation.from_quaternion(*pose[3:].tolist())
+    moving = Motion.of(velocity.tolist())
+    return np.array([*E.inverse_times(moving.angular), *E.inverse_times(moving.linear)])

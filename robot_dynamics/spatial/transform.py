@@ -38,9 +38,7 @@ class Transform:
 
     def compose(self, other: Transform) -> Transform:
         """Return `self other`: if other = BX_A and self = CX_B, the result is CX_A."""
-        return Transform(
-            self.E.compose(other.E), other.r + other.E.inverse_times(self.r)
-        )
+        return Transform(self.E.compose(other.E), other.r + other.E.inverse_times(self.r))
 
     @overload
     def __mul__(self, item: Motion) -> Motion: ...
