@@ -8,11 +8,11 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
+from support.mechanisms import random_tree
 
 from robot_dynamics.description.load import load_description
 from robot_dynamics.model import build
 from robot_dynamics.robot import Robot
-from support.mechanisms import random_tree
 
 # Joints of each type, on chains and on branches, one and six degrees of freedom below others.
 TREES = {

@@ -11,6 +11,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
+from support.mechanisms import (
+    closed_loop_mechanism,
+    random_arm,
+    random_link,
+    random_pose,
+    random_state,
+    random_tree,
+    two_arms,
+    weld,
+)
 
 from robot_dynamics.compile import compile_program, trace
 from robot_dynamics.dynamics.closed_loop import (
@@ -22,16 +32,7 @@ from robot_dynamics.dynamics.redundant import rank_revealing_solution
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, build, pose, pose_of
 from robot_dynamics.model.parameters import block_size, pack, parameters_of, unpack
 from robot_dynamics.robot import Robot
-from support.mechanisms import (
-    closed_loop_mechanism,
-    random_arm,
-    random_link,
-    random_pose,
-    random_state,
-    random_tree,
-    two_arms,
-    weld,
-)
+from robot_dynamics.spatial import Transform
 
 TOL = 1e-12  # times the condition of the matrices that are solved with
 MECHANISMS = {
@@ -147,7 +148,7 @@ def test_equals_pinocchio(closed):
     from support.oracle import Pinocchio
 
     mechanism, model, q, qd, tau = closed
-    H, C, K, k = arrays_of(model, q, qd)
+    H, _C, K, _k = arrays_of(model, q, qd)
     # Its contacts see the constraint's velocity in other axes: let it vanish.
     HK = np.linalg.solve(H, K.T)
     qd = qd - HK @ np.linalg.solve(K @ HK, K @ qd)
@@ -215,7 +216,7 @@ def test_does_not_depend_on_the_spanning_tree(rng):
     at = second.q_slices[second.joint_index("free")]
     q2[at] = [*frame[:3, 3], *Rotation.from_matrix(frame[:3, :3]).as_quat()]
 
-    H, C, K, k = arrays_of(one, q, np.zeros(14))
+    H, _C, K, _k = arrays_of(one, q, np.zeros(14))
     HK = np.linalg.solve(H, K.T)
     qd = rng.normal(size=14)
     qd = qd - HK @ np.linalg.solve(K @ HK, K @ qd)
@@ -259,12 +260,7 @@ def test_stabilisation_makes_errors_decay():
     model = system.model
     bent = model.replace(
         successor_placement={
-            loop.name: replace(
-                loop.successor_placement,
-                r=type(loop.successor_placement.r)(
-                    *(1.001 * x for x in loop.successor_placement.r)
-                ),
-            )
+            loop.name: Transform(loop.successor_placement.E, loop.successor_placement.r * 1.001)
             for loop in model.loops
         }
     )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.testing import assert_allclose
+from support.mechanisms import random_state, random_tree
 
 from robot_dynamics.dynamics.forward import forward_dynamics
 from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
@@ -13,7 +14,6 @@ from robot_dynamics.dynamics.inverse import bias_forces, inverse_dynamics
 from robot_dynamics.model import build
 from robot_dynamics.model.parameters import parameters_of
 from robot_dynamics.spatial import Force
-from support.mechanisms import random_state, random_tree
 
 TOL = 1e-12  # times cond(H): what a backward stable solution may lose
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.testing import assert_allclose
+from support.mechanisms import random_state
 
 from robot_dynamics.dynamics.inertia_matrix import composite_inertia_matrix, inertia_matrix
 from robot_dynamics.dynamics.inverse import inverse_dynamics
 from robot_dynamics.dynamics.kinematics import body_velocities, joint_transforms
 from robot_dynamics.model import build
 from robot_dynamics.model.parameters import parameters_of
-from support.mechanisms import random_state
 
 TOL = 1e-12  # max-norm relative: some hundred roundings of 1e-16
 

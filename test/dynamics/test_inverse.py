@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from support.mechanisms import random_state
 
 from robot_dynamics.dynamics.inverse import (
     bias_forces,
@@ -19,7 +20,6 @@ from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, build
 from robot_dynamics.model.parameters import parameters_of
 from robot_dynamics.spatial import Force, Vector3
-from support.mechanisms import random_state
 
 TOL = 1e-12  # max-norm relative: some hundred roundings of 1e-16
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.testing import assert_allclose
+from support.mechanisms import random_state
 
 from robot_dynamics.dynamics.jacobian import columns_in_frame, link_jacobian
 from robot_dynamics.dynamics.kinematics import body_velocities, joint_transforms
 from robot_dynamics.model import WORLD
 from robot_dynamics.spatial import Transform
-from support.mechanisms import random_state
 
 TOL = 1e-13  # a dozen products of rotations
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.testing import assert_allclose
+from support.mechanisms import random_state
 
 from robot_dynamics.dynamics.kinematics import (
     body_transforms,
@@ -15,7 +16,6 @@ from robot_dynamics.dynamics.kinematics import (
     link_transform,
 )
 from robot_dynamics.model import pose_of, transform_of
-from support.mechanisms import random_state
 
 TOL = 1e-13  # a dozen products of rotations
 

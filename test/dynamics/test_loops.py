@@ -8,13 +8,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
-
-from robot_dynamics.dynamics.inverse import bias_forces, velocities_and_accelerations
-from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
-from robot_dynamics.dynamics.kinematics import joint_transforms
-from robot_dynamics.dynamics.loops import LoopTerms, loop_root, loop_terms
-from robot_dynamics.model import WORLD, JointElement, LinkElement, Mechanism, build, pose
-from robot_dynamics.model.parameters import parameters_of
 from support.mechanisms import (
     closed_loop_mechanism,
     random_pose,
@@ -22,6 +15,13 @@ from support.mechanisms import (
     random_tree,
     weld,
 )
+
+from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
+from robot_dynamics.dynamics.inverse import bias_forces, velocities_and_accelerations
+from robot_dynamics.dynamics.kinematics import joint_transforms
+from robot_dynamics.dynamics.loops import LoopTerms, loop_root, loop_terms
+from robot_dynamics.model import WORLD, JointElement, LinkElement, Mechanism, build, pose
+from robot_dynamics.model.parameters import parameters_of
 
 TYPES = ["revolute", "prismatic", "revolute", "floating", "revolute", "revolute", "prismatic"]
 # Between branches, to the base from either side, along one chain.
@@ -144,7 +144,7 @@ def test_nothing_is_lost_far_from_the_base(rng):
 
 
 def test_stabilisation_adds_the_errors(closed, rng):
-    """k_stab = -2 alpha (velocity error) - beta^2 (position error), alpha = beta = 1 / T (8.22)."""
+    """k_stab = -2 a (velocity error) - a^2 (position error) with a = 1 / T (8.22)."""
     model, _ = closed
     q, qd, _ = random_state(rng, model)
     terms = terms_at(model, q, qd)

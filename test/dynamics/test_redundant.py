@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
+from support.mechanisms import random_state, two_arms
 
 from robot_dynamics.dynamics.redundant import constraint_names, rank_revealing_solution
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, build, pose
 from robot_dynamics.robot import Robot
-from support.mechanisms import random_state, two_arms
 
 # The angles of a rhombus, whose end comes back to its beginning.
 RHOMBUS = np.array([0.3, 1.0, np.pi - 1.0, 1.0])
