@@ -10,7 +10,8 @@ from robot_dynamics.app.acceptance import AcceptanceSettings, BarSettings, failu
 def test_only_bars_that_are_asked_for():
     """Bars that a scenario leaves out are not asked for; each engine has its own."""
     acceptance = AcceptanceSettings(
-        engine=BarSettings(object_position_error_max_m=1e-3), mujoco=BarSettings(correction_max=1.0)
+        engine=BarSettings(object_position_error_max_m=1e-3),
+        mujoco=BarSettings(correction_max=1.0),
     )
     assert acceptance.bars("engine") == {"object_position_error_max_m": 1e-3}
     assert acceptance.bars("mujoco") == {"correction_max": 1.0}
