@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +86,7 @@ class GraspSystem:
     def arm_slices(self) -> tuple[slice, ...]:
         """Where each arm stands in a vector over the arm joints."""
         ends = np.cumsum([0, *(len(arm.joints) for arm in self.arms)])
-        return tuple(slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True))
+        return tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
 
     @cached_property
     def object_q(self) -> slice:
@@ -115,7 +116,7 @@ class GraspSystem:
     def with_object(
         self, *, mass: float | None = None, inertia: Inertia | None = None
     ) -> GraspSystem:
-        """Return the system with another object inertia, or its own scaled to another mass [kg]."""
+        """Return the system with another object inertia, or its own scaled to a mass [kg]."""
         body = self.model.bodies[self.object_body]
         if mass is not None:
             if not (np.isfinite(mass) and mass > 0.0):
@@ -127,7 +128,7 @@ class GraspSystem:
         return replace(self, model=self.model.replace(inertia={body.name: inertia}))
 
     def with_grasp_error(self, errors: dict[str, Array]) -> GraspSystem:
-        """Return the system with displaced grasps: by arm name a pose (4, 4) in its grasp frame."""
+        """Return the system with displaced grasps: by arm a pose (4, 4) in its grasp frame."""
         moved = {}
         for name, error in errors.items():
             arm = self.arm(name)
@@ -199,8 +200,8 @@ def grasp_system(
             joint = model.bodies[body].joint
             if joint.type.nv != 1:
                 raise RobotDynamicsError(
-                    f"arm {arm.name!r}: joint {joint.name!r} is {joint.type.name}, expected joints "
-                    "with one degree of freedom between the base and the tool."
+                    f"arm {arm.name!r}: joint {joint.name!r} is {joint.type.name}, expected "
+                    "joints with one degree of freedom between the base and the tool."
                 )
             if body in owner:
                 raise RobotDynamicsError(
