@@ -60,7 +60,7 @@ class PostureSettings:
         damping_ratio: Its damping ratio.
     """
 
-    bandwidth: float = _number(5.0, "rad/s", minimum=0.0)
+    bandwidth: float = _number(10.0, "rad/s", minimum=0.0)
     damping_ratio: float = _number(1.0, "", minimum=0.1, maximum=3.0)
 
 
@@ -75,7 +75,7 @@ class FrictionSettings:
     """
 
     share: float = _number(1.0, "", minimum=0.0, maximum=1.0)
-    velocity: float = _number(0.02, "rad/s or m/s", above=0.0)
+    velocity: float = _number(0.05, "rad/s or m/s", above=0.0)
 
 
 @dataclass(frozen=True)
