@@ -103,7 +103,7 @@ def test_gravity_does_not_enter(closed, rng):
 
 
 def test_nothing_moves_a_loop_that_does_not_belong_to_it(rng):
-    """Columns of joints below the loop's root, or in no path of it, are the constant 0.0 (8.20)."""
+    """Columns of joints that are in no path of the loop are the constant 0.0 (8.20)."""
     model, _ = closed_loop_mechanism(
         rng, random_tree(rng, TYPES, chain=True), [("link2", "link6")]
     )
