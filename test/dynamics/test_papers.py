@@ -25,8 +25,6 @@ from robot_dynamics.robot import Robot
 RTOL = 1e-8
 PATH = Path(__file__).with_name("papers.json")
 CASES = {case["name"]: case for case in json.loads(PATH.read_text())}
-    case["name"]: case for case in json.loads(Path(__file__).with_name("papers.json").read_text())
-}
 
 
 def frame(xyz, rpy):
