@@ -138,8 +138,9 @@ class EnginePlant:
         if not pivot >= SMALLEST_PIVOT:
             if not (np.isfinite(self._q).all() and np.isfinite(self._qd).all()):
                 raise SimulationError(
-                    f"the simulated motion grew without bound before "
-                    f"{self._tick * self.period:g} s; expected torques that keep it bounded, or a shorter step."
+                    "the simulated motion grew without bound before "
+                    f"{self._tick * self.period:g} s; expected torques that keep it bounded, or a "
+                    "shorter step."
                 )
             q, qd, multipliers, closure, drift = singular_step(
                 self._robot, self.drives, self._step_length, self._q, self._qd, torque
