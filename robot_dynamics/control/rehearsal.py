@@ -180,7 +180,7 @@ def _evaluate(
     """Return torque, support and smallest pivot of the law on the reference."""
     k = len(system.arms)
     memory = np.zeros(6 + 6 * (k - 1) + len(system.v_index))
-    step = ControlStep(*law(q, qd, np.zeros((k, 6)), rows, memory, 1.0), rows)
+    step = ControlStep._make((*law(q, qd, np.zeros((k, 6)), rows, memory, 1.0), rows))
     return step.torque, step.support, step.scales[..., 4]
 
 
