@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
-from support.mechanisms import weld
+from support.mechanisms import weld, world_poses
 
+from robot_dynamics.dynamics.closed_loop import closed_loop_forward_dynamics
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, build, pose
-from robot_dynamics.robot import Robot
+from robot_dynamics.model.parameters import parameters_of
 
 # The digits given are worth 1e-12; systems of condition up to 1e4 take four of them.
 RTOL = 1e-8
@@ -76,6 +77,14 @@ class State:
         self.qd[at_v] = V
 
 
+def accelerations(model, state):
+    """Return qdd (nv,) and the multipliers (n^c,)."""
+    qdd, multipliers, _ = closed_loop_forward_dynamics(
+        model, state.q.tolist(), state.qd.tolist(), state.tau.tolist(), parameters_of(model)
+    )
+    return np.array(qdd), np.array(multipliers)
+
+
 def close_to(ours, theirs):
     theirs = np.asarray(theirs)
     assert_allclose(ours, theirs, rtol=0, atol=RTOL * np.max(np.abs(theirs)))
@@ -118,16 +127,16 @@ def test_swain_and_morris(name):
         state.place("b", Rb, pb, case["Vb"])
         state.tau[state.at("b")[1]] = case["f_b"]
     # The object's place follows from the first arm, its velocity is given.
-    tool = Robot(model).pose("atool", state.q)
+    tool = world_poses(model, state.q)["atool"]
     object_pose = tool @ np.linalg.inv(pose(system["grasps"][0]["p"], system["grasps"][0]["R"]))
     state.place("o", object_pose[:3, :3], object_pose[:3, 3], case["Vo"])
     assert_allclose(object_pose[:3, :3], case["Ro"], atol=1e-9)
 
-    robot = Robot(model)
-    H, C, _K, _, error, speed = robot.constraint_terms(state.q, state.qd)
-    assert np.max(np.abs(error)) < 1e-9
-    assert np.max(np.abs(speed)) < 1e-9
-    qdd, multipliers, _ = robot.closed_loop(state.q, state.qd, state.tau)
+    terms = closed_loop_terms(model, state.q.tolist(), state.qd.tolist(), parameters_of(model))
+    H, C = np.array(terms.H), np.array(terms.C)
+    assert np.max(np.abs(terms.loops.position_error)) < 1e-9
+    assert np.max(np.abs(terms.loops.velocity_error)) < 1e-9
+    qdd, multipliers = accelerations(model, state)
     close_to(qdd[at_v], answer["qdd"])
     close_to(qdd[state.at("o")[1]], answer["Vo_dot"])
     # Loop forces are by the tool on the object, in the frame that both share.
@@ -158,7 +167,7 @@ def test_unseren():
     state = State(tree)
     at_v, at_q = state.arms((6, 6))
     state.q[at_q] = case["input"]["q"]
-    ends = [Robot(tree).pose(tool, state.q) for tool in tools]
+    ends = [world_poses(tree, state.q)[tool] for tool in tools]
     points = [end @ [*body["rl"], 1.0] for end, body in zip(ends, system["body"], strict=True)]
     assert_allclose(points[0], points[1], atol=1e-9)
     # The weld keeps the relative orientation that the arms have now.
@@ -168,9 +177,8 @@ def test_unseren():
         pose(system["body"][0]["rl"]), pose(system["body"][1]["rl"], relative),
     )  # fmt: skip
     model = build(Mechanism("closed", tuple(links), tuple(joints), (loop,)), gravity=system["g"])
-    robot = Robot(model)
     state.qd[at_v], state.tau[at_v] = case["input"]["qd"], case["input"]["tau"]
-    qdd, multipliers, _ = robot.closed_loop(state.q, state.qd, state.tau)
+    qdd, multipliers = accelerations(model, state)
     close_to(qdd[at_v], answer["qdd"])
     turn = ends[0][:3, :3]
     force, moment = turn @ multipliers[3:], turn @ multipliers[:3]
@@ -203,13 +211,13 @@ def test_yoshikawa_and_zheng():
     at = pose((x, y, z), R)
     for name, grasp in zip("ab", system["grasps"], strict=True):
         on_object = frame(grasp["xyz"], grasp["rpy"])
-        tool = Robot(tree).pose(f"{name}tool", state.q)
+        tool = world_poses(tree, state.q)[f"{name}tool"]
         on_tool = np.linalg.inv(tool) @ at @ on_object
         assert_allclose(on_tool[:3, 3], 0.0, atol=1e-9)
         loops.append(weld(name, f"{name}tool", "held", on_tool, on_object))
     mechanism = Mechanism("closed", tuple(links), tuple(joints), tuple(loops))
-    robot = Robot(build(mechanism, gravity=system["g"]))
-    qdd, multipliers, _ = robot.closed_loop(state.q, state.qd, state.tau)
+    model = build(mechanism, gravity=system["g"])
+    qdd, multipliers = accelerations(model, state)
     close_to(qdd[at_v], answer["qdd"])
     # Theirs has forces before moments.
     forces = multipliers.reshape(2, 6)[:, [3, 4, 5, 0, 1, 2]]

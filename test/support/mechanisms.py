@@ -220,13 +220,18 @@ def closed_loop_mechanism(rng, mechanism: Mechanism, pairs: Sequence[tuple[str, 
     """
     tree = build(mechanism)
     q, _, _ = random_state(rng, tree)
-    X0 = body_transforms(tree, joint_transforms(tree, q.tolist()))
-    world = {link.name: np.array(link_pose(link, X0)) for link in tree.links}
+    world = world_poses(tree, q)
     loops = []
     for i, (p, s) in enumerate(pairs):
         at = random_pose(rng)
         loops.append(weld(f"loop{i}", p, s, at, np.linalg.inv(world[s]) @ world[p] @ at))
     return build(mechanism.with_loops(loops)), q
+
+
+def world_poses(model: Model, q: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the pose (4, 4) of every link at positions `q` (nq,), by name."""
+    X0 = body_transforms(model, joint_transforms(model, q.tolist()))
+    return {link.name: np.array(link_pose(link, X0)) for link in model.links}
 
 
 def _movable(arm: Mechanism) -> set[str]:
