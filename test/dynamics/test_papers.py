@@ -18,7 +18,7 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 from support.mechanisms import weld, world_poses
 
-from robot_dynamics.dynamics.closed_loop import closed_loop_forward_dynamics
+from robot_dynamics.dynamics.closed_loop import closed_loop_forward_dynamics, closed_loop_terms
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, build, pose
 from robot_dynamics.model.parameters import parameters_of
 
