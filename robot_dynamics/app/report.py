@@ -183,7 +183,7 @@ def _broken(recording: Recording) -> list[str]:
     sentences = []
     fault = recording.metadata.get("fault")
     if fault:
-        sentences.append(f"the controller stopped: {fault}")
+        sentences.append(f"the controller stopped, {fault}")
     ticks, expected = recording[TICK], recording.get("ticks")
     if len(ticks) != expected or not np.array_equal(ticks, np.arange(len(ticks))):
         missing = np.setdiff1d(np.arange(expected), ticks)

@@ -134,7 +134,7 @@ def swap_rows(recording):
 
 
 def note_fault(recording):
-    recording.metadata["fault"] = "left: lost."
+    recording.metadata["fault"] = "at 1 s: left: lost."
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def note_fault(recording):
         (drop_end, "100 of"),
         (drop_everything, "control periods are missing"),
         (swap_rows, "out of order"),
-        (note_fault, "the controller stopped: left: lost."),
+        (note_fault, "the controller stopped, at 1 s: left: lost."),
     ],
 )
 def test_a_spoilt_recording_is_not_ok(recording, spoil, sentence):
