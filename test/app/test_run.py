@@ -8,15 +8,55 @@ import pytest
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.report import report_of
 from robot_dynamics.app.run import simulate
+from robot_dynamics.app.scenario import build_system, load_scenario, shipped_scenarios
+from robot_dynamics.description import DescriptionError
 from robot_dynamics.errors import RobotDynamicsError
 
 SHORT = 0.3  # s
 
 
-def test_the_shipped_scenario_is_good(run):
-    """The box is lifted and turned within the bars of the shipped scenario."""
+@pytest.mark.parametrize("name", sorted(shipped_scenarios()))
+def test_shipped_scenarios_are_good(name):
+    """Every shipped scenario keeps its bars, at what it was declared to prove."""
+    _require_descriptions(name)
+    run = simulate(name)
     assert run.report["failures"] == []
     assert run.ok
+
+
+@pytest.mark.parametrize("name", sorted(shipped_scenarios()))
+def test_shipped_scenarios_are_good_with_another_engine(name):
+    """They keep their bars with MuJoCo as the plant as well."""
+    pytest.importorskip("mujoco")
+    _require_descriptions(name)
+    run = simulate(name, "mujoco")
+    assert run.report["failures"] == []
+
+
+def _require_descriptions(name):
+    """Skip a scenario with robots that are not installed."""
+    try:
+        load_scenario(name)
+    except DescriptionError as error:
+        if "example-robot-data" in str(error):
+            pytest.skip("needs the package example-robot-data")
+        raise
+
+
+def test_the_scenario_asks_for_what_it_promises(scenario):
+    """At least 8 kg are lifted by 0.4 m and turned by 90 degrees about two axes within 6 s."""
+    segments = scenario.reference.segments
+    moving = [s for s in segments if s.move or s.rotate]
+    assert sum(s.duration_s for s in moving) <= 6.0
+    assert sum(s.move[2] for s in moving if s.move) == pytest.approx(0.4)
+    turns = [s.rotate for s in moving if s.rotate]
+    assert [abs(turn.degrees) for turn in turns] == [90.0, 90.0]
+    assert np.dot(*(turn.axis for turn in turns)) == 0.0
+    assert [step.squeeze_n for step in scenario.reference.force] == [60.0, 20.0]
+    system = build_system(scenario)
+    assert system.model.bodies[system.object_body].inertia.components()[0] >= 8.0
+    assert scenario.control.rate_hz == 500.0
+    assert scenario.plant.command_delay_periods == 1
 
 
 def test_a_recording_is_all_that_a_report_needs(run, tmp_path):
