@@ -136,15 +136,16 @@ class EnginePlant:
     def _advance(self, torque: Array) -> None:
         q, qd, multipliers, closure, drift, pivot = self._step(self._q, self._qd, torque)
         if not pivot >= SMALLEST_PIVOT:
-            if not (np.isfinite(self._q).all() and np.isfinite(self._qd).all()):
+            try:
+                q, qd, multipliers, closure, drift = singular_step(
+                    self._robot, self.drives, self._step_length, self._q, self._qd, torque
+                )
+            except (RobotDynamicsError, np.linalg.LinAlgError, ValueError) as error:
                 raise SimulationError(
                     "the simulated motion grew without bound before "
-                    f"{self._tick * self.period:g} s; expected torques that keep it bounded, or a "
-                    "shorter step."
-                )
-            q, qd, multipliers, closure, drift = singular_step(
-                self._robot, self.drives, self._step_length, self._q, self._qd, torque
-            )
+                    f"{(self._tick + 1) * self.period:g} s ({str(error).rstrip('.')}); expected "
+                    "torques that keep it bounded, or a shorter step."
+                ) from error
         self._q, self._qd, self._multipliers, self._closure = q, qd, multipliers, closure
         self._drift = np.maximum(self._drift, np.abs(drift))
 
