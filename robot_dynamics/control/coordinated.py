@@ -93,7 +93,7 @@ class CoordinatedController:
             posture_proportional=self_motion**2,
             posture_derivative=2.0 * settings.posture.damping_ratio * max(self_motion, 1.0),
             period=self.period,
-            friction_share=1.0,
+            friction_share=settings.friction.share,
             friction_velocity=friction_velocity,
             torque_rate=safety.torque_rate,
             effort=safety.effort_fraction * system.limits["effort"],
