@@ -188,7 +188,7 @@ class Controller:
             return
         action = self._gate.decide()
         tick = self._gate.tick
-        if action is Action.WAIT:
+        if action is Action.WAIT or (self._done and tick > self._tick):
             return
         if action is Action.REPEAT and self._outcome is not None and tick == self._tick:
             self._send(tick, self._outcome)
@@ -245,7 +245,7 @@ class Controller:
         now = time.monotonic()
         began = self._loop.began or 0
         last = tick - began + 1 >= self._ticks
-        if now - self._told_at >= PROGRESS_S or last:
+        if not self._done and (now - self._told_at >= PROGRESS_S or last):
             self._told_at = now
             self._tell(tick - began)
         if last and not self._done:

@@ -30,7 +30,6 @@ from robot_dynamics.nodes.inbox import Inbox
 BAD_INPUT = 2  # exit status for files and settings, as shells use it
 FAILED = 1
 HOUSEKEEPING_S = 0.02  # between looks at services, at who listens, and at signals
-_SERVED_AT_ONCE = 8  # calls of services between two looks at the messages
 
 
 class RunError(RobotDynamicsError):
@@ -162,8 +161,7 @@ def _spin(managed: ManagedNode, signals: _Signals, reporter: Reporter) -> None:
             if now >= tidy_at:
                 tidy_at = now + HOUSEKEEPING_S
                 managed.keep_house()
-                for _ in range(_SERVED_AT_ONCE):
-                    executor.spin_once(timeout_sec=0)
+                executor.spin_once(timeout_sec=0)  # one call of a service, if there is any
                 if reporter.launcher_is_gone():
                     return
     finally:

@@ -133,7 +133,7 @@ class Simulator:
         self._described = False
         self._started_at: float | None = None
         self._heard_at = self._shown_at = time.monotonic()
-        self._listener = False
+        self._listener = self._clock_is_read = False
         self._repeats, self._refused = 0, ""
         self._round_trips = Durations(self._period)
         capacity = min(self._ticks, 100_000)
@@ -144,13 +144,16 @@ class Simulator:
     def _advance(self) -> None:
         """Move on by one control period under the torques of the gate (lockstep)."""
         self._held_back = False
-        self._record()
+        if self._tick == 0:
+            self._record()
         self._measurement = self._plant.step(self._gate.torque)
         self._tick += 1
         self._gate.expect(self._tick)
         self._publish_state()
         if self._tick >= self._ticks:
             self._finish()
+        else:
+            self._record()  # while the controller computes
 
     def on_period(self) -> None:
         """Move on by one control period, whatever has come (wall clock)."""
@@ -177,7 +180,8 @@ class Simulator:
 
     def _publish_state(self) -> None:
         seen, stamp = self._measurement, stamp_of(self._tick, self._period)
-        self._clock_topic.publish(self._clock_writer.fill(stamp))
+        if self._clock_is_read:
+            self._clock_topic.publish(self._clock_writer.fill(stamp))
         # Wrenches first: whoever acts on joint states has those of the same instant by then.
         for topic, writer, wrench in zip(
             self._wrench_topics, self._wrench_writers, seen.wrenches, strict=True
@@ -297,6 +301,7 @@ class Simulator:
         listens = self._joint_topic.get_subscription_count() > 0
         gone = self._listener and not listens
         self._listener = listens
+        self._clock_is_read = self._clock_topic.get_subscription_count() > 0
         if gone and self._attended and self._started_at is not None and not self._done:
             raise RunError(f"the controller has gone at tick {self._tick}; the run was ended.")
 
