@@ -8,39 +8,23 @@ import pytest
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.report import report_of
 from robot_dynamics.app.run import simulate
-from robot_dynamics.app.scenario import build_system, load_scenario, shipped_scenarios
-from robot_dynamics.description import DescriptionError
+from robot_dynamics.app.scenario import build_system
 from robot_dynamics.errors import RobotDynamicsError
 
 SHORT = 0.3  # s
 
 
-@pytest.mark.parametrize("name", sorted(shipped_scenarios()))
-def test_shipped_scenarios_are_good(name):
-    """Every shipped scenario keeps its bars, at what it was declared to prove."""
-    _require_descriptions(name)
-    run = simulate(name)
+def test_shipped_scenarios_are_good(shipped):
+    """Every shipped scenario keeps its bars: our arms, two pandas, two xarm7, wrong beliefs."""
+    run = simulate(shipped)
     assert run.report["failures"] == []
     assert run.ok
 
 
-@pytest.mark.parametrize("name", sorted(shipped_scenarios()))
-def test_shipped_scenarios_are_good_with_another_engine(name):
+def test_shipped_scenarios_are_good_with_another_engine(shipped):
     """They keep their bars with MuJoCo as the plant as well."""
     pytest.importorskip("mujoco")
-    _require_descriptions(name)
-    run = simulate(name, "mujoco")
-    assert run.report["failures"] == []
-
-
-def _require_descriptions(name):
-    """Skip a scenario with robots that are not installed."""
-    try:
-        load_scenario(name)
-    except DescriptionError as error:
-        if "example-robot-data" in str(error):
-            pytest.skip("needs the package example-robot-data")
-        raise
+    assert simulate(shipped, "mujoco").report["failures"] == []
 
 
 def test_the_scenario_asks_for_what_it_promises(scenario):
