@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.spatial.transform import Rotation
 from support.mechanisms import two_arms, world_poses
 
 from robot_dynamics.errors import ArgumentError
@@ -21,9 +20,7 @@ from robot_dynamics.simulation.engine_plant import (
     SimulationError,
     checked_torque,
     drives_of,
-    largest_gap,
     whole_steps,
-    world_twist,
 )
 from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
 
@@ -244,19 +241,3 @@ def test_a_heavier_object_is_heavier():
         simulated.step(torque)
     twist = simulated.truth().object_twist
     assert twist[5] < -1e-3  # sinks
-
-
-def test_largest_gap():
-    """Distances and angles of the worst grasp, each on its own."""
-    closure = np.array([0, 0.3, 0.4, 0, 0, 1.0, 0.1, 0, 0, 2.0, 2.0, 1.0])
-    assert_allclose(largest_gap(closure), (3.0, 0.5))
-    assert largest_gap(np.zeros(0)) == (0.0, 0.0)
-
-
-def test_world_twist():
-    """Body velocities are turned into world axes."""
-    R = Rotation.random(random_state=3)
-    velocity = np.arange(6.0)
-    twist = world_twist(np.array([1.0, 2.0, 3.0, *R.as_quat()]), velocity)
-    assert_allclose(twist[:3], R.apply(velocity[:3]), atol=1e-14)
-    assert_allclose(twist[3:], R.apply(velocity[3:]), atol=1e-14)
