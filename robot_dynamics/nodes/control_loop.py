@@ -16,14 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.scenario import Scenario, build_system
-from robot_dynamics.control.coordinated import (
-    ControlStep,
-    CoordinatedController,
-    gravity_torque,
-)
+from robot_dynamics.control.coordinated import ControlStep, CoordinatedController
 from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.faults import Cause, Finding, State
 from robot_dynamics.control.gains import check_gains
+from robot_dynamics.control.preflight import check_reference
 from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.control.start_check import check_start
 from robot_dynamics.control.streams import StreamError, VectorStream
@@ -33,6 +30,9 @@ from robot_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 
+_SUPPORT_LOAD = 3  # in ControlStep.scales: the largest support over its limit
+_SAME_PLACE = 1e-3  # [rad or m] within which a rehearsed motion is the one that will be made
+
 
 class Outcome(NamedTuple):
     """What a control instant came to.
@@ -41,7 +41,7 @@ class Outcome(NamedTuple):
         torque: What to send (na,); None if the arms have never relied on torques from here.
         released: Arms to which no command must be sent: their drives hold them.
         step: What the law saw and wanted; its torque need not be what is sent.
-        elapsed_s: Time that the law took [s].
+        elapsed_s: Time that the law and the safety layer took [s].
     """
 
     torque: Array | None
@@ -92,7 +92,7 @@ class ControlLoop:
             self.reference,
             friction_velocity=scenario.plant.friction_velocity,
         )
-        self._robot = Robot(system.model)
+        self._terms = Robot(system.model).constraint_terms
         arms = {arm.name: arm.joints for arm in system.arms}
         self.safety = SafetyLayer(
             settings,
@@ -119,13 +119,14 @@ class ControlLoop:
             self.safety.monitor(wrench, Cause.WRENCH_LOST)
         self._now = 0
         self._used: dict[str, int | None] = {}
+        self._rehearsed: Array | None = None
         self.began: int | None = None
-        self._warm_up()
 
     @property
     def complete(self) -> bool:
         """Whether every stream has brought a sample of late."""
-        watches = [s.watch for s in (*self.joints.streams.values(), *self.wrenches.values())]
+        watches = [stream.watch for stream in self.joints.streams.values()]
+        watches += [wrench.watch for wrench in self.wrenches.values()]
         return not any(watch.is_stale(self._now) for watch in watches)
 
     def complete_at(self, now: int) -> bool:
@@ -167,8 +168,26 @@ class ControlLoop:
             if watch.stamp is not None and abs(stamp - watch.stamp) > watch.stale_after:
                 watch.forget()
 
+    def prepare(self, now: int) -> bool:
+        """Check state and reference before a start; that takes a tenth of a second.
+
+        Returns:
+            Whether there was anything to check: `start` says what is missing if not.
+
+        Raises:
+            RobotDynamicsError: If they are refused; one sentence says why.
+        """
+        self._now, self._rehearsed = now, None
+        if not self.complete:
+            return False
+        q, qd = stacked(self.joints.streams.values())
+        check_start(self.system, self._scenario.control.start, self.reference.start, q, qd)
+        check_reference(self.controller, self._scenario.safety, q, terms=self._terms)
+        self._rehearsed = q
+        return True
+
     def start(self, now: int, tick: int) -> None:
-        """Start control from where the arms are.
+        """Start control from where the arms are, near to where it was prepared.
 
         Args:
             now: The present time.
@@ -181,6 +200,11 @@ class ControlLoop:
         q, qd, wrenches = self._seen()
         support = None
         if self.complete:
+            if self._rehearsed is None or np.max(np.abs(q - self._rehearsed)) > _SAME_PLACE:
+                raise RobotDynamicsError(
+                    "start refused: the arms have moved since the reference was checked; "
+                    "expected them at rest."
+                )
             check_start(self.system, self._scenario.control.start, self.reference.start, q, qd)
             support = self.controller.start(q, qd).support
         self.safety.observe(now, q, qd, wrenches)
@@ -218,26 +242,27 @@ class ControlLoop:
         safety = self.safety
         self._used = {name: s.watch.stamp for name, s in self.joints.streams.items()}
         q, qd, wrenches = self._seen()
+        begin = time.perf_counter()
         fit = safety.observe(now, q, qd, wrenches)
         if self.began is None:
             return Outcome(None, (), None, 0.0)
         if fit and safety.reference_held:
-            # The law knows no way to stay at rest where its reference moves.
+            # The law knows no way to come to rest where its reference moves.
             sentence = "the object cannot be held in mid-motion."
             safety.trip(now, Finding(Cause.CONTROLLER_FAILED, "reference", sentence))
             fit = False
-        begin = time.perf_counter()
         try:
             step = self.controller.update(tick - self.began, q, qd, wrenches)
         except RobotDynamicsError as error:
             safety.trip(now, Finding(Cause.CONTROLLER_FAILED, "controller", str(error)))
             return Outcome(safety.command(now), safety.released, None, 0.0)
-        elapsed = time.perf_counter() - begin
         if fit:
-            torque = safety.command(now, step.torque, closure=step.closure, support=step.support)
+            # Named only where it is too large; the comparison is false for what is no number.
+            support = None if step.scales[_SUPPORT_LOAD] <= 1.0 else step.support
+            torque = safety.command(now, step.torque, closure=step.closure, support=support)
         else:
             torque = safety.command(now)
-        return Outcome(torque, safety.released, step, elapsed)
+        return Outcome(torque, safety.released, step, time.perf_counter() - begin)
 
     def cycle_without_samples(self, now: int) -> Outcome:
         """Return what to send when nothing new has come: the fallback, once a stream is stale."""
@@ -269,26 +294,25 @@ class ControlLoop:
 
     def _fallback(self) -> FallbackTorque:
         system = self.system
-        q = system.model.neutral()
-        q[system.q_index] = system.posture
-        H = np.asarray(self._robot.inertia_matrix(q))
+        at = system.model.neutral()
+        at[system.q_index] = system.posture
+        H = self._terms(at, np.zeros(system.model.nv))[0]
         return FallbackTorque(
             self._scenario.safety,
             self._support,
-            np.diagonal(H)[system.v_index],
+            np.asarray(np.diagonal(H)[system.v_index]),
             system.limits["effort"],
             system.arm_slices,
         )
 
     def _support(self, q: Array, held: bool) -> Array:
+        """Return what holds the arms up at rest (na,), with the object or without it."""
         if held:
             return self.controller.hold_support(q)
-        return gravity_torque(self.system, self._robot, q)
-
-    def _warm_up(self) -> None:
-        """Compile and load what is needed in a fault: nothing may be compiled while arms move."""
-        gravity_torque(self.system, self._robot, self.system.posture)
-        self.controller.hold_support(self.system.posture)
+        system = self.system
+        at = system.model.neutral()
+        at[system.q_index] = q
+        return np.asarray(self._terms(at, np.zeros(system.model.nv))[1][system.v_index])
 
     @property
     def state(self) -> State:

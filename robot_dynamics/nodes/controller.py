@@ -41,7 +41,7 @@ from robot_dynamics.nodes.parameters import CONTROLLER, declare
 from robot_dynamics.nodes.process import Reporter, RunError, run, seconds_since_process_start
 
 PROGRESS_S = 0.1  # wall-clock time between reports to a launcher
-GOODBYE_S = 0.2  # for the last command to arrive
+GOODBYE_S = 0.2  # for the last commands to be sent, and for them to arrive
 
 
 class Controller:
@@ -68,9 +68,10 @@ class Controller:
         self._output, self._silence_limit = values["output"], values["silence_limit"]
         self._patience = values["patience"]
         self._attended = bool(values["progress"] or values["output"])
-        self._autostart = values["autostart"] == "always" or (
+        self._start_wanted = values["autostart"] == "always" or (
             self._lockstep and values["autostart"] == "in_lockstep"
         )
+        self._prepared = False
 
         self._scenario = scenario = load_scenario(values["scenario"])
         self._period = period = scenario.control.period
@@ -81,24 +82,22 @@ class Controller:
             use_wrenches=values["use_wrenches"],
             ignored_joints=filter(None, values["ignored_joints"]),
         )
-        system = loop.system
         limited = self._lockstep or values["output"] or values["duration"] > 0.0
         ticks = scenario.ticks(loop.reference, values["duration"] or None)
         self._ticks = ticks if limited else sys.maxsize
-        self._recorder = (
-            ControlRecorder(system, scenario, min(ticks, 100_000)) if self._output else None
-        )
         self._step: ControlStep | None = None
         self._outcome: Outcome | None = None
         self._tick = self._latest_tick = -1
-        self._done = False
+        self._fault_tick: int | None = None
+        self._recorder: ControlRecorder | None = None
+        self._began()
         self._first_torque_s: float | None = None
         self._fraction = 0.0
         self._durations = Durations(period)
         self._born = self._heard_at = self._told_at = time.monotonic()
         self._cycle_at = 0
         self._gone = False
-        self._said = ""
+        self._said = self._refusal = ""
 
         names = [*values["joint_state_topics"], *loop.wrenches]
         self._gate = StateGate(names)
@@ -108,11 +107,17 @@ class Controller:
     def close(self) -> None:
         """Leave the arms with what holds them up, and save what was recorded."""
         loop = self._loop
-        if loop.safety.in_charge and not self._done:
+        if loop.safety.in_charge and not (self._lockstep and self._done):
             outcome = loop.fall_back(
                 self._now(), Cause.STOP_REQUESTED, "controller", "the controller ends."
             )
             self._send(self._tick, outcome)
+            # The torque goes to that of the fallback at a limited rate, over several commands.
+            until = time.monotonic() + (0.0 if self._lockstep else GOODBYE_S)
+            while time.monotonic() < until:
+                time.sleep(self._period)
+                self.inbox.read()
+                self._send(self._tick, loop.cycle_without_samples(self._now()))
             for topic in self._command_topics:
                 topic.wait_for_all_acked(Duration(seconds=GOODBYE_S))
         if not self._done:
@@ -126,7 +131,9 @@ class Controller:
             for arm in arms
         ]
         self._command_writers = [CommandWriter() for _ in arms]
-        self._objects = ObjectTopics(node, self._scenario, self._loop)
+        self._objects = ObjectTopics(
+            node, self._scenario, self._loop, in_real_time=not self._lockstep
+        )
         self.inbox = Inbox(node)
         # Wrenches first: they are read in this order, and joint states come last.
         for arm in self._loop.wrenches:
@@ -199,7 +206,7 @@ class Controller:
         """Compute and send what belongs to a tick."""
         begin = time.perf_counter()
         loop = self._loop
-        if self._autostart and loop.began is None and loop.complete:
+        if self._start_wanted and loop.complete:
             self._start(now, tick)
         outcome = loop.cycle(now, tick)
         self._tick, self._cycle_at = tick, now
@@ -235,6 +242,8 @@ class Controller:
             self._step = step
         if self._step is None:
             return
+        if self._fault_tick is None and self._loop.safety.faults:
+            self._fault_tick = tick
         if self._recorder is not None and not self._done:
             seen = step if step is not None else _unknown(self._step)
             self._recorder.write(tick, torque, seen, 1e6 * outcome.elapsed_s)
@@ -257,9 +266,7 @@ class Controller:
         ticks = min(self._ticks, 2**53)
         effort = self._loop.system.limits["effort"]
         figures: Progress = progress_of(tick, ticks, self._period, self._step, effort)
-        self._reporter.tell(
-            "progress", **{**vars(figures), "torque_fraction": self._fraction}
-        )
+        self._reporter.tell("progress", **{**vars(figures), "torque_fraction": self._fraction})
         self._fraction = 0.0
 
     def _finish(self) -> None:
@@ -267,13 +274,20 @@ class Controller:
         self._save()
         self._reporter.tell("done", output=self._output)
 
+    def _new_recorder(self) -> ControlRecorder | None:
+        if not self._output:
+            return None
+        capacity = min(self._ticks, 100_000)  # there will be more room when it is needed
+        return ControlRecorder(self._loop.system, self._scenario, capacity)
+
     def _save(self) -> None:
         if self._recorder is None or not self._recorder.recorder.count:
             return
         loop = self._loop
         metadata: dict[str, object] = {"start_to_first_torque_s": self._first_torque_s}
-        if loop.safety.cause:
-            metadata["fault"] = loop.safety.cause
+        if loop.safety.faults:
+            at = (self._fault_tick or 0) * self._period
+            metadata["fault"] = f"at {at:g} s: {loop.safety.cause}"
         start_tick = self._scenario.start_tick + (loop.began or 0)
         recording = self._recorder.finish(loop.reference, start_tick, **metadata)
         recording.save(self._output)
@@ -281,21 +295,42 @@ class Controller:
     # -- start, stop, reset -------------------------------------------------------------------
 
     def _start(self, now: int, tick: int) -> None:
-        """Start control unasked; try once."""
-        self._autostart = False
+        """Start control with the samples that have come; when it is refused, do not try again."""
         try:
+            if not self._prepared:
+                self._loop.prepare(now)
+                self._prepared = True
+                if not self._lockstep:
+                    return  # that took time: start with fresh samples
+            self._start_wanted = self._prepared = False
             self._loop.start(now, tick)
         except RobotDynamicsError as error:
+            self._start_wanted = self._prepared = False
             if self._attended:
                 raise RunError(str(error)) from error
-            self._complain(str(error))
+            self._refusal = str(error)
+            self._complain(self._refusal)
+            return
+        self._began()
+
+    def _began(self) -> None:
+        self._refusal = ""
+        self._done = False
+        self._fault_tick = None
+        self._recorder = self._new_recorder()
 
     def _on_start(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         def start() -> str:
-            self._loop.start(self._now(), max(self._tick, 0) if self._lockstep else self._tick + 1)
-            if self._lockstep and self._outcome is None and self._tick >= 0:
+            now = self._now()
+            checked = self._loop.prepare(now)
+            if checked and not self._lockstep:
+                self._start_wanted = self._prepared = True
+                return "checked; control starts with the next samples"
+            self._loop.start(now, max(self._tick, 0))
+            self._began()
+            if self._outcome is None:
                 self._cycle(self._tick, self._tick)  # simulated time waits for it
-            return "started"
+            return "started; control ramps in"
 
         return _answer(response, start)
 
@@ -373,7 +408,7 @@ class Controller:
         if state in (State.FALLBACK, State.STOPPED):
             return ERROR, f"{state.value}: {safety.cause}"
         if state is State.INACTIVE:
-            trouble = loop.complaint or loop.joints.strangers
+            trouble = self._refusal or loop.complaint or loop.joints.strangers
             return (WARN, f"inactive: {trouble}") if trouble else (OK, "inactive")
         if safety.closure_warning:
             return WARN, f"{state.value}: the arms disagree about the object"

@@ -50,9 +50,7 @@ class Display:
         reference: Positions of the object along its reference (N, 3).
     """
 
-    def __init__(
-        self, shapes: Sequence[Shape], grasps: Sequence[Array], reference: Array
-    ) -> None:
+    def __init__(self, shapes: Sequence[Shape], grasps: Sequence[Array], reference: Array) -> None:
         visual = [s for s in shapes if s.role == "visual"] or [*shapes]
         visual = visual or [Shape("", "visual", "sphere", np.eye(4), (0.05,))]
         self._shapes = visual

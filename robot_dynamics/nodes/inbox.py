@@ -81,9 +81,9 @@ class Inbox:
             return
         wait_set = self._sets.get(len(topics))
         if wait_set is None:
-            with self._node.context.handle:
-                handle = self._node.context.handle
-                wait_set = _rclpy.WaitSet(len(topics), 0, 0, 0, 0, 0, handle)
+            context: Any = self._node.context.handle
+            with context:
+                wait_set = _rclpy.WaitSet(len(topics), 0, 0, 0, 0, 0, context)
             self._sets[len(topics)] = wait_set
         wait_set.clear_entities()
         for subscription in topics:

@@ -34,9 +34,12 @@ class ObjectTopics:
         node: The node that publishes.
         scenario: Its scenario.
         loop: The controller.
+        in_real_time: Whether reading the object's shapes later would come in the way.
     """
 
-    def __init__(self, node: Node, scenario: Scenario, loop: ControlLoop) -> None:
+    def __init__(
+        self, node: Node, scenario: Scenario, loop: ControlLoop, *, in_real_time: bool
+    ) -> None:
         self._scenario, self._loop = scenario, loop
         stream = topics.STREAM
         body = loop.system.model.bodies[loop.system.object_body].name
@@ -52,7 +55,8 @@ class ObjectTopics:
         self._odometry_writer = OdometryWriter(body)
         self._reference_writer = ReferenceWriter(body)
         self._force_writer = WrenchWriter(f"{body}_grasp_middle")
-        self._display: Display | None = None
+        # Else read when somebody wants to see it: it would delay the start.
+        self._display: Display | None = self._make_display() if in_real_time else None
         self._listened: set[object] = set()
         self._looked_at = self._shown_at = 0.0
 
@@ -63,9 +67,7 @@ class ObjectTopics:
         if self._odometry in listened:
             self._odometry.publish(self._odometry_writer.fill(stamp, step.pose, step.twist))
         if self._reference in listened:
-            message = self._reference_writer.fill(
-                stamp, row[POSE], row[TWIST], row[ACCELERATION]
-            )
+            message = self._reference_writer.fill(stamp, row[POSE], row[TWIST], row[ACCELERATION])
             self._reference.publish(message)
         if step.internal_force.shape == (6,):  # of two arms: one wrench
             if self._force in listened:
@@ -104,7 +106,6 @@ class ObjectTopics:
             self._display.forget_path()
 
     def _make_display(self) -> Display:
-        # Read only when somebody wants to see it: it would delay the start.
         shapes = load_description(self._scenario.cell.object.urdf).shapes
         reference = self._loop.reference
         times = np.linspace(0.0, reference.duration, _PATH_SAMPLES)

@@ -80,6 +80,7 @@ class Simulator:
         self._paused = False
         self._steps_wanted = 0
         self._born = time.monotonic()
+        self._described = False
         self._begin()
 
         self._joint_writer = JointStateWriter(system.joint_names)
@@ -88,6 +89,8 @@ class Simulator:
         self._create_topics(arms)
         if self._lockstep:
             self._publish_state()
+        else:
+            self._describe()  # which takes longer than real time can wait later
         reporter.tell("ready")
 
     def close(self) -> None:
@@ -130,8 +133,8 @@ class Simulator:
         self._gate.forget()
         self._drives.reset()
         self._done = self._held_back = False
-        self._described = False
         self._started_at: float | None = None
+        self._first_tick: int | None = None  # of a command, in wall-clock mode
         self._heard_at = self._shown_at = time.monotonic()
         self._listener = self._clock_is_read = False
         self._repeats, self._refused = 0, ""
@@ -157,7 +160,7 @@ class Simulator:
 
     def on_period(self) -> None:
         """Move on by one control period, whatever has come (wall clock)."""
-        if self._done or (self._paused and not self._steps_wanted):
+        if self._paused and not self._steps_wanted:
             return
         self._steps_wanted = max(0, self._steps_wanted - 1)
         torque = self._drives.next()
@@ -168,11 +171,12 @@ class Simulator:
             self._measurement = self._plant.step(torque)
         self._tick += 1
         self._publish_state()
-        if self._tick >= self._ticks:
+        first = self._tick if self._first_tick is None else self._first_tick
+        if self._tick - first >= self._ticks and not self._done:  # the arms go on to be held
             self._finish()
 
     def _record(self) -> None:
-        if self._recorder is not None:
+        if self._recorder is not None and not self._done:
             seen: Measurement = self._measurement
             if seen.tick != self._tick:
                 seen = seen._replace(tick=self._tick, time=self._tick * self._period)
@@ -223,12 +227,15 @@ class Simulator:
         """Act on commands when those of all arms are there."""
         now = time.monotonic()
         self._heard_at = now
-        if self._done or not self._gate.complete or self._held_back:
+        over = self._lockstep and self._done
+        if over or not self._gate.complete or self._held_back:
             return
         if self._started_at is None:
             self._started_at = now
         self._round_trips.add(now - self._shown_at)
         if not self._lockstep:
+            if self._first_tick is None:
+                self._first_tick = self._tick
             self._drives.command(self._gate.torque)
             self._gate.expect(self._tick)
         elif not self._paused or self._steps_wanted:
@@ -274,6 +281,7 @@ class Simulator:
     # -- on the wall clock --------------------------------------------------------------------
 
     def keep_house(self) -> None:
+        """Repeat states that nobody answered, watch the controller, tell how things are."""
         now = time.monotonic()
         self._watch_listener(now)
         waits = self._lockstep and not self._done
@@ -283,9 +291,7 @@ class Simulator:
             self._repeats += not first
             self._publish_state()
         if not self._described and (not first or now - self._born > _DESCRIBE_AFTER_S):
-            self._described = True
-            text = robot_description(self._scenario.cell, self._scenario.name)
-            self._description_topic.publish(String(data=text))
+            self._describe()
         level, message = self._condition(now)
         if self._diagnostics.changed(level, message):
             if level != OK:
@@ -295,6 +301,11 @@ class Simulator:
             self._diagnostics.publish(level, message, self._figures(now))
         if self._attended and not self._done and not self._paused:
             self._give_up_if_hung(now)
+
+    def _describe(self) -> None:
+        self._described = True
+        text = robot_description(self._scenario.cell, self._scenario.name)
+        self._description_topic.publish(String(data=text))
 
     def _watch_listener(self, now: float) -> None:
         """Notice when who listened to joint states has gone."""
@@ -318,7 +329,7 @@ class Simulator:
             if not self._lockstep:
                 does = "brakes on" if self._drives.braked else "drives act on their own"
             missing = ", ".join(self._gate.missing) or "any arm"
-            return ERROR, f"no commands for {missing} since tick {self._tick}: {does}"
+            return ERROR, f"no commands for {missing}: {does}"
         if self._refused:
             return WARN, self._refused
         return OK, "running"
