@@ -16,7 +16,7 @@ from robot_dynamics.compile import algorithms
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import Mechanism, build
 from robot_dynamics.robot import SMALLEST_PIVOT, Robot, load
-from robot_dynamics.spatial import Inertia
+from robot_dynamics.spatial import Inertia, Transform, Vector3
 
 MECHANISM = random_tree(np.random.default_rng(1), ["revolute", "prismatic", "revolute"])
 CELL = two_arms()
@@ -199,6 +199,20 @@ def test_a_singular_configuration_is_answered(closed, rng):
     if pivot < SMALLEST_PIVOT:
         assert motion.rank < 12
         assert_allclose(qdd, motion.qdd, rtol=0, atol=0)
+
+
+def test_loops_that_are_open_by_a_little_are_recognised(closed, rng):
+    """A redundant weld that stands off by a micrometre is still called redundant."""
+    model = CELL.system.model
+    grasp = model.loops[0].successor_placement
+    off = Transform(grasp.E, Vector3(grasp.r.x + 1e-6, grasp.r.y, grasp.r.z))
+    again = replace(model.loops[0], name="again", successor_placement=off)
+    twice = Robot(replace(model, loops=(*model.loops, again)))
+    q, qd, tau = closed_state(closed, rng)
+    motion = twice.constrained_motion(q, qd, tau)
+    assert motion.rank == 12
+    expected = closed.forward_dynamics(q, qd, tau)
+    assert_allclose(motion.qdd, expected, atol=1e-3 * np.max(np.abs(expected)))
 
 
 def test_nothing_that_is_no_number_stays_silent(closed, rng):
