@@ -1,6 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Timing of functions that take turns, so that whatever else the machine does meets them all."""
+"""Timing of functions that take turns, so that whatever else the machine does meets them all.
+
+Time is that of the processor for this thread, in which all functions do their work: what other
+processes take while it waits is not counted, what they do to caches and clocks is.
+"""
 
 from __future__ import annotations
 
@@ -65,9 +69,9 @@ def _one_attempt(
     repeats = {}
     for name, function in functions.items():
         function()  # caches warm up
-        start = time.perf_counter()
+        start = time.thread_time()
         function()
-        repeats[name] = max(1, round(_PASS / max(time.perf_counter() - start, 1e-7)))
+        repeats[name] = max(1, round(_PASS / max(time.thread_time() - start, 1e-7)))
     seconds: dict[str, list[float]] = {name: [] for name in functions}
     enabled = gc.isenabled()
     gc.disable()
@@ -75,10 +79,10 @@ def _one_attempt(
         for _ in range(rounds):
             for name, function in functions.items():
                 count = repeats[name]
-                start = time.perf_counter()
+                start = time.thread_time()
                 for _ in range(count):
                     function()
-                seconds[name].append((time.perf_counter() - start) / count)
+                seconds[name].append((time.thread_time() - start) / count)
     finally:
         if enabled:
             gc.enable()
