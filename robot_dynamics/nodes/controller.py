@@ -103,7 +103,6 @@ class Controller:
         names = [*values["joint_state_topics"], *loop.wrenches]
         self._gate = StateGate(names)
         self._create_topics(values["joint_state_topics"])
-        reporter.tell("ready")
 
     def close(self) -> None:
         """Leave the arms with what holds them up, and save what was recorded."""
