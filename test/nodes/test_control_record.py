@@ -72,12 +72,13 @@ def test_a_run_from_its_start_to_its_end(started, tmp_path):
     assert progress["event"] == "progress"
     assert (progress["tick"], progress["ticks"]) == (5, 5)
     effort = loop.system.limits["effort"]
-    largest = np.abs(recording["commanded_torque"] / effort).max()
-    assert progress["torque_fraction"] == pytest.approx(largest)
+    fractions = np.abs(recording["commanded_torque"] / effort).max(axis=1)
+    told = [said["torque_fraction"] for said in launcher.heard if said["event"] == "progress"]
+    assert max(told) == pytest.approx(fractions.max())
 
     # What comes afterwards belongs to no run.
     record.note(5, cycle(loop, measured, 5))
-    assert len(launcher.heard) == 2
+    assert launcher.heard[-1] is done
     assert loop.safety.law_runs
 
 
@@ -85,7 +86,7 @@ def test_a_fault_is_written_down(started, tmp_path):
     """With its time; rows go on, without what the law did not see any more."""
     loop, measured = started
     file = tmp_path / "run.npz"
-    record = ControlRecord(SCENARIO, loop, Launcher(), str(file), 10)
+    record = ControlRecord(SCENARIO, loop, Launcher(), str(file), 20)
     for tick in range(6, 10):
         q = measured.q + (np.nan if tick == 8 else 0.0)
         record.note(tick, cycle(loop, measured, tick, q))
