@@ -28,9 +28,9 @@ from robot_dynamics.manipulation.grasp_map import GraspMap
 from robot_dynamics.manipulation.object_estimate import ObjectEstimate, estimate_object
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model.parameters import block_size, pack, unpack
-from robot_dynamics.scalar.functions import absolute, atan2, maximum, minimum, sqrt
+from robot_dynamics.scalar.functions import absolute, maximum, minimum, sqrt
 from robot_dynamics.scalar.linear_algebra import times
-from robot_dynamics.spatial import Motion, Rotation, Scalar, Vector3
+from robot_dynamics.spatial import Motion, Rotation, Scalar, Vector3, rotation_vector
 
 Array = NDArray[np.float64]
 
@@ -277,14 +277,13 @@ def _pose_error(target: _Target, seen: ObjectEstimate) -> tuple[list[Scalar], li
     follows from the reference's and the error, without deciding between its four formulas.
     """
     E_d = Rotation.from_quaternion(*target.quaternion)
-    # R_d R^T = E_d^T E
-    a, b, c = E_d.transpose().compose(seen.transform.E).rows
-    sine = Vector3(c[1] - b[2], a[2] - c[0], b[0] - a[1]) * 0.5
-    cosine = (a[0] + b[1] + c[2] - 1.0) * 0.5
-    size = sqrt(sine.dot(sine) + _TINY * _TINY)
-    rotation = sine * (atan2(size, cosine) / size)
+    turned = E_d.transpose().compose(seen.transform.E)  # R_d R^T = E_d^T E
+    rotation = rotation_vector(turned)
     position = target.position - seen.transform.r
 
+    a, b, c = turned.rows
+    sine = Vector3(c[1] - b[2], a[2] - c[0], b[0] - a[1]) * 0.5
+    cosine = (a[0] + b[1] + c[2] - 1.0) * 0.5
     half_cosine = sqrt(maximum((1.0 + cosine) * 0.5, _TINY))
     ex, ey, ez = sine * (-0.5 / half_cosine)  # conjugate: R = (R_d R^T)^T R_d
     x, y, z, w = target.quaternion
