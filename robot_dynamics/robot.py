@@ -93,7 +93,7 @@ class Robot:
     @cached_property
     def forward_dynamics(self) -> Any:
         """`(q, qd, tau) -> qdd`: accelerations (..., nv), loops closed if there are any."""
-        if not self.model.loops:
+        if not self.model.constraint_count:
             return self.tree_forward_dynamics
         return self._closed_forward_dynamics
 

@@ -43,7 +43,8 @@ def joints_without_inertia(model: Model) -> tuple[int, ...]:
         body = model.bodies[i]
         S = np.array([_column(motion) for motion in body.joint.type.motion_subspace]).T
         U = articulated[i] @ S
-        D, seeming = S.T @ U, S.T @ composite[i] @ S
+        rotor = body.joint.armature * np.eye(S.shape[1])
+        D, seeming = S.T @ U + rotor, S.T @ composite[i] @ S + rotor
         apparent = float(np.abs(seeming).max())
         # Angular and linear motions of a floating joint are scaled alike before they are judged.
         scale = np.sqrt(np.maximum(np.diag(seeming), 1e-300))

@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from robot_dynamics.dynamics.couplings import with_couplings
 from robot_dynamics.dynamics.inertia_matrix import composite_inertia_matrix
 from robot_dynamics.dynamics.inverse import (
     joint_forces,
@@ -39,14 +40,18 @@ class ClosedLoopTerms:
 def closed_loop_terms(
     model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Parameters
 ) -> ClosedLoopTerms:
-    """Return H, C and the loop constraints at positions `q` (nq,) and velocities `qd` (nv,)."""
-    return terms_of_transforms(model, joint_transforms(model, q), qd, parameters)
+    """Return H, C and the constraints at positions `q` (nq,) and velocities `qd` (nv,)."""
+    terms = terms_of_transforms(model, joint_transforms(model, q), qd, parameters)
+    return replace(terms, loops=with_couplings(terms.loops, model, q, qd))
 
 
 def terms_of_transforms(
     model: Model, Xup: Sequence[Transform], qd: Sequence[Scalar], parameters: Parameters
 ) -> ClosedLoopTerms:
-    """Return the same from the joint transforms, for callers that know some of them otherwise."""
+    """Return the same from the joint transforms, for callers that know some of them otherwise.
+
+    Without the constraints of couplings, which are on the positions themselves.
+    """
     v, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity)
     H = composite_inertia_matrix(model, Xup, parameters)
     C = joint_forces(model, Xup, net_forces(v, avp, parameters))

@@ -57,7 +57,15 @@ def forward_dynamics(
         body = model.bodies[i]
         S = body.joint.type.motion_subspace
         U[i] = [IA[i] * s for s in S]
-        D[i] = factor([[s.dot(column) for column in U[i]] for s in S])
+        D[i] = factor(
+            [
+                [
+                    s.dot(column) + (body.joint.armature if j == k else 0.0)
+                    for k, column in enumerate(U[i])
+                ]
+                for j, s in enumerate(S)
+            ]
+        )
         u[i] = [t - s.dot(pA[i]) for t, s in zip(tau[model.v_slices[i]], S, strict=True)]
         if body.parent == WORLD:
             continue

@@ -33,7 +33,7 @@ def composite_inertia_matrix(
         F = [Ic[i] * s for s in S]
         for row, s in enumerate(S):
             for column in range(row + 1):
-                entry = s.dot(F[column])
+                entry = s.dot(F[column]) + (body.joint.armature if column == row else 0.0)
                 H[at.start + row][at.start + column] = entry
                 H[at.start + column][at.start + row] = entry
         j = i

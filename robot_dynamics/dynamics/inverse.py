@@ -36,7 +36,12 @@ def inverse_dynamics(
     Xup = joint_transforms(model, q)
     v, a = velocities_and_accelerations(model, Xup, qd, qdd, parameters.gravity)
     f = net_forces(v, a, parameters, external)
-    return joint_forces(model, Xup, f)
+    tau = joint_forces(model, Xup, f)
+    for body, at in zip(model.bodies, model.v_slices, strict=True):
+        if body.joint.armature:
+            for i in range(at.start, at.stop):
+                tau[i] = tau[i] + qdd[i] * body.joint.armature
+    return tau
 
 
 def velocities_and_accelerations(

@@ -51,14 +51,14 @@ class ConstrainedMotion:
 
 
 def constraint_names(model: Model) -> tuple[str, ...]:
-    """Return a name for each constraint row: the loop joint's, and the direction it blocks."""
+    """Return a name for each row: the loop joint and the direction it blocks, or the coupling."""
     names = []
     for loop in model.loops:
         for force in loop.type.constraint_subspace:
             components = force.components()
             direction = next(n for n, c in zip(_ROWS, components, strict=True) if c != 0.0)
             names.append(f"{loop.name}.{direction}")
-    return tuple(names)
+    return (*names, *(coupling.name for coupling in model.couplings))
 
 
 def rank_revealing_solution(
@@ -103,6 +103,7 @@ def rank_revealing_solution(
             for loop in model.loops
             for force_ in loop.type.constraint_subspace
         ]
+        + [length if coupling.rotational else 1.0 for coupling in model.couplings]
     )
     # Rows in the metric of H^-1: their products are the entries of A = K H^-1 K^T.
     rows = np.linalg.solve(lower, (K * weight[:, None]).T).T

@@ -3,12 +3,14 @@
 """Mechanisms as data: named elements, and the numbered model that algorithms read."""
 
 from robot_dynamics.model.builder import build, pose_of, transform_of
+from robot_dynamics.model.couplings import Coupling, CouplingElement
 from robot_dynamics.model.elements import (
     JointElement,
     Limits,
     LinkElement,
     LoopElement,
     Mechanism,
+    SafetyController,
     joined,
     pose,
 )
@@ -17,6 +19,8 @@ from robot_dynamics.model.model import WORLD, Body, Joint, Link, LoopJoint, Mode
 __all__ = [
     "WORLD",
     "Body",
+    "Coupling",
+    "CouplingElement",
     "Joint",
     "JointElement",
     "Limits",
@@ -26,6 +30,7 @@ __all__ = [
     "LoopJoint",
     "Mechanism",
     "Model",
+    "SafetyController",
     "build",
     "joined",
     "pose",

@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
+from robot_dynamics.model.couplings import Coupling, CouplingElement, require_terms
 from robot_dynamics.model.elements import (
     Array,
     JointElement,
@@ -90,7 +91,9 @@ def build(
             Body(
                 joint.child,
                 body,
-                Joint(joint.name, kind, joint.limits, joint.damping, joint.friction),
+                Joint(
+                    joint.name, kind, joint.limits, joint.damping, joint.friction, joint.armature
+                ),
                 transform_of(at @ turned),
                 Inertia.zero(),
             )
@@ -116,6 +119,7 @@ def build(
         tuple(_loop_joint(loop, links) for loop in mechanism.loops),
         tuple(float(g) for g in gravity),  # type: ignore[arg-type]
         variable,
+        tuple(_coupling(coupling, bodies) for coupling in mechanism.couplings),
     )
 
 
@@ -164,6 +168,17 @@ def _loop_joint(loop: LoopElement, links: dict[str, Link]) -> LoopJoint:
             f"{place}: {loop.predecessor!r} and {loop.successor!r} are on the same body."
         )
     return LoopJoint(loop.name, joint_type(loop.type, place), p, s, X_P, X_S)
+
+
+def _coupling(coupling: CouplingElement, bodies: Sequence[Body]) -> Coupling:
+    index = {body.joint.name: i for i, body in enumerate(bodies)}
+    for name, _ in coupling.terms:
+        if name not in index:
+            raise UnknownNameError("movable joint", name, index, f"coupling {coupling.name!r}")
+    require_terms(coupling, {body.joint.name: body.joint.type.nv for body in bodies})
+    terms = tuple((index[name], float(factor)) for name, factor in coupling.terms)
+    rotational = any(bodies[terms[0][0]].joint.type.motion_subspace[0].angular)
+    return Coupling(coupling.name, terms, float(coupling.offset), rotational)
 
 
 def _frame_with_z_along(axis: tuple[float, float, float]) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import UnknownNameError, require_length
+from robot_dynamics.model.couplings import Coupling
 from robot_dynamics.model.elements import Limits
 from robot_dynamics.model.joint_types import JointType
 from robot_dynamics.spatial import Inertia, Scalar, Transform
@@ -29,6 +30,7 @@ class Joint:
     limits: Limits = field(default_factory=Limits)
     damping: float = 0.0
     friction: float = 0.0
+    armature: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,7 @@ class Model:
         gravity: Acceleration of gravity in the world (3,) [m/s^2].
         variable: Names of bodies and loop joints whose inertia or placements are parameters of
             compiled code: models that differ only there, and in gravity, share machine code.
+        couplings: Linear relations between joints; their constraints follow those of the loops.
     """
 
     name: str
@@ -111,6 +114,7 @@ class Model:
     loops: tuple[LoopJoint, ...] = ()
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     variable: frozenset[str] = frozenset()
+    couplings: tuple[Coupling, ...] = ()
 
     @cached_property
     def nq(self) -> int:
@@ -124,8 +128,9 @@ class Model:
 
     @cached_property
     def constraint_count(self) -> int:
-        """Number of loop constraints, n^c (8.1)."""
-        return sum(len(loop.type.constraint_subspace) for loop in self.loops)
+        """Number of constraints of loop joints and couplings, n^c (8.1)."""
+        of_loops = sum(len(loop.type.constraint_subspace) for loop in self.loops)
+        return of_loops + len(self.couplings)
 
     @cached_property
     def q_slices(self) -> tuple[slice, ...]:
@@ -279,7 +284,10 @@ class Model:
                 "variable"
                 if body.name in self.variable
                 else [float(value).hex() for value in body.inertia.components()],
-                [float(body.joint.damping).hex(), float(body.joint.friction).hex()],
+                [
+                    float(value).hex()
+                    for value in (body.joint.damping, body.joint.friction, body.joint.armature)
+                ],
             ]
             for body in self.bodies
         ]
@@ -294,7 +302,11 @@ class Model:
             ]
             for loop in self.loops
         ]
-        return json.dumps([bodies, loops]).encode()
+        couplings = [
+            [[[body, float(factor).hex()] for body, factor in c.terms], float(c.offset).hex()]
+            for c in self.couplings
+        ]
+        return json.dumps([bodies, loops, couplings]).encode()
 
 
 def _slices(sizes: Iterable[int]) -> tuple[slice, ...]:
