@@ -10,7 +10,8 @@ from description.urdf_texts import ARM, INERTIAL, LIMIT, line_of
 
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.urdf import read_urdf
-from robot_dynamics.model import build
+from robot_dynamics.errors import UnknownNameError
+from robot_dynamics.model import CouplingElement, build
 from robot_dynamics.resources import ResourceNotFoundError, resolve_package_uri
 
 ROBOTS = "package://example-robot-data/robots/"
@@ -202,14 +203,36 @@ def test_a_mass_on_its_own_axis_is_found():
     assert error.element == "joint 'shoulder'"
 
 
-def test_mimic_joints_are_kept_as_data_with_a_warning():
-    """A mimic joint is a joint of its own, and what it should mimic is known."""
+def test_mimic_joints_are_geared():
+    """A mimic joint is a joint of its own with a coupling, and what it mimics stays known."""
     text = ARM.replace(
         '<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><mimic joint="elbow" multiplier="2"/>'
     )
     description = read_urdf(text)
     assert description.mimics == {"shoulder": ("elbow", 2.0, 0.0)}
-    assert "independent joint" in description.diagnosis.warnings[0].message
+    (coupling,) = description.mechanism.couplings
+    assert coupling == CouplingElement.gear("shoulder", "shoulder", "elbow", 2.0)
+    assert description.diagnosis.problems == ()
+
+
+def test_locked_joints_need_no_inertia():
+    """A finger without mass is accepted once it is locked, and only then; names are checked."""
+    text = ARM.replace(f'name="lower">{INERTIAL}', 'name="lower">')
+    (problem,) = [p for p in refusal(text) if p.severity == "error"]
+    assert "or lock the joint" in problem.sentence()
+    joint = read_urdf(text, locked={"elbow": 0.5}).mechanism.joints[1]
+    assert joint.type == "fixed"
+    np.testing.assert_allclose(joint.placement[:3, 3], [0.2, 0.3, 0.4], rtol=1e-15)
+    with pytest.raises(UnknownNameError, match="did you mean 'elbow'"):
+        read_urdf(text, locked={"elbo": 0.5})
+
+
+def test_proposed_independent_joints_are_known():
+    """`independent` of URDF+ is read; anything but true and false is an error."""
+    text = ARM.replace('name="elbow"', 'name="elbow" independent="True"')
+    assert read_urdf(text).independent == ("elbow",)
+    (problem,) = refusal(text.replace('"True"', '"yes"'))
+    assert "expected true or false" in problem.message
 
 
 def test_tags_of_other_programs_are_left_out():
