@@ -40,17 +40,24 @@ def closed_loop_terms(
     model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Parameters
 ) -> ClosedLoopTerms:
     """Return H, C and the loop constraints at positions `q` (nq,) and velocities `qd` (nv,)."""
-    return terms_of_transforms(model, joint_transforms(model, q), qd, parameters)
+    return terms_of_transforms(model, joint_transforms(model, q), qd, parameters, q)
 
 
 def terms_of_transforms(
-    model: Model, Xup: Sequence[Transform], qd: Sequence[Scalar], parameters: Parameters
+    model: Model,
+    Xup: Sequence[Transform],
+    qd: Sequence[Scalar],
+    parameters: Parameters,
+    q: Sequence[Scalar] | None = None,
 ) -> ClosedLoopTerms:
-    """Return the same from the joint transforms, for callers that know some of them otherwise."""
-    v, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity)
-    H = composite_inertia_matrix(model, Xup, parameters)
-    C = joint_forces(model, Xup, net_forces(v, avp, parameters))
-    return ClosedLoopTerms(H, C, loop_terms(model, Xup, v, avp, parameters))
+    """Return the same from the joint transforms, for callers that know some of them otherwise.
+
+    The positions `q` are needed only where a motion subspace depends on them.
+    """
+    v, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity, q)
+    H = composite_inertia_matrix(model, Xup, parameters, q)
+    C = joint_forces(model, Xup, net_forces(v, avp, parameters), q)
+    return ClosedLoopTerms(H, C, loop_terms(model, Xup, v, avp, parameters, q))
 
 
 @dataclass(frozen=True)
