@@ -25,7 +25,7 @@ from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.urdf_elements import rotation_of_rpy
 from robot_dynamics.description.yaml_document import decode, read_yaml
 from robot_dynamics.model.elements import Array, LoopElement, pose
-from robot_dynamics.model.joint_types import JOINT_TYPES, JointType
+from robot_dynamics.model.joints import loop_joint_names
 
 Triple = tuple[float, float, float]
 
@@ -132,11 +132,7 @@ def write_loops(loops: Iterable[LoopElement], path: str | Path) -> None:
 
 def closing_types() -> tuple[str, ...]:
     """Return the names of the joint types that can close a loop."""
-    return tuple(
-        name
-        for name, kind in JOINT_TYPES.items()
-        if kind.constraint_subspace and type(kind).residual is not JointType.residual
-    )
+    return loop_joint_names()
 
 
 def rpy_of_rotation(matrix: Array) -> Triple:

@@ -110,7 +110,7 @@ def _shape(link: Any, role: str, shape: Any) -> None:
             continue
         tag = _tag(link, role)
         _origin(tag, getattr(shape, "origin", None))
-        values = {name: getattr(solid, name, None) for name in _SOLIDS[kind]}
+        values: dict[str, Any] = {key: getattr(solid, key, None) for key in _SOLIDS[kind]}
         if kind == "mesh" and np.ndim(values["scale"]) == 0 and values["scale"] is not None:
             values["scale"] = np.full(3, values["scale"])
         _tag(_tag(tag, "geometry"), kind, **values)
@@ -175,9 +175,9 @@ def _several(owner: Any, name: str) -> Iterable[Any]:
     return getattr(owner, name, None) or ()
 
 
-def _tag(parent: Any, name: str, **attributes: Any) -> Any:
+def _tag(parent: Any, kind: str, /, **attributes: Any) -> Any:
     """Add a tag; attributes that are None are left out."""
-    tag = etree.SubElement(parent, name)
+    tag = etree.SubElement(parent, kind)
     for key, value in attributes.items():
         if value is not None:
             tag.set(key, _text(value))

@@ -24,8 +24,7 @@ SUFFIX = ".xacro"
 MAX_BYTES = 8 * 2**20
 _ARGUMENT = re.compile(r"<(?:\w+:)?arg\s[^>]*?name\s*=\s*[\"']([^\"']+)[\"']")
 _WITHOUT = (
-    "install the xacro package (pip install xacro), or expand it first: "
-    "xacro FILE > robot.urdf"
+    "install the xacro package (pip install xacro), or expand it first: xacro FILE > robot.urdf"
 )
 
 

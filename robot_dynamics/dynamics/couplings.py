@@ -7,13 +7,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robot_dynamics.dynamics.loops import LoopTerms
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Model
 from robot_dynamics.scalar.linear_algebra import dot
 from robot_dynamics.spatial import Scalar
 
 
 def with_couplings(
-    terms: LoopTerms, model: Model, q: Sequence[Scalar], qd: Sequence[Scalar]
+    terms: LoopTerms, model: Model, q: Sequence[Scalar] | None, qd: Sequence[Scalar]
 ) -> LoopTerms:
     """Return the constraints with those of the couplings behind them.
 
@@ -23,9 +24,19 @@ def with_couplings(
     Args:
         terms: The constraints of the loop joints.
         model: The mechanism.
-        q: Positions (nq,).
+        q: Positions (nq,); None will do if there are no couplings.
         qd: Velocities (nv,).
+
+    Raises:
+        RobotDynamicsError: If there are couplings but no positions.
     """
+    if not model.couplings:
+        return terms
+    if q is None:
+        raise RobotDynamicsError(
+            f"{model.name}: coupling {model.couplings[0].name!r} needs the positions of joints; "
+            "lock its joints."
+        )
     K, k = list(terms.K), list(terms.k)
     position, velocity = list(terms.position_error), list(terms.velocity_error)
     for coupling in model.couplings:

@@ -8,7 +8,7 @@ knows names and link frames; `builder.build` turns it into a `Model`, which know
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -85,15 +85,18 @@ class JointElement:
 
     Attributes:
         name: Its name.
-        type: A name of `joint_types.JOINT_TYPES`.
+        type: A name of `joints.JOINT_TYPES`, or "reversed " and such a name.
         parent: Name of the parent link.
         child: Name of the child link, whose frame is the joint frame at position zero.
         placement: Pose of the joint frame in the parent link (4, 4).
-        axis: Unit vector of the axis in the joint frame; unused by fixed and floating joints.
-        limits: Limits of a joint with one degree of freedom.
-        damping: Viscous friction [N m s/rad or N s/m].
-        friction: Coulomb friction [N m or N].
-        armature: Inertia of a geared rotor as the joint feels it [kg m^2 or kg].
+        axis: Unit vector of the axis in the joint frame; unused by joints without one axis, which
+            lie in the joint frame as their type says.
+        limits: Limits, one for all degrees of freedom or a tuple with one each.
+        damping: Viscous friction, likewise [N m s/rad or N s/m].
+        friction: Coulomb friction, likewise [N m or N].
+        active: Whether a drive can act, likewise; None for all but floating joints.
+        parameters: What the type takes: `pitch` [m/rad] of a helical joint, `radius` [m] ...
+        armature: Inertia of a geared rotor as the joint feels it, likewise [kg m^2 or kg].
         safety: The soft limits of its drive, if any are stated.
     """
 
@@ -103,11 +106,18 @@ class JointElement:
     child: str
     placement: Array = field(default_factory=lambda: np.eye(4))
     axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
-    limits: Limits = Limits()
-    damping: float = 0.0
-    friction: float = 0.0
-    armature: float = 0.0
+    limits: Limits | tuple[Limits, ...] = Limits()
+    damping: float | tuple[float, ...] = 0.0
+    friction: float | tuple[float, ...] = 0.0
+    active: bool | tuple[bool, ...] | None = None
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    armature: float | tuple[float, ...] = 0.0
     safety: SafetyController | None = None
+
+    @property
+    def limits_of_each(self) -> tuple[Limits, ...]:
+        """The limits as they are given: one, or one for each degree of freedom."""
+        return self.limits if isinstance(self.limits, tuple) else (self.limits,)
 
 
 @dataclass(frozen=True)
@@ -116,11 +126,13 @@ class LoopElement:
 
     Attributes:
         name: Its name.
-        type: A name of `joint_types.JOINT_TYPES`.
+        type: A name of `joints.JOINT_TYPES`, or "reversed " and such a name.
         predecessor: Name of the link it comes from.
         successor: Name of the link it goes to; constraint forces are those on this link.
         predecessor_pose: Pose of the loop joint's frame in the predecessor link (4, 4).
         successor_pose: Pose of the loop joint's frame in the successor link (4, 4).
+        parameters: What the type takes: `pitch` [m/rad] of a helical joint, `radius` [m] ...
+        unilateral: Whether it can only push, along z of the loop joint.
     """
 
     name: str
@@ -129,6 +141,8 @@ class LoopElement:
     successor: str
     predecessor_pose: Array = field(default_factory=lambda: np.eye(4))
     successor_pose: Array = field(default_factory=lambda: np.eye(4))
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    unilateral: bool = False
 
 
 @dataclass(frozen=True)
