@@ -45,14 +45,17 @@ def read_link(tag: Tag, name: str) -> LinkElement:
 def read_origin(tag: Tag) -> Array:
     """Return the pose (4, 4) of a tag's `<origin>`; the identity if it has none."""
     origin = tag.child("origin")
-    if origin is None:
-        return np.eye(4)
-    origin.check_attributes("xyz", "rpy", "quat_xyzw")
+    return np.eye(4) if origin is None else read_pose(origin)
+
+
+def read_pose(origin: Tag) -> Array:
+    """Return the pose (4, 4) that the attributes xyz and rpy, or quat_xyzw, of a tag state."""
+    origin.check_attributes("xyz", "rpy", "quat_xyzw", "link")
     translation = origin.numbers("xyz", 3, (0.0, 0.0, 0.0))
     if origin.element.get("quat_xyzw") is None:
         return pose(translation, rotation_of_rpy(origin.numbers("rpy", 3, (0.0, 0.0, 0.0))))
     if origin.element.get("rpy") is not None:
-        origin.error("<origin> has both rpy and quat_xyzw, expected one of them")
+        origin.error(f"<{origin.name}> has both rpy and quat_xyzw, expected one of them")
     quaternion = origin.numbers("quat_xyzw", 4, (0.0, 0.0, 0.0, 1.0))
     if abs(math.hypot(*quaternion) - 1.0) > 1e-3:
         origin.error("quat_xyzw is not of unit length")

@@ -8,12 +8,15 @@ import math
 
 import numpy as np
 
+from robot_dynamics.description.joint_names import joint_has_axis, known_type, parameter_names
 from robot_dynamics.description.urdf_elements import read_origin
 from robot_dynamics.description.xml_tags import Tag
 from robot_dynamics.model.elements import JointElement, Limits, SafetyController
+from robot_dynamics.model.joints import tree_joint_names
 
-JOINT_TYPES = ("fixed", "revolute", "continuous", "prismatic", "floating")
-_NOT_YET = ("planar",)  # types of URDF that have no joint model yet
+#: The types of URDF. Others of the joint library are read as well, with a warning.
+JOINT_TYPES = ("fixed", "revolute", "continuous", "prismatic", "floating", "planar")
+_ONE_DEGREE = ("revolute", "continuous", "prismatic")
 _JOINT_TAGS = (
     "origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "calibration",
     "safety_controller",
@@ -26,7 +29,7 @@ def read_joint(tag: Tag, name: str) -> JointElement | None:
     """Return the joint of a `<joint>` tag, or None if it does not say what it connects."""
     tag.check_attributes("name", "type", "independent")
     tag.check_children(*_JOINT_TAGS)
-    kind = _joint_kind(tag)
+    kind, parameters = _joint_kind(tag)
     placement = read_origin(tag)
     axis = _axis(tag, kind)
     limits = _limits(tag, kind)
@@ -45,6 +48,7 @@ def read_joint(tag: Tag, name: str) -> JointElement | None:
         limits,
         damping,
         friction,
+        parameters=parameters,
         safety=_safety(tag, limits),
     )
 
@@ -69,23 +73,23 @@ def _link_of(tag: Tag, end: str) -> str | None:
     return found.text("link")
 
 
-def _joint_kind(tag: Tag) -> str:
-    """Return the type of a joint; "fixed" after noting an error."""
+def _joint_kind(tag: Tag) -> tuple[str, dict[str, float]]:
+    """Return the type of a joint and what the type takes; "fixed" after noting an error."""
     kind = tag.text("type")
     if kind is None or kind in JOINT_TYPES:
-        return kind or "fixed"
-    if kind in _NOT_YET:
-        known = ", ".join(JOINT_TYPES)
-        tag.error(f"joint type {kind!r} is not supported yet", f"supported are {known}")
-    else:
-        tag.diagnosis.unknown(tag.place, tag.owner, "joint type", kind, JOINT_TYPES)
-    return "fixed"
+        return kind or "fixed", {}
+    parameters = {name: tag.number(name) for name in parameter_names(kind)}
+    place, owner, names = tag.place, tag.owner, tree_joint_names()
+    if known_type(kind, parameters, names, tag.diagnosis, place, owner) is None:
+        return "fixed", {}
+    tag.warning(f"{kind!r} is no joint type of URDF, other programs will not read it")
+    return kind, parameters
 
 
 def _axis(tag: Tag, kind: str) -> tuple[float, float, float]:
     """Return the unit vector of a joint's axis; x if none is stated, as URDF has it."""
     found = tag.child("axis")
-    if found is None or kind in ("fixed", "floating"):
+    if found is None or not joint_has_axis(kind):
         return (1.0, 0.0, 0.0)
     found.check_attributes("xyz")
     before = tag.diagnosis.count
@@ -104,7 +108,7 @@ def _axis(tag: Tag, kind: str) -> tuple[float, float, float]:
 
 def _limits(tag: Tag, kind: str) -> Limits:
     """Return a joint's limits; what is missing or zero is unlimited, with a warning."""
-    if kind in ("fixed", "floating", "planar"):
+    if kind not in _ONE_DEGREE:
         return Limits()
     bounded = kind in ("revolute", "prismatic")
     unit = "m" if kind == "prismatic" else "rad"

@@ -108,7 +108,7 @@ MALFORMED = {
     "no parent": ('<parent link="base"/>', "", "shoulder", "has no <parent>"),
     "no child link": ('<child link="tool"/>', "<child/>", "<child/>", "<child> has no link"),
     "unknown type": ('"prismatic"', '"prizmatic"', "prizmatic", "did you mean 'prismatic'?"),
-    "later type": ('"prismatic"', '"planar"', "planar", "not supported yet"),
+    "type of loops": ('"prismatic"', '"soft_finger"', "soft_finger", "unknown joint type"),
     "no type": (' type="prismatic"', "", "elbow", "<joint> has no type"),
     "no name": ("</robot>", "<link/></robot>", "<link/>", "<link> has no name"),
     "negative mass": ('value="2"', 'value="-2"', '"upper"', "mass is -2 kg"),
