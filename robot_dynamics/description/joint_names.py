@@ -41,7 +41,7 @@ def known_type(
         diagnosis.unknown(place, element, kind, plain, valid)
         return None
     try:
-        return joint_type(name, **parameters)
+        return joint_type(name, **dict(parameters))  # type: ignore[arg-type]
     except RobotDynamicsError as error:
         diagnosis.error(place, element, str(error).rstrip("."))
         return None

@@ -21,18 +21,25 @@ from robot_dynamics.description.urdf_elements import (
     read_shapes,
 )
 from robot_dynamics.description.urdf_joints import read_joint, read_mimic
+from robot_dynamics.description.urdf_loops import (
+    COUPLING_TAG,
+    LOOP_TAGS,
+    read_coupling,
+    read_loop,
+)
 from robot_dynamics.description.urdf_transmissions import read_transmission, with_armatures
 from robot_dynamics.description.xml_source import parse_xml
 from robot_dynamics.description.xml_tags import Tag
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.model.builder import build
-from robot_dynamics.model.elements import JointElement, LinkElement, Mechanism
+from robot_dynamics.model.couplings import CouplingElement
+from robot_dynamics.model.elements import JointElement, LinkElement, LoopElement, Mechanism
 
 MAX_BYTES = 8 * 2**20
 MAX_ELEMENTS = 50_000  # XML elements; the largest robots known have some thousands
 _TEXT = "<text>"
-_LOOPS = ("loop_joint", "loop", "coupling", "constraint")  # extensions that close loops
-_TOP = ("link", "joint", "material", "transmission", "gazebo", "ros2_control", "sensor", *_LOOPS)
+_CLOSING = (*LOOP_TAGS, COUPLING_TAG)
+_TOP = ("link", "joint", "material", "transmission", "gazebo", "ros2_control", "sensor", *_CLOSING)
 
 
 def read_urdf(
@@ -93,6 +100,8 @@ class _Reader:
         self.shapes: list[Shape] = []
         self.mimics: dict[str, tuple[str, float, float]] = {}
         self.independent: list[str] = []
+        self.loops: list[LoopElement] = []
+        self.couplings: list[CouplingElement] = []
 
     def description(self, strict: bool, locked: Mapping[str, float]) -> Description:
         """Return what the document describes, or raise with all its problems."""
@@ -108,6 +117,7 @@ class _Reader:
         for tag in self.root.children("joint"):
             self._joint(tag)
         transmissions = self._transmissions()
+        self._closures()
         mechanism = self._checked_mechanism(transmissions, locked)
         self.diagnosis.raise_if_refused(strict=strict)
         if mechanism is None:
@@ -125,12 +135,6 @@ class _Reader:
 
     def _check_top(self) -> None:
         self.root.check_children(*_TOP)
-        for tag in self.root.children(*_LOOPS):
-            name = tag.element.get("name", "")
-            tag.owned(f"<{tag.name}> {name!r}").warning(
-                "loops in URDF are not read yet, it is ignored",
-                "state it in a YAML file of loop joints",
-            )
         for element in self.root.element.iterchildren("{*}include", "{*}macro", "{*}property"):
             tag = Tag(element, self.file, self.root.lines, self.diagnosis)
             tag.error("this is xacro, not URDF", "expand it first: xacro FILE > robot.urdf")
@@ -179,6 +183,22 @@ class _Reader:
         if tag.flag("independent"):
             self.independent.append(name)
 
+    def _closures(self) -> None:
+        """Read the loop joints and couplings, which need the tree that is closed."""
+        carrier = {joint.child: joint for joint in self.joints.values()}
+        known: dict[str, str] = {}
+        for tag in self.root.children(*_CLOSING):
+            name = self._name(tag, known)
+            tag = tag.owned(f"<{tag.name}> {name!r}" if name else f"<{tag.name}>")
+            if tag.name == COUPLING_TAG:
+                coupling = read_coupling(tag, self.places.links, carrier)
+                if coupling is not None and name is not None:
+                    self.couplings.append(coupling)
+            else:
+                loop = read_loop(tag, self.places.links, carrier)
+                if loop is not None and name is not None:
+                    self.loops.append(loop)
+
     def _transmissions(self) -> tuple[Transmission, ...]:
         found = [
             read_transmission(tag, self.places.joints)
@@ -195,7 +215,11 @@ class _Reader:
             name,
             tuple(self.links.values()),
             with_armatures(tuple(self.joints.values()), transmissions),
-            couplings=mimic_couplings(self.mimics, self.joints, self.places, self.diagnosis),
+            tuple(self.loops),
+            (
+                *mimic_couplings(self.mimics, self.joints, self.places, self.diagnosis),
+                *self.couplings,
+            ),
         )
         check_tree(
             mechanism.links,

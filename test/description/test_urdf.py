@@ -244,13 +244,6 @@ def test_tags_of_other_programs_are_left_out():
     assert read_urdf(ARM.replace("</robot>", extra + "</robot>")).diagnosis.problems == ()
 
 
-def test_loops_inside_the_file_are_not_passed_over_in_silence():
-    """A loop joint among the URDF tags is warned of, since it is not read yet."""
-    extra = '<loop_joint name="l" type="fixed"/>'
-    description = read_urdf(ARM.replace("</robot>", extra + "</robot>"))
-    assert "not read yet" in description.diagnosis.warnings[0].message
-
-
 def test_files_that_are_not_there_are_one_sentence(tmp_path):
     """A missing file, a folder and junk each give one sentence with the name."""
     (tmp_path / "arm.urdf").write_bytes(b"\x00\xff" * 100)
