@@ -36,8 +36,12 @@ def test_missing_files_and_other_formats_are_one_sentence(tmp_path):
         load_description(tmp_path / "arm.urdf")
     with pytest.raises(DescriptionError, match="no such file, expected a YAML file"):
         load_description(ARM, tmp_path / "loops.yaml")
-    with pytest.raises(DescriptionError, match="expand it first"):
+    with pytest.raises(DescriptionError, match="no such file, expected a xacro file"):
         load_description("arm.urdf.xacro")
+    with pytest.raises(DescriptionError, match="convert it to URDF"):
+        load_description("arm.sdf")
+    with pytest.raises(DescriptionError, match=r"only \.xacro files take arguments"):
+        load_description(tmp_path / "arm.urdf", arguments={"x": 1})
 
 
 def test_strict_reaches_the_reader():
