@@ -81,7 +81,7 @@ def urdf_text(robot: Any) -> str:
 def _link(root: Any, link: Any) -> None:
     tag = _tag(root, "link", name=link.name)
     inertial = getattr(link, "inertial", None)
-    if inertial is not None:
+    if inertial is not None and not _is_invented(link, inertial):
         of_body = _tag(tag, "inertial")
         _origin(of_body, getattr(inertial, "origin", None))
         if getattr(inertial, "mass", None) is not None:
@@ -96,6 +96,15 @@ def _link(root: Any, link: Any) -> None:
     for role in ("visual", "collision"):
         for shape in _several(link, role + "s"):
             _shape(tag, role, shape)
+
+
+def _is_invented(link: Any, inertial: Any) -> bool:
+    """Return whether an inertia is the one that urdfpy and urchin give to links without any.
+
+    They make a kilogram with moments of 1 kg m^2 of nothing, which no link has.
+    """
+    invents = type(link).__module__.partition(".")[0] in ("urdfpy", "urchin")
+    return invents and inertial.mass == 1.0 and np.array_equal(inertial.inertia, np.eye(3))
 
 
 def _shape(link: Any, role: str, shape: Any) -> None:

@@ -9,6 +9,7 @@ from a stranger deserves the care that a program from a stranger does.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import re
 from collections.abc import Iterator, Mapping
@@ -50,7 +51,7 @@ def expand_xacro(path: str | Path, arguments: Mapping[str, object] | None = None
     except ImportError:
         raise refused(path, "this is xacro, which needs the xacro package", _WITHOUT) from None
     try:
-        with contextlib.redirect_stderr(io.StringIO()), _our_packages(xacro):
+        with contextlib.redirect_stderr(io.StringIO()), _our_packages():
             document = xacro.process_file(str(file), mappings=given)
             text = document.toprettyxml(indent="  ")
     except ExpatError as error:
@@ -79,13 +80,13 @@ def _check_arguments(xacro: Any, file: Path, given: Mapping[str, str]) -> None:
 
 
 @contextlib.contextmanager
-def _our_packages(xacro: Any) -> Iterator[None]:
+def _our_packages() -> Iterator[None]:
     """Let `$(find PACKAGE)` work without ROS; xacro has no hook for that."""
 
     def find(package: str) -> str:
         return str(resolve_package_uri(f"{SCHEME}{package}/"))
 
-    module = xacro.substitution_args
+    module: Any = importlib.import_module("xacro.substitution_args")
     before = module._eval_find
     module._eval_find = find
     try:
