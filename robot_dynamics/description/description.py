@@ -6,11 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from robot_dynamics.description.diagnosis import Diagnosis
+from robot_dynamics.description.meshes import locate_mesh
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.elements import Array, LoopElement, Mechanism
 
 
@@ -118,6 +121,17 @@ class Description:
     independent: tuple[str, ...] = ()
     actuated: tuple[str, ...] | None = None
     folder: str = ""
+
+    def locate(self, shape: Shape) -> Path:
+        """Return the file of a mesh, which is looked for now.
+
+        Raises:
+            ResourceNotFoundError: If it is nowhere; the message lists where it was looked for.
+            RobotDynamicsError: If the shape is no mesh.
+        """
+        if shape.kind != "mesh":
+            raise RobotDynamicsError(f"a {shape.kind} has no file, expected a mesh.")
+        return locate_mesh(shape.mesh, self.folder)
 
     def with_loops(self, loops: Iterable[LoopElement]) -> Description:
         """Return the description with more loop joints."""

@@ -16,7 +16,7 @@ from robot_dynamics.description.extended_urdf import extended
 from robot_dynamics.description.files import locate, refused
 from robot_dynamics.description.frames import rigid_piece
 from robot_dynamics.description.loops import checked_loops, is_extended
-from robot_dynamics.description.model_file import read_model_node
+from robot_dynamics.description.model_file import SavedModel, read_model_node
 from robot_dynamics.description.urdf import locked_mechanism, read_urdf
 from robot_dynamics.description.urdf_objects import read_urdf_object
 from robot_dynamics.description.xacro_files import SUFFIX, expand_xacro
@@ -55,9 +55,24 @@ def load_description(
         DescriptionError: If a file is missing or refused; with every problem found.
         RobotDynamicsError: If an object is no robot, or a joint to be locked is unknown.
     """
+    saved = load_saved(path, loops, strict=strict, locked=locked, arguments=arguments)
+    return saved.description
+
+
+def load_saved(
+    path: str | Path | Any,
+    loops: str | Path | None = None,
+    *,
+    strict: bool = False,
+    locked: Mapping[str, float] | None = None,
+    arguments: Mapping[str, object] | None = None,
+) -> SavedModel:
+    """Return a description with the gravity and the variable parts that a model file states.
+
+    Arguments and errors are those of `load_description`; other files state neither.
+    """
     if not isinstance(path, (str, Path)):
-        description = read_urdf_object(path, strict=strict, locked=locked)
-        return description if loops is None else _closed(description, read_yaml(loops))
+        return _with_loops(read_urdf_object(path, strict=strict, locked=locked), loops)
     suffix = "" if "<" in str(path) else Path(path).suffix.lower()
     if suffix in _NOT_READ:
         raise refused(path, f"{suffix} is not read, expected a URDF file", _NOT_READ[suffix])
@@ -73,16 +88,25 @@ def load_description(
             folder=str(file.parent),
         )
     elif suffix in _YAML:
-        description = _from_yaml(read_yaml(path), strict, locked)
+        saved = _from_yaml(read_yaml(path), strict, locked)
+        return replace(saved, description=_with_loops(saved.description, loops).description)
     else:
         description = read_urdf(path, strict=strict, locked=locked)
-    return description if loops is None else _closed(description, read_yaml(loops))
+    return _with_loops(description, loops)
 
 
-def _from_yaml(node: Node, strict: bool, locked: Mapping[str, float] | None) -> Description:
-    description = read_dh(node) if DH_KEY in node else read_model_node(node).description
+def _with_loops(description: Description, loops: str | Path | None) -> SavedModel:
+    if loops is not None:
+        description = _closed(description, read_yaml(loops))
+    return SavedModel(description)
+
+
+def _from_yaml(node: Node, strict: bool, locked: Mapping[str, float] | None) -> SavedModel:
+    saved = SavedModel(read_dh(node)) if DH_KEY in node else read_model_node(node)
+    description = saved.description
     description.diagnosis.raise_if_refused(strict=strict)
-    return replace(description, mechanism=locked_mechanism(description.mechanism, locked or {}))
+    mechanism = locked_mechanism(description.mechanism, locked or {})
+    return replace(saved, description=replace(description, mechanism=mechanism))
 
 
 def _closed(description: Description, node: Node) -> Description:
