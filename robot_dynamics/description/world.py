@@ -10,6 +10,7 @@ from typing import Literal
 
 from robot_dynamics.description.description import Description, Shape
 from robot_dynamics.description.motion_checks import joints_without_inertia
+from robot_dynamics.description.urdf import locked_mechanism
 from robot_dynamics.description.urdf_elements import rotation_of_rpy
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.model.builder import build
@@ -118,11 +119,7 @@ def chain_between(mechanism: Mechanism, tip: str, base: str = "") -> Sequence[Jo
 def _mechanism(part: Part) -> Mechanism:
     """Return a part's mechanism with its joints locked and its prefix."""
     mechanism = part.description.mechanism
-    names = [joint.name for joint in mechanism.joints if joint.type != "fixed"]
-    for name in part.locked:
-        if name not in names:
-            raise UnknownNameError("joint", name, names, mechanism.name)
-    mechanism = mechanism.locked(dict(part.locked))
+    mechanism = locked_mechanism(mechanism, part.locked)
     if part.keep_to:
         kept = joints_between(mechanism, part.keep_to)
         movable = [joint.name for joint in mechanism.joints if joint.type != "fixed"]
