@@ -78,7 +78,7 @@ setup(
         "Typing :: Typed",
     ],
     python_requires=">=3.10",
-    # llvmlite brings LLVM 20; code is written for pointers without types, from LLVM 16 on.
+    # llvmlite 0.45 brings LLVM 20; code is written for pointers without types, from LLVM 16 on.
     install_requires=["llvmlite>=0.45", "lxml", "numpy>=1.26", "pyyaml", "rich", "scipy"],
     extras_require=EXTRAS,
     packages=find_packages(include=[NAME, f"{NAME}.*"]),

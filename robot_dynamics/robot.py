@@ -13,13 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import algorithms
-from robot_dynamics.dynamics.redundant import ConstrainedMotion, rank_revealing_solution
+from robot_dynamics.dynamics.redundant import (
+    RANK_TOLERANCE,
+    ConstrainedMotion,
+    rank_revealing_solution,
+)
 from robot_dynamics.model import Mechanism, Model, build
 
 Array = NDArray[np.float64]
 
 # Below this relative pivot of K H^-1 K^T the full-rank solution has lost half of its digits.
 SMALLEST_PIVOT = 1e-8
+# Constraints that add more than this part of themselves are never taken for redundant.
+_LARGEST_TOLERANCE = 1e-5
 
 
 class Robot:
@@ -96,21 +102,25 @@ class Robot:
         """`(q, qd, tau) -> qdd`: accelerations (..., nv), loops closed if there are any."""
         if not self.model.constraint_count:
             return self.tree_forward_dynamics
-        return self._closed_forward_dynamics
+        solve = self._bind("closed_forward_dynamics", algorithms.closed_forward_dynamics_program)
+        look_closer = self._where_singular
 
-    def _closed_forward_dynamics(self, q: Any, qd: Any, tau: Any) -> Array:
-        qdd, _, pivot = self.closed_loop(q, qd, tau)
-        # Not `pivot < limit`: a pivot that is not a number has to go the other way as well.
-        if np.all(pivot >= SMALLEST_PIVOT):
-            return np.asarray(qdd)
-        qdd = np.array(qdd)
-        arguments = np.broadcast_arrays(*(np.asarray(x)[..., None, :] for x in (qd, tau)))
-        batch = qdd.shape[:-1]
-        positions = np.broadcast_to(np.asarray(q, dtype=float), (*batch, self.model.nq))
-        rates, forces = (np.broadcast_to(a[..., 0, :], qdd.shape) for a in arguments)
-        for at in np.ndindex(batch):
-            if not np.asarray(pivot)[at] >= SMALLEST_PIVOT:
-                qdd[at] = self.constrained_motion(positions[at], rates[at], forces[at]).qdd
+        def forward_dynamics(q: Any, qd: Any, tau: Any) -> Array:
+            result: Array = solve(q, qd, tau)
+            # Not `pivot < limit`: a pivot that is not a number has to go the other way as well.
+            if result.ndim == 1 and result[-1] >= SMALLEST_PIVOT:
+                return result[:-1]
+            return look_closer(q, qd, tau, result)
+
+        return forward_dynamics
+
+    def _where_singular(self, q: Any, qd: Any, tau: Any, result: Array) -> Array:
+        """Return the accelerations of `closed_forward_dynamics`, mended where pivots are small."""
+        qdd, pivot = result[..., :-1].copy(), result[..., -1]
+        positions = np.broadcast_to(np.asarray(q, dtype=float), (*pivot.shape, self.model.nq))
+        rates, forces = (np.broadcast_to(np.asarray(x, dtype=float), qdd.shape) for x in (qd, tau))
+        for at in map(tuple, np.argwhere(~(pivot >= SMALLEST_PIVOT))):
+            qdd[at] = self.constrained_motion(positions[at], rates[at], forces[at]).qdd
         return qdd
 
     def constrained_motion(
@@ -127,9 +137,13 @@ class Robot:
         Raises:
             RobotDynamicsError: If a number is not finite.
         """
-        H, C, K, k, _, _ = self.constraint_terms(q, qd)
+        H, C, K, k, error, _ = self.constraint_terms(q, qd)
+        # Loops that are open by e turn the constraints' directions by about as much.
+        opening = float(np.max(np.abs(error), initial=0.0))
+        tolerance = max(RANK_TOLERANCE, min(10.0 * opening, _LARGEST_TOLERANCE))
+        force = np.asarray(tau, dtype=float) - C
         return rank_revealing_solution(
-            self.model, H, np.asarray(tau, dtype=float) - C, K, k, length=length
+            self.model, H, force, K, k, length=length, tolerance=tolerance
         )
 
     def pose(self, link: str, q: Any) -> Array:

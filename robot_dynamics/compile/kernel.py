@@ -120,9 +120,10 @@ class Kernel:
 
         Returns:
             A `numpy.ufunc` with frozen core dimensions: called with the inputs, of shapes
-            (..., *input shape), it gives the output or a tuple of outputs; it broadcasts leading
-            dimensions, takes `out=` and releases the GIL. Without a code generator a callable
-            that behaves alike.
+            `(..., *input)`, it gives the output or a tuple of outputs; it broadcasts leading
+            dimensions, takes `out=`, releases the GIL and warns of invalid values, divisions by
+            zero and overflows as `numpy.errstate` says. Without a code generator a callable that
+            behaves alike, but for the warnings.
 
         Raises:
             ShapeError: If the block has another length.

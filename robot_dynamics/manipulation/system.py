@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError, require_length
 from robot_dynamics.model import (
+    WORLD,
     LoopElement,
     Mechanism,
     Model,
@@ -21,7 +22,7 @@ from robot_dynamics.model import (
     pose_of,
     transform_of,
 )
-from robot_dynamics.spatial import Inertia
+from robot_dynamics.spatial import Inertia, Transform
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -183,6 +184,9 @@ def grasp_system(
         raise RobotDynamicsError(
             f"arms {names}: expected at least one arm, each with its own name."
         )
+    carriers = [joint for joint in mechanism.joints if joint.child == object_link]
+    if not any(joint.type == "floating" for joint in carriers):
+        raise RobotDynamicsError(f"object link {object_link!r} is not on a floating joint.")
     loops = [
         LoopElement(f"{arm.name}_grasp", "fixed", arm.tool, object_link, np.eye(4), arm.grasp)
         for arm in arms
@@ -190,8 +194,12 @@ def grasp_system(
     variable = {object_link, *(loop.name for loop in loops)}
     model = build(mechanism.with_loops(loops), gravity=gravity, variable=variable)
     object_body = model.link(object_link).body
-    if object_body < 0 or model.bodies[object_body].joint.type.name != "floating":
-        raise RobotDynamicsError(f"object link {object_link!r} is not on a floating joint.")
+    carrier = model.bodies[object_body]
+    if carrier.parent != WORLD or carrier.placement != Transform.identity():
+        raise RobotDynamicsError(
+            f"object link {object_link!r} floats relative to another frame than the world, "
+            "expected its joint at the world's origin: its positions are its pose in the world."
+        )
     owner: dict[int, str] = {}
     result = []
     for index, arm in enumerate(arms):

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +15,12 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import transmitted_force_map
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import SMALLEST_PIVOT, Robot
+from robot_dynamics.simulation.observation import observation
 from robot_dynamics.simulation.plant import Measurement, Truth
 from robot_dynamics.simulation.sensors import CommandDelay, Sensors
 from robot_dynamics.simulation.settings import PlantSettings
 from robot_dynamics.simulation.singular_step import singular_step
 from robot_dynamics.simulation.step import Drives, step_parameters, step_program
-from robot_dynamics.spatial import Motion
-from robot_dynamics.spatial import Rotation as SpatialRotation
 
 Array = NDArray[np.float64]
 
@@ -62,6 +60,7 @@ class EnginePlant:
         self._check_step(np.asarray(start, dtype=float))
         self._step = kernel.bind(step_parameters(system.model, self.drives, self._step_length))
         self._map = transmitted_force_map(system.grasps, [arm.load_share for arm in system.arms])
+        self._observe = observation(self._map)
         self._start = np.array(start, dtype=float)
         self._delay = CommandDelay(settings.command_delay_periods)
         self._sensors = Sensors(settings.sensors, settings.seed)
@@ -88,7 +87,8 @@ class EnginePlant:
         """
         applied = self._delay.push(checked_torque(torque, self._torque.shape))
         if applied is not None:  # else the brakes still hold
-            self._torque = applied
+            effort = self.drives.effort
+            self._torque = np.minimum(np.maximum(applied, -effort), effort)
             self._drift = np.zeros(len(self._drift))
             for _ in range(self.substeps):
                 self._advance(applied)
@@ -98,17 +98,13 @@ class EnginePlant:
 
     def truth(self) -> Truth:
         """Return the present true state."""
-        pose = self._q[self.system.object_q]
-        position, rotation = largest_gap(self._closure)
-        return Truth(
-            object_pose=pose.copy(),
-            object_twist=world_twist(pose, self._qd[self.system.object_v]),
-            internal_force=self._map.internal_force(self._multipliers),
-            closure_position=position,
-            closure_rotation=rotation,
-            correction=max(map(abs, self._drift.tolist()), default=0.0),
-            torque=np.minimum(np.maximum(self._torque, -self.drives.effort), self.drives.effort),
+        pose = self._q[self.system.object_q].copy()
+        velocity = self._qd[self.system.object_v]
+        twist, internal_force, gaps = self._observe(
+            pose, velocity, self._multipliers, self._closure, self._drift
         )
+        position, rotation, correction = gaps.tolist()
+        return Truth(pose, twist, internal_force, position, rotation, correction, self._torque)
 
     def state_hash(self) -> str:
         """Return a SHA-256 over the states of all control instants since `reset`."""
@@ -136,15 +132,16 @@ class EnginePlant:
     def _advance(self, torque: Array) -> None:
         q, qd, multipliers, closure, drift, pivot = self._step(self._q, self._qd, torque)
         if not pivot >= SMALLEST_PIVOT:
-            if not (np.isfinite(self._q).all() and np.isfinite(self._qd).all()):
+            try:
+                q, qd, multipliers, closure, drift = singular_step(
+                    self._robot, self.drives, self._step_length, self._q, self._qd, torque
+                )
+            except (RobotDynamicsError, np.linalg.LinAlgError, ValueError) as error:
                 raise SimulationError(
                     "the simulated motion grew without bound before "
-                    f"{self._tick * self.period:g} s; expected torques that keep it bounded, or a "
-                    "shorter step."
-                )
-            q, qd, multipliers, closure, drift = singular_step(
-                self._robot, self.drives, self._step_length, self._q, self._qd, torque
-            )
+                    f"{(self._tick + 1) * self.period:g} s ({str(error).rstrip('.')}); expected "
+                    "torques that keep it bounded, or a shorter step."
+                ) from error
         self._q, self._qd, self._multipliers, self._closure = q, qd, multipliers, closure
         self._drift = np.maximum(self._drift, np.abs(drift))
 
@@ -205,28 +202,3 @@ def checked_torque(torque: Array, shape: tuple[int, ...]) -> Array:
     if not np.isfinite(values).all():
         raise ArgumentError("torque has entries that are not finite.")
     return values
-
-
-def largest_gap(closure: Array) -> tuple[float, float]:
-    """Return the largest distance [m] and angle [rad] of stacked closure errors (6k,).
-
-    Plain floats: this is asked once a control period, and six numbers are few.
-    """
-    values = closure.tolist()
-    rows = [values[i : i + 6] for i in range(0, len(values), 6)]
-    return (
-        max((math.hypot(*row[3:]) for row in rows), default=0.0),
-        max((math.hypot(*row[:3]) for row in rows), default=0.0),
-    )
-
-
-def world_twist(pose: Array, velocity: Array) -> Array:
-    """Return angular velocity and velocity of a body's origin in world axes (6,).
-
-    Args:
-        pose: x y z qx qy qz qw of the body in the world (7,).
-        velocity: Its spatial velocity in body coordinates (6,).
-    """
-    E = SpatialRotation.from_quaternion(*pose[3:].tolist())
-    moving = Motion.of(velocity.tolist())
-    return np.array([*E.inverse_times(moving.angular), *E.inverse_times(moving.linear)])

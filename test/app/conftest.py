@@ -5,7 +5,8 @@
 import pytest
 
 from robot_dynamics.app.run import simulate
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.scenario import load_scenario, shipped_scenarios
+from robot_dynamics.description import DescriptionError
 
 
 @pytest.fixture(scope="session")
@@ -18,3 +19,15 @@ def scenario():
 def run(scenario):
     """Return a run of it."""
     return simulate(scenario)
+
+
+@pytest.fixture(params=sorted(shipped_scenarios()))
+def shipped(request):
+    """Return the name of each shipped scenario whose robots are installed."""
+    try:
+        load_scenario(request.param)
+    except DescriptionError as error:
+        if "example-robot-data" in str(error):
+            pytest.skip("needs the package example-robot-data")
+        raise
+    return request.param

@@ -140,3 +140,14 @@ def test_without_ros(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(RosMissingError, match=r"robot_dynamics\[ros\].*simulate"):
         require_ros()
+
+
+def test_on_topics_the_run_is_the_same(scenario):
+    """With the real nodes, over ROS 2 topics, every state is equal to the last bit."""
+    pytest.importorskip("rclpy")
+    heard = []
+    run = demonstrate(scenario, duration=0.3, progress=heard.append)
+    assert run.report["state_hash"] == simulate(scenario, duration=0.3).report["state_hash"]
+    assert heard[-1].tick == heard[-1].ticks
+    assert run.report["real_time_factor"] > 0.0
+    assert run.report["start_to_first_torque_s"] > 0.0

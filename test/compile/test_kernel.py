@@ -298,24 +298,27 @@ def test_large_ports():
                 np.testing.assert_array_equal(a, b)
 
 
-@needs_machine_code
+@pytest.mark.parametrize("interpret", ["0", "1"])
 @pytest.mark.parametrize(
     ("inputs", "outputs"),
     [
         ({"x": 2, "none": 0}, lambda x: {"y": x[0], "empty": []}),
         ({"a": (2, 0)}, lambda x: {"y": 1.0}),
+        ({}, lambda x: {"y": [x[0] * 2.0, 3.0], "z": x[0]}),
+        ({"x": 2}, lambda x: {}),
     ],
+    ids=["some", "only", "no inputs", "no outputs"],
 )
-def test_dimensions_of_length_zero(inputs, outputs):
-    """NumPy's ufuncs have none of these, so another way must serve: a mechanism without loops."""
-    program = trace(lambda x, *_: outputs(x), "f", inputs)
-    function = compile_program(program).bind()
-    for count in ((), (5,)):
+def test_ports_that_ufuncs_cannot_have(monkeypatch, interpret, inputs, outputs):
+    """Dimensions of length zero, no inputs, no outputs: a mechanism without loops has them."""
+    monkeypatch.setenv("ROBOT_DYNAMICS_INTERPRET", interpret)
+    program = trace(lambda *a: outputs(a[0]), "f", inputs, parameters=1)
+    function = compile_program(program).bind([1.5])
+    for count in ((), (1,), (5,)):
         arrays = [np.ones((*count, *shape)) for shape in program.inputs.values()]
         found = function(*arrays)
-        for a, b in zip(
-            found if isinstance(found, tuple) else (found,), program.evaluate(*arrays), strict=True
-        ):
+        found = found if isinstance(found, tuple) else (found,)
+        for a, b in zip(found, program.evaluate(*arrays, parameters=[1.5]), strict=True):
             np.testing.assert_array_equal(a, b)
 
 

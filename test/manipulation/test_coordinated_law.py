@@ -16,7 +16,7 @@ from support.mechanisms import random_cell, random_state, two_arms, world_poses
 from robot_dynamics.compile import trace
 from robot_dynamics.compile.algorithms import constraint_program
 from robot_dynamics.dynamics.closed_loop import closed_loop_terms
-from robot_dynamics.manipulation.coordinated_law import coordinated_torque
+from robot_dynamics.manipulation.coordinated_law import Wish, coordinated_torque
 from robot_dynamics.manipulation.grasp_map import orthonormal_map, transmitted_force_map
 from robot_dynamics.model import pose, transform_of
 from robot_dynamics.model.parameters import block_size, pack, unpack
@@ -53,7 +53,13 @@ def law_program(system):
     def run(q, qd, acceleration, velocity, force, posture, distribution, internal, block):
         terms = closed_loop_terms(system.model, q, qd, unpack(system.model, block))
         law = coordinated_torque(
-            system, terms, acceleration, velocity, force, posture, distribution, internal
+            system,
+            terms,
+            Wish(acceleration, posture),
+            Wish(velocity, [0.0] * na),
+            force,
+            distribution,
+            internal,
         )
         return {field.name: getattr(law, field.name) for field in fields(law)}
 
