@@ -77,7 +77,8 @@ setup(
         "Typing :: Typed",
     ],
     python_requires=">=3.10",
-    install_requires=["llvmlite", "lxml", "numpy>=1.26", "pyyaml", "rich", "scipy"],
+    # llvmlite 0.45 brings LLVM 20; code is written for pointers without types, from LLVM 16 on.
+    install_requires=["llvmlite>=0.45", "lxml", "numpy>=1.26", "pyyaml", "rich", "scipy"],
     extras_require=EXTRAS,
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
     package_data={NAME: ["py.typed"]},

@@ -25,6 +25,12 @@ def generate_launch_description() -> LaunchDescription:
                 description="wall_clock for real arms; lockstep with a simulator in lockstep.",
             ),
             DeclareLaunchArgument(
+                "autostart",
+                default_value="in_lockstep",
+                choices=["in_lockstep", "always", "never"],
+                description="When control starts by itself; otherwise call the service ~/start.",
+            ),
+            DeclareLaunchArgument(
                 "use_sim_time",
                 default_value="false",
                 choices=["true", "false"],
@@ -44,6 +50,9 @@ def generate_launch_description() -> LaunchDescription:
                             LaunchConfiguration("scenario"), value_type=str
                         ),
                         "mode": ParameterValue(LaunchConfiguration("mode"), value_type=str),
+                        "autostart": ParameterValue(
+                            LaunchConfiguration("autostart"), value_type=str
+                        ),
                         "use_sim_time": ParameterValue(
                             LaunchConfiguration("use_sim_time"), value_type=bool
                         ),

@@ -6,9 +6,12 @@ If the simulator or the controller ends, the files that start them end everythin
 use without the other.
 """
 
+import sys
+
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
 from launch.conditions import IfCondition
+from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import Command, LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -40,6 +43,12 @@ def generate_launch_description() -> LaunchDescription:
             description="Take the time from /clock, which the simulator publishes.",
         ),
         DeclareLaunchArgument(
+            "autostart",
+            default_value="always",
+            choices=["in_lockstep", "always", "never"],
+            description="When control starts by itself; otherwise call the service ~/start.",
+        ),
+        DeclareLaunchArgument(
             "namespace", default_value="", description="Namespace of all nodes and their topics."
         ),
         DeclareLaunchArgument(
@@ -47,11 +56,6 @@ def generate_launch_description() -> LaunchDescription:
             default_value="true",
             choices=["true", "false"],
             description="Start robot_state_publisher and RViz.",
-        ),
-        DeclareLaunchArgument(
-            "description_file",
-            default_value=PathJoinSubstitution([share, "urdf", "dual_arm.urdf"]),
-            description="URDF of the arms in the scenario, for RViz.",
         ),
         DeclareLaunchArgument(
             "rviz_config",
@@ -62,12 +66,16 @@ def generate_launch_description() -> LaunchDescription:
 
     def included(file: str, *names: str) -> IncludeLaunchDescription:
         return IncludeLaunchDescription(
-            PathJoinSubstitution([share, "launch", file]),
+            PythonLaunchDescriptionSource(PathJoinSubstitution([share, "launch", file])),
             launch_arguments=[(name, LaunchConfiguration(name)) for name in names],
         )
 
-    # `cat` and not a substitution of newer distributions; quoted, for paths with spaces.
-    description = Command(["cat '", LaunchConfiguration("description_file"), "'"])
+    # One URDF of all robots of the scenario; quoted, for paths with spaces.
+    module = "robot_dynamics.nodes.robot_description"
+    description = Command(
+        [f"'{sys.executable}' -m {module} '", LaunchConfiguration("scenario"), "'"],
+        on_stderr="warn",
+    )
     display = [
         Node(
             package="robot_state_publisher",
@@ -90,11 +98,12 @@ def generate_launch_description() -> LaunchDescription:
             condition=IfCondition(LaunchConfiguration("use_rviz")),
         ),
     ]
+    of_controller = ("scenario", "mode", "autostart", "use_sim_time", "namespace")
     return LaunchDescription(
         [
             *arguments,
             included("simulation.launch.py", "scenario", "mode", "namespace"),
-            included("controller.launch.py", "scenario", "mode", "use_sim_time", "namespace"),
+            included("controller.launch.py", *of_controller),
             *display,
         ]
     )

@@ -1,13 +1,82 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""robot_dynamics: rigid-body dynamics and coordinated control of several arms."""
+"""robot_dynamics: rigid-body dynamics and coordinated control of several arms.
+
+    import robot_dynamics as rd
+
+    robot = rd.load("arm.urdf")                       # a model and its compiled algorithms
+    tau = robot.inverse_dynamics(q, qd, qdd)          # (n,) or (N, n)
+    run = rd.simulate("lift_box", plant="engine")     # two arms lift a box
+    run.plot("lift.png")
+
+Each name is imported when it is first used, so that importing the package costs nothing.
+"""
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
 
-def __getattr__(name: str) -> str:
+if TYPE_CHECKING:
+    from robot_dynamics.app.recording import Recording
+    from robot_dynamics.app.run import Run, simulate
+    from robot_dynamics.app.scenario import Scenario, load_scenario
+    from robot_dynamics.description import Description, DescriptionError, load_description
+    from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
+    from robot_dynamics.model import Mechanism, Model, build
+    from robot_dynamics.robot import Robot, load
+
+_HOMES = {
+    "ArgumentError": "errors",
+    "Description": "description",
+    "DescriptionError": "description",
+    "Mechanism": "model",
+    "Model": "model",
+    "Recording": "app.recording",
+    "Robot": "robot",
+    "RobotDynamicsError": "errors",
+    "Run": "app.run",
+    "Scenario": "app.scenario",
+    "UnknownNameError": "errors",
+    "build": "model",
+    "load": "robot",
+    "load_description": "description",
+    "load_scenario": "app.scenario",
+    "simulate": "app.run",
+}
+
+__all__ = [  # noqa: RUF022 - functions first
+    "build",
+    "load",
+    "load_description",
+    "load_scenario",
+    "simulate",
+    "ArgumentError",
+    "Description",
+    "DescriptionError",
+    "Mechanism",
+    "Model",
+    "Recording",
+    "Robot",
+    "RobotDynamicsError",
+    "Run",
+    "Scenario",
+    "UnknownNameError",
+]
+
+
+def __getattr__(name: str) -> Any:
     if name == "__version__":  # read only where it is asked for: parsing package.xml takes time
         from robot_dynamics.version import find_version
 
         return find_version()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value  # found directly from now on
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})

@@ -100,8 +100,9 @@ class Robot:
     def _closed_forward_dynamics(self, q: Any, qd: Any, tau: Any) -> Array:
         qdd, _, pivot = self.closed_loop(q, qd, tau)
         # Not `pivot < limit`: a pivot that is not a number has to go the other way as well.
-        if np.all(pivot >= SMALLEST_PIVOT):
-            return np.asarray(qdd)
+        regular = pivot >= SMALLEST_PIVOT
+        if regular is np.True_ or np.all(regular):  # the first for speed: np.all takes 2 us
+            return qdd  # type: ignore[no-any-return]
         qdd = np.array(qdd)
         arguments = np.broadcast_arrays(*(np.asarray(x)[..., None, :] for x in (qd, tau)))
         batch = qdd.shape[:-1]

@@ -293,7 +293,8 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
         from robot_dynamics.version import find_version
 
-        parser.exit(GOOD, f"robot_dynamics {find_version()}\n")
+        print(f"robot_dynamics {find_version()}")
+        parser.exit(GOOD)
 
 
 def _scenario(options: argparse.Namespace) -> Any:

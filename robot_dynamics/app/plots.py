@@ -174,7 +174,9 @@ def _internal_force(ax: Any, view: _View) -> None:
     if pair:
         ax.plot(view.time, true[:, SQUEEZE], color=_BLUE, linewidth=1.8, label="squeeze")
         _reference(ax, view.time, wanted[:, SQUEEZE], first=True)
-    _legend(ax, 4)
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high + 0.2 * (high - low))  # room for the legend
+    _legend(ax, 4, "upper right")
 
 
 def _torques(ax: Any, view: _View) -> None:

@@ -172,8 +172,8 @@ class ControlRecorder:
         Args:
             reference: What the object was to do.
             start_tick: The control period in which the reference began.
-            metadata: `start_to_first_torque_s`, `fault` (a sentence, if the controller stopped),
-                and what else is known of the run (JSON values).
+            metadata: `start_to_first_torque_s`, `fault` (when and why the controller stopped, if
+                it did), and what else is known of the run (JSON values).
         """
         control, period = self._scenario.control, self._scenario.control.period
         recording = self.recorder.recording({})

@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 
 FORMAT = 1  # of the file; raised when older files can no longer be understood
 TICK = "tick"
+_BLOCK = 8192  # rows; filling a new block takes some milliseconds
 _METADATA, _COLUMN = "metadata", "column/"
 
 
@@ -145,43 +146,48 @@ class Recorder:
 
     Args:
         widths: By column its number of values, or 0 for a single number.
-        capacity: Rows to make room for; there will be more room when it is needed.
+        capacity: Rows to expect; there will be more room when it is needed.
     """
 
     def __init__(self, widths: Mapping[str, int], capacity: int) -> None:
-        rows = max(capacity, 1)
-        self.names = tuple(widths)
-        # Filled with what is no number: a value that was never written is noticed.
-        self._columns = [
-            np.full((rows, width) if width else (rows,), np.nan) for width in widths.values()
-        ]
-        self._capacity = rows
-        self.count = 0
+        self._widths = dict(widths)
+        self._full: list[list[Array]] = []  # blocks that are full
+        self._size = min(max(capacity, 1), _BLOCK)
+        self._block = self._new_block()
+        self._at = 0
+
+    @property
+    def count(self) -> int:
+        """Number of rows so far."""
+        return len(self._full) * self._size + self._at
 
     def write(self, values: Iterable[Any]) -> None:
         """Append a row: the values of all columns in their order."""
-        at = self.count
-        if at == self._capacity:
-            self._grow()
-        for column, value in zip(self._columns, values, strict=True):
+        at = self._at
+        if at == self._size:
+            self._full.append(self._block)
+            self._block, at = self._new_block(), 0
+        for column, value in zip(self._block, values, strict=True):
             column[at] = value
-        self.count = at + 1
+        self._at = at + 1
 
     def recording(
         self, metadata: Mapping[str, Any], more: Mapping[str, Array] | None = None
     ) -> Recording:
         """Return what was written, with further columns that are known only now."""
+        last = [column[: self._at] for column in self._block]
+        blocks = zip(*self._full, last, strict=True)
         columns = {
-            name: column[: self.count].copy()
-            for name, column in zip(self.names, self._columns, strict=True)
+            name: np.concatenate(parts) for name, parts in zip(self._widths, blocks, strict=True)
         }
         return Recording({**columns, **(more or {})}, dict(metadata))
 
-    def _grow(self) -> None:
-        self._columns = [
-            np.concatenate([column, np.full_like(column, np.nan)]) for column in self._columns
+    def _new_block(self) -> list[Array]:
+        # Filled with what is no number: a value that was never written is noticed.
+        return [
+            np.full((self._size, width) if width else (self._size,), np.nan)
+            for width in self._widths.values()
         ]
-        self._capacity *= 2
 
 
 def _short(value: Any) -> str:

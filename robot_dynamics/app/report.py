@@ -113,7 +113,7 @@ def orientation_error(recording: Recording) -> Array:
 def internal_force_error(recording: Recording) -> Array:
     """Return the true internal force less the reference (ticks, arms - 1, 6) [N m, N]."""
     error = recording["internal_force"] - recording["reference_internal_force"]
-    return np.asarray(error.reshape(len(recording), -1, 6))
+    return np.asarray(error.reshape(len(recording), error.shape[1] // 6, 6))
 
 
 def torque_fractions(recording: Recording) -> Array:
@@ -183,7 +183,7 @@ def _broken(recording: Recording) -> list[str]:
     sentences = []
     fault = recording.metadata.get("fault")
     if fault:
-        sentences.append(f"the controller stopped: {fault}")
+        sentences.append(f"the controller stopped, {fault}")
     ticks, expected = recording[TICK], recording.get("ticks")
     if len(ticks) != expected or not np.array_equal(ticks, np.arange(len(ticks))):
         missing = np.setdiff1d(np.arange(expected), ticks)
@@ -246,7 +246,8 @@ def _largest(values: Array) -> float | None:
 def _largest_norm(recording: Recording, name: str, first: int) -> float | None:
     if name not in recording:
         return None
-    parts = recording[name].reshape(len(recording), -1, 6)[..., first : first + 3]
+    values = recording[name]
+    parts = values.reshape(len(values), values.shape[1] // 6, 6)[..., first : first + 3]
     return _largest(np.linalg.norm(parts, axis=-1))
 
 

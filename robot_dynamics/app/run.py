@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.app.pilot import Pilot
 from robot_dynamics.app.progress import Listener, Progress
 from robot_dynamics.app.recorders import ControlRecorder, PlantRecorder
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.report import report_of, write_report
-from robot_dynamics.app.scenario import Scenario, build_system, load_scenario, true_system
-from robot_dynamics.control.coordinated import ControlStep, CoordinatedController
+from robot_dynamics.app.scenario import Scenario, load_scenario, true_system
+from robot_dynamics.control.coordinated import ControlStep
 from robot_dynamics.control.reference import SQUEEZE
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem
@@ -96,38 +97,34 @@ def simulate(
             scenario = replace(scenario, plant=replace(scenario.plant, engine=plant))
     else:
         scenario = load_scenario(scenario, changes)
-    believed = build_system(scenario)
-    reference = scenario.plan()
-    controller = CoordinatedController(
-        believed,
-        scenario.control,
-        scenario.safety,
-        reference,
-        friction_velocity=scenario.plant.friction_velocity,
-    )
-    truth = true_system(scenario, believed)
+    pilot = Pilot(scenario)
+    truth = true_system(scenario, pilot.system)
     simulated = make_plant(scenario, truth)
-    ticks = scenario.ticks(reference, duration)
+    ticks = scenario.ticks(pilot.reference, duration)
     seen = PlantRecorder(truth, scenario, ticks)
-    done = ControlRecorder(believed, scenario, ticks)
+    done = ControlRecorder(pilot.system, scenario, ticks)
+    watch = _Watch(pilot.system, ticks, scenario.control.period, progress)
     measurement = simulated.reset()
-    controller.start(measurement.q, measurement.qd)
-    watch = _Watch(believed, ticks, scenario.control.period, progress)
+    pilot.start(measurement)
     clock = time.perf_counter
     first_torque = clock() - started
     begin = clock()
     for tick in range(ticks):
         before = clock()
-        step = controller.update(tick, measurement.q, measurement.qd, measurement.wrenches)
+        torque, step = pilot.update(measurement)
         elapsed = clock() - before
         seen.write(measurement, simulated.truth())
-        done.write(tick, step.torque, step, 1e6 * elapsed)
-        measurement = simulated.step(step.torque)
+        done.write(tick, torque, step, 1e6 * elapsed)
+        measurement = simulated.step(torque)
         if tick == watch.next:
             watch.tell(tick, step)
     wall = clock() - begin
+    more: dict[str, Any] = {"start_to_first_torque_s": first_torque}
+    if pilot.safety.faults:
+        fault_tick, found = pilot.safety.faults[0]
+        more["fault"] = f"at {fault_tick * scenario.control.period:g} s: {found}"
     recording = seen.finish(wall_time_s=wall, plant_state_hash=simulated.state_hash()).merged(
-        done.finish(reference, scenario.start_tick, start_to_first_torque_s=first_torque)
+        done.finish(pilot.reference, scenario.start_tick, **more)
     )
     return Run(recording, report_of(recording))
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The algorithms of `dynamics` as programs of a model: inputs, outputs, and the parameter block."""
+"""The algorithms of `dynamics` as programs of a model and its parameter block."""
 
 from __future__ import annotations
 

@@ -86,8 +86,8 @@ class Core:
             name, "ptr noalias %inputs, ptr noalias %parameters, ptr noalias %results"
         )
 
-    def direct_form(self, name: str) -> str:
-        """Return the text of a direct core."""
+    def direct_form(self, name: str, exported: bool = False) -> str:
+        """Return the text of a direct core, which may be visible from outside the module."""
         ports, writer = self.program.ports, self.writer
 
         def load_input(port: int, element: int) -> str:
@@ -118,11 +118,12 @@ class Core:
         self._body(load_input, dict.fromkeys(self.program.slots, store))
         arguments = [f"ptr noalias %in{port}" for port in range(len(ports.inputs))]
         arguments += [f"ptr noalias %out{port}" for port in range(len(ports.outputs))]
-        return self._text(name, ", ".join([*arguments, "ptr noalias %parameters"]))
+        return self._text(name, ", ".join([*arguments, "ptr noalias %parameters"]), exported)
 
-    def _text(self, name: str, arguments: str) -> str:
+    def _text(self, name: str, arguments: str, exported: bool = False) -> str:
+        linkage = "" if exported else "internal "
         lines = [
-            f"define internal void @{name}({arguments}) nounwind {{",
+            f"define {linkage}void @{name}({arguments}) nounwind {{",
             "entry:",
             *self.allocations,
             *self.writer.lines,

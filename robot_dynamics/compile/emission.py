@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from robot_dynamics.compile.core import Core
 from robot_dynamics.compile.loop import Loop
+from robot_dynamics.compile.preparation import Prepared
 from robot_dynamics.compile.program import Program
 from robot_dynamics.compile.schedule import Plan, plan
 from robot_dynamics.compile.writer import Lanes
 
-#: The name of the only function that a module exports: a loop as NumPy's ufuncs call it.
-ENTRY = "robot_dynamics_loop"
+#: The names of the two functions that a module exports: a loop as NumPy's ufuncs call it, and
+#: `void prepare(const double *parameters, double *prepared, void *)`, which makes the loop's data.
+ENTRY, PREPARE = "robot_dynamics_loop", "robot_dynamics_prepare"
 
 
 class Module:
@@ -42,25 +44,31 @@ class Module:
             self.functions.append(Core(self, program, lanes, uniform).block_form(name))
         return self._cores[key]
 
-    def direct_core(self, program: Program) -> str:
-        """Write the direct core of a program and return its name."""
-        self.functions.append(Core(self, program, Lanes(1), True).direct_form("direct"))
-        return "direct"
+    def direct_core(self, program: Program, name: str, exported: bool = False) -> None:
+        """Write the direct core of a program."""
+        core = Core(self, program, Lanes(1), True)
+        self.functions.append(core.direct_form(name, exported))
 
 
-def emit_module(program: Program, width: int, fma: bool) -> str:
+def emit_module(parts: Prepared, width: int, fma: bool) -> str:
     """Return the text of a module whose function `ENTRY` evaluates a program for many states.
 
     Args:
-        program: The program.
+        parts: The program in its two parts.
         width: How many states to take at once where there are many.
         fma: Whether the processor fuses multiplication and addition.
     """
     module = Module(fma)
     lanes = Lanes(width)
-    direct = module.direct_core(program)
-    core = module.core(program, lanes, True)
-    loop = Loop(program, lanes, direct, core)
+    if parts.preparation is not None:
+        module.direct_core(parts.preparation, PREPARE, exported=True)
+    else:
+        arguments = "ptr %parameters, ptr %prepared, ptr %nothing"
+        module.functions.append(f"define void @{PREPARE}({arguments}) {{\n  ret void\n}}")
+    program = parts.remainder
+    module.direct_core(program, "direct")
+    core = module.core(program, lanes, True) if width > 1 else ""
+    loop = Loop(program, lanes, "direct", core)
     text = loop.text(ENTRY)
     declarations = ["declare double @atan2(double, double)"]
     for suffix, real in {(Lanes(1).suffix, "double"), (lanes.suffix, lanes.real)}:

@@ -10,7 +10,6 @@ import os
 from functools import lru_cache
 from typing import NamedTuple
 
-
 _logger = logging.getLogger(__name__)
 
 # Before, pointers had types unless asked otherwise.

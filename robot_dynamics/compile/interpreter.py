@@ -1,77 +1,125 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Running a program node by node with NumPy: the oracle, and the way without llvmlite."""
+"""Running a program in Python: the oracle of machine code, and the way without llvmlite.
+
+A program is written out as a Python function, one statement for each node, which runs on plain
+floats for a single state and on NumPy arrays for a batch.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from robot_dynamics.compile import graph
+from robot_dynamics.scalar import functions
 
 if TYPE_CHECKING:
     from robot_dynamics.compile.program import Program
 
-_FUNCTIONS: dict[int, Callable[..., Any]] = {
-    graph.ADD: np.add,
-    graph.SUBTRACT: np.subtract,
-    graph.MULTIPLY: np.multiply,
-    graph.DIVIDE: np.divide,
-    graph.MINIMUM: np.minimum,
-    graph.MAXIMUM: np.maximum,
-    graph.ATAN2: np.arctan2,
-    graph.NEGATE: np.negative,
-    graph.SQRT: np.sqrt,
-    graph.SIN: np.sin,
-    graph.COS: np.cos,
-    graph.ABSOLUTE: np.abs,
+_OPERATORS = {graph.ADD: "+", graph.SUBTRACT: "-", graph.MULTIPLY: "*", graph.DIVIDE: "/"}
+# These raise where NumPy's give nan or infinity; then NumPy's are asked.
+_FUNCTIONS_OF_FLOATS: dict[str, Any] = {
+    "sqrt": math.sqrt,
+    "sin": math.sin,
+    "cos": math.cos,
+    "absolute": math.fabs,
+    "minimum": functions.minimum,
+    "maximum": functions.maximum,
+    "atan2": math.atan2,
 }
+_FUNCTIONS_OF_ARRAYS: dict[str, Any] = {
+    "sqrt": np.sqrt,
+    "sin": np.sin,
+    "cos": np.cos,
+    "absolute": np.abs,
+    "minimum": np.minimum,
+    "maximum": np.maximum,
+    "atan2": np.arctan2,
+}
+_SPECIAL = {"inf": math.inf, "nan": math.nan}
 
 
-def run(program: Program, inputs: Sequence[Any], parameters: Sequence[Any]) -> list[Any]:
-    """Run a program.
+Function = Callable[[Sequence[Any]], list[Any]]
+
+
+def run(program: Program, arguments: Sequence[Any]) -> list[Any]:
+    """Run a program; what has no value is nan or infinite, and nothing is raised.
 
     Args:
         program: What to run.
-        inputs: For every input its elements: floats, or arrays of one shape (a batch).
-        parameters: The elements of the parameter block, likewise.
+        arguments: The elements of all inputs and then of the parameter block: numbers, or arrays
+            of one shape (a batch).
 
     Returns:
         The values of `program.slots`.
     """
+    if not any(isinstance(argument, np.ndarray) for argument in arguments):
+        try:
+            return program.python.of_floats([float(argument) for argument in arguments])
+        except (ArithmeticError, ValueError):
+            arguments = [np.float64(argument) for argument in arguments]
     with np.errstate(all="ignore"):
-        return _run(program, inputs, parameters)
+        return program.python.of_arrays(arguments)
 
 
-def _run(program: Program, inputs: Sequence[Any], parameters: Sequence[Any]) -> list[Any]:
-    values: list[Any] = []
-    for operation, left, right in program.nodes:
-        if operation in graph.BINARY:
-            value = _FUNCTIONS[operation](values[left], values[right])
+class PythonFunction:
+    """A program as a Python function from flat arguments to the values of its slots.
+
+    Attributes:
+        of_floats: The function for floats; raises where a value does not exist.
+        of_arrays: The function for arrays, and for NumPy's floats.
+    """
+
+    def __init__(self, program: Program) -> None:
+        code, called = _compile(program)
+        self.of_floats: Function = _define(
+            code, _FUNCTIONS_OF_FLOATS, [callee.python.of_floats for callee in called]
+        )
+        self.of_arrays: Function = _define(
+            code, _FUNCTIONS_OF_ARRAYS, [callee.python.of_arrays for callee in called]
+        )
+
+
+def _define(code: CodeType, names: dict[str, Any], called: list[Function]) -> Function:
+    """Return the function that some code defines, given the functions it uses."""
+    scope = {**names, **_SPECIAL}
+    scope.update((f"call{number}", function) for number, function in enumerate(called))
+    exec(code, scope)
+    return scope["run"]  # type: ignore[no-any-return]
+
+
+def _compile(program: Program) -> tuple[CodeType, list[Program]]:
+    """Return the code that defines `run(arguments)`, and the programs that it calls."""
+    called: list[Program] = []
+    lines = ["def run(a):"]
+    starts, parameters = program.ports.input_starts, sum(program.ports.input_sizes)
+    for index, (operation, left, right) in enumerate(program.nodes):
+        if operation in _OPERATORS:
+            text = f"v{left} {_OPERATORS[operation]} v{right}"
+        elif operation == graph.NEGATE:
+            text = f"-v{left}"
         elif operation in graph.UNARY:
-            value = _FUNCTIONS[operation](values[left])
+            text = f"{graph.NAMES[operation]}(v{left})"
+        elif operation in graph.BINARY:
+            text = f"{graph.NAMES[operation]}(v{left}, v{right})"
         elif operation == graph.CONSTANT:
-            value = left
+            text = repr(left)
         elif operation == graph.INPUT:
-            value = inputs[left][right]
+            text = f"a[{starts[left] + right}]"
         elif operation == graph.PARAMETER:
-            value = parameters[left]
+            text = f"a[{parameters + left}]"
         elif operation == graph.RESULT:
-            value = values[left][right]
+            text = f"v{left}[{right}]"
         else:
-            arguments, block = split_arguments(left, [values[index] for index in right])
-            value = _run(left, arguments, block)
-        values.append(value)
-    return [values[node] for node in program.slots]
-
-
-def split_arguments(program: Program, flat: list[Any]) -> tuple[list[list[Any]], list[Any]]:
-    """Return the flat arguments of a call as one list for each input, and the parameters."""
-    arguments = []
-    start = 0
-    for size in program.ports.input_sizes:
-        arguments.append(flat[start : start + size])
-        start += size
-    return arguments, flat[start:]
+            if left not in called:
+                called.append(left)
+            arguments = ", ".join(f"v{argument}" for argument in right)
+            text = f"call{called.index(left)}([{arguments}])"
+        lines.append(f"    v{index} = {text}")
+    lines.append(f"    return [{', '.join(f'v{index}' for index in program.slots)}]")
+    return compile("\n".join(lines), f"<program {program.name}>", "exec"), called

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,10 +20,28 @@ from robot_dynamics.compile.host import Host, find_host, interpretation_forced
 from robot_dynamics.compile.machine import MachineCode, compile_object
 from robot_dynamics.compile.plain_function import interpreted_function, machine_function
 from robot_dynamics.compile.ports import Ports, check_parameters
+from robot_dynamics.compile.preparation import prepare
 from robot_dynamics.compile.program import Program
 from robot_dynamics.compile.ufunc import UfuncTemplate, can_be_ufunc, ufuncs_work
 
 _logger = logging.getLogger(__name__)
+
+
+class ObjectCode(NamedTuple):
+    """Object code of a program, as it is kept on disk.
+
+    Attributes:
+        ports: Names and shapes.
+        lanes: The lanes that the code has.
+        prepared: The length of the block of prepared values; -1 if the loop reads the parameter
+            block itself.
+        content: The object code.
+    """
+
+    ports: Ports
+    lanes: int
+    prepared: int
+    content: bytes
 
 
 class Kernel:
@@ -48,26 +68,24 @@ class Kernel:
         return cls(program.ports, 0, lambda block: interpreted_function(program, block))
 
     @classmethod
-    def from_object(cls, code: bytes, ports: Ports, lanes: int, host: Host) -> Kernel:
+    def from_object(cls, code: ObjectCode, host: Host) -> Kernel:
         """Return a kernel from object code.
 
         Args:
-            code: The object code.
-            ports: Names and shapes.
-            lanes: The lanes that the code has.
+            code: The object code and what is known about it.
             host: What the code was made for.
 
         Raises:
             CompilerError: If the code cannot be loaded.
         """
-        machine = MachineCode(code, host)
+        ports = code.ports
+        machine = MachineCode(code.content, host)
+        prepare = _preparation(machine, code.prepared)
         if can_be_ufunc(ports) and ufuncs_work():
-            return cls(ports, lanes, UfuncTemplate(ports, machine.address, machine).bind)
-        return cls(
-            ports,
-            lanes,
-            lambda block: machine_function(ports, machine.address, machine, block),
-        )
+            bind: Callable[..., Any] = UfuncTemplate(ports, machine.address, machine).bind
+        else:
+            bind = partial(machine_function, ports, machine.address, machine)
+        return cls(ports, code.lanes, lambda block: bind(prepare(block)))
 
     @property
     def inputs(self) -> dict[str, tuple[int, ...]]:
@@ -103,8 +121,9 @@ class Kernel:
         Returns:
             A `numpy.ufunc` with frozen core dimensions: called with the inputs, of shapes
             (..., *input shape), it gives the output or a tuple of outputs; it broadcasts leading
-            dimensions, takes `out=` and releases the GIL. Without a code generator a callable
-            that behaves alike.
+            dimensions, takes `out=`, releases the GIL and warns of invalid values, divisions by
+            zero and overflows as `numpy.errstate` says. Without a code generator a callable that
+            behaves alike, but for the warnings.
 
         Raises:
             ShapeError: If the block has another length.
@@ -132,7 +151,7 @@ def compile_program(program: Program, lanes: int | None = None) -> Kernel:
     if host is None:
         return Kernel.interpreted(program)
     width = _width(lanes, host)
-    return Kernel.from_object(_object_code(program, width, host), program.ports, width, host)
+    return Kernel.from_object(_object_code(program, width, host), host)
 
 
 def load_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = None) -> Kernel:
@@ -155,15 +174,16 @@ def load_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = No
     entry = cache.entry_name(key, host, width)
     found = cache.load(entry)
     if found is not None:
-        metadata, code = found
+        metadata, content = found
         try:
-            return Kernel.from_object(code, Ports.from_metadata(metadata), width, host)
+            ports, prepared = Ports.from_metadata(metadata["ports"]), int(metadata["prepared"])
+            return Kernel.from_object(ObjectCode(ports, width, prepared, content), host)
         except (CompilerError, KeyError, TypeError, ValueError) as error:
             _logger.warning("The cached kernel %s cannot be used: %s", entry, error)
-    program = build()
-    code = _object_code(program, width, host)
-    kernel = Kernel.from_object(code, program.ports, width, host)
-    cache.store(entry, program.ports.as_metadata(), code)
+    code = _object_code(build(), width, host)
+    kernel = Kernel.from_object(code, host)
+    metadata = {"ports": code.ports.as_metadata(), "prepared": code.prepared}
+    cache.store(entry, metadata, code.content)
     return kernel
 
 
@@ -179,5 +199,24 @@ def _width(lanes: int | None, host: Host) -> int:
     return lanes
 
 
-def _object_code(program: Program, width: int, host: Host) -> bytes:
-    return compile_object(emit_module(program, width, host.fma), host)
+def _object_code(program: Program, width: int, host: Host) -> ObjectCode:
+    parts = prepare(program)
+    prepared = -1 if parts.preparation is None else parts.remainder.parameters
+    content = compile_object(emit_module(parts, width, host.fma), host)
+    return ObjectCode(program.ports, width, prepared, content)
+
+
+def _preparation(
+    machine: MachineCode, prepared: int
+) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """Return the function from parameter blocks to the loop's data."""
+    if prepared < 0:
+        return lambda block: block
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(machine.preparation)
+
+    def prepare(block: NDArray[np.float64]) -> NDArray[np.float64]:
+        values = np.empty(prepared)
+        function(block.ctypes.data, values.ctypes.data, None)
+        return values
+
+    return prepare

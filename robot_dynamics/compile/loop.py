@@ -68,7 +68,8 @@ class Loop:
         program: The program.
         lanes: The lanes of a block.
         direct: The name of the function that evaluates one contiguous state.
-        core: The name of the function that evaluates a block.
+        core: The name of the function that evaluates a block; "" if there is one lane, and a
+            state that is not contiguous is copied and then evaluated directly.
     """
 
     def __init__(self, program: Program, lanes: Lanes, direct: str, core: str) -> None:
@@ -77,20 +78,22 @@ class Loop:
         self.tables: list[str] = []
         # Results that are constant follow the computed ones in the block of results.
         constants = (value for value in program.results if not isinstance(value, int))
-        self.constants = list(dict.fromkeys(constants))
-        slots = len(program.slots)
-        self.slots = [
-            program.slot_of_node[value]
-            if isinstance(value, int)
-            else slots + self.constants.index(value)
-            for value in program.results
+        self.constants = list(dict.fromkeys(constants)) if core else []
+        self.slots = self._slots() if core else list(range(len(program.results)))
+
+    def _slots(self) -> list[int]:
+        """Return for every element of every output its place in the block of results."""
+        place = {value: i for i, value in enumerate(self.constants, len(self.program.slots))}
+        return [
+            self.program.slot_of_node[value] if isinstance(value, int) else place[value]
+            for value in self.program.results
         ]
 
     def text(self, name: str) -> str:
         """Return the text of the loop."""
         writer, lanes, ports = self.writer, self.lanes, self.program.ports
         inputs_size = max(sum(ports.input_sizes), 1)
-        results_size = max(len(self.program.slots) + len(self.constants), 1)
+        results_size = max(max(self.slots, default=0) + 1, 1)
         writer.do(f"%inputs = alloca [{inputs_size} x {lanes.real}], align {lanes.size}")
         writer.do(f"%results = alloca [{results_size} x {lanes.real}], align {lanes.size}")
         count = writer.load("i64", "%dimensions")
@@ -154,6 +157,9 @@ class Loop:
         fewer = writer.emit(f"icmp slt i64 {left}, {lanes.width}")
         valid = writer.emit(f"select i1 {fewer}, i64 {left}, i64 {lanes.width}")
         exists = [writer.emit(f"icmp sgt i64 {valid}, {lane}") for lane in range(1, lanes.width)]
+        if not self.core:
+            self._copied_state()
+            return
         for port in self.inputs:
             self._choose(port, exists, valid, self._gather, self._gather_slowly)
         writer.do(f"call void @{self.core}(ptr %inputs, ptr %data, ptr %results)")
@@ -162,6 +168,19 @@ class Loop:
             writer.store(lanes.real, lanes.constant(value), pointer, lanes.size)
         for port in self.outputs:
             self._choose(port, exists, valid, self._scatter, self._scatter_slowly)
+
+    def _copied_state(self) -> None:
+        """Evaluate one state that is not contiguous, by way of copies that are."""
+        writer = self.writer
+        pointers = []
+        for port in self.inputs:
+            self._gather_slowly(port, "1")
+            pointers.append(writer.offset("%inputs", 8 * port.start))
+        pointers += [writer.offset("%results", 8 * port.start) for port in self.outputs]
+        arguments = ", ".join(f"ptr {pointer}" for pointer in (*pointers, "%data"))
+        writer.do(f"call void @{self.direct}({arguments})")
+        for port in self.outputs:
+            self._scatter_slowly(port, "1")
 
     def _choose(
         self,
@@ -172,8 +191,6 @@ class Loop:
         slow: Callable[[Port, str], None],
     ) -> None:
         """Write the fast way for contiguous states and the slow one for others."""
-        if not port.size:
-            return
         writer = self.writer
 
         def with_rows() -> None:
@@ -237,6 +254,8 @@ class Loop:
 
     def _gather_slowly(self, port: Port, valid: str) -> None:
         """Copy states with any strides number by number."""
+        if not port.size:
+            return
         writer, lanes = self.writer, self.lanes
         start = writer.offset("%inputs", port.start * lanes.size)
         last = writer.emit(f"sub i64 {valid}, 1")
@@ -255,6 +274,8 @@ class Loop:
 
     def _scatter_slowly(self, port: Port, valid: str) -> None:
         """Copy results to states with any strides number by number."""
+        if not port.size:
+            return
         writer = self.writer
         table = self._table(port)
         with writer.loop(valid) as lane:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
-from robot_dynamics.compile.emission import ENTRY
+from robot_dynamics.compile.emission import ENTRY, PREPARE
 from robot_dynamics.compile.errors import CompilerError
 from robot_dynamics.compile.host import Host
 
@@ -71,6 +71,7 @@ class MachineCode:
 
     Attributes:
         address: The address of the loop. It is valid as long as this object lives.
+        preparation: The address of the function that makes the loop's data from parameters.
     """
 
     def __init__(self, code: bytes, host: Host) -> None:
@@ -81,11 +82,12 @@ class MachineCode:
             host: What it was made for.
 
         Raises:
-            CompilerError: If the object code does not contain the loop.
+            CompilerError: If the object code does not contain the two functions.
         """
         from llvmlite import binding
 
-        builder = binding.JITLibraryBuilder().add_object_img(code).export_symbol(ENTRY)
+        builder = binding.JITLibraryBuilder().add_object_img(code)
+        builder.export_symbol(ENTRY).export_symbol(PREPARE)
         for name, address in _library_functions().items():
             builder.import_symbol(name, address)
         try:
@@ -95,6 +97,7 @@ class MachineCode:
         except RuntimeError as error:
             raise CompilerError(f"object code could not be loaded: {error}") from error
         self.address = int(self._library[ENTRY])
+        self.preparation = int(self._library[PREPARE])
 
 
 _numbers = count()

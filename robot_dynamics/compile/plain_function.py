@@ -64,7 +64,7 @@ class PlainFunction:
             for value, size in zip(inputs, ports.input_sizes, strict=True)
         ]
         results = [np.zeros((count, size)) for size in ports.output_sizes]
-        if count:
+        if count and results:
             self._evaluate(rows, results)
         outputs = []
         for (_, shape), result, target in zip(ports.outputs, results, targets, strict=True):
@@ -121,13 +121,16 @@ def interpreted_function(program: Program, parameters: NDArray[np.float64]) -> P
     """Return a function that interprets a program."""
 
     def evaluate(inputs: list[NDArray[np.float64]], outputs: list[NDArray[np.float64]]) -> None:
+        # A single state runs on plain floats, which is faster than arrays of one.
+        count = len(outputs[0]) if inputs else 1
+        batch = (count,) if count > 1 else ()
         arrays = [
-            value.reshape((-1, *shape))
+            value.reshape((*batch, *shape))
             for value, (_, shape) in zip(inputs, program.ports.inputs, strict=True)
         ]
         values = program.evaluate(*arrays, parameters=parameters)
         for target, value in zip(outputs, values, strict=True):
-            target[...] = value.reshape(target.shape if inputs else (1, -1))
+            target[...] = value.reshape((count, target.shape[1]))
 
     return PlainFunction(program.ports, evaluate)
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 from collections import Counter
 from functools import cached_property
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.compile.graph import CALL, INPUT, NAMES, PARAMETER
-from robot_dynamics.compile.interpreter import run
+from robot_dynamics.compile.interpreter import PythonFunction, run
 from robot_dynamics.compile.ports import Ports, check_parameters, stack_inputs
 from robot_dynamics.compile.simplification import Node
 from robot_dynamics.errors import UnknownNameError
@@ -61,6 +62,11 @@ class Program:
     def slot_of_node(self) -> dict[int, int]:
         """The place of a node in `slots`."""
         return {node: slot for slot, node in enumerate(self.slots)}
+
+    @cached_property
+    def python(self) -> PythonFunction:
+        """The program as a Python function."""
+        return PythonFunction(self)
 
     def __repr__(self) -> str:
         return f"<program {self.name} {self.ports.signature}: {len(self.nodes)} nodes>"
@@ -120,18 +126,19 @@ class Program:
         """
         block = check_parameters(self.ports, parameters, batch=True)
         values, batch = stack_inputs(self.ports, arrays, block.shape[:-1])
-        # One row per scalar: an operation then works on a contiguous batch.
-        rows = [np.ascontiguousarray(np.moveaxis(value, -1, 0)) for value in values]
-        if block.ndim > 1:
-            block = np.broadcast_to(block, (*batch, block.shape[-1]))
-        slots = run(self, rows, list(np.moveaxis(block, -1, 0)))
+        arguments: list[Any] = []
+        for value in (*values, np.broadcast_to(block, (*batch, block.shape[-1]))):
+            # One row per scalar: an operation then works on a contiguous batch.
+            rows = np.ascontiguousarray(np.moveaxis(value, -1, 0))
+            arguments.extend(rows if batch else rows.tolist())
+        slots = run(self, arguments)
         outputs = []
         for (_, shape), start in zip(self.ports.outputs, self.ports.output_starts, strict=True):
             flat = self.results[start : start + prod(shape)]
             output = np.empty((*batch, len(flat)))
-            for element, value in enumerate(flat):
+            for element, result in enumerate(flat):
                 output[..., element] = (
-                    slots[self.slot_of_node[value]] if isinstance(value, int) else value
+                    slots[self.slot_of_node[result]] if isinstance(result, int) else result
                 )
             outputs.append(output.reshape((*batch, *shape)))
         return tuple(outputs)

@@ -71,7 +71,7 @@ def simplify(
             results.append(value.left)
         else:
             results.append(number[value.index])
-    return _drop_unused(nodes, results)
+    return drop_unused(nodes, results)
 
 
 def _mark_needed(graph: Graph, outputs: list[Symbol | float]) -> tuple[bytearray, dict[int, int]]:
@@ -156,7 +156,7 @@ def _rewrite(
     return nodes, number
 
 
-def _drop_unused(
+def drop_unused(
     nodes: list[Node], results: list[int | float]
 ) -> tuple[tuple[Node, ...], tuple[int | float, ...]]:
     """Return the nodes that results need, renumbered."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from robot_dynamics.compile.errors import ShapeError, TraceError
 from robot_dynamics.compile.graph import INPUT, PARAMETER, Graph, Symbol
-from robot_dynamics.compile.interpreter import run, split_arguments
+from robot_dynamics.compile.interpreter import run
 from robot_dynamics.compile.nesting import as_flat_list, as_nested_list, nested_shape
 from robot_dynamics.compile.ports import Ports, Shape
 from robot_dynamics.compile.program import Program
@@ -125,8 +125,7 @@ def call(program: Program, *inputs: Any, parameters: Sequence[Any] = ()) -> dict
 def _evaluate(program: Program, flat: list[Any]) -> list[Any]:
     """Return the results of a program for flat arguments: numbers or, elementwise, arrays."""
     slots = [
-        value if isinstance(value, np.ndarray) else float(value)
-        for value in run(program, *split_arguments(program, flat))
+        value if isinstance(value, np.ndarray) else float(value) for value in run(program, flat)
     ]
     return [
         slots[program.slot_of_node[value]] if isinstance(value, int) else value

@@ -93,7 +93,7 @@ class CoordinatedController:
             posture_proportional=self_motion**2,
             posture_derivative=2.0 * settings.posture.damping_ratio * max(self_motion, 1.0),
             period=self.period,
-            friction_share=1.0,
+            friction_share=settings.friction.share,
             friction_velocity=friction_velocity,
             torque_rate=safety.torque_rate,
             effort=safety.effort_fraction * system.limits["effort"],
@@ -133,9 +133,7 @@ class CoordinatedController:
         self._memory[-len(seen.support) :] = seen.support
         return seen
 
-    def update(
-        self, tick: int, q: Array, qd: Array, wrenches: Array | None = None
-    ) -> ControlStep:
+    def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> ControlStep:
         """Return the step of a control instant and remember it.
 
         Args:
@@ -160,8 +158,10 @@ class CoordinatedController:
         """Return the torque (na,) that holds arms and object up at rest at positions `q` (na,)."""
         return self._evaluate(q, np.zeros_like(q), self._no_wrenches, self._rows[0], 0.0).support
 
-    def _evaluate(self, q: Array, qd: Array, wrenches: Array, row: Array, ramp: float) -> ControlStep:
-        return ControlStep(*self._law(q, qd, wrenches, row, self._memory, ramp), row)
+    def _evaluate(
+        self, q: Array, qd: Array, wrenches: Array, row: Array, ramp: float
+    ) -> ControlStep:
+        return ControlStep._make((*self._law(q, qd, wrenches, row, self._memory, ramp), row))
 
     def _reference_rows(self) -> Array:
         """Return one row a tick: where to be now, and what to do when the command acts.

@@ -23,7 +23,7 @@ from robot_dynamics.dynamics.kinematics import (
     body_velocities,
     joint_transforms,
 )
-from robot_dynamics.manipulation.coordinated_law import coordinated_torque
+from robot_dynamics.manipulation.coordinated_law import Wish, coordinated_torque
 from robot_dynamics.manipulation.grasp_map import GraspMap
 from robot_dynamics.manipulation.object_estimate import ObjectEstimate, estimate_object
 from robot_dynamics.manipulation.system import GraspSystem
@@ -158,11 +158,10 @@ def law_program(system: GraspSystem) -> Program:
             memory[6 + nf : 6 + nf + na],
         )
         twist = _world_twist(seen)
-        servo = [  # (41), orientation as the rotation vector of R_d R^T
-            target.acceleration[i]
-            + kd * (target.twist[i] - twist[i])
-            + kp * error[i]
-            + ki * integral[i]
+        # (41), orientation as the rotation vector of R_d R^T
+        correction = [kp * error[i] + ki * integral[i] for i in range(6)]
+        servo = [
+            target.acceleration[i] + kd * (target.twist[i] - twist[i]) + correction[i]
             for i in range(6)
         ]
         measured = times(recovery, [w for row in wrenches for w in row])
@@ -170,32 +169,32 @@ def law_program(system: GraspSystem) -> Program:
         wanted_force = [  # (43)
             f + k_force * i for f, i in zip(target.internal_force, force_integral, strict=True)
         ]
-        toward_posture = [
-            kp_null * (posture[j] - q[j]) - kd_null * qd[j] for j in range(na)
-        ]
-        law = coordinated_torque(
-            system,
-            terms,
+        distance = [posture[j] - q[j] for j in range(na)]
+        wish = Wish(
             _spatial_acceleration(seen, servo),
-            _in_object_axes(seen, target.twist),
-            wanted_force,
-            toward_posture,
-            distribution,
-            internal,
+            [kp_null * distance[j] - kd_null * qd[j] for j in range(na)],
         )
-        # Friction is compensated for the velocity of the reference: fed back from the measured
-        # one, its sign would chatter.
+        # Friction is compensated for the velocities that the servos want. Fed back from the
+        # measured ones its sign would chatter; fed forward from the reference's alone, friction
+        # would slow the servos' corrections down.
+        towards = Wish(
+            _in_object_axes(seen, [target.twist[i] + correction[i] / kd for i in range(6)]),
+            [kp_null / kd_null * distance[j] for j in range(na)],
+        )
+        law = coordinated_torque(
+            system, terms, wish, towards, wanted_force, distribution, internal
+        )
         joints = [model.bodies[i].joint for arm in system.arms for i in _bodies(system, arm)]
-        support = [
-            s + share * (joint.damping * rate + joint.friction * rate / sqrt(rate * rate + v0 * v0))
-            for s, joint, rate in zip(law.support, joints, law.velocity, strict=True)
+        rubbing = [
+            share * (joint.damping * rate + joint.friction * rate / sqrt(rate * rate + v0 * v0))
+            for joint, rate in zip(joints, law.velocity, strict=True)
         ]
 
         # Limits in the stated order; each part is scaled as a whole, so that its direction stays.
         squeeze = [ramp * value for value in law.internal]
-        motion = [ramp * value for value in law.motion]
-        force_scale = _largest_scale(support, squeeze, effort)
-        held = [s + force_scale * t for s, t in zip(support, squeeze, strict=True)]
+        motion = [ramp * (m + r) for m, r in zip(law.motion, rubbing, strict=True)]
+        force_scale = _largest_scale(law.support, squeeze, effort)
+        held = [s + force_scale * t for s, t in zip(law.support, squeeze, strict=True)]
         motion_scale = _largest_scale(held, motion, effort)
         limited = [h + motion_scale * t for h, t in zip(held, motion, strict=True)]
         change = [t - p for t, p in zip(limited, previous, strict=True)]
@@ -216,7 +215,7 @@ def law_program(system: GraspSystem) -> Program:
             *torque,
         ]
         load: Scalar = 0.0
-        for value, bound in zip(support, effort, strict=True):
+        for value, bound in zip(law.support, effort, strict=True):
             load = maximum(load, absolute(value) / bound)
         return {
             "torque": torque,
@@ -226,11 +225,11 @@ def law_program(system: GraspSystem) -> Program:
             "error": error,
             "closure": seen.closure,
             "internal_force": measured,
-            "support": support,
+            "support": law.support,
             "scales": [force_scale, motion_scale, rate_scale, load, law.smallest_pivot],
         }
 
-    inputs = {
+    inputs: dict[str, int | tuple[int, ...]] = {
         "q": na,
         "qd": na,
         "wrenches": (k, 6),
@@ -326,7 +325,9 @@ def _bodies(system: GraspSystem, arm: Any) -> list[int]:
     return [system.model.joint_index(name) for name in arm.joints]
 
 
-def _matrix(flat: list[Scalar], rows: int, columns: int) -> tuple[list[list[Scalar]], list[Scalar]]:
+def _matrix(
+    flat: list[Scalar], rows: int, columns: int
+) -> tuple[list[list[Scalar]], list[Scalar]]:
     """Take a matrix off a flat list; return it and the rest."""
     matrix = [flat[i * columns : (i + 1) * columns] for i in range(rows)]
     return matrix, flat[rows * columns :]

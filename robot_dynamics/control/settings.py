@@ -47,7 +47,7 @@ class ForceServoSettings:
             "orthonormal": the basis of Yoshikawa and Zheng's paper, which mixes the units.
     """
 
-    bandwidth: float = _number(5.0, "1/s", minimum=0.0)
+    bandwidth: float = _number(20.0, "1/s", minimum=0.0)
     basis: Literal["transmitted", "orthonormal"] = "transmitted"
 
 
@@ -60,7 +60,7 @@ class PostureSettings:
         damping_ratio: Its damping ratio.
     """
 
-    bandwidth: float = _number(5.0, "rad/s", minimum=0.0)
+    bandwidth: float = _number(10.0, "rad/s", minimum=0.0)
     damping_ratio: float = _number(1.0, "", minimum=0.1, maximum=3.0)
 
 
@@ -75,7 +75,7 @@ class FrictionSettings:
     """
 
     share: float = _number(1.0, "", minimum=0.0, maximum=1.0)
-    velocity: float = _number(0.02, "rad/s or m/s", above=0.0)
+    velocity: float = _number(0.05, "rad/s or m/s", above=0.0)
 
 
 @dataclass(frozen=True)

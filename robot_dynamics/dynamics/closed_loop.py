@@ -17,6 +17,7 @@ from robot_dynamics.dynamics.kinematics import joint_transforms
 from robot_dynamics.dynamics.loops import LoopTerms, loop_terms
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import Parameters
+from robot_dynamics.scalar.functions import minimum
 from robot_dynamics.scalar.linear_algebra import Factors, dot, factor, times, transposed_times
 from robot_dynamics.spatial import Scalar, Transform
 
@@ -128,7 +129,8 @@ def closed_loop_forward_dynamics(
     """Return accelerations, multipliers and the smallest relative pivot of K H^-1 K^T.
 
     The solution assumes independent constraints. Near dependence the pivot tends to zero and the
-    first two results are worthless: use the rank-revealing solution of `redundant.py` then.
+    first two results are worthless: use the rank-revealing solution of `redundant.py` then. The
+    pivot is not a number if an acceleration is none, whatever argument brought that about.
 
     Args:
         model: The mechanism.
@@ -142,4 +144,6 @@ def closed_loop_forward_dynamics(
     factors = constraint_factors(terms.H, terms.loops.K)
     k = terms.loops.k if stabilisation_time is None else terms.loops.stabilised(stabilisation_time)
     qdd, multipliers = closed_loop_accelerations(terms, factors, tau, k)
-    return qdd, multipliers, factors.A.smallest_pivot
+    # A pivot is 1 at most: this only hands on what is not a number.
+    pivot = minimum(factors.A.smallest_pivot, 1.0 + dot(qdd, qdd))
+    return qdd, multipliers, pivot

@@ -94,5 +94,3 @@ def _times_inverse(U: Sequence[Force], D: Factors) -> list[Force]:
     rows = zip(*(column.components() for column in U), strict=True)
     solved = [D.solve(list(row)) for row in rows]
     return [Force.of([row[k] for row in solved]) for k in range(len(U))]
-
-

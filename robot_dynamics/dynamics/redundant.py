@@ -86,7 +86,8 @@ def rank_revealing_solution(
         factors = cho_factor(H, lower=True)
     except np.linalg.LinAlgError as error:
         raise RobotDynamicsError(
-            "the joint-space inertia matrix is not positive definite: a moving body has no inertia."
+            "the joint-space inertia matrix is not positive definite: a moving body has no "
+            "inertia."
         ) from error
     lower = np.tril(factors[0])
     weight = np.array(
@@ -102,7 +103,7 @@ def rank_revealing_solution(
     free = force if force.ndim else force[None]
     unconstrained = cho_solve(factors, free)
     drift = weight * (k - K @ unconstrained)
-    U, s, Vt = np.linalg.svd(rows, full_matrices=False)
+    U, s, _ = np.linalg.svd(rows, full_matrices=False)
     keep = slice(0, rank)
     scaled = U[:, keep] @ ((U[:, keep].T @ drift) / s[keep] ** 2)  # minimum norm
     multipliers = weight * scaled

@@ -94,7 +94,8 @@ def orthonormal_map(grasps: Sequence[Array]) -> GraspMap:
     total = np.hstack([_force_transform(np.asarray(grasp)) for grasp in grasps])
     _, _, Vt = np.linalg.svd(total)
     basis = Vt[6:].T
-    return GraspMap(total, np.linalg.pinv(total), basis, basis.T, middle_frame(grasps))
+    inverse = np.asarray(np.linalg.pinv(total), dtype=float)
+    return GraspMap(total, inverse, basis, basis.T, middle_frame(grasps))
 
 
 def middle_frame(grasps: Sequence[Array]) -> Array:
@@ -125,7 +126,7 @@ def mean_grasp_distance(grasps: Sequence[Array]) -> float:
 
 
 def _force_transform(frame: Array) -> Array:
-    """Return the matrix (6, 6) that takes force vectors from a frame of a given pose to the base."""
+    """Return the matrix (6, 6) that takes forces from a frame at a pose to the base."""
     R, p = frame[:3, :3], frame[:3, 3]
     skew = np.array([[0.0, -p[2], p[1]], [p[2], 0.0, -p[0]], [-p[1], p[0], 0.0]])
     return np.block([[R, skew @ R], [np.zeros((3, 3)), R]])

@@ -7,12 +7,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError, require_length
 from robot_dynamics.model import (
+    WORLD,
     LoopElement,
     Mechanism,
     Model,
@@ -20,7 +22,7 @@ from robot_dynamics.model import (
     pose_of,
     transform_of,
 )
-from robot_dynamics.spatial import Inertia
+from robot_dynamics.spatial import Inertia, Transform
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -85,7 +87,7 @@ class GraspSystem:
     def arm_slices(self) -> tuple[slice, ...]:
         """Where each arm stands in a vector over the arm joints."""
         ends = np.cumsum([0, *(len(arm.joints) for arm in self.arms)])
-        return tuple(slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True))
+        return tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
 
     @cached_property
     def object_q(self) -> slice:
@@ -110,12 +112,12 @@ class GraspSystem:
     @property
     def grasps(self) -> list[Array]:
         """Pose (4, 4) of each grasp frame in the object's body frame."""
-        return [
-            pose_of(self.model.loops[arm.loop].successor_placement) for arm in self.arms
-        ]
+        return [pose_of(self.model.loops[arm.loop].successor_placement) for arm in self.arms]
 
-    def with_object(self, *, mass: float | None = None, inertia: Inertia | None = None) -> GraspSystem:
-        """Return the system with another object inertia, or its own scaled to another mass [kg]."""
+    def with_object(
+        self, *, mass: float | None = None, inertia: Inertia | None = None
+    ) -> GraspSystem:
+        """Return the system with another object inertia, or its own scaled to a mass [kg]."""
         body = self.model.bodies[self.object_body]
         if mass is not None:
             if not (np.isfinite(mass) and mass > 0.0):
@@ -127,7 +129,7 @@ class GraspSystem:
         return replace(self, model=self.model.replace(inertia={body.name: inertia}))
 
     def with_grasp_error(self, errors: dict[str, Array]) -> GraspSystem:
-        """Return the system with displaced grasps: by arm name a pose (4, 4) in its grasp frame."""
+        """Return the system with displaced grasps: by arm a pose (4, 4) in its grasp frame."""
         moved = {}
         for name, error in errors.items():
             arm = self.arm(name)
@@ -179,7 +181,12 @@ def grasp_system(
     """
     names = [arm.name for arm in arms]
     if len(set(names)) != len(names) or not names:
-        raise RobotDynamicsError(f"arms {names}: expected at least one arm, each with its own name.")
+        raise RobotDynamicsError(
+            f"arms {names}: expected at least one arm, each with its own name."
+        )
+    carriers = [joint for joint in mechanism.joints if joint.child == object_link]
+    if not any(joint.type == "floating" for joint in carriers):
+        raise RobotDynamicsError(f"object link {object_link!r} is not on a floating joint.")
     loops = [
         LoopElement(f"{arm.name}_grasp", "fixed", arm.tool, object_link, np.eye(4), arm.grasp)
         for arm in arms
@@ -187,8 +194,12 @@ def grasp_system(
     variable = {object_link, *(loop.name for loop in loops)}
     model = build(mechanism.with_loops(loops), gravity=gravity, variable=variable)
     object_body = model.link(object_link).body
-    if object_body < 0 or model.bodies[object_body].joint.type.name != "floating":
-        raise RobotDynamicsError(f"object link {object_link!r} is not on a floating joint.")
+    carrier = model.bodies[object_body]
+    if carrier.parent != WORLD or carrier.placement != Transform.identity():
+        raise RobotDynamicsError(
+            f"object link {object_link!r} floats relative to another frame than the world, "
+            "expected its joint at the world's origin: its positions are its pose in the world."
+        )
     owner: dict[int, str] = {}
     result = []
     for index, arm in enumerate(arms):
@@ -197,8 +208,8 @@ def grasp_system(
             joint = model.bodies[body].joint
             if joint.type.nv != 1:
                 raise RobotDynamicsError(
-                    f"arm {arm.name!r}: joint {joint.name!r} is {joint.type.name}, expected joints "
-                    "with one degree of freedom between the base and the tool."
+                    f"arm {arm.name!r}: joint {joint.name!r} is {joint.type.name}, expected "
+                    "joints with one degree of freedom between the base and the tool."
                 )
             if body in owner:
                 raise RobotDynamicsError(
@@ -224,9 +235,9 @@ def grasp_system(
                 posture,
             )
         )
-    for i, body in enumerate(model.bodies):
+    for i, name in enumerate(model.joint_names):
         if i not in owner and i != object_body:
             raise RobotDynamicsError(
-                f"joint {body.joint.name!r} belongs to no arm; lock it under 'locked' of its robot."
+                f"joint {name!r} belongs to no arm; lock it under 'locked' of its robot."
             )
     return GraspSystem(model, tuple(result), object_body)

@@ -15,6 +15,7 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import transmitted_force_map
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import SMALLEST_PIVOT, Robot
+from robot_dynamics.simulation.observation import observation
 from robot_dynamics.simulation.plant import Measurement, Truth
 from robot_dynamics.simulation.sensors import CommandDelay, Sensors
 from robot_dynamics.simulation.settings import PlantSettings
@@ -59,6 +60,7 @@ class EnginePlant:
         self._check_step(np.asarray(start, dtype=float))
         self._step = kernel.bind(step_parameters(system.model, self.drives, self._step_length))
         self._map = transmitted_force_map(system.grasps, [arm.load_share for arm in system.arms])
+        self._observe = observation(self._map)
         self._start = np.array(start, dtype=float)
         self._delay = CommandDelay(settings.command_delay_periods)
         self._sensors = Sensors(settings.sensors, settings.seed)
@@ -85,8 +87,9 @@ class EnginePlant:
         """
         applied = self._delay.push(checked_torque(torque, self._torque.shape))
         if applied is not None:  # else the brakes still hold
-            self._torque = applied
-            self._drift = np.zeros_like(self._drift)
+            effort = self.drives.effort
+            self._torque = np.minimum(np.maximum(applied, -effort), effort)
+            self._drift = np.zeros(len(self._drift))
             for _ in range(self.substeps):
                 self._advance(applied)
         self._tick += 1
@@ -95,18 +98,13 @@ class EnginePlant:
 
     def truth(self) -> Truth:
         """Return the present true state."""
-        system = self.system
-        pose = self._q[system.object_q]
-        gaps = self._closure.reshape(-1, 6)
-        return Truth(
-            object_pose=pose.copy(),
-            object_twist=_world_twist(pose, self._qd[system.object_v]),
-            internal_force=self._map.internal_force(self._multipliers),
-            closure_position=float(np.sqrt(np.max(np.sum(gaps[:, 3:] ** 2, axis=1)))),
-            closure_rotation=float(np.sqrt(np.max(np.sum(gaps[:, :3] ** 2, axis=1)))),
-            correction=float(np.max(np.abs(self._drift), initial=0.0)),
-            torque=np.clip(self._torque, -self.drives.effort, self.drives.effort),
+        pose = self._q[self.system.object_q].copy()
+        velocity = self._qd[self.system.object_v]
+        twist, internal_force, gaps = self._observe(
+            pose, velocity, self._multipliers, self._closure, self._drift
         )
+        position, rotation, correction = gaps.tolist()
+        return Truth(pose, twist, internal_force, position, rotation, correction, self._torque)
 
     def state_hash(self) -> str:
         """Return a SHA-256 over the states of all control instants since `reset`."""
@@ -134,14 +132,16 @@ class EnginePlant:
     def _advance(self, torque: Array) -> None:
         q, qd, multipliers, closure, drift, pivot = self._step(self._q, self._qd, torque)
         if not pivot >= SMALLEST_PIVOT:
-            if not (np.isfinite(self._q).all() and np.isfinite(self._qd).all()):
-                raise SimulationError(
-                    f"the simulated motion grew without bound before {self._tick * self.period:g} s;"
-                    " expected torques that keep it bounded, or a shorter step."
+            try:
+                q, qd, multipliers, closure, drift = singular_step(
+                    self._robot, self.drives, self._step_length, self._q, self._qd, torque
                 )
-            q, qd, multipliers, closure, drift = singular_step(
-                self._robot, self.drives, self._step_length, self._q, self._qd, torque
-            )
+            except (RobotDynamicsError, np.linalg.LinAlgError, ValueError) as error:
+                raise SimulationError(
+                    "the simulated motion grew without bound before "
+                    f"{(self._tick + 1) * self.period:g} s ({str(error).rstrip('.')}); expected "
+                    "torques that keep it bounded, or a shorter step."
+                ) from error
         self._q, self._qd, self._multipliers, self._closure = q, qd, multipliers, closure
         self._drift = np.maximum(self._drift, np.abs(drift))
 
@@ -184,7 +184,8 @@ def whole_steps(period: float, step: float) -> int:
     count = round(period / step)
     if count < 1 or abs(count * step - period) > 1e-9 * period:
         raise ArgumentError(
-            f"the control period {period:g} s is no whole number of integration steps of {step:g} s."
+            f"the control period {period:g} s is no whole number of integration steps "
+            f"of {step:g} s."
         )
     return count
 
@@ -201,16 +202,3 @@ def checked_torque(torque: Array, shape: tuple[int, ...]) -> Array:
     if not np.isfinite(values).all():
         raise ArgumentError("torque has entries that are not finite.")
     return values
-
-
-def _world_twist(pose: Array, velocity: Array) -> Array:
-    """Return angular velocity and velocity of a body's origin in world axes (6,)."""
-    x, y, z, w = pose[3:]
-    R = np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-    return np.concatenate([R @ velocity[:3], R @ velocity[3:]])

@@ -149,14 +149,15 @@ class MujocoPlant:
     def _read_wrenches(self) -> None:
         data = self._data.sensordata
         for row, (moment, force) in zip(self._wrenches, self._sensor_at, strict=True):
-            # From the child, the tool's site, to its parent: what the weld takes up, arm on object.
+            # From the child, which is the tool's frame, to its parent: the arm on the object.
             row[:3] = data[moment : moment + 3]
             row[3:] = data[force : force + 3]
 
     def _gap(self, tool: int, grasp: int) -> tuple[float, float]:
         data = self._data
         turn = data.site_xmat[tool].reshape(3, 3).T @ data.site_xmat[grasp].reshape(3, 3)
-        sine = 0.5 * np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]])
+        skew = 0.5 * (turn - turn.T)
+        sine = np.array([skew[2, 1], skew[0, 2], skew[1, 0]])
         distance = data.site_xpos[tool] - data.site_xpos[grasp]
         return float(np.linalg.norm(distance)), float(np.linalg.norm(sine))
 

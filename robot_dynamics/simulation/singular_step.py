@@ -34,11 +34,15 @@ def singular_step(
     model = robot.model
     packed, actuated = drives.pack(), drives.v_index.tolist()
 
+    def joint_forces(at_v: Array) -> Array:
+        forces = drive_forces(model.nv, actuated, at_v.tolist(), torque.tolist(), packed.tolist())
+        return np.array(forces)
+
     def slopes(at_q: Array, at_v: Array) -> tuple[Array, Array, Array]:
         H, C, K, k, error, _ = robot.constraint_terms(at_q, at_v)
-        tau = np.array(drive_forces(model.nv, actuated, at_v, torque, packed))
+        tau = joint_forces(at_v)
         motion = rank_revealing_solution(model, H, tau - C, K, k)
-        return np.array(model.position_rate(at_q, at_v)), motion.qdd, error
+        return np.array(model.position_rate(at_q.tolist(), at_v.tolist())), motion.qdd, error
 
     stages: list[tuple[Array, Array]] = []
     closure = np.zeros(model.constraint_count)
@@ -49,14 +53,20 @@ def singular_step(
             closure = error
         stages.append((rate, qdd))
     weights = np.array([1.0, 2.0, 2.0, 1.0]) * step / 6.0
-    new_q = np.array(model.normalized(q + weights @ np.array([s[0] for s in stages])))
+    new_q = np.array(model.normalized((q + weights @ np.array([s[0] for s in stages])).tolist()))
     new_v = qd + weights @ np.array([s[1] for s in stages])
 
     H, C, K, k, drift, speed = robot.constraint_terms(new_q, new_v)
-    tau = np.array(drive_forces(model.nv, actuated, new_v, torque, packed))
+    tau = joint_forces(new_v)
     end = rank_revealing_solution(model, H, tau - C, K, k)
     # A jump of the motion by the constraints' errors is the same problem without forces.
     at_rest = np.zeros(model.nv)
     dq = rank_revealing_solution(model, H, at_rest, K, -drift).qdd
     dv = rank_revealing_solution(model, H, at_rest, K, -speed).qdd
-    return np.array(model.integrate(new_q, dq)), new_v + dv, end.multipliers, closure, drift
+    return (
+        np.array(model.integrate(new_q.tolist(), dq.tolist())),
+        new_v + dv,
+        end.multipliers,
+        closure,
+        drift,
+    )

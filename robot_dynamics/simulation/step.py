@@ -167,7 +167,7 @@ def drive_forces(
     torque: Sequence[Scalar],
     drives: Sequence[Scalar],
 ) -> list[Scalar]:
-    """Return the joint forces (nv,) of limited torques less friction; `drives` is a packed block."""
+    """Return the joint forces (nv,) of limited torques less friction; `drives` is packed."""
     na = len(actuated)
     effort, damping, friction = (drives[i * na : (i + 1) * na] for i in range(3))
     v0 = drives[3 * na]

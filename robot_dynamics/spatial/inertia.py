@@ -20,7 +20,7 @@ class Inertia:
 
     mass: Scalar
     h: Vector3
-    I: Symmetric3  # noqa: E741 - the book's symbol
+    I: Symmetric3
 
     @classmethod
     def zero(cls) -> Inertia:
@@ -41,7 +41,7 @@ class Inertia:
 
     def components(self) -> list[Scalar]:
         """Return the ten scalars in the order that `of` takes."""
-        I = self.I  # noqa: E741
+        I = self.I
         return [self.mass, *self.h, I.xx, I.yx, I.yy, I.zx, I.zy, I.zz]
 
     def __add__(self, other: Inertia) -> Inertia:
@@ -70,7 +70,7 @@ class ArticulatedInertia:
 
     M: Symmetric3
     H: tuple[Vector3, Vector3, Vector3]
-    I: Symmetric3  # noqa: E741 - the book's symbol
+    I: Symmetric3
 
     def __add__(self, other: ArticulatedInertia) -> ArticulatedInertia:
         a, b, c = (mine + theirs for mine, theirs in zip(self.H, other.H, strict=True))
@@ -88,9 +88,7 @@ class ArticulatedInertia:
         """Return `self - U V^T` for parallel U and V (a symmetric dyad), as in Eq 7.23."""
 
         def outer(a: Vector3, b: Vector3) -> Symmetric3:
-            return Symmetric3(
-                a.x * b.x, a.y * b.x, a.y * b.y, a.z * b.x, a.z * b.y, a.z * b.z
-            )
+            return Symmetric3(a.x * b.x, a.y * b.x, a.y * b.y, a.z * b.x, a.z * b.y, a.z * b.z)
 
         rows = tuple(
             row - V.linear * factor for row, factor in zip(self.H, U.angular, strict=True)

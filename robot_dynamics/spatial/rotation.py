@@ -40,7 +40,7 @@ class Rotation:
 
     @classmethod
     def from_quaternion(cls, x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Rotation:
-        """Return E of a unit quaternion (x, y, z, w) that describes B's orientation in A (4.12)."""
+        """Return E of the unit quaternion (x, y, z, w) of B's orientation in A (4.12)."""
         return cls(
             (
                 (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)),

@@ -5,14 +5,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar, overload
+from typing import Any, overload
 
 from robot_dynamics.spatial.inertia import ArticulatedInertia, Inertia
 from robot_dynamics.spatial.motion_force import Force, Motion
 from robot_dynamics.spatial.rotation import Rotation
 from robot_dynamics.spatial.vector3 import Symmetric3, Vector3, cross_products
-
-Spatial = TypeVar("Spatial", Motion, Force, Inertia, ArticulatedInertia)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +36,7 @@ class Transform:
 
     def compose(self, other: Transform) -> Transform:
         """Return `self other`: if other = BX_A and self = CX_B, the result is CX_A."""
-        return Transform(
-            self.E.compose(other.E), other.r + other.E.inverse_times(self.r)
-        )
+        return Transform(self.E.compose(other.E), other.r + other.E.inverse_times(self.r))
 
     @overload
     def __mul__(self, item: Motion) -> Motion: ...
@@ -60,7 +56,15 @@ class Transform:
             return Inertia(item.mass, E * y, E.congruence(shifted))
         raise TypeError(f"a Transform does not act on {type(item).__name__}.")
 
-    def inverse_times(self, item: Spatial) -> Spatial:
+    @overload
+    def inverse_times(self, item: Motion) -> Motion: ...
+    @overload
+    def inverse_times(self, item: Force) -> Force: ...
+    @overload
+    def inverse_times(self, item: Inertia) -> Inertia: ...
+    @overload
+    def inverse_times(self, item: ArticulatedInertia) -> ArticulatedInertia: ...
+    def inverse_times(self, item: Any) -> Any:
         """Return the object in A coordinates: X^-1 v, X^T f, X^T I X or X^T I^A X."""
         E, r = self.E, self.r
         if isinstance(item, Motion):

@@ -29,11 +29,13 @@ def test_rows_become_columns():
     assert recording.get("period_s") == 0.1
 
 
-def test_more_rows_than_expected():
-    """A run that lasts longer than was foreseen is recorded all the same."""
-    recorder = Recorder({"tick": 0, "q": 2}, 2)
+@pytest.mark.parametrize("capacity", [0, 1, 2, 3, 9, 10_000_000_000])
+def test_any_number_of_rows(capacity):
+    """A run that lasts longer or shorter than was foreseen is recorded all the same."""
+    recorder = Recorder({"tick": 0, "q": 2}, capacity)
     for tick in range(9):
         recorder.write((tick, [tick, -tick]))
+        assert recorder.count == tick + 1
     recording = recorder.recording({})
     np.testing.assert_array_equal(recording["tick"], np.arange(9))
     np.testing.assert_array_equal(recording["q"][8], [8, -8])

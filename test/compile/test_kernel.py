@@ -13,7 +13,6 @@ from robot_dynamics.compile import (
     CompilerError,
     Kernel,
     ShapeError,
-    call,
     compile_program,
     load_kernel,
     trace,
@@ -280,93 +279,6 @@ class TestParameters:
         np.testing.assert_array_equal(y[:, 1], np.arange(1.0, 41.0, 2.0))
 
 
-@pytest.fixture(scope="module")
-def inner():
-    def oscillator(x, p):
-        return {"dx": [x[1], -p[0] * sin(x[0]) - p[1] * x[1]], "energy": x[1] * x[1] * 0.5}
-
-    return trace(oscillator, "oscillator", {"x": 2}, parameters=2)
-
-
-class TestCalls:
-    """Programs that call programs."""
-
-    @staticmethod
-    def step(inner, x, p):
-        """A step of the classical Runge-Kutta method, h = 0.1."""
-        h = 0.1
-        k1 = call(inner, x, parameters=p)["dx"]
-        k2 = call(inner, [a + 0.5 * h * b for a, b in zip(x, k1, strict=True)], parameters=p)["dx"]
-        k3 = call(inner, [a + 0.5 * h * b for a, b in zip(x, k2, strict=True)], parameters=p)["dx"]
-        k4 = call(inner, [a + h * b for a, b in zip(x, k3, strict=True)], parameters=p)["dx"]
-        return [x[i] + h / 6.0 * (k1[i] + 2.0 * k2[i] + 2.0 * k3[i] + k4[i]) for i in range(2)]
-
-    @pytest.mark.parametrize(
-        "block",
-        [
-            lambda p: p[1:3],
-            lambda p: [p[2], p[0]],
-            lambda p: [2.0 * p[0], 3.0],
-            lambda p: [1.0, 2.0],
-        ],
-        ids=["in place", "shuffled", "computed", "constant"],
-    )
-    @needs_machine_code
-    def test_steps_with_any_parameters(self, inner, block):
-        """The called program's parameters may be a part of our block or anything computed."""
-        program = trace(
-            lambda x, p: {"x": self.step(inner, x, block(p))}, "step", {"x": 2}, parameters=3
-        )
-        x, p = np.random.default_rng(0).normal(size=(21, 2)), np.array([0.4, 1.5, 0.3])
-        expected = program.evaluate(x, parameters=p)
-        by_hand = self.step(inner, [x[:, 0], x[:, 1]], block(p.tolist()))
-        np.testing.assert_allclose(expected[0], np.stack(by_hand, axis=1), rtol=1e-14)
-        single = compile_program(program, lanes=1).bind(p)(x)
-        for lanes in WIDTHS:
-            found = compile_program(program, lanes).bind(p)(x)
-            close([found], expected)
-            np.testing.assert_array_equal(found, single)
-
-    @needs_machine_code
-    def test_parameters_that_depend_on_the_state(self, inner):
-        """An input may become a parameter of what is called."""
-        program = trace(
-            lambda x, k, p: {"e": call(inner, x, parameters=[k, p[0]])["dx"][1]},
-            "f",
-            {"x": 2, "k": ()},
-            parameters=1,
-        )
-        random = np.random.default_rng(0)
-        x, k = random.normal(size=(13, 2)), random.normal(size=13)
-        close(
-            [compile_program(program).bind([0.5])(x, k)],
-            program.evaluate(x, k, parameters=[0.5]),
-        )
-
-    @needs_machine_code
-    def test_calls_within_calls(self, inner):
-        """A called program may call others; its code is there once for each use of parameters."""
-        middle = trace(
-            lambda x, p: {"x": self.step(inner, self.step(inner, x, p[:2]), p[1:])},
-            "m",
-            {"x": 2},
-            3,
-        )
-        outer = trace(
-            lambda x, p: {
-                "x": call(middle, call(middle, x, parameters=p)["x"], parameters=[1.0, *p[1:]])[
-                    "x"
-                ]
-            },
-            "outer",
-            {"x": 2},
-            3,
-        )
-        x, p = np.random.default_rng(0).normal(size=(9, 2)), [0.4, 1.5, 0.3]
-        for lanes in WIDTHS:
-            close([compile_program(outer, lanes).bind(p)(x)], outer.evaluate(x, parameters=p))
-
-
 @needs_machine_code
 def test_large_ports():
     """Ports of hundreds of elements, dense and sparse, are copied by loops."""
@@ -386,24 +298,27 @@ def test_large_ports():
                 np.testing.assert_array_equal(a, b)
 
 
-@needs_machine_code
+@pytest.mark.parametrize("interpret", ["0", "1"])
 @pytest.mark.parametrize(
     ("inputs", "outputs"),
     [
         ({"x": 2, "none": 0}, lambda x: {"y": x[0], "empty": []}),
         ({"a": (2, 0)}, lambda x: {"y": 1.0}),
+        ({}, lambda x: {"y": [x[0] * 2.0, 3.0], "z": x[0]}),
+        ({"x": 2}, lambda x: {}),
     ],
+    ids=["some", "only", "no inputs", "no outputs"],
 )
-def test_dimensions_of_length_zero(inputs, outputs):
-    """NumPy's ufuncs have none of these, so another way must serve: a mechanism without loops."""
-    program = trace(lambda x, *_: outputs(x), "f", inputs)
-    function = compile_program(program).bind()
-    for count in ((), (5,)):
+def test_ports_that_ufuncs_cannot_have(monkeypatch, interpret, inputs, outputs):
+    """Dimensions of length zero, no inputs, no outputs: a mechanism without loops has them."""
+    monkeypatch.setenv("ROBOT_DYNAMICS_INTERPRET", interpret)
+    program = trace(lambda *a: outputs(a[0]), "f", inputs, parameters=1)
+    function = compile_program(program).bind([1.5])
+    for count in ((), (1,), (5,)):
         arrays = [np.ones((*count, *shape)) for shape in program.inputs.values()]
         found = function(*arrays)
-        for a, b in zip(
-            found if isinstance(found, tuple) else (found,), program.evaluate(*arrays), strict=True
-        ):
+        found = found if isinstance(found, tuple) else (found,)
+        for a, b in zip(found, program.evaluate(*arrays, parameters=[1.5]), strict=True):
             np.testing.assert_array_equal(a, b)
 
 

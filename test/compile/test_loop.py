@@ -11,6 +11,7 @@ from robot_dynamics.compile import trace
 from robot_dynamics.compile.emission import emit_module
 from robot_dynamics.compile.host import find_host
 from robot_dynamics.compile.machine import MachineCode, compile_object
+from robot_dynamics.compile.preparation import prepare
 
 pytestmark = pytest.mark.skipif(find_host() is None, reason="there is no llvmlite")
 
@@ -28,7 +29,8 @@ def loop(request):
         parameters=1,
     )
     host = find_host()
-    code = MachineCode(compile_object(emit_module(program, request.param, host.fma), host), host)
+    text = emit_module(prepare(program), request.param, host.fma)
+    code = MachineCode(compile_object(text, host), host)
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(code.address)
 
     def run(count, arrays, block):

@@ -10,14 +10,17 @@ from pathlib import Path
 import pytest
 
 import robot_dynamics
-from robot_dynamics.compile.emission import ENTRY
+from robot_dynamics.compile.emission import ENTRY, PREPARE
 from robot_dynamics.compile.errors import CompilerError
 from robot_dynamics.compile.host import find_host
 from robot_dynamics.compile.machine import MachineCode, compile_object
 
 pytestmark = pytest.mark.skipif(find_host() is None, reason="there is no llvmlite")
 
-ANSWER = f"define i64 @{ENTRY}() {{\nentry:\n  ret i64 42\n}}\n"
+ANSWER = "".join(
+    f"define i64 @{name}() {{\nentry:\n  ret i64 {value}\n}}\n"
+    for name, value in ((ENTRY, 42), (PREPARE, 43))
+)
 
 
 def test_compiles_and_loads():
@@ -26,6 +29,7 @@ def test_compiles_and_loads():
     assert code[:4] == b"\x7fELF"
     machine = MachineCode(code, find_host())
     assert ctypes.CFUNCTYPE(ctypes.c_int64)(machine.address)() == 42
+    assert ctypes.CFUNCTYPE(ctypes.c_int64)(machine.preparation)() == 43
 
 
 def test_code_is_deterministic():
@@ -46,9 +50,10 @@ def test_wrong_object_code_is_refused(code):
         MachineCode(code, find_host())
 
 
-def test_object_code_without_the_loop_is_refused():
-    """Object code of something else is refused."""
-    other = compile_object(ANSWER.replace(ENTRY, "another_function"), find_host())
+@pytest.mark.parametrize("name", [ENTRY, PREPARE])
+def test_object_code_of_something_else_is_refused(name):
+    """Object code without one of the two functions is refused."""
+    other = compile_object(ANSWER.replace(name, "another_function"), find_host())
     with pytest.raises(CompilerError, match="could not be loaded"):
         MachineCode(other, find_host())
 

@@ -8,8 +8,9 @@ import pytest
 from robot_dynamics.compile import compile_program, trace
 from robot_dynamics.compile.emission import emit_module
 from robot_dynamics.compile.host import find_host
-from robot_dynamics.compile.kernel import Kernel
+from robot_dynamics.compile.kernel import Kernel, ObjectCode
 from robot_dynamics.compile.machine import compile_object
+from robot_dynamics.compile.preparation import prepare
 from robot_dynamics.compile.trigonometry import LARGEST_ANGLE
 from robot_dynamics.scalar.functions import cos, sin
 
@@ -26,8 +27,8 @@ def function(program, request):
     host = find_host()
     if request.param and not host.fma:
         pytest.skip("the processor does not fuse operations")
-    code = compile_object(emit_module(program, host.lanes, request.param), host)
-    return Kernel.from_object(code, program.ports, host.lanes, host).bind()
+    content = compile_object(emit_module(prepare(program), host.lanes, request.param), host)
+    return Kernel.from_object(ObjectCode(program.ports, host.lanes, -1, content), host).bind()
 
 
 def angles():

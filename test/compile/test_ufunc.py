@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 
 import robot_dynamics
-from robot_dynamics.compile import compile_program, trace
+from robot_dynamics.compile import trace
 from robot_dynamics.compile import ufunc as module
+from robot_dynamics.compile.emission import emit_module
 from robot_dynamics.compile.host import find_host
+from robot_dynamics.compile.machine import MachineCode, compile_object
 from robot_dynamics.compile.ports import Ports
+from robot_dynamics.compile.preparation import prepare
 from robot_dynamics.compile.ufunc import UfuncTemplate, can_be_ufunc, ufuncs_work
 
 needs_machine_code = pytest.mark.skipif(find_host() is None, reason="there is no llvmlite")
@@ -56,17 +59,14 @@ class Owner:
 @needs_machine_code
 def test_ufunc_owns_what_it_points_to():
     """What a ufunc needs lives as long as the ufunc, and no longer."""
-    kernel = compile_program(trace(lambda x, p: {"y": x * p[0]}, "f", {"x": ()}, 1))
-    template = kernel._make_function.__self__
+    program = trace(lambda x, p: {"y": x * p[0]}, "f", {"x": ()}, 1)
+    host = find_host()
+    machine = MachineCode(compile_object(emit_module(prepare(program), 1, host.fma), host), host)
     owner = Owner()
-    own = UfuncTemplate(
-        template.ports if hasattr(template, "ports") else kernel.ports,
-        template.address,
-        (owner, template.owner),
-    )
+    template = UfuncTemplate(program.ports, machine.address, (owner, machine))
     alive = weakref.ref(owner)
-    function = own.bind(np.array([3.0]))
-    del own, owner, template
+    function = template.bind(np.array([3.0]))
+    del machine, owner, template
     gc.collect()
     assert alive() is not None
     assert function(2.0) == 6.0

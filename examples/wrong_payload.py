@@ -1,0 +1,32 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""How well do the arms do when the box is not as heavy as the controller believes?
+
+    python examples/wrong_payload.py
+
+Every run uses the same machine code: payloads are parameters, not part of the program.
+"""
+
+import sys
+
+import robot_dynamics as rd
+
+
+def main(scales: tuple[float, ...] = (0.8, 1.0, 1.2)) -> None:
+    """Run the scenario with several true payloads and print the errors."""
+    for scale in scales:
+        run = rd.simulate("lift_box", overrides=[f"plant.object_mass_scale={scale}"])
+        report = run.report
+        print(
+            f"true mass {scale:.1f} x believed: "
+            f"{1e3 * report['object_position_error_max_m']:6.3f} mm at most, "
+            f"{1e3 * report['object_position_error_settled_m']:6.3f} mm at rest, "
+            f"{100 * report['torque_fraction_of_limit_max']:.0f} % of the torque limits"
+        )
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except rd.RobotDynamicsError as error:
+        sys.exit(f"{sys.argv[0]}: {error}")

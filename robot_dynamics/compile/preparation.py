@@ -1,0 +1,205 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Splitting off what depends on parameters alone, to be computed once, when a kernel is bound.
+
+A program becomes two: the *preparation* makes a block of prepared values from the parameter
+block, and the *remainder* reads that block where the program computed those values. In the
+dynamics of two arms that hold an object of variable inertia by variable grasps, this takes away a
+tenth of all operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from robot_dynamics.compile.graph import BINARY, CALL, CONSTANT, INPUT, PARAMETER, RESULT, UNARY
+from robot_dynamics.compile.ports import Ports
+from robot_dynamics.compile.program import Program
+from robot_dynamics.compile.simplification import Node, drop_unused, operands
+
+
+class Prepared(NamedTuple):
+    """A program in two parts.
+
+    Attributes:
+        preparation: From the parameter block, as its only input, to the block of prepared values;
+            None if there is nothing to prepare and the remainder is the program itself.
+        remainder: The program with the block of prepared values as its parameter block.
+        slots: For every slot of the program the slot of the remainder that holds its value.
+    """
+
+    preparation: Program | None
+    remainder: Program
+    slots: list[int]
+
+
+def prepare(program: Program, known: dict[int, Prepared] | None = None) -> Prepared:
+    """Split a program.
+
+    Args:
+        program: The program.
+        known: The programs split so far, by identity.
+    """
+    if known is None:
+        known = {}
+    if id(program) not in known:
+        known[id(program)] = _Splitter(program, known).split()
+    return known[id(program)]
+
+
+class _Builder:
+    """Collects nodes, equal ones once."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self._known: dict[Node, int] = {}
+
+    def add(self, operation: int, left: Any, right: Any = None) -> int:
+        """Return the index of a node."""
+        node = Node(operation, left, right)
+        index = self._known.get(node)
+        if index is None:
+            index = self._known[node] = len(self.nodes)
+            self.nodes.append(node)
+        return index
+
+    def copy(self, node: Node, number: Sequence[int] | Mapping[int, int]) -> int:
+        """Return the index of a node whose operands are given by their old numbers."""
+        operation, left, right = node
+        if operation in BINARY:
+            return self.add(operation, number[left], number[right])
+        if operation in UNARY or operation == RESULT:
+            return self.add(operation, number[left], right)
+        if operation == CALL:
+            return self.add(operation, left, tuple([number[argument] for argument in right]))
+        return self.add(operation, left, right)
+
+
+class _Splitter:
+    """Splits one program."""
+
+    def __init__(self, program: Program, known: dict[int, Prepared]) -> None:
+        self.program, self.known = program, known
+        self.before, self.after = _Builder(), _Builder()
+        nodes = program.nodes
+        # Whether a node depends on nothing but parameters; its number before, or after.
+        self.early = [False] * len(nodes)
+        self.number = [-1] * len(nodes)
+        # Prepared values, as numbers of nodes before.
+        self.block: list[int] = []
+        self.place: dict[int, int] = {}
+        self.ranges: dict[tuple[int, ...], int] = {}
+
+    def split(self) -> Prepared:
+        """Return both parts."""
+        program = self.program
+        for index, node in enumerate(program.nodes):
+            if node.operation == PARAMETER:
+                self.early[index] = True
+                self.number[index] = self.before.add(INPUT, 0, node.left)
+            elif node.operation != INPUT and all(self.early[i] for i in operands(node)):
+                self.early[index] = True
+                self.number[index] = self.before.copy(node, self.number)
+        calls: dict[int, tuple[Prepared, int]] = {}
+        for index, node in enumerate(program.nodes):
+            if node.operation == CALL and not self.early[index]:
+                found = self._prepare_call(node)
+                if found is not None:
+                    calls[index] = found
+        for index, node in enumerate(program.nodes):
+            if not self.early[index]:
+                self.number[index] = self._copy_late(index, node, calls)
+        results = [
+            self._use(value) if isinstance(value, int) else value for value in program.results
+        ]
+        if all(self.before.nodes[value].operation in (INPUT, CONSTANT) for value in self.block):
+            return Prepared(None, program, list(range(len(program.slots))))
+        remainder = self._program(
+            self.after.nodes, results, program.ports.inputs, program.ports.outputs, len(self.block)
+        )
+        number = {slot: place for place, slot in enumerate(remainder.slots)}
+        pairs = dict(zip(program.results, remainder.results, strict=True))
+        slots = [number[int(pairs[node])] for node in program.slots]
+        preparation = self._program(
+            self.before.nodes,
+            list(self.block),
+            (("parameters", (program.parameters,)),),
+            (("prepared", (len(self.block),)),),
+            0,
+        )
+        return Prepared(preparation, remainder, slots)
+
+    def _program(
+        self,
+        nodes: list[Node],
+        results: list[int | float],
+        inputs: tuple[tuple[str, tuple[int, ...]], ...],
+        outputs: tuple[tuple[str, tuple[int, ...]], ...],
+        parameters: int,
+    ) -> Program:
+        constant = [node.left if node.operation == CONSTANT else None for node in nodes]
+        plain: list[int | float] = []
+        for value in results:
+            known = constant[value] if isinstance(value, int) else value
+            plain.append(value if known is None else known)
+        ports = Ports(self.program.name, inputs, outputs, parameters)
+        return Program(ports, *drop_unused(nodes, plain))
+
+    def _prepare_call(self, node: Node) -> tuple[Prepared, int] | None:
+        """Prepare the parameters of a call; return the callee's parts and where its block is."""
+        callee: Program = node.left
+        arguments = node.right[len(node.right) - callee.parameters :]
+        if not all(self.early[argument] for argument in arguments):
+            return None  # its parameters depend on the state: it is called as it is
+        parts = prepare(callee, self.known)
+        values = tuple(self.number[argument] for argument in arguments)
+        if parts.preparation is not None:
+            values = self._inline(parts.preparation, values)
+        if values not in self.ranges:
+            self.ranges[values] = len(self.block)
+            for value in values:
+                self.place.setdefault(value, len(self.block))
+                self.block.append(value)
+        return parts, self.ranges[values]
+
+    def _inline(self, preparation: Program, arguments: tuple[int, ...]) -> tuple[int, ...]:
+        """Compute a callee's prepared values along with ours."""
+        number: list[int] = []
+        for node in preparation.nodes:
+            if node.operation == INPUT:
+                number.append(arguments[node.right])
+            else:
+                number.append(self.before.copy(node, number))
+        return tuple(
+            number[value] if isinstance(value, int) else self.before.add(CONSTANT, value)
+            for value in preparation.results
+        )
+
+    def _copy_late(self, index: int, node: Node, calls: dict[int, tuple[Prepared, int]]) -> int:
+        """Write a node that depends on inputs; return its number after."""
+        if index in calls:
+            parts, start = calls[index]
+            callee: Program = node.left
+            inputs = node.right[: len(node.right) - callee.parameters]
+            block = range(start, start + parts.remainder.parameters)
+            arguments = [self._use(argument) for argument in inputs]
+            arguments += [self.after.add(PARAMETER, place) for place in block]
+            return self.after.add(CALL, parts.remainder, tuple(arguments))
+        if node.operation == RESULT and node.left in calls:
+            slot = calls[node.left][0].slots[node.right]
+            return self.after.add(RESULT, self.number[node.left], slot)
+        return self.after.copy(node, {need: self._use(need) for need in operands(node)})
+
+    def _use(self, index: int) -> int:
+        """Return what stands after the preparation for a node that something late uses."""
+        if not self.early[index]:
+            return self.number[index]
+        node = self.program.nodes[index]
+        if node.operation == CONSTANT:
+            return self.after.add(CONSTANT, node.left)
+        value = self.number[index]
+        if value not in self.place:
+            self.place[value] = len(self.block)
+            self.block.append(value)
+        return self.after.add(PARAMETER, self.place[value])

@@ -1,0 +1,52 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Coming to rest on a reference whose continuation is not to be followed any more."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.polynomial import Polynomial
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.control.reference import ACCELERATION, FORCE, TWIST, Reference
+
+Array = NDArray[np.float64]
+
+# Path time gone through, over the halt's duration; its rate falls smoothly from 1 to 0.
+_PROGRESS = Polynomial([0.0, 1.0, 0.0, -1.0, 0.5])
+_RATE, _SECOND = _PROGRESS.deriv(1), _PROGRESS.deriv(2)
+
+
+class Halt:
+    """A reference slowed down to rest on its own path, with the internal force of the beginning.
+
+    The path was checked before the start and stays the one that is followed; velocity and
+    acceleration are continuous where the halt begins. A squeeze that was about to change stays
+    at its last value.
+
+    Args:
+        reference: What was followed so far.
+        time: When the halt begins, on the reference [s].
+        duration: Time to come to rest [s]; half of it is still gone through on the path.
+    """
+
+    def __init__(self, reference: Reference, time: float, duration: float = 0.4) -> None:
+        self.reference, self.time, self.duration = reference, time, duration
+        self._force = reference.row(time)[FORCE]
+
+    def rows(self, times: ArrayLike) -> Array:
+        """Return rows as `Reference.rows` does.
+
+        Args:
+            times: Times on the reference's clock (N,) [s], not before the halt.
+        """
+        t = np.atleast_1d(np.asarray(times, dtype=float))
+        u = np.clip((t - self.time) / self.duration, 0.0, 1.0)
+        rows = self.reference.rows(self.time + self.duration * _PROGRESS(u))
+        rate, second = _RATE(u)[:, None], _SECOND(u)[:, None] / self.duration
+        # x(s(t))' = x' s' and x'' = x'' s'^2 + x' s''; turns are about fixed axes, so that the
+        # same holds for angular velocity and acceleration.
+        rows[:, ACCELERATION] = rows[:, ACCELERATION] * rate**2 + rows[:, TWIST] * second
+        rows[:, TWIST] = rows[:, TWIST] * rate
+        rows[:, FORCE] = self._force
+        return rows

@@ -1,0 +1,273 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The check of a whole reference before the first torque."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.control.arm_distance import closest_links
+from robot_dynamics.control.coordinated import CoordinatedController
+from robot_dynamics.control.rehearsal import Rehearsal, rehearse
+from robot_dynamics.control.settings import SafetySettings
+from robot_dynamics.errors import RobotDynamicsError, require_length
+from robot_dynamics.manipulation.grasp_map import mean_grasp_distance
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.robot import Robot
+
+Array = NDArray[np.float64]
+
+
+class Problem(NamedTuple):
+    """Something on a reference that the arms cannot or must not do.
+
+    Attributes:
+        time: When it begins, on the reference [s].
+        joint: Name of the joint that it is about.
+        sentence: What would happen and what was expected.
+    """
+
+    time: float
+    joint: str
+    sentence: str
+
+
+class PreflightError(RobotDynamicsError):
+    """A reference that is refused before the first torque.
+
+    Attributes:
+        problems: Everything found, in the order of time.
+    """
+
+    def __init__(self, problems: list[Problem]) -> None:
+        self.problems = tuple(sorted(problems, key=lambda problem: problem.time))
+        first = self.problems[0]
+        more = len(problems) - 1
+        rest = f" (and {more} more problem{'s' * (more > 1)})" if more else ""
+        super().__init__(f"reference refused at {first.time:.2f} s: {first.sentence}{rest}")
+
+
+class Preflight(NamedTuple):
+    """How much a reference that passed leaves of each limit; the joint is where it leaves least.
+
+    Attributes:
+        torque_fraction: Largest part of an effort limit that is needed, and its joint.
+        velocity_fraction: Largest part of a velocity limit, and its joint.
+        position_margin: Smallest distance from a position limit [rad or m], and its joint.
+        smallest_pivot: Smallest relative pivot of an arm's J H^-1 J^T.
+        arm_distance: Smallest distance between the capsules of different arms [m].
+        rehearsal: The motion itself.
+    """
+
+    torque_fraction: tuple[float, str]
+    velocity_fraction: tuple[float, str]
+    position_margin: tuple[float, str]
+    smallest_pivot: float
+    arm_distance: float
+    rehearsal: Rehearsal
+
+
+def check_reference(
+    controller: CoordinatedController,
+    safety: SafetySettings,
+    q: ArrayLike,
+    *,
+    terms: Any = None,
+    spacing: float = 0.01,
+) -> Preflight:
+    """Refuse a reference that the arms cannot follow from where they are.
+
+    The whole motion is rehearsed with the control law itself and looked at for reach, position
+    and velocity limits, singularities, torque, and distance between the arms.
+
+    Args:
+        controller: The controller with its reference; it is not changed.
+        safety: The limits.
+        q: Positions of the arm joints at the start (na,), the arms at their grasps.
+        terms: `Robot.constraint_terms` of the system, if the caller has it already.
+        spacing: Time between the points that are looked at [s].
+
+    Raises:
+        PreflightError: With the first problem's time and joint, and all others as data.
+        ArgumentError: If `q` has the wrong length.
+    """
+    system = controller.system
+    start = np.asarray(q, dtype=float)
+    require_length("q", start.tolist(), len(system.joint_names), "one for each arm joint")
+    terms = terms or Robot(system.model).constraint_terms
+    count = max(2, int(np.ceil(controller.reference.duration / spacing)) + 1)
+    times = np.linspace(0.0, max(controller.reference.duration, spacing), count)
+    motion = rehearse(controller, terms, start, times)
+    links = closest_links(system, motion.q)
+    between = links.distance - 2.0 * safety.link_radius_m
+    problems = [
+        *_motion_problems(system, safety, motion),
+        *_torque_problems(system, safety, motion),
+        *_singularities(system, safety, motion, start, terms),
+        *_collisions(system, safety, motion.times, between, links.first, links.second),
+    ]
+    if problems:
+        raise PreflightError(problems)
+    limits, names = system.limits, system.joint_names
+    margin = np.minimum(motion.q - limits["lower"], limits["upper"] - motion.q)
+    nearest = int(np.argmin(np.min(margin, axis=0)))
+    return Preflight(
+        _largest(np.abs(motion.torque) / limits["effort"], names),
+        _largest(np.abs(motion.qd) / limits["velocity"], names),
+        (float(np.min(margin)), names[nearest]),
+        float(np.min(motion.pivot)),
+        float(np.min(between)),
+        motion,
+    )
+
+
+def _largest(values: Array, names: tuple[str, ...]) -> tuple[float, str]:
+    highest = np.max(values, axis=0)
+    return float(np.max(highest)), names[int(np.argmax(highest))]
+
+
+def _first(times: Array, wrong: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """Yield for each column (N, na) with a wrong entry the row of the first, and the column."""
+    for j in np.flatnonzero(wrong.any(axis=0)):
+        yield int(np.argmax(wrong[:, j])), int(j)
+
+
+def _motion_problems(
+    system: GraspSystem, safety: SafetySettings, motion: Rehearsal
+) -> Iterator[Problem]:
+    limits, names, times = system.limits, system.joint_names, motion.times
+    lower = limits["lower"] + safety.position_margin
+    upper = limits["upper"] - safety.position_margin
+    # Written so that a NaN counts as wrong.
+    for i, j in _first(times, ~((motion.q >= lower) & (motion.q <= upper))):
+        yield Problem(
+            times[i],
+            names[j],
+            f"joint {names[j]!r} would be at {motion.q[i, j]:.4g}, expected {lower[j]:.4g} to "
+            f"{upper[j]:.4g}.",
+        )
+    speed = limits["velocity"] * safety.velocity_fraction
+    for i, j in _first(times, ~(np.abs(motion.qd) <= speed)):
+        fastest = float(np.max(np.abs(motion.qd[:, j])))
+        yield Problem(
+            times[i],
+            names[j],
+            f"joint {names[j]!r} would have to move at up to {fastest:.4g} rad/s or m/s, expected "
+            f"at most {speed[j]:.4g}.",
+        )
+
+
+def _torque_problems(
+    system: GraspSystem, safety: SafetySettings, motion: Rehearsal
+) -> Iterator[Problem]:
+    names, times = system.joint_names, motion.times
+    effort = system.limits["effort"] * safety.effort_fraction
+    lacking = ~(np.abs(motion.support) <= effort)
+    for i, j in _first(times, lacking):
+        yield Problem(
+            times[i],
+            names[j],
+            f"joint {names[j]!r} would need {abs(motion.support[i, j]):.4g} N m to hold arm and "
+            f"object up, expected at most {effort[j]:.4g} N m: the object is too heavy there.",
+        )
+    task = ~(np.abs(motion.torque) <= effort) & ~lacking.any(axis=0)
+    for i, j in _first(times, task):
+        largest = float(np.max(np.abs(motion.torque[:, j])))
+        yield Problem(
+            times[i],
+            names[j],
+            f"joint {names[j]!r} would need up to {largest:.4g} N m with squeeze and motion, "
+            f"expected at most {effort[j]:.4g} N m.",
+        )
+
+
+def _singularities(
+    system: GraspSystem, safety: SafetySettings, motion: Rehearsal, start: Array, terms: Any
+) -> Iterator[Problem]:
+    times = motion.times
+    if motion.failed_at is not None:
+        worst = int(np.argmax(motion.gaps.sum(axis=1)))
+        arm, (distance, angle) = system.arms[worst], motion.gaps[worst]
+        q = motion.q[-1] if len(motion.q) else start
+        joint = _straightening_joint(system, terms, q, worst)
+        yield Problem(
+            motion.failed_at,
+            joint,
+            f"arm {arm.name!r} does not reach the object, {distance:.3g} m and "
+            f"{np.degrees(angle):.3g} degrees remain with joint {joint!r} as far as it helps, "
+            "expected a path within the reach of both arms.",
+        )
+    low = ~(motion.pivot >= safety.minimum_pivot)
+    if low.any():
+        i = int(np.argmax(low))
+        worst = _weakest_arm(system, terms, motion.q[i])
+        joint = _straightening_joint(system, terms, motion.q[i], worst)
+        yield Problem(
+            times[i],
+            joint,
+            f"arm {system.arms[worst].name!r} would be at a singularity, relative pivot "
+            f"{motion.pivot[i]:.2g}, with joint {joint!r} at {_of(system, motion.q[i], joint):.4g}"
+            f", expected a pivot of at least {safety.minimum_pivot:g}.",
+        )
+
+
+def _of(system: GraspSystem, q: Array, joint: str) -> float:
+    return float(q[system.joint_names.index(joint)])
+
+
+def _weakest_arm(system: GraspSystem, terms: Any, q: Array) -> int:
+    """Return the index of the arm that is nearest to a singularity."""
+    sizes = [_smallest_singular_value(system, terms, q, i) for i in range(len(system.arms))]
+    return int(np.argmin(sizes))
+
+
+def _straightening_joint(system: GraspSystem, terms: Any, q: Array, arm: int) -> str:
+    """Return the joint whose motion would take an arm away from its singularity the fastest."""
+    step = 0.05  # far enough to leave the flat bottom at the singularity itself
+    own = system.arm_slices[arm]
+    gains = []
+    for j in range(own.start, own.stop):
+        values = []
+        for sign in (1.0, -1.0):
+            moved = np.array(q)
+            moved[j] += sign * step
+            values.append(_smallest_singular_value(system, terms, moved, arm))
+        gains.append(max(values))
+    return system.joint_names[own.start + int(np.argmax(gains))]
+
+
+def _smallest_singular_value(system: GraspSystem, terms: Any, q: Array, arm: int) -> float:
+    """Return that of an arm's Jacobian, rotations times the declared length [m]."""
+    full = system.model.neutral()
+    full[system.q_index] = q
+    K = terms(full, np.zeros(system.model.nv))[2]
+    loop = system.arms[arm].loop
+    J = K[6 * loop : 6 * loop + 6, system.arms[arm].v_index]
+    length = max(mean_grasp_distance(system.grasps), 0.1)
+    weight = np.array([length] * 3 + [1.0] * 3)
+    return float(np.linalg.svd(J * weight[:, None], compute_uv=False)[-1])
+
+
+def _collisions(
+    system: GraspSystem,
+    safety: SafetySettings,
+    times: Array,
+    between: Array,
+    first: NDArray[np.intp],
+    second: NDArray[np.intp],
+) -> Iterator[Problem]:
+    close = ~(between >= safety.minimum_arm_distance_m)
+    if close.any():
+        i = int(np.argmax(close))
+        one, other = system.joint_names[first[i]], system.joint_names[second[i]]
+        yield Problem(
+            times[i],
+            one,
+            f"the link after joint {one!r} would come to {between[i]:.3g} m from the one after "
+            f"{other!r}, expected at least {safety.minimum_arm_distance_m:g} m "
+            f"(links of radius {safety.link_radius_m:g} m).",
+        )

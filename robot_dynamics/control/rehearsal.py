@@ -1,0 +1,197 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The motion of the arms along a reference, as the control law will make it, before it is made.
+
+The arms' self-motion follows from the law's own torques and the engine's accelerations; what
+rounding and the step would add up to is taken out by closing the grasps on the reference, in the
+metric of the arms' inertia, in positions and velocities.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.control.coordinated import ControlStep, CoordinatedController
+from robot_dynamics.control.law import law_parameters
+from robot_dynamics.control.reference import POSE, TWIST
+from robot_dynamics.manipulation.system import GraspSystem
+
+Array = NDArray[np.float64]
+
+_CLOSED = 1e-10  # gap [m, rad] at which grasps count as closed; far below what matters
+_LARGEST_STEP = 0.3  # of a Newton step [rad or m]
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """The arms along a reference; N times, na arm joints.
+
+    Attributes:
+        times: When (N,) [s].
+        q: Positions (N, na).
+        qd: Velocities (N, na).
+        torque: What the law commands without any limit (N, na).
+        support: The part of it that holds everything up (N, na).
+        pivot: Smallest relative pivot of an arm's J H^-1 J^T (N,); 0 at a singularity.
+        failed_at: The time at which the grasps could not be closed any more, or None [s].
+        gaps: What remained open then: distance [m] and angle [rad] for each arm (k, 2).
+    """
+
+    times: Array
+    q: Array
+    qd: Array
+    torque: Array
+    support: Array
+    pivot: Array
+    failed_at: float | None
+    gaps: Array
+
+
+def rehearse(controller: CoordinatedController, terms: Any, q: Array, times: Array) -> Rehearsal:
+    """Return the motion along the controller's reference at evenly spaced times.
+
+    Args:
+        controller: The controller; it is not changed.
+        terms: `Robot.constraint_terms` of its system.
+        q: Positions of the arm joints at the start (na,).
+        times: Times of the reference (N,) [s], 10 to 20 ms apart.
+    """
+    system = controller.system
+    rows = controller.reference.rows(times)
+    gains = replace(controller.gains, posture=np.array(q, dtype=float))
+    law = _unlimited_law(controller, gains)
+    path = _Path(system, terms, law, controller.gains.friction_velocity)
+    path.at[system.q_index] = q
+    step = float(times[1] - times[0]) if len(times) > 1 else 0.0
+    positions, rates = [], []
+    failed_at, gaps = None, np.zeros((len(system.arms), 2))
+    for time, row in zip(times, rows, strict=True):
+        if not path.close(row):
+            failed_at, gaps = float(time), path.gaps()
+            break
+        positions.append(path.at[system.q_index])
+        rates.append(path.rate[system.v_index])
+        path.advance(row, step)
+    count = len(positions)
+    q_path = np.reshape(positions, (count, -1))
+    qd_path = np.reshape(rates, (count, -1))
+    torque, support, pivot = _evaluate(law, system, q_path, qd_path, rows[:count])
+    return Rehearsal(times[:count], q_path, qd_path, torque, support, pivot, failed_at, gaps)
+
+
+class _Path:
+    """The state of arms and object on the way along a reference."""
+
+    def __init__(
+        self, system: GraspSystem, terms: Any, law: Any, friction_velocity: float
+    ) -> None:
+        self._system, self._terms, self._law = system, terms, law
+        joints = [
+            system.model.bodies[system.model.joint_index(n)].joint for n in system.joint_names
+        ]
+        self._damping = np.array([joint.damping for joint in joints])
+        self._friction = np.array([joint.friction for joint in joints])
+        self._friction_velocity = friction_velocity
+        self.at = system.model.neutral()
+        self.rate = np.zeros(system.model.nv)
+        na, rows = len(system.v_index), 6 * len(system.arms)
+        self._matrix = np.zeros((na + rows, na + rows))
+        self._error = np.zeros(rows)
+
+    def close(self, row: Array) -> bool:
+        """Move the arms onto a reference row; return whether that was possible."""
+        system = self._system
+        self.at[system.object_q] = row[POSE]
+        self.rate[system.object_v] = _body_velocity(row)
+        for _ in range(20):
+            H, _, K, _, self._error, _ = self._terms(self.at, self.rate)
+            if np.max(np.abs(self._error)) < _CLOSED:
+                self.rate[system.v_index] -= self._smallest_motion(H, K, K @ self.rate)
+                return True
+            step = self._smallest_motion(H, K, self._error)
+            size = float(np.max(np.abs(step)))
+            if not np.isfinite(size):
+                return False
+            self.at[system.q_index] -= step * min(1.0, _LARGEST_STEP / size)
+        return False
+
+    def advance(self, row: Array, step: float) -> None:
+        """Predict the arms one time step on, from the accelerations of the law's torque."""
+        system = self._system
+        H, C, K, k, _, _ = self._terms(self.at, self.rate)
+        v = system.v_index
+        torque, _, _ = _evaluate(self._law, system, self.at[system.q_index], self.rate[v], row)
+        # Friction acts on the velocity at the end of the step: it is stiff where Coulomb friction
+        # changes its sign.
+        rate = self.rate[v]
+        slope = self._damping + self._friction / np.hypot(rate, self._friction_velocity)
+        force = -C
+        force[v] += torque - slope * rate
+        n, m = len(force), len(k)
+        matrix = np.zeros((n + m, n + m))
+        matrix[:n, :n], matrix[:n, n:], matrix[n:, :n] = H, -K.T, K
+        matrix[v, v] += step * slope
+        try:
+            acceleration = np.linalg.solve(matrix, np.concatenate([force, k]))[v]
+        except np.linalg.LinAlgError:
+            acceleration = np.zeros(len(v))
+        self.at[system.q_index] += step * (rate + 0.5 * step * acceleration)
+        self.rate[v] = rate + step * acceleration
+
+    def gaps(self) -> Array:
+        """Return distance [m] and angle [rad] that remain open for each arm (k, 2)."""
+        error = self._error.reshape(-1, 6)
+        return np.array(
+            [
+                [np.linalg.norm(error[arm.loop, 3:]), np.linalg.norm(error[arm.loop, :3])]
+                for arm in self._system.arms
+            ]
+        )
+
+    def _smallest_motion(self, H: Array, K: Array, error: Array) -> Array:
+        """Return the motion of the arms (na,) smallest in the metric of H that makes `error`."""
+        v = self._system.v_index
+        na = len(v)
+        matrix = self._matrix
+        matrix[:na, :na] = H[np.ix_(v, v)]
+        matrix[na:, :na] = K[:, v]
+        matrix[:na, na:] = K[:, v].T
+        try:
+            right = np.concatenate([np.zeros(na), error])
+            return np.asarray(np.linalg.solve(matrix, right)[:na])
+        except np.linalg.LinAlgError:
+            return np.full(na, np.nan)
+
+
+def _unlimited_law(controller: CoordinatedController, gains: Any) -> Any:
+    """Return the control law's kernel without limits of torque and of its rate."""
+    free = replace(gains, effort=np.full(len(gains.effort), np.inf), torque_rate=np.inf)
+    block = law_parameters(controller.system, free, controller.grasp_map)
+    return controller._kernel.bind(block)
+
+
+def _evaluate(
+    law: Any, system: GraspSystem, q: Array, qd: Array, rows: Array
+) -> tuple[Array, Array, Array]:
+    """Return torque, support and smallest pivot of the law on the reference."""
+    k = len(system.arms)
+    memory = np.zeros(6 + 6 * (k - 1) + len(system.v_index))
+    step = ControlStep._make((*law(q, qd, np.zeros((k, 6)), rows, memory, 1.0), rows))
+    return step.torque, step.support, step.scales[..., 4]
+
+
+def _body_velocity(row: Array) -> Array:
+    """Return the object's velocity in its own axes (6,), of a row in the world's."""
+    x, y, z, w = row[3:7]
+    R = np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+    return (row[TWIST].reshape(2, 3) @ R).reshape(6)

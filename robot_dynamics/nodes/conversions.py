@@ -1,0 +1,249 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Between arrays and ROS messages: the one place where orders, frames and times change.
+
+Inside the package spatial vectors are angular first and twists are in world axes; messages have
+the linear part first, and an odometry's twist is in the moving frame. Times are integers of
+nanoseconds. Writers keep one message and fill it again: to build a new one for every control
+period would take longer than the control law.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Twist, Vector3, WrenchStamped
+from nav_msgs.msg import Odometry
+from numpy.typing import NDArray
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
+
+Array = NDArray[np.float64]
+
+SECOND = 1_000_000_000  # [ns]
+WORLD = "world"
+_SEQUENCE_NUMBERS = 1 << 32  # data_offset has 32 bits
+
+
+def stamp_of(tick: int, period: float) -> int:
+    """Return the time [ns] of a control tick: never a sum, so that it does not drift.
+
+    Args:
+        tick: Control periods since the start of simulated time.
+        period: Control period [s].
+    """
+    return round(tick * period * SECOND)
+
+
+def tick_of(stamp: int, period: float) -> int:
+    """Return the control tick that a time [ns] belongs to: the nearest."""
+    return round(stamp / (period * SECOND))
+
+
+def write_time(time: Time, stamp: int) -> None:
+    """Write nanoseconds into a time message."""
+    time.sec, time.nanosec = divmod(stamp, SECOND)
+
+
+def read_time(time: Time) -> int:
+    """Return the nanoseconds of a time message."""
+    return int(time.sec) * SECOND + int(time.nanosec)
+
+
+def doubles(values: Array) -> array[float]:
+    """Return an array as what messages take without looking at every element."""
+    return array("d", np.ascontiguousarray(values, dtype=np.float64).tobytes())
+
+
+class JointStateWriter:
+    """Joint states of some joints.
+
+    Args:
+        joints: Their names, in the order of the arrays.
+    """
+
+    def __init__(self, joints: Sequence[str]) -> None:
+        self.message = JointState(name=list(joints))
+
+    def fill(self, stamp: int, q: Array, qd: Array, effort: Array | None = None) -> JointState:
+        """Return the message of an instant; the same object every time."""
+        message = self.message
+        write_time(message.header.stamp, stamp)
+        message.position = doubles(q)
+        message.velocity = doubles(qd)
+        message.effort = doubles(effort) if effort is not None else array("d")
+        return message
+
+
+class CommandWriter:
+    """Torques of an arm's joints, numbered by the tick they answer."""
+
+    def __init__(self) -> None:
+        self.message = Float64MultiArray()
+
+    def fill(self, tick: int, torque: Array) -> Float64MultiArray:
+        """Return the message with the torques (n,) of an arm; the same object every time."""
+        self.message.layout.data_offset = tick % _SEQUENCE_NUMBERS
+        self.message.data = doubles(torque)
+        return self.message
+
+
+def read_command(message: Float64MultiArray) -> tuple[int, Array]:
+    """Return tick, modulo 2^32, and torques (n,) of a command."""
+    return int(message.layout.data_offset), np.asarray(message.data)
+
+
+def answers(number: int, tick: int) -> bool:
+    """Return whether a command's number is that of a tick."""
+    return number == tick % _SEQUENCE_NUMBERS
+
+
+class WrenchWriter:
+    """Wrenches in the axes of one frame, at its origin.
+
+    Args:
+        frame: The frame's name.
+    """
+
+    def __init__(self, frame: str) -> None:
+        self.message = WrenchStamped()
+        self.message.header.frame_id = frame
+
+    def fill(self, stamp: int, wrench: Array) -> WrenchStamped:
+        """Return the message of a wrench (6,), angular first; the same object every time."""
+        write_time(self.message.header.stamp, stamp)
+        force, torque = self.message.wrench.force, self.message.wrench.torque
+        torque.x, torque.y, torque.z, force.x, force.y, force.z = wrench.tolist()
+        return self.message
+
+
+def read_wrench(message: WrenchStamped) -> Array:
+    """Return a wrench (6,), angular first."""
+    force, torque = message.wrench.force, message.wrench.torque
+    return np.array([torque.x, torque.y, torque.z, force.x, force.y, force.z])
+
+
+class OdometryWriter:
+    """Pose and twist of a body.
+
+    Args:
+        body: Name of its frame.
+    """
+
+    def __init__(self, body: str) -> None:
+        self.message = Odometry()
+        self.message.header.frame_id = WORLD
+        self.message.child_frame_id = body
+
+    def fill(self, stamp: int, pose: Array, twist: Array) -> Odometry:
+        """Return the message; the same object every time.
+
+        Args:
+            stamp: Time [ns].
+            pose: x y z qx qy qz qw in the world (7,).
+            twist: Angular velocity and velocity of the frame's origin, in world axes (6,).
+        """
+        write_time(self.message.header.stamp, stamp)
+        write_pose(self.message.pose.pose, pose)
+        # The twist of an odometry is in the axes of the body.
+        write_twist(self.message.twist.twist, in_body_axes(pose, twist))
+        return self.message
+
+
+class ReferenceWriter:
+    """Where a body is to be at an instant: a trajectory of one point, everything in the world.
+
+    Args:
+        body: Name of its frame.
+    """
+
+    def __init__(self, body: str) -> None:
+        self._transform, self._velocity, self._acceleration = Transform(), Twist(), Twist()
+        point = MultiDOFJointTrajectoryPoint(
+            transforms=[self._transform],
+            velocities=[self._velocity],
+            accelerations=[self._acceleration],
+        )
+        self.message = MultiDOFJointTrajectory(joint_names=[body], points=[point])
+        self.message.header.frame_id = WORLD
+
+    def fill(
+        self, stamp: int, pose: Array, twist: Array, acceleration: Array
+    ) -> MultiDOFJointTrajectory:
+        """Return the message; the same object every time.
+
+        Args:
+            stamp: Time [ns].
+            pose: x y z qx qy qz qw in the world (7,).
+            twist: Angular velocity and velocity of the origin, world axes (6,).
+            acceleration: Angular acceleration and acceleration of the origin, world axes (6,).
+        """
+        write_time(self.message.header.stamp, stamp)
+        x, y, z, *quaternion = pose.tolist()
+        at = self._transform.translation
+        at.x, at.y, at.z = x, y, z
+        write_quaternion(self._transform.rotation, quaternion)
+        write_twist(self._velocity, twist)
+        write_twist(self._acceleration, acceleration)
+        return self.message
+
+
+class ClockWriter:
+    """The simulated time."""
+
+    def __init__(self) -> None:
+        self.message = Clock()
+
+    def fill(self, stamp: int) -> Clock:
+        """Return the message of a time [ns]; the same object every time."""
+        write_time(self.message.clock, stamp)
+        return self.message
+
+
+def write_pose(message: Pose, pose: Array) -> None:
+    """Write a pose x y z qx qy qz qw (7,)."""
+    x, y, z, *quaternion = pose.tolist()
+    at = message.position
+    at.x, at.y, at.z = x, y, z
+    write_quaternion(message.orientation, quaternion)
+
+
+def write_quaternion(message: Quaternion, quaternion: Sequence[float]) -> None:
+    """Write a quaternion qx qy qz qw, which is the order of ROS as well."""
+    message.x, message.y, message.z, message.w = quaternion
+
+
+def write_twist(message: Twist, twist: Array) -> None:
+    """Write a twist or an acceleration (6,), angular first."""
+    angular: Vector3 = message.angular
+    linear: Vector3 = message.linear
+    angular.x, angular.y, angular.z, linear.x, linear.y, linear.z = twist.tolist()
+
+
+def point_of(values: Array) -> Point:
+    """Return a point (3,)."""
+    x, y, z = values.tolist()
+    return Point(x=x, y=y, z=z)
+
+
+def rotation_of(quaternion: Array) -> Array:
+    """Return the matrix (3, 3) of a quaternion qx qy qz qw (4,), body axes as columns."""
+    x, y, z, w = quaternion.tolist()
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def in_body_axes(pose: Array, twist: Array) -> Array:
+    """Return a twist (6,) in world axes of a body at a pose (7,) in the body's own axes."""
+    R = rotation_of(pose[3:])
+    return np.concatenate([twist[:3] @ R, twist[3:] @ R])

@@ -1,0 +1,90 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Diagnostics on /diagnostics: once a second, and at once when something changes (REP 107)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.node import Node
+
+OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
+INTERVAL_S = 1.0
+
+
+class Diagnostics:
+    """Publishes one status.
+
+    Args:
+        node: The node that speaks.
+        hardware: What the status is about.
+    """
+
+    def __init__(self, node: Node, hardware: str) -> None:
+        self._node = node
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self._status = DiagnosticStatus(
+            name=f"{node.get_fully_qualified_name().lstrip('/')}: state", hardware_id=hardware
+        )
+        self._due = 0.0
+        self._said: tuple[bytes, str] | None = None
+
+    def due(self) -> bool:
+        """Return whether it is time for the regular message."""
+        return time.monotonic() >= self._due
+
+    def changed(self, level: bytes, message: str) -> bool:
+        """Return whether this is something else than what was said last."""
+        return self._said != (level, message)
+
+    def publish(self, level: bytes, message: str, values: Mapping[str, object]) -> None:
+        """Publish the status now."""
+        self._due = time.monotonic() + INTERVAL_S
+        self._said = (level, message)
+        self._status.level = level
+        self._status.message = message
+        self._status.values = [KeyValue(key=k, value=_text(v)) for k, v in values.items()]
+        array = DiagnosticArray(status=[self._status])
+        array.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(array)
+
+
+class Durations:
+    """How long something took, over its last repetitions.
+
+    Args:
+        limit_s: Duration [s] above which it counts as an overrun.
+        window: Number of repetitions that are remembered.
+    """
+
+    def __init__(self, limit_s: float, window: int = 1000) -> None:
+        self._limit = limit_s
+        self._values = np.zeros(window)
+        self._count = 0
+        self.overruns = 0
+
+    def add(self, duration_s: float) -> None:
+        """Remember a duration [s]."""
+        self._values[self._count % len(self._values)] = duration_s
+        self._count += 1
+        self.overruns += duration_s > self._limit
+
+    def figures(self, name: str) -> dict[str, object]:
+        """Return median, 99th percentile and maximum in microseconds, and the overruns."""
+        values = self._values[: min(self._count, len(self._values))] * 1e6
+        if not len(values):
+            return {}
+        median, high = np.percentile(values, [50, 99])
+        return {
+            f"{name} median [us]": float(median),
+            f"{name} p99 [us]": float(high),
+            f"{name} max [us]": float(values.max()),
+            f"{name} overruns": self.overruns,
+        }
+
+
+def _text(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

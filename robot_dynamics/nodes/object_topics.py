@@ -1,0 +1,112 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the controller tells about the object: its estimate, its reference, and markers."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.node import Node
+from trajectory_msgs.msg import MultiDOFJointTrajectory
+from visualization_msgs.msg import MarkerArray
+
+from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.control.coordinated import ControlStep
+from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST
+from robot_dynamics.description.load import load_description
+from robot_dynamics.nodes import topics
+from robot_dynamics.nodes.control_loop import ControlLoop
+from robot_dynamics.nodes.conversions import OdometryWriter, ReferenceWriter, WrenchWriter
+from robot_dynamics.nodes.display import Display
+
+MARKERS_S = 0.05  # wall-clock time between markers
+LOOK_S = 0.1  # wall-clock time between looks at who listens
+_PATH_SAMPLES = 500
+
+
+class ObjectTopics:
+    """Topics about the object; those that nobody listens to cost nothing.
+
+    Args:
+        node: The node that publishes.
+        scenario: Its scenario.
+        loop: The controller.
+        in_real_time: Whether reading the object's shapes later would come in the way.
+    """
+
+    def __init__(
+        self, node: Node, scenario: Scenario, loop: ControlLoop, *, in_real_time: bool
+    ) -> None:
+        self._scenario, self._loop = scenario, loop
+        stream = topics.STREAM
+        body = loop.system.model.bodies[loop.system.object_body].name
+        self._odometry = node.create_publisher(Odometry, topics.OBJECT_ODOMETRY, stream)
+        self._reference = node.create_publisher(
+            MultiDOFJointTrajectory, topics.OBJECT_REFERENCE, stream
+        )
+        self._force = node.create_publisher(WrenchStamped, topics.INTERNAL_FORCE, stream)
+        self._force_reference = node.create_publisher(
+            WrenchStamped, topics.INTERNAL_FORCE_REFERENCE, stream
+        )
+        self._markers = node.create_publisher(MarkerArray, topics.MARKERS, stream)
+        self._odometry_writer = OdometryWriter(body)
+        self._reference_writer = ReferenceWriter(body)
+        self._force_writer = WrenchWriter(f"{body}_grasp_middle")
+        # Else read when somebody wants to see it: it would delay the start.
+        self._display: Display | None = self._make_display() if in_real_time else None
+        self._listened: set[object] = set()
+        self._looked_at = self._shown_at = 0.0
+
+    def publish(self, stamp: int, step: ControlStep) -> None:
+        """Publish what a control step at a time [ns] has found out and followed."""
+        listened = self._listened
+        row = step.reference
+        if self._odometry in listened:
+            self._odometry.publish(self._odometry_writer.fill(stamp, step.pose, step.twist))
+        if self._reference in listened:
+            message = self._reference_writer.fill(stamp, row[POSE], row[TWIST], row[ACCELERATION])
+            self._reference.publish(message)
+        if step.internal_force.shape == (6,):  # of two arms: one wrench
+            if self._force in listened:
+                self._force.publish(self._force_writer.fill(stamp, step.internal_force))
+            if self._force_reference in listened:
+                self._force_reference.publish(self._force_writer.fill(stamp, row[FORCE]))
+
+    def keep_house(self, step: ControlStep | None, loop: ControlLoop) -> None:
+        """Look who listens, and show markers if somebody does; on the wall clock."""
+        now = time.monotonic()
+        if now - self._looked_at >= LOOK_S:
+            self._looked_at = now
+            every = (
+                self._odometry,
+                self._reference,
+                self._force,
+                self._force_reference,
+                self._markers,
+            )
+            self._listened = {topic for topic in every if topic.get_subscription_count()}
+        if step is None or self._markers not in self._listened:
+            return
+        if now - self._shown_at >= MARKERS_S:
+            self._shown_at = now
+            if self._display is None:
+                self._display = self._make_display()
+            wrenches = [stream.values for stream in loop.wrenches.values()]
+            message = self._display.fill(
+                step.pose, step.reference[POSE], np.stack(wrenches) if wrenches else None
+            )
+            self._markers.publish(message)
+
+    def reset(self) -> None:
+        """Begin the shown path anew."""
+        if self._display is not None:
+            self._display.forget_path()
+
+    def _make_display(self) -> Display:
+        shapes = load_description(self._scenario.cell.object.urdf).shapes
+        reference = self._loop.reference
+        times = np.linspace(0.0, reference.duration, _PATH_SAMPLES)
+        return Display(shapes, self._loop.system.grasps, reference.rows(times)[:, POSE][:, :3])

@@ -1,0 +1,186 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of the nodes: declared with descriptions, checked, and refused in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rcl_interfaces.msg import ParameterDescriptor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
+
+
+class ParameterError(RobotDynamicsError):
+    """A parameter with a value that it must not have.
+
+    Attributes:
+        name: The parameter.
+    """
+
+    def __init__(self, name: str, value: Any, expected: str) -> None:
+        self.name = name
+        super().__init__(f"parameter {name!r} is {value!r}; expected {expected}.")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A parameter of a node; all are read when it starts and do not change afterwards.
+
+    Attributes:
+        name: Its name.
+        default: Its default, which also says its type: bool, float, str or a list of str. A
+            float may be given as an integer.
+        description: What it means, with the unit.
+        choices: The values it may have, if they are few.
+        minimum: The least value of a number.
+    """
+
+    name: str
+    default: bool | float | str | list[str]
+    description: str
+    choices: Sequence[str] = ()
+    minimum: float | None = None
+
+    def checked(self, value: Any) -> Any:
+        """Return a value in the type of the default.
+
+        Raises:
+            ParameterError: If it has another type or is out of range.
+        """
+        default = self.default
+        if isinstance(default, bool):
+            if isinstance(value, bool):
+                return value
+            raise ParameterError(self.name, value, "true or false")
+        if isinstance(default, float):
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise ParameterError(self.name, value, "a number")
+            if self.minimum is not None and not value >= self.minimum:
+                raise ParameterError(self.name, value, f"at least {self.minimum:g}")
+            return float(value)
+        if isinstance(default, list):
+            if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) for v in value):
+                raise ParameterError(self.name, value, "a list of texts")
+            return list(value)
+        if not isinstance(value, str):
+            raise ParameterError(self.name, value, "text; quote what looks like a number")
+        if self.choices and value not in self.choices:
+            raise ParameterError(self.name, value, f"one of {', '.join(self.choices)}")
+        return value
+
+
+COMMON = (
+    Entry(
+        "scenario",
+        "lift_box",
+        "Scenario: a YAML file, or the name of one that comes with the package.",
+    ),
+    Entry(
+        "mode",
+        "lockstep",
+        "lockstep: simulated time waits for the commands of every step, and runs are repeatable. "
+        "wall_clock: real time.",
+        choices=("lockstep", "wall_clock"),
+    ),
+    Entry("output", "", "File (.npz) for the recording of the run; none if empty."),
+    Entry(
+        "duration",
+        0.0,
+        "Simulated time of the run [s]; 0 for that of the start and the reference.",
+        minimum=0.0,
+    ),
+    Entry("progress", False, "Report on standard output, one JSON object a line."),
+    Entry(
+        "silence_limit",
+        0.8,
+        "Wall-clock time without a word from the other side after which it counts as gone [s].",
+        minimum=0.05,
+    ),
+    Entry(
+        "patience",
+        60.0,
+        "Wall-clock time to wait for the other side to appear, and for a run to go on [s].",
+        minimum=0.1,
+    ),
+)
+SIMULATOR = (
+    *COMMON,
+    Entry(
+        "command_timeout",
+        0.05,
+        "wall_clock: time without a command after which a drive acts on its own [s].",
+        minimum=0.0,
+    ),
+    Entry(
+        "on_command_timeout",
+        "brake",
+        "wall_clock: what a drive does then: brake until the simulator is reset, zero torque, or "
+        "hold the last torque for ever.",
+        choices=("brake", "zero", "hold"),
+    ),
+)
+CONTROLLER = (
+    *COMMON,
+    Entry(
+        "autostart",
+        "in_lockstep",
+        "Whether control starts with the first complete state, or waits for the service ~/start.",
+        choices=("in_lockstep", "always", "never"),
+    ),
+    Entry(
+        "joint_state_topics",
+        ["joint_states"],
+        "Topics with joint states: one for all arms, or several.",
+    ),
+    Entry(
+        "ignored_joints",
+        [""],
+        "Names in joint states that are no mistake although no arm has them, as of grippers.",
+    ),
+    Entry("use_wrenches", True, "Whether the arms have wrist sensors, on <arm>/wrench."),
+)
+_OF_ANY_NODE = {entry.name for entry in (*SIMULATOR, *CONTROLLER)}
+
+
+def declare(node: Node, entries: Sequence[Entry]) -> dict[str, Any]:
+    """Declare parameters and return their values, by name and in the types of the defaults.
+
+    Raises:
+        ParameterError: If one has a wrong type or value.
+        UnknownNameError: If one was given that no node of this package has.
+    """
+    for name in getattr(node, "_parameter_overrides", {}):
+        # One file may serve both nodes.
+        if name not in _OF_ANY_NODE and not _is_of_rclpy(name):
+            names = (entry.name for entry in entries)
+            raise UnknownNameError("parameter", name, names, node.get_name())
+    values = {}
+    for entry in entries:
+        # Dynamic types, so that 2 is taken where 2.0 is meant; it is all checked here instead.
+        descriptor = ParameterDescriptor(
+            name=entry.name,
+            description=entry.description,
+            additional_constraints=_constraints(entry),
+            read_only=True,
+            dynamic_typing=True,
+        )
+        parameter: Parameter = node.declare_parameter(entry.name, entry.default, descriptor)
+        values[entry.name] = entry.checked(parameter.value)
+    return values
+
+
+def _constraints(entry: Entry) -> str:
+    if entry.choices:
+        return f"one of {', '.join(entry.choices)}"
+    return "" if entry.minimum is None else f"at least {entry.minimum:g}"
+
+
+def _is_of_rclpy(name: str) -> bool:
+    return name in ("use_sim_time", "start_type_description_service") or name.startswith(
+        "qos_overrides."
+    )

@@ -1,0 +1,212 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The life of a node's process: start, signals, the loop, errors, exit status.
+
+Signals set a flag and leave the context alone, so that a node can send a last command when it is
+asked to end; a second signal, which `ros2 launch` sends after the terminal's own, changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Any, Protocol
+
+import rclpy
+from rclpy._rclpy_pybind11 import RCLError
+from rclpy.exceptions import ROSInterruptException
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+from robot_dynamics.app.progress import print_event
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.nodes.inbox import Inbox
+
+BAD_INPUT = 2  # exit status for files and settings, as shells use it
+FAILED = 1
+HOUSEKEEPING_S = 0.02  # between looks at services, at who listens, and at signals
+
+
+class RunError(RobotDynamicsError):
+    """A run that cannot go on: the other side is gone, or somebody has to intervene."""
+
+
+class ManagedNode(Protocol):
+    """What `run` needs of a node."""
+
+    node: Node
+    inbox: Inbox
+    period: float | None  # of `on_period` [s]; None if it is not to be called
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether messages are awaited of which others of the same instant have come."""
+
+    def on_messages(self) -> None:
+        """Do what is to be done when all messages that are there have been read."""
+
+    def on_period(self) -> None:
+        """Do what is to be done once in a period of the wall clock."""
+
+    def keep_house(self) -> None:
+        """Look after what has time, every `HOUSEKEEPING_S`."""
+
+    def close(self) -> None:
+        """Send last commands and save what was recorded; the context is still good."""
+
+
+class Reporter:
+    """Tells a launcher on standard output what happens, one JSON object a line, when it asks so.
+
+    Attributes:
+        enabled: Whether anybody wants to know.
+    """
+
+    def __init__(self) -> None:
+        self.enabled = False
+        self._launcher = os.getppid()
+
+    def tell(self, event: str, **figures: Any) -> None:
+        """Print an event and its figures (JSON values)."""
+        if not self.enabled:
+            return
+        try:
+            print_event(event, **figures)
+        except OSError:  # the launcher is gone
+            self.enabled = False
+            # Python flushes again when it ends, and would complain.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+    def launcher_is_gone(self) -> bool:
+        """Return whether the process that reads the reports has ended and left this one behind."""
+        return self.enabled and os.getppid() != self._launcher
+
+
+class _Signals:
+    """SIGINT and SIGTERM: an exception while a node starts, a flag while it runs."""
+
+    def __init__(self) -> None:
+        self.received = False
+        self.starting = True
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._take)
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        first = not self.received
+        self.received = True
+        if self.starting and first:
+            raise KeyboardInterrupt
+
+
+def run(
+    name: str,
+    create: Callable[[Reporter], ManagedNode],
+    arguments: Sequence[str] | None = None,
+) -> int:
+    """Run a node until a signal or an error ends it; return the exit status of the process.
+
+    Args:
+        name: The node's name, for messages.
+        create: Makes the node.
+        arguments: The command line, ROS arguments included; that of the process by default.
+    """
+    signals = _Signals()
+    reporter = Reporter()
+    managed: ManagedNode | None = None
+    try:
+        rclpy.init(
+            args=None if arguments is None else list(arguments),
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
+        managed = create(reporter)
+        signals.starting = False
+        if not signals.received:
+            _spin(managed, signals, reporter)
+        return 0
+    except (KeyboardInterrupt, ExternalShutdownException, ROSInterruptException):
+        return 0
+    except (RobotDynamicsError, RCLError) as error:
+        _complain(name, reporter, _one_line(error))
+        return BAD_INPUT if managed is None else FAILED
+    except Exception as error:
+        _complain(name, reporter, f"unexpected {type(error).__name__}: {_one_line(error)}")
+        raise
+    finally:
+        signals.starting = False
+        _end(name, managed)
+
+
+def _spin(managed: ManagedNode, signals: _Signals, reporter: Reporter) -> None:
+    executor = SingleThreadedExecutor()
+    executor.add_node(managed.node)
+    inbox, clock = managed.inbox, time.monotonic
+    period = managed.period
+    tidy_at = clock()
+    period_at = clock() + period if period else float("inf")
+    try:
+        while rclpy.ok() and not signals.received:
+            inbox.wait(min(tidy_at, period_at) - clock(), for_any=managed.incomplete)
+            if inbox.read():
+                managed.on_messages()
+            now = clock()
+            if period and now >= period_at:
+                managed.on_period()
+                # Periods that were missed are not made up for.
+                period_at = max(period_at, now - period) + period
+            if now >= tidy_at:
+                tidy_at = now + HOUSEKEEPING_S
+                managed.keep_house()
+                executor.spin_once(timeout_sec=0)  # one call of a service, if there is any
+                if reporter.launcher_is_gone():
+                    return
+    finally:
+        inbox.close()
+        executor.remove_node(managed.node)
+        executor.shutdown(timeout_sec=0.5)
+
+
+def _complain(name: str, reporter: Reporter, sentence: str) -> None:
+    print(f"{name}: {sentence}", file=sys.stderr, flush=True)
+    reporter.tell("error", message=sentence)
+
+
+def _end(name: str, managed: ManagedNode | None) -> None:
+    """Close and destroy whatever is there; what goes wrong now must not hide what went before."""
+    try:
+        if managed is not None:
+            managed.close()
+    except Exception as error:
+        print(f"{name}: while ending: {_one_line(error)}", file=sys.stderr, flush=True)
+    try:
+        if managed is not None:
+            managed.node.destroy_node()
+        rclpy.try_shutdown()
+    except Exception as error:
+        print(f"{name}: while ending: {_one_line(error)}", file=sys.stderr, flush=True)
+
+
+def _one_line(error: BaseException) -> str:
+    """Return the message of an error; those of rcl repeat themselves over several lines."""
+    text = str(error)
+    if isinstance(error, RCLError):
+        text = text.partition(", at ")[0]
+    return " ".join(text.split()) or type(error).__name__
+
+
+def seconds_since_process_start() -> float:
+    """Return how long ago this process was started [s], its interpreter and imports included."""
+    try:
+        with open("/proc/self/stat", encoding="ascii") as file:
+            ticks = int(file.read().rpartition(")")[2].split()[19])
+        begun = ticks / os.sysconf("SC_CLK_TCK")
+        return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - begun)
+    except (OSError, ValueError, IndexError, AttributeError):  # no Linux
+        return time.perf_counter() - _IMPORTED
+
+
+_IMPORTED = time.perf_counter()

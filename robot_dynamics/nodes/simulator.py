@@ -1,0 +1,364 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The simulator node: arms that hold an object, on the topics that real arms would have."""
+
+from __future__ import annotations
+
+import sys
+import time
+from functools import partial
+
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import SetBool, Trigger
+
+from robot_dynamics.app.recorders import PlantRecorder
+from robot_dynamics.app.run import make_plant
+from robot_dynamics.app.scenario import build_system, load_scenario, true_system
+from robot_dynamics.nodes import topics
+from robot_dynamics.nodes.conversions import (
+    ClockWriter,
+    JointStateWriter,
+    WrenchWriter,
+    read_command,
+    stamp_of,
+)
+from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Durations
+from robot_dynamics.nodes.drive import Drives
+from robot_dynamics.nodes.inbox import Inbox
+from robot_dynamics.nodes.lockstep import REPEAT_AFTER_S, CommandError, CommandGate
+from robot_dynamics.nodes.parameters import SIMULATOR, declare
+from robot_dynamics.nodes.process import HOUSEKEEPING_S, Reporter, RunError, run
+from robot_dynamics.nodes.robot_description import robot_description
+from robot_dynamics.simulation.plant import Measurement
+
+HUNG_AFTER_S = 10.0  # without a command in the middle of a run, somebody's launcher is told
+_DESCRIBE_AFTER_S = 1.0  # the description is published when control runs, or after this
+
+
+class Simulator:
+    """Node `simulator`.
+
+    Attributes:
+        node: The node.
+        inbox: Its subscriptions.
+        period: Of the timer in wall-clock mode [s].
+
+    Args:
+        reporter: Tells a launcher what happens.
+
+    Raises:
+        RobotDynamicsError: If a parameter or the scenario is refused.
+    """
+
+    def __init__(self, reporter: Reporter) -> None:
+        self.node = node = Node("simulator")
+        values = declare(node, SIMULATOR)
+        self._reporter = reporter
+        reporter.enabled = values["progress"]
+        self._lockstep = values["mode"] == "lockstep"
+        self._output, self._silence_limit = values["output"], values["silence_limit"]
+        self._patience = values["patience"]
+        self._attended = bool(values["progress"] or values["output"])
+
+        self._scenario = scenario = load_scenario(values["scenario"])
+        believed = build_system(scenario)
+        self._system = system = true_system(scenario, believed)
+        self._period = scenario.control.period
+        self.period = None if self._lockstep else self._period
+        self._plant = make_plant(scenario, system)
+        limited = self._lockstep or values["output"] or values["duration"] > 0.0
+        ticks = scenario.ticks(scenario.plan(), values["duration"] or None)
+        self._ticks = ticks if limited else sys.maxsize
+        arms = [arm.name for arm in system.arms]
+        self._gate = CommandGate(arms, system.arm_slices)
+        timeout = round(values["command_timeout"] / self._period)
+        self._drives = Drives(len(system.joint_names), values["on_command_timeout"], timeout)
+        self._paused = False
+        self._steps_wanted = 0
+        self._born = time.monotonic()
+        self._described = False
+        self._begin()
+
+        self._joint_writer = JointStateWriter(system.joint_names)
+        self._wrench_writers = [WrenchWriter(arm.tool) for arm in system.arms]
+        self._clock_writer = ClockWriter()
+        self._create_topics(arms)
+        if self._lockstep:
+            self._publish_state()
+        else:
+            self._describe()  # which takes longer than real time can wait later
+        reporter.tell("ready")
+
+    def close(self) -> None:
+        """Save what was recorded."""
+        if not self._done:
+            self._save()
+
+    def _create_topics(self, arms: list[str]) -> None:
+        node = self.node
+        stream = topics.STREAM
+        self._clock_topic = node.create_publisher(Clock, topics.CLOCK, stream)
+        self._wrench_topics = [
+            node.create_publisher(WrenchStamped, topics.wrench(arm), stream) for arm in arms
+        ]
+        self._joint_topic = node.create_publisher(JointState, topics.JOINT_STATES, stream)
+        self._description_topic = node.create_publisher(
+            String, topics.ROBOT_DESCRIPTION, topics.LATCHED
+        )
+        self.inbox = Inbox(node)
+        for arm in arms:
+            # The command of the last arm comes last; on the wall clock nothing waits for any.
+            self.inbox.subscribe(
+                Float64MultiArray,
+                topics.commands(arm),
+                partial(self._on_command, arm),
+                stream,
+                awaited=self._lockstep and arm == arms[-1],
+            )
+        node.create_service(SetBool, "~/pause", self._on_pause)
+        node.create_service(Trigger, "~/step", self._on_step)
+        node.create_service(Trigger, "~/reset", self._on_reset)
+        self._diagnostics = Diagnostics(node, self._scenario.name)
+
+    # -- a run --------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """Go to the start of a run."""
+        self._measurement = self._plant.reset()
+        self._tick = 0
+        self._gate.forget()
+        self._drives.reset()
+        self._done = self._held_back = False
+        self._started_at: float | None = None
+        self._first_tick: int | None = None  # of a command, in wall-clock mode
+        self._heard_at = self._shown_at = time.monotonic()
+        self._listener = self._clock_is_read = False
+        self._repeats, self._refused = 0, ""
+        self._round_trips = Durations(self._period)
+        capacity = min(self._ticks, 100_000)
+        self._recorder = (
+            PlantRecorder(self._system, self._scenario, capacity) if self._output else None
+        )
+
+    def _advance(self) -> None:
+        """Move on by one control period under the torques of the gate (lockstep)."""
+        self._held_back = False
+        if self._tick == 0:
+            self._record()
+        self._measurement = self._plant.step(self._gate.torque)
+        self._tick += 1
+        self._gate.expect(self._tick)
+        self._publish_state()
+        if self._tick >= self._ticks:
+            self._finish()
+        else:
+            self._record()  # while the controller computes
+
+    def on_period(self) -> None:
+        """Move on by one control period, whatever has come (wall clock)."""
+        if self._paused and not self._steps_wanted:
+            return
+        self._steps_wanted = max(0, self._steps_wanted - 1)
+        torque = self._drives.next()
+        if torque is None:  # time goes on while brakes hold the arms
+            self._measurement = self._measurement._replace(qd=0.0 * self._measurement.qd)
+        else:
+            self._record()
+            self._measurement = self._plant.step(torque)
+        self._tick += 1
+        self._publish_state()
+        first = self._tick if self._first_tick is None else self._first_tick
+        if self._tick - first >= self._ticks and not self._done:  # the arms go on to be held
+            self._finish()
+
+    def _record(self) -> None:
+        if self._recorder is not None and not self._done:
+            seen: Measurement = self._measurement
+            if seen.tick != self._tick:
+                seen = seen._replace(tick=self._tick, time=self._tick * self._period)
+            self._recorder.write(seen, self._plant.truth())
+
+    def _publish_state(self) -> None:
+        seen, stamp = self._measurement, stamp_of(self._tick, self._period)
+        if self._clock_is_read:
+            self._clock_topic.publish(self._clock_writer.fill(stamp))
+        # Wrenches first: whoever acts on joint states has those of the same instant by then.
+        for topic, writer, wrench in zip(
+            self._wrench_topics, self._wrench_writers, seen.wrenches, strict=True
+        ):
+            topic.publish(writer.fill(stamp, wrench))
+        self._joint_topic.publish(self._joint_writer.fill(stamp, seen.q, seen.qd))
+        self._shown_at = time.monotonic()
+
+    def _finish(self) -> None:
+        self._done = True
+        self._save()
+        figures = {"output": self._output, "state_hash": self._plant.state_hash()}
+        self._reporter.tell("done", **figures)
+
+    def _save(self) -> None:
+        if self._recorder is None or not self._recorder.recorder.count:
+            return
+        begun = self._started_at or time.monotonic()
+        recording = self._recorder.finish(
+            wall_time_s=time.monotonic() - begun, plant_state_hash=self._plant.state_hash()
+        )
+        recording.save(self._output)
+
+    # -- messages and services ----------------------------------------------------------------
+
+    def _on_command(self, arm: str, message: Float64MultiArray) -> None:
+        number, torque = read_command(message)
+        try:
+            self._gate.offer(arm, number if self._lockstep else None, torque)
+        except CommandError as error:
+            self._refuse(str(error))
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the commands of some arms have come and those of others are awaited."""
+        return self._lockstep and self._gate.incomplete
+
+    def on_messages(self) -> None:
+        """Act on commands when those of all arms are there."""
+        now = time.monotonic()
+        self._heard_at = now
+        over = self._lockstep and self._done
+        if over or not self._gate.complete or self._held_back:
+            return
+        if self._started_at is None:
+            self._started_at = now
+        self._round_trips.add(now - self._shown_at)
+        if not self._lockstep:
+            if self._first_tick is None:
+                self._first_tick = self._tick
+            self._drives.command(self._gate.torque)
+            self._gate.expect(self._tick)
+        elif not self._paused or self._steps_wanted:
+            self._steps_wanted = max(0, self._steps_wanted - 1)
+            self._advance()
+        else:
+            self._held_back = True  # until it goes on
+
+    def _refuse(self, sentence: str) -> None:
+        if sentence != self._refused:
+            self.node.get_logger().error(sentence)
+        self._refused = sentence
+
+    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        self._paused = bool(request.data)
+        self._steps_wanted = 0
+        if not self._paused and self._held_back:
+            self._advance()
+        response.success = True
+        response.message = "paused" if self._paused else "running"
+        return response
+
+    def _on_step(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        response.success = self._paused and not self._done
+        if not response.success:
+            response.message = "step refused: not paused."
+            return response
+        if self._held_back:
+            self._advance()
+        else:
+            self._steps_wanted += 1
+        response.message = f"one control period from tick {self._tick}"
+        return response
+
+    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._begin()
+        if self._lockstep:
+            self._publish_state()
+        response.success = True
+        response.message = "at the start, brakes on"
+        return response
+
+    # -- on the wall clock --------------------------------------------------------------------
+
+    def keep_house(self) -> None:
+        """Repeat states that nobody answered, watch the controller, tell how things are."""
+        now = time.monotonic()
+        self._watch_listener(now)
+        waits = self._lockstep and not self._done
+        first = self._started_at is None
+        # Until the first answer the other side may not have found all topics yet.
+        if waits and now - self._shown_at > (HOUSEKEEPING_S if first else REPEAT_AFTER_S):
+            self._repeats += not first
+            self._publish_state()
+        if not self._described and (not first or now - self._born > _DESCRIBE_AFTER_S):
+            self._describe()
+        level, message = self._condition(now)
+        if self._diagnostics.changed(level, message):
+            if level != OK:
+                self.node.get_logger().warning(message)
+            self._diagnostics.publish(level, message, self._figures(now))
+        elif self._diagnostics.due():
+            self._diagnostics.publish(level, message, self._figures(now))
+        if self._attended and not self._done and not self._paused:
+            self._give_up_if_hung(now)
+
+    def _describe(self) -> None:
+        self._described = True
+        text = robot_description(self._scenario.cell, self._scenario.name)
+        self._description_topic.publish(String(data=text))
+
+    def _watch_listener(self, now: float) -> None:
+        """Notice when who listened to joint states has gone."""
+        listens = self._joint_topic.get_subscription_count() > 0
+        gone = self._listener and not listens
+        self._listener = listens
+        self._clock_is_read = self._clock_topic.get_subscription_count() > 0
+        if gone and self._attended and self._started_at is not None and not self._done:
+            raise RunError(f"the controller has gone at tick {self._tick}; the run was ended.")
+
+    def _condition(self, now: float) -> tuple[bytes, str]:
+        """Return the level and the sentence of the diagnostics."""
+        if self._done:
+            return OK, "the run is over"
+        if self._paused:
+            return OK, "paused"
+        if self._started_at is None:
+            return OK, "waiting for commands, brakes on"
+        if now - self._heard_at > self._silence_limit or self._drives.lost:
+            does = "simulated time stands still"
+            if not self._lockstep:
+                does = "brakes on" if self._drives.braked else "drives act on their own"
+            missing = ", ".join(self._gate.missing) or "any arm"
+            return ERROR, f"no commands for {missing}: {does}"
+        if self._refused:
+            return WARN, self._refused
+        return OK, "running"
+
+    def _figures(self, now: float) -> dict[str, object]:
+        begun = self._started_at or now
+        simulated = self._tick * self._period
+        return {
+            "tick": self._tick,
+            "time [s]": simulated,
+            "real time factor": simulated / (now - begun) if now > begun else 0.0,
+            "repeated states": self._repeats,
+            **self._round_trips.figures("round trip"),
+        }
+
+    def _give_up_if_hung(self, now: float) -> None:
+        limit = self._patience if self._started_at is None else HUNG_AFTER_S
+        if now - self._heard_at > limit:
+            missing = " and ".join(self._gate.missing) or "the arms"
+            raise RunError(
+                f"no commands for {missing} at tick {self._tick} for {limit:g} s; expected a "
+                "controller of the same scenario and mode in the same ROS domain."
+            )
+
+
+def main() -> None:
+    """Run the node `simulator`."""
+    sys.exit(run("simulator", Simulator))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The bars of a scenario, and the sentences for those that were missed."""
+
+import pytest
+
+from robot_dynamics.app.acceptance import AcceptanceSettings, BarSettings, failures
+
+
+def test_only_bars_that_are_asked_for():
+    """Bars that a scenario leaves out are not asked for; each engine has its own."""
+    acceptance = AcceptanceSettings(
+        engine=BarSettings(object_position_error_max_m=1e-3),
+        mujoco=BarSettings(correction_max=1.0),
+    )
+    assert acceptance.bars("engine") == {"object_position_error_max_m": 1e-3}
+    assert acceptance.bars("mujoco") == {"correction_max": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("value", "bar", "sentence"),
+    [
+        (0.5, {"object_position_error_max_m": 1.0}, None),
+        (1.0, {"object_position_error_max_m": 1.0}, None),
+        (
+            2.0,
+            {"object_position_error_max_m": 1.0},
+            "object position error max [m] is 2, expected at most 1.",
+        ),
+        (
+            None,
+            {"object_position_error_max_m": 1.0},
+            "object position error max [m] could not be computed; expected at most 1.",
+        ),
+        (
+            float("nan"),
+            {"object_position_error_max_m": 1.0},
+            "object position error max [m] is nan, expected at most 1.",
+        ),
+    ],
+)
+def test_missed_bars(value, bar, sentence):
+    """A bar is missed by more than its value, by no value and by what is no number."""
+    found = failures({"object_position_error_max_m": value}, bar)
+    assert found == ([] if sentence is None else [sentence])
+
+
+def test_lower_bounds():
+    """Bars that end in `least` are lower bounds of the figure of that name."""
+    figures = {"torque_fraction_of_limit_max": 0.4, "real_time_factor": 3.0}
+    bars = {"torque_fraction_of_limit_least": 0.5, "real_time_factor_least": 2.0}
+    assert failures(figures, bars) == [
+        "torque fraction of limit max is 0.4, expected at least 0.5."
+    ]

@@ -1,0 +1,169 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The command: what it prints, what it writes, and its exit status."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from robot_dynamics import __version__
+from robot_dynamics.app import command_line
+from robot_dynamics.app.command_line import main
+from robot_dynamics.resources import share_directory
+
+# Bars that any run keeps; those of the scenario need a run of full length.
+EASY = ["--set", "acceptance.engine={object_position_error_max_m: 0.01}"]
+SHORT = ["simulate", "--duration", "0.2", *EASY]
+
+
+def test_version(capsys):
+    """`--version` prints the version."""
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out == f"robot_dynamics {__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["simulate", "-h"], ["demo", "-h"]])
+def test_help(arguments, capsys):
+    """Help names commands and options, and ends with status 0."""
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 0
+    assert "--" in capsys.readouterr().out
+
+
+def test_a_good_run(tmp_path, capsys):
+    """A good run ends with 0; report, figure and recording are where they were asked for."""
+    folder = tmp_path / "new" / "folder"
+    report = tmp_path / "r.json"
+    assert main([*SHORT, "--output", str(folder), "--json", str(report)]) == 0
+    assert json.loads(report.read_text())["ok"] is True
+    assert {file.name for file in folder.iterdir()} == {"run.png", "recording.npz"}
+    assert "good" in capsys.readouterr().out
+
+
+def test_a_bad_run(tmp_path, capsys):
+    """A run that misses a bar ends with 1, says by how much, and still writes its report."""
+    report = tmp_path / "r.json"
+    bar = "acceptance.engine={torque_fraction_of_limit_max: 0.01}"
+    assert main([*SHORT, "--set", bar, "--json", str(report)]) == 1
+    assert "expected at most 0.01." in capsys.readouterr().err
+    assert json.loads(report.read_text())["ok"] is False
+
+
+def test_repeated_runs(capsys):
+    """Repeated runs are compared to the last bit."""
+    assert main([*SHORT, "--repeat", "2"]) == 0
+    assert "2 runs with equal states" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["simulate", "lift_bix"], "unknown scenario 'lift_bix'; did you mean"),
+        (["simulate", "no/file.yaml"], "no/file.yaml: there is no such file"),
+        (["simulate", "--set", "plant.sed=1"], "unknown key 'sed'; did you mean 'seed'"),
+        (["simulate", "--set", "cell.object.urdf=no.urdf"], "no.urdf: there is no such file"),
+        (["simulate", "--json", "no/folder/r.json"], "there is no folder no/folder"),
+        (["inspect", "no.urdf"], "no.urdf: there is no such file, expected a URDF file"),
+    ],
+)
+def test_bad_input(arguments, message, capsys):
+    """A file or a value that is refused: one sentence on standard error and status 2."""
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert "Traceback" not in captured.err
+    assert len(captured.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["nonsense"], ["simulate", "--plant", "x"], ["simulate", "--repeat", "0"],
+     ["simulate", "--duration", "-1"], ["simulate", "--duration", "x"]],
+)  # fmt: skip
+def test_bad_arguments(arguments, capsys):
+    """Arguments that mean nothing end with status 2 and a line about them."""
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 2
+    assert "error:" in capsys.readouterr().err
+
+
+def test_inspect(capsys, tmp_path):
+    """Inspecting shows what is there; one refused file among several ends with 2."""
+    box = str(share_directory() / "urdf" / "box.urdf")
+    assert main(["inspect", box]) == 0
+    assert "10 kg" in capsys.readouterr().out
+    assert main(["inspect", "--json", box, str(tmp_path / "no.urdf")]) == 2
+    found = json.loads(capsys.readouterr().out)
+    assert [entry["ok"] for entry in found] == [True, False]
+
+
+def test_benchmarks_need_a_checkout(tmp_path, monkeypatch, capsys):
+    """Where there are no benchmarks, that is said."""
+    monkeypatch.setattr("robot_dynamics.resources.share_directory", lambda: tmp_path)
+    assert main(["benchmark"]) == 2
+    assert "expected a checkout" in capsys.readouterr().err
+
+
+def test_benchmarks_are_run(tmp_path, monkeypatch):
+    """The benchmarks of the checkout get the name of the file to write, and say how it ended."""
+    folder = tmp_path / "benchmarks"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "__main__.py").write_text(
+        "import sys; open(sys.argv[2], 'w').write(sys.argv[1]); sys.exit(3)"
+    )
+    monkeypatch.setattr("robot_dynamics.resources.share_directory", lambda: tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "argv", list(sys.argv))
+    for name in [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]:
+        monkeypatch.delitem(sys.modules, name)
+    assert main(["benchmark", "--json", str(tmp_path / "b.json")]) == 3
+    assert (tmp_path / "b.json").read_text() == "--json"
+
+
+def test_the_demo_says_what_it_needs(monkeypatch, capsys):
+    """Without ROS the demo is refused with what to install."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert main(["demo"]) == 2
+    assert "robot_dynamics[ros]" in capsys.readouterr().err
+
+
+def test_the_plot_is_left_out_without_matplotlib(monkeypatch, tmp_path, capsys):
+    """A figure that was not asked for by name is left out, one that was is refused."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main([*SHORT, "--output", str(tmp_path)]) == 0
+    assert "no plot" in capsys.readouterr().err
+    assert not (tmp_path / "run.png").exists()
+    assert main([*SHORT, "--plot", str(tmp_path / "run.png")]) == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted(number):
+    """Ctrl-C, or a process manager's wish, ends a run with status 130 and no traceback."""
+    code = (
+        "import sys; from robot_dynamics.app.command_line import main;"
+        "print('go', flush=True); sys.exit(main(sys.argv[1:]))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "simulate", "--duration", "600"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    assert process.stdout.readline() == "go\n"
+    process.stdout.readline()  # the first line of progress: it runs
+    time.sleep(0.1)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == command_line.INTERRUPTED
+    assert errors == "robot_dynamics: interrupted.\n"

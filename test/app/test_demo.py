@@ -1,0 +1,153 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The demo starts two nodes, watches both, and makes one recording of what they wrote.
+
+The nodes here are stand-ins without ROS that run the scenario on their own; the real ones are
+tested in test/nodes.
+"""
+
+import importlib.util
+import os
+import socket
+import threading
+import time
+
+import pytest
+
+from robot_dynamics.app import demo
+from robot_dynamics.app.demo import RosMissingError, demonstrate, free_domain, require_ros
+from robot_dynamics.app.node_process import NodeError
+from robot_dynamics.app.run import simulate
+
+# Both stand-ins run the whole scenario, and each writes its side of it.
+NODE = """
+import sys, time, yaml, os, signal
+from pathlib import Path
+from robot_dynamics.app.recording import Recording
+from robot_dynamics.app.run import simulate
+from robot_dynamics.app.progress import print_event
+parameters = yaml.safe_load(Path(sys.argv[-1]).read_text())["/**"]["ros__parameters"]
+side = Path(sys.argv[-1]).stem
+assert parameters["mode"] == "lockstep" and parameters["progress"] is True
+assert 1 <= int(os.environ["ROS_DOMAIN_ID"]) <= 101
+Path("{trace}", side).write_text(str(os.getpid()))
+fate = "{fate}"
+if fate == side + " dies":
+    os.kill(os.getpid(), signal.SIGKILL)
+if fate == side + " is mute":
+    time.sleep(600)
+run = simulate(parameters["scenario"], duration=parameters["duration"] or None)
+ours = ("tick", "joint_", "object_", "grasp_", "time", "internal_force", "closure_", "correction",
+        "applied_torque")
+mine = {{n: v for n, v in run.recording.columns.items()
+        if n == "tick" or n.startswith(ours) == (side == "simulator")}}
+print_event("ready")
+if side == "controller":
+    print_event("progress", tick=5, ticks=10, time_s=0.1, position_error_mm=0.2, squeeze_n=3.0,
+                torque_fraction=0.5)
+Recording(mine, run.recording.metadata | {{"wall_time_s": 1.0, "start_to_first_torque_s": 1.0}}
+    ).save(parameters["output"])
+print_event("done", output=parameters["output"])
+try:
+    time.sleep(600)
+except KeyboardInterrupt:
+    pass
+"""
+
+
+@pytest.fixture
+def nodes(tmp_path, monkeypatch):
+    """Return a function that makes the stand-ins; they write their process numbers there."""
+    monkeypatch.setattr(demo, "MODULES", dict.fromkeys(demo.MODULES, "fake_demo_node"))
+    monkeypatch.setattr(demo, "require_ros", lambda: None)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+    def make(fate="both finish"):
+        (tmp_path / "fake_demo_node.py").write_text(NODE.format(trace=tmp_path, fate=fate))
+        return tmp_path
+
+    return make
+
+
+def assert_gone(folder):
+    """Check that no stand-in is left."""
+    for side in ("simulator", "controller"):
+        file = folder / side
+        if file.exists():
+            with pytest.raises(ProcessLookupError):
+                os.kill(int(file.read_text()), 0)
+
+
+def test_two_sides_make_one_run(nodes, scenario):
+    """The demo's recording is that of both nodes; their progress is passed on; both have ended."""
+    folder = nodes()
+    heard = []
+    run = demonstrate(scenario, duration=0.2, progress=heard.append)
+    assert run.report["state_hash"] == simulate(scenario, duration=0.2).report["state_hash"]
+    assert [(p.tick, p.squeeze_n) for p in heard] == [(5, 3.0)]
+    assert_gone(folder)
+
+
+@pytest.mark.parametrize("side", ["simulator", "controller"])
+def test_one_dies(nodes, scenario, side):
+    """If either node dies, the other one is stopped and the message says which."""
+    folder = nodes(f"{side} dies")
+    with pytest.raises(NodeError, match=f"the {side} ended by signal SIGKILL"):
+        demonstrate(scenario, duration=0.2)
+    assert_gone(folder)
+
+
+def test_one_hangs(nodes, scenario):
+    """A run in which nothing is said any more is given up with a message."""
+    folder = nodes("controller is mute")
+    with pytest.raises(NodeError, match=r"the controller said nothing for 4 s"):
+        demonstrate(scenario, duration=0.2, silence_s=4.0)
+    assert_gone(folder)
+
+
+def test_interrupted(nodes, scenario):
+    """Ctrl-C stops both nodes before it goes on."""
+    folder = nodes("controller is mute")
+
+    def interrupt():
+        while not (folder / "controller").exists():
+            time.sleep(0.01)
+        time.sleep(0.1)
+        signal_main()
+
+    import signal
+
+    def signal_main():
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        demonstrate(scenario, duration=0.2)
+    assert_gone(folder)
+
+
+def test_free_domain():
+    """A domain is one that keeps off the ports of other programs and that nobody uses."""
+    domain = free_domain()
+    assert 1 <= domain <= 101
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+        other.bind(("", 7400 + 250 * domain))
+        assert all(free_domain() != domain for _ in range(20))
+
+
+def test_without_ros(monkeypatch):
+    """Without rclpy the sentence says what to install, and what works without."""
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(RosMissingError, match=r"robot_dynamics\[ros\].*simulate"):
+        require_ros()
+
+
+def test_on_topics_the_run_is_the_same(scenario):
+    """With the real nodes, over ROS 2 topics, every state is equal to the last bit."""
+    pytest.importorskip("rclpy")
+    heard = []
+    run = demonstrate(scenario, duration=0.3, progress=heard.append)
+    assert run.report["state_hash"] == simulate(scenario, duration=0.3).report["state_hash"]
+    assert heard[-1].tick == heard[-1].ticks
+    assert run.report["real_time_factor"] > 0.0
+    assert run.report["start_to_first_torque_s"] > 0.0

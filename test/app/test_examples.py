@@ -1,0 +1,51 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The examples run, and say what they promise."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+EXPECTED = {
+    "inverse_dynamics": ["left_joint1", "a batch of torques: (1000, 14)"],
+    "lift_box": ["largest position error", "written: "],
+    "wrong_payload": ["true mass 1.2 x believed"],
+}
+
+
+def run(example, *arguments, folder):
+    """Run an example in a folder of its own."""
+    return subprocess.run(
+        [sys.executable, str(example), *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs(example, tmp_path):
+    """Each example ends well and prints what it is about."""
+    arguments = []
+    if example.stem == "lift_box":
+        pytest.importorskip("matplotlib")
+        arguments = [str(tmp_path / "lift.png")]
+    result = run(example, *arguments, folder=tmp_path)
+    assert result.returncode == 0, result.stderr
+    for words in EXPECTED[example.stem]:
+        assert words in result.stdout
+
+
+def test_a_file_of_the_user(tmp_path):
+    """An example that is given a missing file says so in a sentence."""
+    result = run(ROOT / "examples" / "inverse_dynamics.py", "no.urdf", folder=tmp_path)
+    assert result.returncode == 1
+    assert "no.urdf: there is no such file" in result.stderr
+    assert "Traceback" not in result.stderr

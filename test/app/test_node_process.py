@@ -1,0 +1,152 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A node in a process of its own: whatever it does, it is heard and it ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from robot_dynamics.app import node_process
+from robot_dynamics.app.node_process import NodeProcess, first_failure
+
+# A stand-in for a node: it says what it is told to and then does one of several things.
+NODE = """
+import signal, sys, time
+print("starting up")
+print('{"event": "ready"}')
+what = sys.argv[1]
+if what == "refuse":
+    print('{"event": "error", "message": "a.yaml:3: no such key."}'); sys.exit(2)
+if what == "crash":
+    raise RuntimeError("the reason")
+if what == "killed":
+    import os; os.kill(os.getpid(), 9)
+if what == "deaf":
+    signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if what in ("done", "deaf"):
+    print('{"event": "done"}')
+try:
+    time.sleep(60)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Return a function that starts the stand-in; whatever is left is ended."""
+    (tmp_path / "fake_node.py").write_text(NODE)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONUNBUFFERED": "1"}
+    started = []
+
+    def begin(what, name="simulator"):
+        node = NodeProcess(name, "fake_node", [what], tmp_path, environment)
+        started.append(node)
+        return node
+
+    yield begin
+    for node in started:
+        node._send(signal.SIGKILL)
+        node.end()
+
+
+def wait(condition, seconds=20.0):
+    """Wait until something is true."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def heard(node, event):
+    """Return whether a node has said something."""
+    return any(said["event"] == event for said in node.events())
+
+
+def test_a_node_that_is_done(start):
+    """Events are heard, text is kept, and it ends when it is interrupted."""
+    node = start("done")
+    wait(lambda: heard(node, "done"))
+    assert node.failure() is None
+    node.interrupt()
+    node.end()
+    assert node.exit_status == 0
+    assert node.last_words() == ["starting up", "interrupted"]
+    assert node.failure() is None
+
+
+def test_a_node_that_refuses_its_settings(start):
+    """Its own sentence is the error, and its exit status is kept."""
+    node = start("refuse")
+    wait(lambda: node.exit_status is not None)
+    error = node.failure()
+    assert str(error) == "a.yaml:3: no such key."
+    assert error.exit_status == 2
+
+
+@pytest.mark.parametrize(
+    ("what", "manner", "words"),
+    [("crash", "with status 1", "RuntimeError: the reason"), ("killed", "by signal SIGKILL", "")],
+)
+def test_a_node_that_dies(start, what, manner, words):
+    """It is said how it ended, with the last lines it wrote."""
+    node = start(what)
+    wait(lambda: node.exit_status is not None)
+    error = node.failure()
+    assert str(error) == f"the simulator ended {manner} before the run was over."
+    assert error.exit_status == 1
+    assert words in "\n".join(error.details)
+
+
+def test_the_one_with_a_reason_is_believed(start):
+    """If both end, the message is that of the one that says why."""
+    nodes = [start("crash", "simulator"), start("refuse", "controller")]
+    assert first_failure([start("done")]) is None
+    wait(lambda: all(node.exit_status is not None for node in nodes))
+    assert str(first_failure(nodes)) == "a.yaml:3: no such key."
+
+
+def test_a_node_that_does_not_want_to_end(start, monkeypatch):
+    """A node deaf to SIGINT and SIGTERM is killed."""
+    monkeypatch.setattr(node_process, "_PATIENCE_S", 0.2)
+    node = start("deaf")
+    wait(lambda: heard(node, "done"))
+    node.interrupt()
+    node.end()
+    assert node.exit_status == -signal.SIGKILL
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the Linux kernel for a signal")
+def test_nodes_end_with_their_starter(tmp_path):
+    """If the starter is killed outright, its nodes do not stay behind."""
+    (tmp_path / "fake_node.py").write_text(NODE)
+    code = (
+        "import os, time; from pathlib import Path\n"
+        "from robot_dynamics.app.node_process import NodeProcess\n"
+        "node = NodeProcess('n', 'fake_node', ['done'], Path('.'), dict(os.environ))\n"
+        "print(node._process.pid, flush=True); time.sleep(60)"
+    )
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    starter = subprocess.Popen(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    pid = int(starter.stdout.readline())
+    starter.kill()
+    starter.wait()
+    starter.stdout.close()
+
+    def gone():
+        try:
+            with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+                return stat.read().rpartition(")")[2].split()[0] in "ZX"  # nobody has waited yet
+        except FileNotFoundError:
+            return True
+
+    wait(gone)

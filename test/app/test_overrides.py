@@ -1,0 +1,57 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Single values changed from the command line."""
+
+import pytest
+
+from robot_dynamics.app.overrides import with_overrides, without_lines
+from robot_dynamics.description.diagnosis import DescriptionError, Problem
+from robot_dynamics.description.yaml_document import parse_yaml
+
+TEXT = "{plant: {seed: 1, noise: {force: 0.0}}, arms: [{name: a}, {name: b}]}"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        (["plant.seed=2"], {"plant": {"seed": 2, "noise": {"force": 0.0}}}),
+        (["plant.seed=2", "plant.seed=3"], {"plant": {"seed": 3, "noise": {"force": 0.0}}}),
+        (["plant.noise={}"], {"plant": {"seed": 1, "noise": {}}}),
+        (["arms.1.name=c"], {"arms": [{"name": "a"}, {"name": "c"}]}),
+        (["new.key=[1, 2]"], {"new": {"key": [1, 2]}}),
+        (["name=a=b"], {"name": "a=b"}),
+    ],
+)
+def test_values_are_replaced(overrides, expected):
+    """Keys lead into mappings and lists, values are YAML, and the last word counts."""
+    base = parse_yaml(TEXT)
+    before = base.plain()
+    assert with_overrides(base, overrides).plain() == {**before, **expected}
+    assert base.plain() == before
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("plant.seed", "--set plant.seed: expected KEY=VALUE"),
+        ("=3", "--set =3: expected KEY=VALUE"),
+        ("plant..seed=3", "expected KEY=VALUE"),
+        ("arms.2.name=c", "arms has 2 entries, expected a number from 0 to 1"),
+        ("arms.b.name=c", "arms has 2 entries, expected a number from 0 to 1"),
+        ("plant.seed=[1", "is not YAML"),
+    ],
+)
+def test_nonsense_is_refused(override, message):
+    """An override without key or value, or beyond a list, is refused and named."""
+    with pytest.raises(DescriptionError) as raised:
+        with_overrides(parse_yaml(TEXT), [override])
+    assert message in str(raised.value)
+
+
+def test_places_without_lines():
+    """An override has no line; what was read from a file keeps its own."""
+    problems = [
+        Problem("error", "--set a=1:0", "a", "wrong"),
+        Problem("error", "f.yaml:3", "a", "wrong"),
+    ]
+    assert [p.place for p in without_lines(problems)] == ["--set a=1", "f.yaml:3"]

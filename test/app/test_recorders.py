@@ -1,0 +1,118 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the two sides of a run write down."""
+
+import timeit
+
+import numpy as np
+import pytest
+
+from robot_dynamics.app.recorders import ControlRecorder, PlantRecorder, settled_intervals
+from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.control.coordinated import ControlStep
+from robot_dynamics.simulation.plant import Measurement, Truth
+
+SEVEN = np.array([0.0, 0, 0, 0, 0, 0, 1.0])
+
+
+@pytest.fixture(scope="module")
+def system(scenario):
+    """Return the scenario's arms and object."""
+    return build_system(scenario)
+
+
+def measured(tick, period=0.002):
+    """Return a measurement and a truth with numbers that tell them apart."""
+    measurement = Measurement(
+        tick, tick * period, np.full(14, 1.0), np.full(14, 2.0), np.full((2, 6), 3.0)
+    )
+    truth = Truth(SEVEN, np.full(6, 4.0), np.full(6, 5.0), 1e-10, 2e-10, 3e-10, np.full(14, 6.0))
+    return measurement, truth
+
+
+def stepped():
+    """Return a control step with numbers that tell its parts apart."""
+    values = dict.fromkeys(ControlStep._fields, np.zeros(1))
+    values |= {
+        "torque": np.full(14, 7.0),
+        "pose": SEVEN,
+        "twist": np.full(6, 8.0),
+        "closure": np.full(6, 9.0),
+        "internal_force": np.full(6, 10.0),
+        "scales": np.full(5, 1.0),
+    }
+    return ControlStep(**values)
+
+
+def test_both_sides_make_one_recording(scenario, system):
+    """The two recordings of a run agree about it and merge; each value is where it belongs."""
+    plant, control = PlantRecorder(system, scenario, 4), ControlRecorder(system, scenario, 4)
+    for tick in range(4):
+        plant.write(*measured(tick))
+        control.write(tick, np.full(14, 7.0), stepped(), 12.5)
+    reference = scenario.plan()
+    recording = plant.finish(wall_time_s=1.0).merged(control.finish(reference, 2))
+    assert len(recording) == 4
+    for name, value in {
+        "joint_position": 1.0,
+        "joint_velocity": 2.0,
+        "grasp_wrench": 3.0,
+        "object_twist": 4.0,
+        "internal_force": 5.0,
+        "closure_position": 1e-10,
+        "closure_rotation": 2e-10,
+        "correction": 3e-10,
+        "applied_torque": 6.0,
+        "commanded_torque": 7.0,
+        "estimated_twist": 8.0,
+        "estimated_closure": 9.0,
+        "estimated_internal_force": 10.0,
+        "control_scales": 1.0,
+        "step_time": 12.5,
+    }.items():
+        assert (recording[name] == value).all(), name
+    assert recording.get("scenario") == scenario.name
+    assert recording.get("ticks") == 4
+    assert set(recording.get("units")) == set(recording.columns)
+
+
+def test_the_reference_begins_where_it_is_said_to(scenario, system):
+    """The reference of a row is that of its time since the reference began."""
+    control = ControlRecorder(system, scenario, 700)
+    for tick in range(700):
+        control.write(tick, np.zeros(14), stepped(), 1.0)
+    reference = scenario.plan()
+    recording = control.finish(reference, 100)
+    row = reference.row(599 * scenario.control.period)
+    np.testing.assert_array_equal(recording["reference_pose"][699], row[:7])
+    np.testing.assert_array_equal(recording["reference_internal_force"][699], row[19:])
+    np.testing.assert_array_equal(recording["reference_pose"][99], reference.start)
+
+
+def test_when_a_reference_is_at_rest(scenario):
+    """It stays at rest for as long as the run lasts; a shorter run has shorter intervals."""
+    reference = load_scenario("lift_box").plan()
+    end, last = reference.duration, settled_intervals(reference, 0.5, reference.duration)[-1]
+    longer = settled_intervals(reference, 0.5, end + 10.0)
+    assert longer[-1] == [last[0], end + 10.0]
+    assert settled_intervals(reference, 0.5, 1.0) == []
+    # At rest for less than it takes to settle within the reference, for long after it.
+    assert settled_intervals(reference, 5.0, end) == []
+    assert settled_intervals(reference, 5.0, end + 10.0)[-1][1] == end + 10.0
+
+
+def test_writing_costs_little(scenario, system):
+    """A row of each side costs a few microseconds.
+
+    The bound is 3 us on an idle machine; the test allows 5 times that for a busy one, and takes
+    the best of several tries.
+    """
+    plant = PlantRecorder(system, scenario, 30_000)
+    control = ControlRecorder(system, scenario, 30_000)
+    measurement, truth = measured(0)
+    step, torque = stepped(), np.zeros(14)
+    for write in (
+        lambda: plant.write(measurement, truth),
+        lambda: control.write(0, torque, step, 1.0),
+    ):
+        assert min(timeit.repeat(write, number=1000, repeat=8)) / 1000 < 15e-6

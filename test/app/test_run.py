@@ -1,0 +1,96 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A scenario from its first to its last control period, in one process."""
+
+import numpy as np
+import pytest
+
+from robot_dynamics.app.recording import Recording
+from robot_dynamics.app.report import report_of
+from robot_dynamics.app.run import simulate
+from robot_dynamics.app.scenario import build_system
+from robot_dynamics.errors import RobotDynamicsError
+
+SHORT = 0.3  # s
+
+
+def test_shipped_scenarios_are_good(shipped):
+    """Every shipped scenario keeps its bars: our arms, two pandas, two xarm7, wrong beliefs."""
+    run = simulate(shipped)
+    assert run.report["failures"] == []
+    assert run.ok
+
+
+def test_shipped_scenarios_are_good_with_another_engine(shipped):
+    """They keep their bars with MuJoCo as the plant as well."""
+    pytest.importorskip("mujoco")
+    assert simulate(shipped, "mujoco").report["failures"] == []
+
+
+def test_the_scenario_asks_for_what_it_promises(scenario):
+    """At least 8 kg are lifted by 0.4 m and turned by 90 degrees about two axes within 6 s."""
+    segments = scenario.reference.segments
+    moving = [s for s in segments if s.move or s.rotate]
+    assert sum(s.duration_s for s in moving) <= 6.0
+    assert sum(s.move[2] for s in moving if s.move) == pytest.approx(0.4)
+    turns = [s.rotate for s in moving if s.rotate]
+    assert [abs(turn.degrees) for turn in turns] == [90.0, 90.0]
+    assert np.dot(*(turn.axis for turn in turns)) == 0.0
+    assert [step.squeeze_n for step in scenario.reference.force] == [60.0, 20.0]
+    system = build_system(scenario)
+    assert system.model.bodies[system.object_body].inertia.components()[0] >= 8.0
+    assert scenario.control.rate_hz == 500.0
+    assert scenario.plant.command_delay_periods == 1
+
+
+def test_a_recording_is_all_that_a_report_needs(run, tmp_path):
+    """The report of a recording that was saved and loaded is the same."""
+    again = Recording.load(run.save(tmp_path / "run.npz"))
+    assert report_of(again) == run.report
+
+
+def test_runs_are_repeatable(scenario):
+    """Two runs are equal to the last bit; another payload is another run."""
+    first, second = (simulate(scenario, duration=SHORT) for _ in range(2))
+    assert first.report["state_hash"] == second.report["state_hash"]
+    plant = [run.recording.get("plant_state_hash") for run in (first, second)]
+    assert plant[0] == plant[1]
+    other = simulate("lift_box", duration=SHORT, overrides=["plant.object_mass_scale=1.01"])
+    assert other.report["state_hash"] != first.report["state_hash"]
+
+
+def test_length(scenario):
+    """A run lasts as long as is asked for; the time of the loop is recorded."""
+    run = simulate(scenario, duration=SHORT)
+    assert len(run.recording) == round(SHORT * scenario.control.rate_hz)
+    assert run.report["duration_s"] == pytest.approx(SHORT)
+    assert run.report["real_time_factor"] == pytest.approx(SHORT / run.report["wall_time_s"])
+    assert run.report["start_to_first_torque_s"] > 0.0
+
+
+def test_progress(scenario):
+    """Whoever listens hears about a hundred times how the run goes, the end included."""
+    heard = []
+    simulate(scenario, duration=SHORT, progress=heard.append)
+    ticks = round(SHORT * scenario.control.rate_hz)
+    assert [p.tick for p in heard] == sorted({p.tick for p in heard})
+    assert heard[-1].tick == heard[-1].ticks == ticks
+    assert 50 <= len(heard) <= 200
+    assert heard[-1].time_s == pytest.approx(SHORT)
+    assert 0.0 < heard[-1].torque_fraction < 1.0
+    # The object starts on the reference; a millimetre is far more than servos leave.
+    assert heard[-1].position_error_mm < 1.0
+
+
+def test_a_plant_may_be_chosen(scenario):
+    """MuJoCo takes the place of the engine, and the recording says so."""
+    pytest.importorskip("mujoco")
+    run = simulate(scenario, "mujoco", duration=0.05)
+    assert run.report["plant"] == "mujoco"
+    assert np.isfinite(run.recording["object_pose"]).all()
+
+
+def test_a_start_out_of_reach():
+    """An object that an arm cannot reach is refused before anything moves; the arm is named."""
+    with pytest.raises(RobotDynamicsError, match=r"arm '(left|right)' does not reach its grasp"):
+        simulate("lift_box", overrides=["cell.object.xyz=[3, 0, 1]"])

@@ -1,0 +1,150 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Scenarios: found, read, changed, and made into arms that hold an object."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from robot_dynamics.app.scenario import (
+    build_system,
+    find_scenario,
+    load_scenario,
+    scenario_of_text,
+    shipped_scenarios,
+    true_system,
+)
+from robot_dynamics.description.diagnosis import DescriptionError
+from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
+from robot_dynamics.resources import share_directory
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder with a scenario that extends the shipped one."""
+    (tmp_path / "own.yaml").write_text(
+        f"extends: {shipped_scenarios()['lift_box']}\nname: own\nplant: {{seed: 7}}\n"
+    )
+    return tmp_path
+
+
+def test_shipped_scenarios_are_accepted(shipped):
+    """Every shipped scenario is read without a problem, and says what happens in it."""
+    scenario = load_scenario(shipped)
+    assert scenario.name == shipped
+    assert scenario.description
+    assert scenario.acceptance.bars("engine")
+    assert scenario.acceptance.bars("mujoco")
+
+
+def test_other_arms_do_the_same(shipped, scenario):
+    """With other arms and payloads, task, control, safety and bars are the same."""
+    if "wrong" in shipped:
+        pytest.skip("has the same arms")
+    other = load_scenario(shipped)
+    for name in ("reference", "control", "safety", "acceptance"):
+        assert getattr(other, name) == getattr(scenario, name)
+
+
+def test_names_and_files(folder, monkeypatch):
+    """A shipped scenario is found by its name; a file of that name comes first."""
+    shipped = shipped_scenarios()["lift_box"]
+    assert find_scenario("lift_box") == find_scenario("lift_box.yaml") == shipped
+    shutil.copy(folder / "own.yaml", folder / "lift_box.yaml")
+    monkeypatch.chdir(folder)
+    assert load_scenario("lift_box.yaml").name == "own"
+    assert load_scenario("lift_box").name == "lift_box"
+    package = "package://robot_dynamics/config/scenarios/lift_box.yaml"
+    assert load_scenario(package).name == "lift_box"
+
+
+def test_a_scenario_that_is_not_there(folder, monkeypatch):
+    """A name that nothing has is answered with those that exist, a file with its likely name."""
+    monkeypatch.chdir(folder)
+    with pytest.raises(UnknownNameError, match="unknown scenario 'lift_bix'; did you mean"):
+        load_scenario("lift_bix")
+    with pytest.raises(DescriptionError, match=r"no such file.*did you mean 'own\.yaml'"):
+        load_scenario("owm.yaml")
+    with pytest.raises(DescriptionError, match="is a folder"):
+        load_scenario(str(folder) + "/")
+
+
+def test_a_scenario_extends_another(folder):
+    """What a file leaves out is that of the file it extends."""
+    own, base = load_scenario(folder / "own.yaml"), load_scenario("lift_box")
+    assert (own.name, own.plant.seed) == ("own", 7)
+    assert own.cell == base.cell
+    assert own.reference == base.reference
+
+
+def test_paths_are_relative_to_the_file(folder, monkeypatch):
+    """A URDF beside the scenario is found from everywhere."""
+    shutil.copy(share_directory() / "urdf" / "box.urdf", folder / "my_box.urdf")
+    text = (folder / "own.yaml").read_text()
+    (folder / "own.yaml").write_text(text + "cell: {object: {urdf: my_box.urdf}}\n")
+    monkeypatch.chdir("/")
+    assert load_scenario(folder / "own.yaml").cell.object.urdf == str(folder / "my_box.urdf")
+
+
+def test_the_text_says_everything(folder):
+    """A scenario's text gives the same scenario again, on its own."""
+    scenario = load_scenario(folder / "own.yaml", ["plant.grasp_error.left.xyz=[0.002, 0, 0]"])
+    assert scenario_of_text(scenario.text()) == scenario
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("plant.object_mas_scale=2", "unknown key 'object_mas_scale'; did you mean"),
+        ("plant.object_mass_scale=heavy", "plant.object_mass_scale: expected a number"),
+        ("plant.grasp_error.lft={}", "unknown arm 'lft'; did you mean 'left'"),
+        ("plant.step_s=0.0013", "plant.step_s 0.0013 s does not divide the control period"),
+        ("plant.step_s=0.02", "does not divide the control period"),
+        ("control.rate_hz=.nan", "finite"),
+        ("cell.object.urdf=nix.urdf", "nix.urdf: there is no such file, expected a URDF"),
+        ("cell.arms.0.tool=left_tol", "unknown link 'left_tol'; did you mean 'left_tool'"),
+        ("cell.arms.0.posture=[0]", "posture of arm 'left' has 1 entries, expected 7"),
+        ("cell.arms.1.name=left", "each with its own name"),
+        ("cell.object.mass=0", "object mass 0.0 kg"),
+    ],
+)
+def test_bad_input(override, message):
+    """Each mistake in a scenario is answered with a sentence that names the place."""
+    with pytest.raises(RobotDynamicsError) as raised:
+        build_system(load_scenario("lift_box", [override]))
+    assert message in str(raised.value)
+
+
+def test_a_typo_is_located(folder):
+    """A typo in a key is reported with its line and the key that was probably meant."""
+    (folder / "own.yaml").write_text("extends: lift.yaml\nplant:\n  seeed: 1\n")
+    shutil.copy(shipped_scenarios()["lift_box"], folder / "lift.yaml")
+    with pytest.raises(DescriptionError, match=r"own\.yaml:3.*'seeed'; did you mean 'seed'"):
+        load_scenario(folder / "own.yaml")
+
+
+def test_the_plant_differs_where_it_is_said_to(scenario):
+    """Payload and grasps of the plant differ from the believed ones, its structure does not."""
+    changes = ["plant.object_mass_scale=1.2", "plant.grasp_error.left.xyz=[0.002, 0, 0]"]
+    scenario = load_scenario("lift_box", changes)
+    believed = build_system(scenario)
+    true = true_system(scenario, believed)
+    ratio = np.array(true.model.bodies[true.object_body].inertia.components())
+    own = np.array(believed.model.bodies[believed.object_body].inertia.components())
+    np.testing.assert_allclose(ratio, 1.2 * own, rtol=1e-15)
+    moved = np.linalg.inv(believed.grasps[0]) @ true.grasps[0]
+    np.testing.assert_allclose(moved[:3, 3], [0.002, 0, 0], atol=1e-15)
+    np.testing.assert_array_equal(true.grasps[1], believed.grasps[1])
+    assert true.model.structure_key == believed.model.structure_key
+
+
+def test_length_of_a_run(scenario):
+    """A run is as long as its start and its reference, or as is asked for."""
+    reference = scenario.plan()
+    start = scenario.start_tick
+    assert scenario.ticks(reference) == start + round(
+        reference.duration * scenario.control.rate_hz
+    )
+    assert scenario.ticks(reference, 60.0) == 30_000
+    np.testing.assert_allclose(scenario.object_pose[:3], scenario.cell.object.xyz)

@@ -1,0 +1,144 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is refused before the first torque, each by its time and joint."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from two_arms import BOX, two_arms
+
+from robot_dynamics.control.coordinated import CoordinatedController
+from robot_dynamics.control.preflight import PreflightError, check_reference
+from robot_dynamics.control.reference import plan_reference
+from robot_dynamics.control.settings import (
+    ControlSettings,
+    ForceStepSettings,
+    ReferenceSettings,
+    SafetySettings,
+    SegmentSettings,
+    TurnSettings,
+)
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.assembly import closed_configuration
+from robot_dynamics.robot import Robot
+
+SYSTEM = two_arms()
+TERMS = Robot(SYSTEM.model).constraint_terms
+HELD = closed_configuration(SYSTEM, BOX, terms=TERMS)[SYSTEM.q_index]
+LIFT = SegmentSettings(1.0, move=(0.0, 0.0, 0.15))
+SQUEEZE = (ForceStepSettings(0.0, 40.0),)
+
+
+def check(*segments, force=SQUEEZE, system=SYSTEM, **safety):
+    """Check a path of the two arms."""
+    limits = SafetySettings(**safety)
+    reference = plan_reference(ReferenceSettings(segments, force), BOX)
+    control = CoordinatedController(system, ControlSettings(), limits, reference)
+    terms = TERMS if system is SYSTEM else None
+    return check_reference(control, limits, HELD, terms=terms)
+
+
+def refused(*segments, **options) -> PreflightError:
+    """Return the error of a path that must be refused."""
+    with pytest.raises(PreflightError) as caught:
+        check(*segments, **options)
+    assert [p.time for p in caught.value.problems] == sorted(p.time for p in caught.value.problems)
+    assert f"reference refused at {caught.value.problems[0].time:.2f} s: " in str(caught.value)
+    return caught.value
+
+
+def test_a_good_path_passes_and_says_what_it_leaves():
+    """Margins are those of the rehearsed motion."""
+    left = check(LIFT, SegmentSettings(1.0, rotate=TurnSettings((0.0, 0.0, 1.0), 15.0)))
+    motion = left.rehearsal
+    assert left.torque_fraction[0] == np.max(np.abs(motion.torque) / SYSTEM.limits["effort"])
+    assert left.velocity_fraction[0] == np.max(np.abs(motion.qd)) / 3.0
+    assert left.position_margin[0] == pytest.approx(2.9 - np.max(np.abs(motion.q)))
+    for _, joint in left[:3]:
+        assert joint in SYSTEM.joint_names
+    assert left.smallest_pivot == np.min(motion.pivot) > 1e-3
+    assert left.arm_distance > 0.02
+
+
+def test_a_path_out_of_reach():
+    """The arm and its stretched joint, the elbow, are named, before the gap opens."""
+    error = refused(SegmentSettings(1.0, move=(0.8, 0.0, 0.0)), velocity_fraction=1.0)
+    sentences = " ".join(problem.sentence for problem in error.problems)
+    assert "does not reach the object" in sentences
+    beyond = next(p for p in error.problems if "does not reach" in p.sentence)
+    assert beyond.joint in ("left_joint4", "right_joint4")
+    # the elbow has to move ever faster before, which is noticed first
+    assert error.problems[0].time < beyond.time
+
+
+def test_a_joint_beyond_its_limit():
+    """Position and bounds, margin included, are in the sentence."""
+    error = refused(
+        SegmentSettings(4.0, rotate=TurnSettings((0.0, 1.0, 0.0), 170.0)), velocity_fraction=1.0
+    )
+    positions = [p for p in error.problems if "would be at" in p.sentence]
+    assert positions
+    assert "expected -2.88 to 2.88" in positions[0].sentence
+    assert positions[0].joint in SYSTEM.joint_names
+
+
+def test_a_path_too_fast():
+    """The fastest joint is named with its speed."""
+    quick = replace(LIFT, duration_s=0.12)
+    error = refused(quick)
+    assert any("would have to move at up to" in p.sentence for p in error.problems)
+
+
+def test_an_object_too_heavy():
+    """Already at the start, by the joint that lacks torque; the reason is stated."""
+    error = refused(LIFT, system=SYSTEM.with_object(mass=80.0))
+    first = error.problems[0]
+    assert first.time == 0.0
+    assert "to hold arm and object up" in first.sentence
+    assert "too heavy" in first.sentence
+
+
+def test_a_squeeze_too_strong():
+    """Support is not to blame: squeeze and motion are."""
+    error = refused(LIFT, force=(ForceStepSettings(0.2, 2000.0, duration_s=0.3),))
+    assert 0.2 < error.problems[0].time < 0.5
+    assert "with squeeze and motion" in error.problems[0].sentence
+    assert "N m" in error.problems[0].sentence
+
+
+def test_a_singularity():
+    """The joint that would lead out of it is named; the bar is a setting."""
+    error = refused(SegmentSettings(2.0, move=(0.30, 0.0, 0.0)), minimum_pivot=0.05)
+    singular = next(p for p in error.problems if "singularity" in p.sentence)
+    assert singular.joint in ("left_joint4", "right_joint4")
+    assert "expected a pivot of at least 0.05" in singular.sentence
+
+
+def test_arms_that_come_too_close():
+    """Both links are named, and how close they come."""
+    error = refused(LIFT, link_radius_m=0.3)
+    assert "would come to" in str(error)
+    assert "after joint 'left_joint" in str(error)
+    assert "'right_joint" in str(error)
+
+
+def test_a_wrong_length_is_refused():
+    """Of the start positions."""
+    reference = plan_reference(ReferenceSettings((LIFT,)), BOX)
+    control = CoordinatedController(SYSTEM, ControlSettings(), SafetySettings(), reference)
+    with pytest.raises(ArgumentError, match="q has 13 entries"):
+        check_reference(control, SafetySettings(), HELD[1:])
+
+
+def test_it_is_quick():
+    """A path of six seconds is checked in a fraction of the time to the first torque."""
+    slow = tuple(replace(LIFT, move=(0.0, 0.0, 0.03), duration_s=1.0) for _ in range(6))
+    check(*slow)
+    begin = time.perf_counter()
+    check(*slow)
+    # 0.15 s where this was written
+    assert time.perf_counter() - begin < 1.5

@@ -1,0 +1,225 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""K, k and the errors of loop constraints against finite differences and a worked example."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
+from support.mechanisms import (
+    closed_loop_mechanism,
+    random_pose,
+    random_state,
+    random_tree,
+    weld,
+)
+
+from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
+from robot_dynamics.dynamics.inverse import bias_forces, velocities_and_accelerations
+from robot_dynamics.dynamics.kinematics import joint_transforms
+from robot_dynamics.dynamics.loops import LoopTerms, loop_root, loop_terms
+from robot_dynamics.model import WORLD, JointElement, LinkElement, Mechanism, build, pose
+from robot_dynamics.model.parameters import parameters_of
+
+TYPES = ["revolute", "prismatic", "revolute", "floating", "revolute", "revolute", "prismatic"]
+# Between branches, to the base from either side, along one chain.
+PAIRS = {
+    "branches": ("link5", "link6"),
+    "base first": ("base", "link4"),
+    "base last": ("link6", "base"),
+    "floating": ("link2", "link3"),
+}
+
+
+def terms_at(model, q, qd) -> LoopTerms:
+    q, qd = list(q), list(qd)
+    parameters = parameters_of(model)
+    Xup = joint_transforms(model, q)
+    v, a = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity)
+    return loop_terms(model, Xup, v, a, parameters)
+
+
+@pytest.fixture(params=PAIRS)
+def closed(request, rng):
+    """Return a model with one weld, closed at the positions returned with it."""
+    return closed_loop_mechanism(rng, random_tree(rng, TYPES), [PAIRS[request.param]])
+
+
+def test_there_is_no_error_at_closure(closed):
+    """delta vanishes where the two frames of a weld coincide."""
+    model, q = closed
+    assert_allclose(terms_at(model, q, np.zeros(model.nv)).position_error, 0.0, atol=1e-14)
+
+
+def test_K_is_the_rate_of_the_position_error(closed, rng):
+    """d delta / dt = K qd at closure."""
+    model, q = closed
+    _, qd, _ = random_state(rng, model)
+    K = np.array(terms_at(model, q, qd).K)
+    h = 1e-5
+
+    def error(step):
+        there = model.integrate(q.tolist(), (step * qd).tolist())
+        return np.array(terms_at(model, there, qd).position_error)
+
+    # Order h^2 = 1e-10 and roundings 1e-16 / h = 1e-11, of numbers up to ten.
+    assert_allclose((error(h) - error(-h)) / (2 * h), K @ qd, atol=1e-7)
+
+
+def test_velocity_error_is_K_times_velocity(closed, rng):
+    """T^T v_J = K qd at any state, closed or not."""
+    model, _ = closed
+    q, qd, _ = random_state(rng, model)
+    terms = terms_at(model, q, qd)
+    assert_allclose(terms.velocity_error, np.array(terms.K) @ qd, atol=1e-13)
+
+
+def test_k_is_what_the_rate_of_the_velocity_error_lacks(closed, rng):
+    """d (K qd) / dt = K qdd - k at any state and acceleration (8.14, 8.15)."""
+    model, _ = closed
+    q, qd, qdd = random_state(rng, model)
+    terms = terms_at(model, q, qd)
+    h = 1e-5
+
+    def error(step):
+        # Exact to second order: the mean velocity of the step moves the positions.
+        there = model.integrate(q.tolist(), (step * (qd + 0.5 * step * qdd)).tolist())
+        return np.array(terms_at(model, there, qd + step * qdd).velocity_error)
+
+    rate = (error(h) - error(-h)) / (2 * h)
+    # As above; k contains squares of velocities times distances.
+    assert_allclose(rate, np.array(terms.K) @ qdd - terms.k, atol=1e-6)
+
+
+def test_gravity_does_not_enter(closed, rng):
+    """k is the same under any gravity: -a_g cancels, also where an end is the base."""
+    model, _ = closed
+    q, qd, _ = random_state(rng, model)
+    one = terms_at(model, q, qd).k
+    other = terms_at(model.replace(gravity=(3.0, -5.0, 7.0)), q, qd).k
+    assert_allclose(one, other, atol=1e-12)
+
+
+def test_nothing_moves_a_loop_that_does_not_belong_to_it(rng):
+    """Columns of joints that are in no path of the loop are the constant 0.0 (8.20)."""
+    model, _ = closed_loop_mechanism(
+        rng, random_tree(rng, TYPES, chain=True), [("link2", "link6")]
+    )
+    assert loop_root(model, 2, 6) == 2
+    q, qd, _ = random_state(rng, model)
+    inside = {j for body in (3, 4, 5, 6) for j in range(model.nv)[model.v_slices[body]]}
+    for row in terms_at(model, q, qd).K:
+        for j, entry in enumerate(row):
+            assert (isinstance(entry, float) and entry == 0.0) or j in inside
+
+
+@pytest.mark.parametrize(
+    ("predecessor", "successor", "root"),
+    [(WORLD, 3, WORLD), (3, WORLD, WORLD), (1, 3, 1), (2, 4, 1), (4, 5, WORLD)],
+)
+def test_loop_root(predecessor, successor, root):
+    """The root is the last common ancestor, which may be one of the ends itself."""
+    parents = {"a": "base", "b": "a", "c": "b", "d": "c", "e": "b", "f": "base"}
+    joints = [
+        JointElement(f"to_{child}", "revolute", parent, child) for child, parent in parents.items()
+    ]
+    links = [LinkElement("base"), *(LinkElement(name, 1.0) for name in parents)]
+    model = build(Mechanism("m", tuple(links), tuple(joints)))
+    assert [body.name for body in model.bodies] == list("abcdef")
+    assert loop_root(model, predecessor, successor) == root
+
+
+def test_nothing_is_lost_far_from_the_base(rng):
+    """A loop within a free-flying system does not notice where the system is."""
+    types = ["floating", "revolute", "revolute", "revolute"]
+    tree = random_tree(rng, types, chain=True)
+    model, q = closed_loop_mechanism(rng, tree, [("link0", "link3")])
+    far = q.copy()
+    far[:3] = 1e8
+    rest = np.zeros(model.nv)
+    here, there = terms_at(model, q, rest), terms_at(model, far, rest)
+    assert (here.K, here.position_error) == (there.K, there.position_error)
+
+
+def test_stabilisation_adds_the_errors(closed, rng):
+    """k_stab = -2 a (velocity error) - a^2 (position error) with a = 1 / T (8.22)."""
+    model, _ = closed
+    q, qd, _ = random_state(rng, model)
+    terms = terms_at(model, q, qd)
+    added = np.array(terms.stabilised(0.1)) - terms.k
+    expected = -20.0 * np.array(terms.velocity_error) - 100.0 * np.array(terms.position_error)
+    assert_allclose(added, expected, rtol=1e-10)
+
+
+def actuator_mechanism():
+    """Return the mechanism of Fig 8.3 with made-up masses, its loop closed by a weld.
+
+    The loop joint of the book is revolute; a weld blocks its rotation as well and has the book's
+    constraints among its own, because both axes are z.
+    """
+
+    def link(name, mass, center, moments):
+        return LinkElement(name, mass, center, np.diag(moments))
+
+    quarter = Rotation.from_euler("y", 90, degrees=True).as_matrix()
+    links = (
+        LinkElement("base"),
+        link("crank", 2.0, (0.5, 0.0, 0.0), (0.01, 0.2, 0.2)),
+        link("cylinder", 1.0, (0.3, 0.0, 0.0), (0.01, 0.05, 0.05)),
+        link("piston", 0.6, (0.0, 0.0, -0.2), (0.03, 0.03, 0.005)),
+        link("boom", 1.5, (0.4, 0.0, 0.0), (0.01, 0.12, 0.12)),
+    )
+    joints = (
+        JointElement("q1", "revolute", "base", "crank"),
+        JointElement("q2", "revolute", "base", "cylinder", pose((1.3, 0.0, 0.0))),
+        JointElement("q3", "prismatic", "cylinder", "piston", pose(rotation=quarter)),
+        JointElement("q4", "revolute", "crank", "boom", pose((1.1, 0.0, 0.0))),
+    )
+    # The loop frame on the piston has its x axis along the actuator and z along the hinges.
+    loop = weld("q5", "crank", "piston", pose((0.7, 0.0, 0.0)), pose(rotation=quarter.T))
+    mechanism = Mechanism("actuator", links, joints, (loop,))
+    return build(mechanism, gravity=(0.0, -9.81, 0.0))
+
+
+def test_worked_example():
+    """H, C, K and k of Fig 8.3 at theta_1 = 0.9, as worked out with independent code."""
+    model = actuator_mechanism()
+    order = [model.joint_index(name) for name in ("q1", "q2", "q3", "q4")]
+    q, qd = np.empty(4), np.empty(4)
+    q[order] = [0.9, 2.576548134234, 1.024045827953, 0.4]
+    qd[order] = [0.7, -0.050507363587, 0.487262608579, -0.3]
+    terms = terms_at(model, q, qd)
+    K, k = np.array(terms.K)[3:5][:, order], np.array(terms.k)[3:5]
+    # Eleven or twelve digits are given.
+    assert_allclose(
+        K, [[-0.696089440827, 0, 1, 0], [0.073888364232, 1.024045827953, 0, 0]], atol=1e-11
+    )
+    assert_allclose(k, [0.038817633008, 0.390304525473], atol=1e-11)
+    assert_allclose(terms.position_error[3:], 0.0, atol=1e-11)
+    assert_allclose(np.array(terms.K)[[0, 1, 5]][:, order], 0.0, atol=1e-15)
+
+    parameters = parameters_of(model)
+    H = np.array(inertia_matrix(model, q.tolist(), parameters))[np.ix_(order, order)]
+    C = np.array(bias_forces(model, q.tolist(), qd.tolist(), parameters))[order]
+    expected = np.diag([4.090800512084, 0.57743091594, 0.6, 0.36])
+    expected[0, 3] = expected[3, 0] = 0.967900256042
+    assert_allclose(H, expected, atol=1e-11)
+    assert_allclose(
+        C, [17.818996960387, -6.606311134851, 3.150417525232, 1.700435997187], atol=1e-10
+    )
+
+
+def test_a_frame_of_each_end_is_all_that_counts(rng):
+    """The error of a weld is the small displacement from predecessor to successor frame."""
+    free = JointElement("free", "floating", "base", "body")
+    links = (LinkElement("base"), LinkElement("body", 1.0, inertia=np.eye(3)))
+    at = random_pose(rng)
+    model = build(Mechanism("m", links, (free,), (weld("w", "base", "body", at, np.eye(4)),)))
+    turn, move = 1e-4 * rng.normal(size=3), 1e-4 * rng.normal(size=3)
+    there = at @ pose(move, Rotation.from_rotvec(turn).as_matrix())
+    q = [*there[:3, 3], *Rotation.from_matrix(there[:3, :3]).as_quat()]
+    error = terms_at(model, q, [0.0] * 6).position_error
+    # First-order exact: what is left is of the order of the square, 1e-8.
+    assert_allclose(error, [*turn, *move], atol=5e-8)

@@ -1,0 +1,101 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The slow step is the fast one where both exist, and goes on where constraints depend."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
+from support.mechanisms import consistent_velocity, two_arms
+
+from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, build, pose
+from robot_dynamics.robot import Robot
+from robot_dynamics.simulation.singular_step import singular_step
+from robot_dynamics.simulation.step import Drives, step_parameters, step_program
+
+H = 0.002
+
+
+@pytest.fixture(scope="module")
+def setup():
+    """Return two arms that hold a box, drives with friction and limits, and a moving state."""
+    system, q, _ = two_arms()
+    rng = np.random.default_rng(6)
+    robot = Robot(system.model)
+    inertia, _, K, _, _, _ = robot.constraint_terms(q, np.zeros(20))
+    qd = consistent_velocity(inertia, K, rng.normal(size=20))
+    drives = Drives(system.v_index, np.full(14, 20.0), np.full(14, 0.2), np.full(14, 0.1), 0.02)
+    return robot, drives, q, qd, 10 * rng.normal(size=14)
+
+
+def fast_step(model, drives):
+    """Return the step of `step.py`, interpreted, as a function of q, qd and torque."""
+    program = step_program(model, drives.v_index.tolist())
+    parameters = step_parameters(model, drives, H)
+    return lambda q, qd, torque: program.evaluate(q, qd, torque, parameters=parameters)
+
+
+def test_equals_the_kernel_at_regular_states(setup):
+    """Over ten steps the two give the same motion, forces and errors."""
+    robot, drives, q, qd, torque = setup
+    step = fast_step(robot.model, drives)
+    fast = slow = (q, qd)
+    for _ in range(10):
+        fast = step(*fast[:2], torque)
+        slow = singular_step(robot, drives, H, *slow[:2], torque)
+        for ours, theirs in zip(slow, fast[:5], strict=True):
+            # Conditions of 1e6 on numbers up to a hundred; errors are differences of such.
+            assert_allclose(ours, theirs, atol=1e-9 * max(1.0, np.max(np.abs(theirs))))
+
+
+def test_the_same_weld_twice_moves_alike(setup):
+    """With a redundant weld the motion is that without it, and nothing is not a number."""
+    robot, drives, q, qd, torque = setup
+    model = robot.model
+    twice = replace(model, loops=(*model.loops, replace(model.loops[0], name="again")))
+    step = fast_step(model, drives)
+    one = two = (q, qd)
+    for _ in range(5):
+        one = step(*one[:2], torque)
+        two = singular_step(Robot(twice), drives, H, *two[:2], torque)
+    assert_allclose(two[0], one[0], atol=1e-9)
+    assert_allclose(two[1], one[1], atol=1e-9 * np.max(np.abs(one[1])))
+    multipliers = two[2].reshape(3, 6)
+    scale = np.max(np.abs(one[2]))
+    assert_allclose(multipliers[0] + multipliers[2], one[2][:6], atol=1e-8 * scale)
+    # And the fast step says that it cannot be trusted.
+    assert not fast_step(twice, drives)(q, qd, torque)[5] >= 1e-10
+
+
+def test_a_planar_ring_swings_on():
+    """Four bars in a plane, three constraints too many: the ring stays closed, energy stays."""
+    corners = np.array([0.3, 1.0, np.pi - 1.0, 1.0])
+    links = [LinkElement("base")] + [
+        LinkElement(f"bar{i}", 1.0, (0.25, 0.0, 0.0), np.diag([0.001, 0.02, 0.02]))
+        for i in range(4)
+    ]
+    at = [np.eye(4)] + [pose((0.5, 0.0, 0.0))] * 3
+    joints = [
+        JointElement(f"hinge{i}", "revolute", links[i].name, f"bar{i}", at[i]) for i in range(4)
+    ]
+    turned = Rotation.from_euler("z", -corners.sum()).as_matrix()
+    loop = LoopElement("ring", "fixed", "bar3", "base", pose((0.5, 0.0, 0.0), turned), np.eye(4))
+    # Hinges along gravity: what swings keeps its kinetic energy.
+    model = build(Mechanism("ring", tuple(links), tuple(joints), (loop,)))
+    robot = Robot(model)
+    rest = Drives(np.arange(4), np.full(4, np.inf), np.zeros(4), np.zeros(4), 0.01)
+    q, qd = corners, 2.0 * np.array([1.0, -1.0, 1.0, -1.0])
+    inertia = robot.inertia_matrix(q)
+    start = 0.5 * qd @ inertia @ qd
+    for _ in range(100):
+        q, qd, multipliers, closure, drift = singular_step(robot, rest, H, q, qd, np.zeros(4))
+    end = 0.5 * qd @ robot.inertia_matrix(q) @ qd
+    assert np.max(np.abs(closure)) < 1e-9
+    assert np.max(np.abs(drift)) < 1e-8
+    assert np.isfinite(multipliers).all()
+    assert_allclose(end, start, rtol=1e-7)
+    assert abs(q[0] - corners[0]) > 0.1

@@ -1,0 +1,240 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A robot binds a model to its algorithms: shapes, batches, changes, ranks, and bad arguments."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from support.mechanisms import random_state, random_tree, two_arms, world_poses
+
+from robot_dynamics.compile import algorithms
+from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
+from robot_dynamics.model import Mechanism, build
+from robot_dynamics.robot import SMALLEST_PIVOT, Robot, load
+from robot_dynamics.spatial import Inertia
+
+MECHANISM = random_tree(np.random.default_rng(1), ["revolute", "prismatic", "revolute"])
+CELL = two_arms()
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(3)
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return Robot.from_mechanism(MECHANISM, variable=["link1"])
+
+
+@pytest.fixture(scope="module")
+def closed():
+    return Robot(CELL.system.model)
+
+
+def closed_state(robot, rng):
+    """Return a closed state with a matching velocity, and a force."""
+    _, qd, tau = random_state(rng, robot.model)
+    H, _, K, *_ = robot.constraint_terms(CELL.start, qd)
+    HK = np.linalg.solve(H, K.T)
+    return CELL.start, qd - HK @ np.linalg.solve(K @ HK, K @ qd), 10 * tau
+
+
+def test_shapes_and_batches(arm, rng):
+    """One state or any leading dimensions, which broadcast; each state as if it were alone."""
+    q, qd, qdd = random_state(rng, arm.model, 6)
+    tau = arm.inverse_dynamics(q, qd, qdd)
+    assert tau.shape == (6, 3)
+    assert_allclose(tau[4], arm.inverse_dynamics(q[4], qd[4], qdd[4]), rtol=0, atol=0)
+    grid = arm.inverse_dynamics(q[:, None], qd[None], qdd[0])
+    assert grid.shape == (6, 6, 3)
+    assert_allclose(grid[2, 5], arm.inverse_dynamics(q[2], qd[5], qdd[0]), rtol=0, atol=0)
+    assert arm.inertia_matrix(q).shape == (6, 3, 3)
+    assert arm.bias_forces(q, qd).shape == (6, 3)
+    assert arm.pose("link2", q).shape == (6, 4, 4)
+    assert arm.jacobian("link2", q).shape == (6, 6, 3)
+
+
+def test_algorithms_fit_together(arm, rng):
+    """tau = H qdd + C, forward dynamics undo it, and without loops they are the tree's."""
+    q, qd, qdd = random_state(rng, arm.model)
+    tau = arm.inverse_dynamics(q, qd, qdd)
+    assert_allclose(tau, arm.inertia_matrix(q) @ qdd + arm.bias_forces(q, qd), rtol=1e-12)
+    assert_allclose(arm.forward_dynamics(q, qd, tau), qdd, rtol=1e-10)
+    assert arm.forward_dynamics is arm.tree_forward_dynamics
+
+
+def test_results_can_go_where_one_wants(arm, rng):
+    """out= writes into an array of the caller, and lists and integers are converted."""
+    q, qd, _ = random_state(rng, arm.model)
+    out = np.empty(3)
+    assert arm.bias_forces(q, qd, out=out) is out
+    assert_allclose(arm.bias_forces(q.tolist(), qd.tolist()), out)
+    assert_allclose(
+        arm.bias_forces([0, 0, 0], [1, 0, 0]), arm.bias_forces(np.zeros(3), [1.0, 0, 0])
+    )
+
+
+@pytest.mark.parametrize("shapes", [(2, 3), (4, 3), (3, 2)])
+def test_wrong_lengths_are_refused(arm, shapes):
+    """Arrays of other lengths than nq and nv raise a ValueError."""
+    with pytest.raises(ValueError, match="dimension"):
+        arm.bias_forces(*(np.zeros(n) for n in shapes))
+
+
+def test_poses_and_jacobians(arm, rng):
+    """They are those of the named link; an unknown name is answered by those there are."""
+    q, qd, _ = random_state(rng, arm.model)
+    assert_allclose(arm.pose("link2", q), world_poses(arm.model, q)["link2"], atol=1e-14)
+    h = 1e-6
+    moved = [arm.pose("link2", q + s * h * qd) for s in (1, -1)]
+    velocity = np.linalg.inv(arm.pose("link2", q)) @ (moved[0] - moved[1]) / (2 * h)
+    expected = arm.jacobian("link2", q) @ qd
+    skew = [velocity[2, 1], velocity[0, 2], velocity[1, 0]]
+    assert_allclose([*skew, *velocity[:3, 3]], expected, atol=1e-7)
+    with pytest.raises(UnknownNameError, match="did you mean 'link2'"):
+        arm.pose("link_2", q)
+
+
+def test_links_at_one_place_share_code(arm, rng, monkeypatch):
+    """The functions of links are kept: a second call compiles nothing."""
+    q = random_state(rng, arm.model)[0]
+    first = arm.pose("link1", q)
+    monkeypatch.setattr(algorithms, "bound", pytest.fail)
+    assert_allclose(arm.pose("link1", q), first)
+
+
+def test_replaced_parameters_share_machine_code(arm, rng, monkeypatch):
+    """Another gravity and a variable inertia act at once: nothing is traced or compiled."""
+    q, qd, qdd = random_state(rng, arm.model)
+    before = arm.inverse_dynamics(q, qd, qdd)
+    monkeypatch.setattr(algorithms, "inverse_dynamics_program", pytest.fail)
+    heavy = Inertia.of([9.0, 0.1, 0.2, 0.3, 1.0, 0.0, 1.1, 0.0, 0.0, 1.2])
+    changed = arm.replace(gravity=(1.0, 2.0, 3.0), inertia={"link1": heavy})
+    tau = changed.inverse_dynamics(q, qd, qdd)
+    monkeypatch.undo()
+    # The oracle has the values built in.
+    fresh = Robot(replace(changed.model, variable=frozenset()))
+    assert_allclose(tau, fresh.inverse_dynamics(q, qd, qdd), rtol=1e-11)
+    assert np.max(np.abs(tau - before)) > 1.0
+    assert_allclose(arm.inverse_dynamics(q, qd, qdd), before, rtol=0, atol=0)
+
+
+def test_other_inertias_are_other_code(arm, rng):
+    """A body that is not variable may be replaced as well, at the price of compilation."""
+    q, _, _ = random_state(rng, arm.model)
+    heavy = arm.model.bodies[2].inertia
+    name = arm.model.bodies[2].name
+    doubled = Inertia.of([2 * x for x in heavy.components()])
+    changed = arm.replace(inertia={name: doubled})
+    assert changed.model.structure_key != arm.model.structure_key
+    difference = changed.inertia_matrix(q) - arm.inertia_matrix(q)
+    assert np.linalg.eigvalsh(difference).min() > -1e-12
+    assert np.max(difference) > 0
+
+
+def test_robots_travel_without_their_code(arm, rng):
+    """A pickled robot is its model, and computes the same."""
+    state = random_state(rng, arm.model)
+    expected = arm.inverse_dynamics(*state)
+    again = pickle.loads(pickle.dumps(arm))
+    assert_allclose(again.inverse_dynamics(*state), expected, rtol=0, atol=0)
+    assert again.model == arm.model
+
+
+def test_closed_loops(closed, rng):
+    """Forward dynamics close the loops: they are those of the full-rank kernel."""
+    state = closed_state(closed, rng)
+    qdd, multipliers, pivot = closed.closed_loop(*state)
+    assert pivot > SMALLEST_PIVOT
+    assert multipliers.shape == (12,)
+    assert_allclose(closed.forward_dynamics(*state), qdd, rtol=0, atol=0)
+    _, _, K, k, _, _ = closed.constraint_terms(*state[:2])
+    assert_allclose(K @ qdd, k, atol=1e-9 * np.max(np.abs(qdd)))
+    assert np.max(np.abs(closed.tree_forward_dynamics(*state) - qdd)) > 1.0
+
+
+def test_closed_loops_in_batches(closed, rng):
+    """Leading dimensions broadcast there as well."""
+    q, qd, _ = closed_state(closed, rng)
+    taus = 10 * rng.normal(size=(4, 1, 20))
+    qdd = closed.forward_dynamics(q, np.stack([qd, 0 * qd, -qd]), taus)
+    assert qdd.shape == (4, 3, 20)
+    assert_allclose(qdd[3, 2], closed.forward_dynamics(q, -qd, taus[3, 0]), rtol=0, atol=0)
+
+
+def test_dependent_constraints_find_their_way(rng):
+    """Where the kernel cannot, the rank-revealing solution answers, for single states and in a
+    batch only where needed.
+    """
+    model = CELL.system.model
+    twice = Robot(replace(model, loops=(*model.loops, replace(model.loops[0], name="again"))))
+    once = Robot(model)
+    q, qd, tau = closed_state(once, rng)
+    expected = once.forward_dynamics(q, qd, tau)
+    scale = np.max(np.abs(expected))
+    assert_allclose(twice.forward_dynamics(q, qd, tau), expected, atol=1e-9 * scale)
+    batch = twice.forward_dynamics(q, np.stack([qd, qd]), np.stack([tau, 2 * tau])[:, None])
+    assert batch.shape == (2, 2, 20)
+    assert_allclose(batch[0, 1], expected, atol=1e-9 * scale)
+    motion = twice.constrained_motion(q, qd, tau)
+    assert motion.rank == 12
+    assert all(name.startswith("again.") for name in motion.redundant)
+
+
+def test_a_singular_configuration_is_answered(closed, rng):
+    """Stretched arms, whose constraints are dependent there, still accelerate finitely."""
+    q = CELL.start.copy()
+    q[CELL.system.q_index] = 0.0
+    _, qd, tau = random_state(rng, closed.model)
+    _, _, pivot = closed.closed_loop(q, 0 * qd, tau)
+    qdd = closed.forward_dynamics(q, 0 * qd, tau)
+    assert np.isfinite(qdd).all()
+    motion = closed.constrained_motion(q, 0 * qd, tau)
+    if pivot < SMALLEST_PIVOT:
+        assert motion.rank < 12
+        assert_allclose(qdd, motion.qdd, rtol=0, atol=0)
+
+
+def test_nothing_that_is_no_number_stays_silent(closed, rng):
+    """A nan in any argument of closed-loop dynamics is an error, alone and in a batch."""
+    state = closed_state(closed, rng)
+    for which in range(3):
+        spoilt = [x.copy() for x in state]
+        spoilt[which][2] = np.nan
+        with np.errstate(invalid="ignore"), pytest.raises(RobotDynamicsError, match="finite"):
+            closed.forward_dynamics(*spoilt)
+    two = [np.stack([good, good]) for good in state]
+    two[2][1, 0] = np.nan
+    with np.errstate(invalid="ignore"), pytest.raises(RobotDynamicsError, match="finite"):
+        closed.forward_dynamics(*two)
+
+
+def test_load_reads_files(tmp_path):
+    """A URDF becomes a robot; options go to the model; a missing file is an error."""
+    urdf = tmp_path / "pendulum.urdf"
+    urdf.write_text(
+        """<robot name="pendulum"><link name="base"/><link name="bob"><inertial>
+        <origin xyz="0 0 -1"/><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"
+        iyz="0"/></inertial></link><joint name="hinge" type="revolute"><parent link="base"/>
+        <child link="bob"/><axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="10"
+        velocity="5"/></joint></robot>"""
+    )
+    robot = load(urdf, gravity=(0.0, 0.0, -10.0))
+    assert_allclose(robot.bias_forces([0.5], [0.0]), 2 * 10 * np.sin(0.5), rtol=1e-14)
+    assert isinstance(robot.model.name, str)
+    with pytest.raises(RobotDynamicsError, match=r"nowhere\.urdf"):
+        load(tmp_path / "nowhere.urdf")
+
+
+def test_a_mechanism_that_cannot_move():
+    """A model without joints has empty vectors, and no algorithm stumbles over them."""
+    robot = Robot(build(Mechanism("block", MECHANISM.links[:1])))
+    assert robot.model.nv == 0
+    assert robot.inverse_dynamics(np.zeros(0), np.zeros(0), np.zeros(0)).shape == (0,)
+    assert robot.forward_dynamics(np.zeros(0), np.zeros(0), np.zeros(0)).shape == (0,)
