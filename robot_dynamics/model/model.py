@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import UnknownNameError, require_length
-from robot_dynamics.model.connectivity import WORLD, LoopCluster, Tree
+from robot_dynamics.model.connectivity import LoopCluster, Tree
 from robot_dynamics.model.elements import Limits
 from robot_dynamics.model.joints import JointType
 from robot_dynamics.spatial import Inertia, Scalar, Transform

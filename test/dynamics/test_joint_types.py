@@ -138,7 +138,7 @@ def test_differences_undo_steps(model, rng):
 
 def test_compiled_equals_interpreted(rng):
     """Machine code of a tree with all types gives the numbers of plain floats."""
-    types = list(CARRYING) + ["reversed rack_and_pinion", "reversed universal", "reversed planar"]
+    types = [*CARRYING, "reversed rack_and_pinion", "reversed universal", "reversed planar"]
     robot = Robot(build(random_tree(rng, types)))
     model, parameters = robot.model, parameters_of(robot.model)
     q, qd, qdd = random_state(rng, model)

@@ -142,7 +142,8 @@ def other_trees(rng, mechanism, first):
         )
         yield build(shuffled, gravity=GRAVITY, root="base", spanning_tree=first)
         yield build(shuffled, gravity=GRAVITY, root="base", spanning_tree="minimum depth")
-        yield build(shuffled, gravity=GRAVITY, root="base", spanning_tree=[str(rng.choice(closing))])
+        chord = str(rng.choice(closing))
+        yield build(shuffled, gravity=GRAVITY, root="base", spanning_tree=[chord])
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -76,12 +76,13 @@ def opened(tree, loop):
     """Return the tree's mechanism with "c" on a joint of six freedoms, and a loop joint."""
     names = {joint.name for joint in tree.joints if joint.child not in "ad" and joint.name != "j2"}
     massless = {joint.child for joint in tree.joints if joint.name in names} - {"c"}
+    free = JointElement("free", "floating", "base", "c")
     return Mechanism(
         "m",
         tuple(link for link in tree.links if link.name not in massless),
-        (*(j for j in tree.joints if j.name not in names), JointElement("free", "floating", "base", "c")),
+        (*(j for j in tree.joints if j.name not in names), free),
         (loop,),
-    )  # fmt: skip
+    )
 
 
 def same_state(tree, other, q, qd):

@@ -53,7 +53,7 @@ def test_irregular_numbering_is_refused(parent):
 
 
 def test_loop_roots_and_the_joints_of_loops(rng):
-    """The root is the last common supporter; the loop is what one end has and the other has not."""
+    """The root is the last common supporter; the loop is what only one of the ends has."""
     for _ in range(10):
         tree = random_tree(rng, 12)
         for p, s in rng.integers(-1, 12, (10, 2)).tolist():

@@ -29,7 +29,7 @@ def random_graph(rng, nodes, arcs):
 def distances(arcs, root):
     """Return the number of arcs from the root to each node, by relaxation."""
     nodes = {n for a in arcs for n in (a.predecessor, a.successor)}
-    away = {n: np.inf for n in nodes} | {root: 0}
+    away = dict.fromkeys(nodes, np.inf) | {root: 0}
     for _ in nodes:
         for a in arcs:
             p, s = a.predecessor, a.successor

@@ -10,7 +10,7 @@ import inspect
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.spatial import Force, Motion, Scalar, Transform
@@ -212,7 +212,7 @@ class LoopOnly(JointType):
         raise RobotDynamicsError(f"a {self.name} joint can only close a loop, not carry a body.")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _code_of(kind: type[JointType]) -> str:
     """Return what tells a user's code from another version of it; nothing for our own."""
     if kind.__module__.startswith(__package__ or ""):

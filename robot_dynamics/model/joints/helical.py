@@ -30,7 +30,9 @@ class Helical(JointType):
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.pitch):
-            raise ArgumentError(f"the pitch of a helical joint is {self.pitch}, expected a number.")
+            raise ArgumentError(
+                f"the pitch of a helical joint is {self.pitch}, expected a finite number."
+            )
 
     def transform(self, q: Sequence[Scalar]) -> Transform:
         """Return a rotation about z and a translation along it."""

@@ -38,7 +38,8 @@ class RackAndPinion(JointType):
     def __post_init__(self) -> None:
         if not math.isfinite(self.radius) or self.radius == 0.0:
             raise ArgumentError(
-                f"the radius of a rack and pinion is {self.radius}, expected a number but zero."
+                f"the radius of a rack and pinion is {self.radius}, expected a finite number that "
+                "is not zero."
             )
 
     def transform(self, q: Sequence[Scalar]) -> Transform:
@@ -57,7 +58,7 @@ class RackAndPinion(JointType):
         return Motion(Vector3.zero(), turning * (qd[0] * qd[0]))
 
     def constraints(self, X: Transform) -> tuple[Force, ...]:
-        """Return two moments, the forces of the teeth along x and y of the rack, and that along z."""
+        """Return two moments, the teeth's forces along x and y of the rack, and that along z."""
         teeth = Force(Vector3(0.0, 0.0, -self.radius), predecessor_axis(X, 0))
         apart = Force(Vector3.zero(), predecessor_axis(X, 1))
         return (*forces(1, 2), teeth, apart, *forces(6))

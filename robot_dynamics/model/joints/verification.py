@@ -148,7 +148,9 @@ def _slope(function: Callable[[float], Array]) -> Array:
     return (function(_STEP) - function(-_STEP)) / (2.0 * _STEP)
 
 
-def _differ(one: Sequence[float] | Array, other: Sequence[float] | Array, by: float = _CLOSE) -> bool:
+def _differ(
+    one: Sequence[float] | Array, other: Sequence[float] | Array, by: float = _CLOSE
+) -> bool:
     a, b = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
     if a.shape != b.shape:
         return True
