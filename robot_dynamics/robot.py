@@ -95,22 +95,25 @@ class Robot:
         """`(q, qd, tau) -> qdd`: accelerations (..., nv), loops closed if there are any."""
         if not self.model.loops:
             return self.tree_forward_dynamics
-        return self._closed_forward_dynamics
+        solve = self._bind("closed_forward_dynamics", algorithms.closed_forward_dynamics_program)
+        look_closer = self._where_singular
 
-    def _closed_forward_dynamics(self, q: Any, qd: Any, tau: Any) -> Array:
-        qdd, _, pivot = self.closed_loop(q, qd, tau)
-        # Not `pivot < limit`: a pivot that is not a number has to go the other way as well.
-        regular = pivot >= SMALLEST_PIVOT
-        if regular is np.True_ or np.all(regular):  # the first for speed: np.all takes 2 us
-            return qdd  # type: ignore[no-any-return]
-        qdd = np.array(qdd)
-        arguments = np.broadcast_arrays(*(np.asarray(x)[..., None, :] for x in (qd, tau)))
-        batch = qdd.shape[:-1]
-        positions = np.broadcast_to(np.asarray(q, dtype=float), (*batch, self.model.nq))
-        rates, forces = (np.broadcast_to(a[..., 0, :], qdd.shape) for a in arguments)
-        for at in np.ndindex(batch):
-            if not np.asarray(pivot)[at] >= SMALLEST_PIVOT:
-                qdd[at] = self.constrained_motion(positions[at], rates[at], forces[at]).qdd
+        def forward_dynamics(q: Any, qd: Any, tau: Any) -> Array:
+            result: Array = solve(q, qd, tau)
+            # Not `pivot < limit`: a pivot that is not a number has to go the other way as well.
+            if result.ndim == 1 and result[-1] >= SMALLEST_PIVOT:
+                return result[:-1]
+            return look_closer(q, qd, tau, result)
+
+        return forward_dynamics
+
+    def _where_singular(self, q: Any, qd: Any, tau: Any, result: Array) -> Array:
+        """Return the accelerations of `closed_forward_dynamics`, mended where pivots are small."""
+        qdd, pivot = result[..., :-1].copy(), result[..., -1]
+        positions = np.broadcast_to(np.asarray(q, dtype=float), (*pivot.shape, self.model.nq))
+        rates, forces = (np.broadcast_to(np.asarray(x, dtype=float), qdd.shape) for x in (qd, tau))
+        for at in map(tuple, np.argwhere(~(pivot >= SMALLEST_PIVOT))):
+            qdd[at] = self.constrained_motion(positions[at], rates[at], forces[at]).qdd
         return qdd
 
     def constrained_motion(

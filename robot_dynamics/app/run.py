@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.pilot import Pilot
 from robot_dynamics.app.progress import Listener, Progress
 from robot_dynamics.app.recorders import ControlRecorder, PlantRecorder
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.report import report_of, write_report
-from robot_dynamics.app.scenario import Scenario, load_scenario, true_system
+from robot_dynamics.app.scenario import Scenario, build_system, load_scenario, true_system
 from robot_dynamics.control.coordinated import ControlStep
 from robot_dynamics.control.reference import SQUEEZE
+from robot_dynamics.control.supervised import SupervisedController
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation.plant import Plant
@@ -97,22 +98,31 @@ def simulate(
             scenario = replace(scenario, plant=replace(scenario.plant, engine=plant))
     else:
         scenario = load_scenario(scenario, changes)
-    pilot = Pilot(scenario)
-    truth = true_system(scenario, pilot.system)
+    believed, control, reference = build_system(scenario), scenario.control, scenario.plan()
+    supervised = SupervisedController(
+        believed, control, scenario.safety, reference, unit_s=control.period
+    )
+    truth = true_system(scenario, believed)
     simulated = make_plant(scenario, truth)
-    ticks = scenario.ticks(pilot.reference, duration)
+    ticks = scenario.ticks(reference, duration)
     seen = PlantRecorder(truth, scenario, ticks)
-    done = ControlRecorder(pilot.system, scenario, ticks)
-    watch = _Watch(pilot.system, ticks, scenario.control.period, progress)
+    done = ControlRecorder(believed, scenario, ticks)
+    watch = _Watch(believed, ticks, control.period, progress)
     measurement = simulated.reset()
-    pilot.start(measurement)
+    supervised.check(measurement.q, measurement.qd)
+    last = supervised.start(0, measurement.q, measurement.qd, measurement.wrenches)
     clock = time.perf_counter
     first_torque = clock() - started
     begin = clock()
     for tick in range(ticks):
         before = clock()
-        torque, step = pilot.update(measurement)
+        _, _, q, qd, wrenches = measurement
+        torque, step = supervised.update(tick, tick, q, qd, wrenches)
         elapsed = clock() - before
+        # While the law does not run, what it saw last stands in the recording.
+        step = last = step or last
+        if torque is None:
+            raise RobotDynamicsError(f"control failed: {supervised.safety.cause}")
         seen.write(measurement, simulated.truth())
         done.write(tick, torque, step, 1e6 * elapsed)
         measurement = simulated.step(torque)
@@ -120,11 +130,11 @@ def simulate(
             watch.tell(tick, step)
     wall = clock() - begin
     more: dict[str, Any] = {"start_to_first_torque_s": first_torque}
-    if pilot.safety.faults:
-        fault_tick, found = pilot.safety.faults[0]
-        more["fault"] = f"at {fault_tick * scenario.control.period:g} s: {found}"
+    if supervised.safety.faults:
+        fault_tick, found = supervised.safety.faults[0]
+        more["fault"] = f"at {fault_tick * control.period:g} s: {found}"
     recording = seen.finish(wall_time_s=wall, plant_state_hash=simulated.state_hash()).merged(
-        done.finish(pilot.reference, scenario.start_tick, **more)
+        done.finish(reference, scenario.start_tick, **more)
     )
     return Run(recording, report_of(recording))
 

@@ -71,6 +71,19 @@ def closed_loop_program(model: Model) -> Program:
     return _trace(model, run, "closed_loop", q=model.nq, qd=model.nv, tau=model.nv)
 
 
+def closed_forward_dynamics_program(model: Model) -> Program:
+    """qdd and the smallest pivot (nv + 1,) of q, qd, tau, loops closed.
+
+    In one array, because every further output costs a call 0.2 us.
+    """
+
+    def run(q: Any, qd: Any, tau: Any, block: Any) -> dict[str, Any]:
+        qdd, _, pivot = closed_loop_forward_dynamics(model, q, qd, tau, unpack(model, block))
+        return {"qdd_and_pivot": [*qdd, pivot]}
+
+    return _trace(model, run, "closed_forward_dynamics", q=model.nq, qd=model.nv, tau=model.nv)
+
+
 def constraint_program(model: Model) -> Program:
     """H, C, K, k and the constraint errors of q, qd: the terms of Eq 8.6."""
 

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from robot_dynamics.compile import load_kernel
 from robot_dynamics.control.gains import servo_gains
+from robot_dynamics.control.halt import Halt
 from robot_dynamics.control.law import LawGains, law_parameters, law_program
-from robot_dynamics.control.reference import Reference
+from robot_dynamics.control.reference import ACCELERATION, Reference
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.grasp_map import (
@@ -67,8 +68,6 @@ class CoordinatedController:
         settings: Rate, servos and start.
         safety: Limits of torque and of its rate.
         reference: What the object is to do.
-        friction_velocity: Speed at which the joints' known Coulomb friction is taken to be there
-            [rad/s or m/s]; it is compensated together with their damping.
     """
 
     def __init__(
@@ -77,8 +76,6 @@ class CoordinatedController:
         settings: ControlSettings,
         safety: SafetySettings,
         reference: Reference,
-        *,
-        friction_velocity: float = 0.05,
     ) -> None:
         self.system, self.settings, self.reference = system, settings, reference
         self.period = settings.period
@@ -94,28 +91,29 @@ class CoordinatedController:
             posture_derivative=2.0 * settings.posture.damping_ratio * max(self_motion, 1.0),
             period=self.period,
             friction_share=settings.friction.share,
-            friction_velocity=friction_velocity,
+            friction_velocity=settings.friction.velocity,
             torque_rate=safety.torque_rate,
             effort=safety.effort_fraction * system.limits["effort"],
             posture=system.posture,
         )
-        kernel = load_kernel(
+        self.kernel = load_kernel(
             b"coordinated_law\0" + _layout(system) + system.model.structure_key,
             lambda: law_program(system),
             lanes=1,
         )
-        self._kernel = kernel
-        self._law = kernel.bind(law_parameters(system, self.gains, self.grasp_map))
+        self._law = self.kernel.bind(law_parameters(system, self.gains, self.grasp_map))
         self._force_size = 6 * (len(system.arms) - 1)
         self._no_wrenches = np.zeros((len(system.arms), 6))
         self._ramp_ticks = max(1, round(settings.start.ramp_s / self.period))
-        self._rows = self._reference_rows()
+        count = int(np.ceil(reference.duration / self.period)) + 1
+        self._reference_rows = self._rows_of(reference, np.arange(count) * self.period)
+        self._rows = self._reference_rows
         self._memory = np.zeros(6 + self._force_size + len(system.joint_names))
 
     @property
     def ticks(self) -> int:
         """Number of control periods of start and reference together."""
-        return self._ramp_ticks + len(self._rows) - 1
+        return self._ramp_ticks + len(self._reference_rows) - 1
 
     def start(self, q: Array, qd: Array) -> ControlStep:
         """Forget integrals, take the supporting torque as the last one, and say what is seen.
@@ -126,8 +124,9 @@ class CoordinatedController:
             q: Positions of the arm joints (na,).
             qd: Their velocities (na,).
         """
+        self._rows = self._reference_rows
         self.gains = replace(self.gains, posture=np.array(q, dtype=float))
-        self._law = self._kernel.bind(law_parameters(self.system, self.gains, self.grasp_map))
+        self._law = self.kernel.bind(law_parameters(self.system, self.gains, self.grasp_map))
         self._memory = np.zeros_like(self._memory)
         seen = self._evaluate(q, qd, self._no_wrenches, self._rows[0], 0.0)
         self._memory[-len(seen.support) :] = seen.support
@@ -154,6 +153,20 @@ class CoordinatedController:
         self._memory = step.memory
         return step
 
+    def hold(self, tick: int) -> None:
+        """Come to rest on the reference from a tick on, when it is not to be followed any more.
+
+        The internal force stays what it is then. `start` begins the reference anew.
+
+        Args:
+            tick: Control periods since the start.
+        """
+        first = min(max(tick - self._ramp_ticks, 0), len(self._rows) - 1)
+        halt = Halt(self.reference, first * self.period)
+        count = int(np.ceil(halt.duration / self.period)) + 1
+        rest = self._rows_of(halt, (first + np.arange(count)) * self.period)
+        self._rows = np.concatenate([self._rows[:first], rest])
+
     def hold_support(self, q: Array) -> Array:
         """Return the torque (na,) that holds arms and object up at rest at positions `q` (na,)."""
         return self._evaluate(q, np.zeros_like(q), self._no_wrenches, self._rows[0], 0.0).support
@@ -163,17 +176,15 @@ class CoordinatedController:
     ) -> ControlStep:
         return ControlStep._make((*self._law(q, qd, wrenches, row, self._memory, ramp), row))
 
-    def _reference_rows(self) -> Array:
-        """Return one row a tick: where to be now, and what to do when the command acts.
+    def _rows_of(self, source: Reference | Halt, times: NDArray[np.floating]) -> Array:
+        """Return one row a time: where to be then, and what to do when the command acts.
 
         A command acts from `command_delay_periods` after its measurement on, and is held for one
         period, so that accelerations and forces are those half a period later still.
         """
-        count = int(np.ceil(self.reference.duration / self.period)) + 1
-        times = np.arange(count) * self.period
-        rows = self.reference.rows(times)
         ahead = (self.settings.command_delay_periods + 0.5) * self.period
-        rows[:, 13:] = self.reference.rows(times + ahead)[:, 13:]
+        rows = source.rows(times)
+        rows[:, ACCELERATION.start :] = source.rows(times + ahead)[:, ACCELERATION.start :]
         return rows
 
 

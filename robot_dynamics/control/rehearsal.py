@@ -171,7 +171,7 @@ def _unlimited_law(controller: CoordinatedController, gains: Any) -> Any:
     """Return the control law's kernel without limits of torque and of its rate."""
     free = replace(gains, effort=np.full(len(gains.effort), np.inf), torque_rate=np.inf)
     block = law_parameters(controller.system, free, controller.grasp_map)
-    return controller._kernel.bind(block)
+    return controller.kernel.bind(block)
 
 
 def _evaluate(

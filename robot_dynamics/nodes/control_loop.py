@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario's controller behind its safety layer: samples go in, torques come out.
+"""A scenario's controller with its streams: samples go in, torques come out.
 
 This is the controller node without ROS. Times are integers: control ticks in lockstep,
 nanoseconds of a steady clock otherwise (see `control.streams`).
@@ -13,25 +13,21 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.app.scenario import Scenario, build_system
-from robot_dynamics.control.coordinated import ControlStep, CoordinatedController
-from robot_dynamics.control.fallback import FallbackTorque
-from robot_dynamics.control.faults import Cause, Finding, State
-from robot_dynamics.control.gains import check_gains
-from robot_dynamics.control.preflight import check_reference
+from robot_dynamics.control.coordinated import ControlStep
+from robot_dynamics.control.faults import Cause, Finding
 from robot_dynamics.control.safety import SafetyLayer
-from robot_dynamics.control.start_check import check_start
 from robot_dynamics.control.streams import StreamError, VectorStream
+from robot_dynamics.control.supervised import SupervisedController
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.nodes.joint_samples import JointSamples, stacked
-from robot_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 
-_SUPPORT_LOAD = 3  # in ControlStep.scales: the largest support over its limit
-_SAME_PLACE = 1e-3  # [rad or m] within which a rehearsed motion is the one that will be made
+_SAME_PLACE = 1e-3  # [rad or m] within which a motion that was checked is the one to be made
 
 
 class Outcome(NamedTuple):
@@ -51,12 +47,11 @@ class Outcome(NamedTuple):
 
 
 class ControlLoop:
-    """Controller, safety layer and streams of a scenario.
+    """The supervised controller of a scenario, and the streams that feed it.
 
     Attributes:
         system: Arms and object, as they are believed to be.
-        controller: The law.
-        safety: What decides whether its torques are sent.
+        supervised: The law behind its safety layer.
         joints: The streams of joint states.
         wrenches: The streams of wrist sensors, by arm; empty if there are none.
         complaint: The last sentence about a sample that was refused; empty without one.
@@ -81,34 +76,21 @@ class ControlLoop:
         ignored_joints: Iterable[str] = (),
     ) -> None:
         control, settings = scenario.control, scenario.safety
-        self._scenario, self._unit = scenario, unit_s
-        self.system = system = build_system(scenario)
-        check_gains(control)
-        self.reference = scenario.plan()
-        self.controller = CoordinatedController(
-            system,
+        self.system: GraspSystem = build_system(scenario)
+        self.supervised = SupervisedController(
+            self.system,
             control,
             settings,
-            self.reference,
-            friction_velocity=scenario.plant.friction_velocity,
-        )
-        self._terms = Robot(system.model).constraint_terms
-        arms = {arm.name: arm.joints for arm in system.arms}
-        self.safety = SafetyLayer(
-            settings,
-            arms,
-            system.limits,
-            self._fallback(),
-            period=control.period,
+            scenario.plan(),
             unit_s=unit_s,
-            ramp_s=control.start.ramp_s,
-            wrench_count=len(system.arms) if use_wrenches else 0,
+            wrist_sensors=use_wrenches,
         )
         stale_after = settings.stale_after_periods * control.period
-        self.complaint = ""
+        arms = {arm.name: arm.joints for arm in self.system.arms}
         locked = {r.prefix + name for r in scenario.cell.robots for name in r.locked}
-        ignored = {*locked, *ignored_joints}
-        self.joints = JointSamples(arms, stale_after, unit_s, ignored, self._lose_arm)
+        self.joints = JointSamples(
+            arms, stale_after, unit_s, {*locked, *ignored_joints}, self._lose_arm
+        )
         self.wrenches = {
             arm: VectorStream(f"{arm}/wrench", 6, stale_after, unit_s)
             for arm in (arms if use_wrenches else ())
@@ -119,8 +101,14 @@ class ControlLoop:
             self.safety.monitor(wrench, Cause.WRENCH_LOST)
         self._now = 0
         self._used: dict[str, int | None] = {}
-        self._rehearsed: Array | None = None
+        self._checked: Array | None = None
+        self.complaint = ""
         self.began: int | None = None
+
+    @property
+    def safety(self) -> SafetyLayer:
+        """What decides whether the law's torques are sent."""
+        return self.supervised.safety
 
     @property
     def complete(self) -> bool:
@@ -128,10 +116,6 @@ class ControlLoop:
         watches = [stream.watch for stream in self.joints.streams.values()]
         watches += [wrench.watch for wrench in self.wrenches.values()]
         return not any(watch.is_stale(self._now) for watch in watches)
-
-    def complete_at(self, now: int) -> bool:
-        """Return whether no arm has been silent for too long."""
-        return not any(s.watch.is_stale(now) for s in self.joints.streams.values())
 
     @property
     def all_newer(self) -> bool:
@@ -142,13 +126,17 @@ class ControlLoop:
             for name, s in self.joints.streams.items()
         )
 
+    def arms_known(self, now: int) -> bool:
+        """Return whether no arm has been silent for too long."""
+        return not any(s.watch.is_stale(now) for s in self.joints.streams.values())
+
     def take_joints(
         self,
         topic: str,
         stamp: int,
         names: list[str],
-        position: NDArray[np.float64],
-        velocity: NDArray[np.float64],
+        position: ArrayLike,
+        velocity: ArrayLike,
         now: int,
     ) -> bool:
         """Take a message of joint states; see `JointSamples.accept`."""
@@ -159,17 +147,20 @@ class ControlLoop:
         """Take the wrench (6,) of an arm's wrist sensor, by the arm on the object."""
         self._now = now
         stream = self.wrenches[arm]
+        watch = stream.watch
         try:
             stream.accept(stamp, wrench, now)
         except StreamError as error:
-            self._note(f"{stream.name}: {error.cause}")
-            self.safety.trip(now, Finding(Cause.WRENCH_LOST, stream.name, error.cause))
-            watch = stream.watch
+            self.complaint = f"{stream.name}: {error.cause}"
+            self.safety.rejected(now, error, Cause.WRENCH_LOST)
             if watch.stamp is not None and abs(stamp - watch.stamp) > watch.stale_after:
                 watch.forget()
 
     def prepare(self, now: int) -> bool:
         """Check state and reference before a start; that takes a tenth of a second.
+
+        Args:
+            now: The present time.
 
         Returns:
             Whether there was anything to check: `start` says what is missing if not.
@@ -177,13 +168,12 @@ class ControlLoop:
         Raises:
             RobotDynamicsError: If they are refused; one sentence says why.
         """
-        self._now, self._rehearsed = now, None
+        self._now, self._checked = now, None
         if not self.complete:
             return False
         q, qd = stacked(self.joints.streams.values())
-        check_start(self.system, self._scenario.control.start, self.reference.start, q, qd)
-        check_reference(self.controller, self._scenario.safety, q, terms=self._terms)
-        self._rehearsed = q
+        self.supervised.check(q, qd)
+        self._checked = q
         return True
 
     def start(self, now: int, tick: int) -> None:
@@ -198,18 +188,14 @@ class ControlLoop:
         """
         self._now = now
         q, qd, wrenches = self._seen()
-        support = None
-        if self.complete:
-            if self._rehearsed is None or np.max(np.abs(q - self._rehearsed)) > _SAME_PLACE:
-                raise RobotDynamicsError(
-                    "start refused: the arms have moved since the reference was checked; "
-                    "expected them at rest."
-                )
-            check_start(self.system, self._scenario.control.start, self.reference.start, q, qd)
-            support = self.controller.start(q, qd).support
-        self.safety.observe(now, q, qd, wrenches)
+        moved = self._checked is None or np.max(np.abs(q - self._checked)) > _SAME_PLACE
+        if self.complete and moved:
+            raise RobotDynamicsError(
+                "start refused: the arms have moved since the reference was checked; "
+                "expected them at rest."
+            )
         try:
-            self.safety.start(now, support)
+            self.supervised.start(now, q, qd, wrenches)
         except RobotDynamicsError as error:
             # Why a stream is silent is of more use than that it is.
             more = self.complaint or self.joints.strangers
@@ -239,30 +225,19 @@ class ControlLoop:
             tick: The control tick.
         """
         self._now = now
-        safety = self.safety
         self._used = {name: s.watch.stamp for name, s in self.joints.streams.items()}
         q, qd, wrenches = self._seen()
-        begin = time.perf_counter()
-        fit = safety.observe(now, q, qd, wrenches)
         if self.began is None:
+            self.safety.observe(now, q, qd, wrenches)
             return Outcome(None, (), None, 0.0)
-        if fit and safety.reference_held:
-            # The law knows no way to come to rest where its reference moves.
-            sentence = "the object cannot be held in mid-motion."
-            safety.trip(now, Finding(Cause.CONTROLLER_FAILED, "reference", sentence))
-            fit = False
+        begin = time.perf_counter()
+        step: ControlStep | None = None
         try:
-            step = self.controller.update(tick - self.began, q, qd, wrenches)
+            torque, step = self.supervised.update(now, tick - self.began, q, qd, wrenches)
         except RobotDynamicsError as error:
-            safety.trip(now, Finding(Cause.CONTROLLER_FAILED, "controller", str(error)))
-            return Outcome(safety.command(now), safety.released, None, 0.0)
-        if fit:
-            # Named only where it is too large; the comparison is false for what is no number.
-            support = None if step.scales[_SUPPORT_LOAD] <= 1.0 else step.support
-            torque = safety.command(now, step.torque, closure=step.closure, support=support)
-        else:
-            torque = safety.command(now)
-        return Outcome(torque, safety.released, step, time.perf_counter() - begin)
+            self.safety.trip(now, Finding(Cause.CONTROLLER_FAILED, "controller", str(error)))
+            torque = self.safety.command(now)
+        return Outcome(torque, self.safety.released, step, time.perf_counter() - begin)
 
     def cycle_without_samples(self, now: int) -> Outcome:
         """Return what to send when nothing new has come: the fallback, once a stream is stale."""
@@ -283,38 +258,8 @@ class ControlLoop:
         return q, qd, np.stack([stream.values for stream in self.wrenches.values()])
 
     def _lose_arm(self, arm: str, sentence: str, jumped: bool) -> None:
-        self._note(f"{arm}: {sentence}")
+        self.complaint = f"{arm}: {sentence}"
         self.safety.trip(self._now, Finding(Cause.ARM_LOST, arm, sentence))
         if jumped:
             # The fault is latched; the next sample is the first of a new time.
             self.joints.streams[arm].watch.forget()
-
-    def _note(self, sentence: str) -> None:
-        self.complaint = sentence
-
-    def _fallback(self) -> FallbackTorque:
-        system = self.system
-        at = system.model.neutral()
-        at[system.q_index] = system.posture
-        H = self._terms(at, np.zeros(system.model.nv))[0]
-        return FallbackTorque(
-            self._scenario.safety,
-            self._support,
-            np.asarray(np.diagonal(H)[system.v_index]),
-            system.limits["effort"],
-            system.arm_slices,
-        )
-
-    def _support(self, q: Array, held: bool) -> Array:
-        """Return what holds the arms up at rest (na,), with the object or without it."""
-        if held:
-            return self.controller.hold_support(q)
-        system = self.system
-        at = system.model.neutral()
-        at[system.q_index] = q
-        return np.asarray(self._terms(at, np.zeros(system.model.nv))[1][system.v_index])
-
-    @property
-    def state(self) -> State:
-        """Where the safety layer stands."""
-        return self.safety.state

@@ -23,8 +23,8 @@ def observation_program(arms: int) -> Program:
     """Return the program that makes figures of a state.
 
     Inputs: pose of the object (7,), its velocity in body coordinates (6,), multipliers (6k,), and
-    position errors of the grasps after and before the last projection (6k,). Outputs: the twist of the
-    object's origin in world axes (6,), the internal force (6(k-1),), and gaps (3,): the
+    position errors of the grasps after and before the last projection (6k,). Outputs: the twist of
+    the object's origin in world axes (6,), the internal force (6(k-1),), and gaps (3,): the
     largest distance [m] and angle [rad] between the sides of a grasp, and the largest error that
     was projected away. The parameters are the map that recovers the internal force.
 

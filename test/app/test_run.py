@@ -8,7 +8,7 @@ import pytest
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.report import report_of
 from robot_dynamics.app.run import simulate
-from robot_dynamics.app.scenario import build_system
+from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.errors import RobotDynamicsError
 
 SHORT = 0.3  # s
@@ -94,3 +94,39 @@ def test_a_start_out_of_reach():
     """An object that an arm cannot reach is refused before anything moves; the arm is named."""
     with pytest.raises(RobotDynamicsError, match=r"arm '(left|right)' does not reach its grasp"):
         simulate("lift_box", overrides=["cell.object.xyz=[3, 0, 1]"])
+
+
+def test_a_fault_makes_a_run_bad():
+    """A payload beyond the arms' strength stops the controller; the report says when and why."""
+    run = simulate("lift_box", overrides=["plant.object_mass_scale=6"], duration=1.0)
+    assert not run.ok
+    assert any(f.startswith("the controller stopped, at 0.") for f in run.report["failures"])
+    assert run.report["torque_fraction_of_limit_max"] <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("cell.object.mass=60", "too heavy"),
+        ("reference.segments=[{duration_s: 2, move: [0, 0, 3]}]", "reference refused at"),
+        ("control.object.bandwidth=500", "bandwidth of 500 rad/s is too high"),
+        ("plant.grasp_error.left.xyz=[0.03, 0, 0]", "start refused: arm 'left' is 0.03 m"),
+    ],
+)
+def test_refused_before_the_first_torque(override, message):
+    """What cannot go well is refused before anything moves, with the reason."""
+    with pytest.raises(RobotDynamicsError) as raised:
+        simulate("lift_box", overrides=[override])
+    assert message in str(raised.value)
+
+
+def test_scenarios_differ_in_their_seed():
+    """Sensor noise makes another run of every seed, and the same of the same."""
+    noise = "plant.sensors={position: 1.0e-6, velocity: 1.0e-5}"
+    hashes = [
+        simulate(load_scenario("lift_box", [noise, f"plant.seed={seed}"]), duration=0.1).report[
+            "state_hash"
+        ]
+        for seed in (1, 1, 2)
+    ]
+    assert hashes[0] == hashes[1] != hashes[2]

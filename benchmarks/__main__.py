@@ -1,0 +1,79 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Run the benchmarks: results are compared first, then all functions are timed in turns."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+
+MISSING = 2
+
+
+def main() -> int:
+    """Run them and return the exit status: 0, or 1 if results differ from the peers'."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON")
+    parser.add_argument(
+        "--robots", nargs="+", metavar="ROBOT", help="only these (panda, ur5, xarm7, baxter)"
+    )
+    parser.add_argument("--rounds", type=int, default=25, help="turns of each function")
+    options = parser.parse_args()
+    try:
+        from benchmarks import closed_loops, robots, rows, trees
+    except ModuleNotFoundError as error:
+        print(
+            f"{error.name} is not installed; expected the extra `test`: "
+            "pip install 'robot_dynamics[test]'.",
+            file=sys.stderr,
+        )
+        return MISSING
+    names = options.robots or list(robots.FILES)
+    unknown = [name for name in names if name not in robots.FILES]
+    if unknown:
+        parser.error(f"unknown robot {unknown[0]!r}, expected one of {', '.join(robots.FILES)}")
+
+    found: list[rows.Row] = []
+    try:
+        for name in names:
+            found += trees.rows_of(name, options.rounds)
+            if name in closed_loops.ARMS:
+                found += closed_loops.rows_of(name, options.rounds)
+    except AssertionError as error:
+        print(f"results differ: {error}", file=sys.stderr)
+        return 1
+    print(rows.table(found))
+    if options.json:
+        report = {
+            "host": host(),
+            "rounds": options.rounds,
+            "rows": [asdict(row) | {"verdict": row.verdict} for row in found],
+        }
+        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+def host() -> dict[str, str]:
+    """Return what the figures depend on besides the code."""
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.is_file():
+        for line in cpuinfo.read_text().splitlines():
+            if line.startswith("model name"):
+                model = line.partition(":")[2].strip()
+                break
+    packages = ("numpy", "llvmlite", "pin", "mujoco")
+    return {
+        "processor": model,
+        "python": platform.python_version(),
+        **{name: version(name) for name in packages},
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,243 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Inverse dynamics, inertia matrix and forward dynamics of single robots."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pinocchio as pin
+
+from benchmarks.robots import Subject, mujoco_inertia_matrix
+from benchmarks.rows import Row
+from benchmarks.timing import interleaved
+
+# Max-norm relative; accelerations are divided by the condition of H before.
+TOLERANCE = 1e-12
+NAMES = {"rnea": "inverse_dynamics", "crba": "inertia_matrix", "aba": "forward_dynamics"}
+# Largest ratio of our time to Pinocchio's.
+BARS = {
+    "loop": {"rnea": 1 / 4, "crba": 1 / 2, "aba": 1 / 4},
+    "call": {"rnea": 1.0, "crba": 1.2, "aba": 1.0},
+}
+CALLS = 64  # states that a pass of single calls goes through
+
+
+def errors_of(subject: Subject) -> dict[str, float]:
+    """Return the largest relative difference from Pinocchio over all states, by algorithm.
+
+    Raises:
+        AssertionError: If one is above the tolerance.
+    """
+    robot, model, data = subject.robot, subject.pin_model, subject.pin_data
+    states = list(zip(subject.pin_q, subject.pin_qd, subject.pin_x, strict=True))
+    H = subject.pin_inertia_matrices()
+    order = subject.order
+    theirs = {
+        "rnea": np.array([pin.rnea(model, data, *state)[order] for state in states]),
+        "aba": np.array([pin.aba(model, data, *state)[order] for state in states]),
+        "crba": H.reshape(len(H), -1),
+    }
+    single = robot.inverse_dynamics(subject.q[0], subject.qd[0], subject.x[0])
+    ours = {
+        "rnea": robot.inverse_dynamics(subject.q, subject.qd, subject.x),
+        "aba": robot.forward_dynamics(subject.q, subject.qd, subject.x),
+        "crba": robot.inertia_matrix(subject.q).reshape(len(H), -1),
+    }
+    for name, algorithm in NAMES.items():
+        arguments = (subject.q,) if name == "crba" else (subject.q, subject.qd, subject.x)
+        scalar = subject.scalar_kernel(algorithm)(*arguments)
+        if not np.array_equal(scalar.reshape(ours[name].shape), ours[name]):
+            raise AssertionError(f"{subject.name}: {name} depends on the number of lanes.")
+    if not np.array_equal(single, ours["rnea"][0]):
+        raise AssertionError(f"{subject.name}: a batch differs from a single state.")
+    errors = {}
+    for name in NAMES:
+        scale = np.max(np.abs(theirs[name]), axis=1)
+        relative = np.max(np.abs(ours[name] - theirs[name]), axis=1) / scale
+        if name == "aba":
+            relative = relative / np.linalg.cond(H)
+        errors[name] = float(relative.max())
+        if not errors[name] < TOLERANCE:
+            raise AssertionError(f"{subject.name}: {name} is off by {errors[name]:.1e}.")
+    return errors
+
+
+def rows_of(name: str, rounds: int) -> list[Row]:
+    """Return the rows of one robot."""
+    subject = Subject(name)
+    errors = errors_of(subject)
+    return [*_loops(subject, errors, rounds), *_calls(subject, errors, rounds)]
+
+
+def _loops(subject: Subject, errors: dict[str, float], rounds: int) -> list[Row]:
+    """Compare loops over many states inside compiled code."""
+    q, qd, x = subject.q, subject.qd, subject.x
+    model, data, n = subject.pin_model, subject.pin_data, subject.model.nv
+    pool = pin.ModelPool(model, 1)
+    pin_arrays = (subject.pin_q, subject.pin_qd, subject.pin_x)
+    columns = [np.asfortranarray(array.T) for array in pin_arrays]
+    theirs = np.zeros((n, len(q)), order="F")
+    vector, matrix = np.empty((len(q), n)), np.empty((len(q), n, n))
+    # The same binding with nothing to compute.
+    nothing = pin.Model()
+    no_data, no_q = nothing.createData(), np.zeros(0)
+    positions = list(subject.pin_q)
+
+    def crba_calls() -> None:
+        for q_i in positions:
+            pin.crba(model, data, q_i)
+
+    def empty_calls() -> None:
+        for _ in positions:
+            pin.crba(nothing, no_data, no_q)
+
+    functions = {
+        "rneaInParallel, 1 thread": lambda: pin.rneaInParallel(1, pool, *columns, theirs),
+        "abaInParallel, 1 thread": lambda: pin.abaInParallel(1, pool, *columns, theirs),
+        "crba less an empty call": crba_calls,
+        "empty": empty_calls,
+    }
+    kernels = {}
+    for short, algorithm in NAMES.items():
+        kernels[short, "loop"] = subject.scalar_kernel(algorithm)
+        kernels[short, "batch"] = getattr(subject.robot, algorithm)
+    for (short, mode), kernel in kernels.items():
+        arguments, out = ((q,), matrix) if short == "crba" else ((q, qd, x), vector)
+        functions[f"{short} {mode}"] = lambda k=kernel, a=arguments, o=out: k(*a, out=o)
+    timings = interleaved(functions, dict.fromkeys(functions, len(q)), rounds)
+    peers = {
+        "rnea": "rneaInParallel, 1 thread",
+        "aba": "abaInParallel, 1 thread",
+        "crba": "crba less an empty call",
+    }
+    return [
+        Row.of(
+            timings[f"{short} {mode}"],
+            timings[peers[short]],
+            timings["empty"] if short == "crba" else None,
+            robot=subject.name,
+            algorithm=short,
+            mode=mode,
+            lanes=1 if mode == "loop" else host_lanes(),
+            peer=f"pin.{peers[short]}",
+            max_rel_error=errors[short],
+            bar=BARS.get(mode, {}).get(short),
+        )
+        for short, mode in kernels
+    ]
+
+
+def _calls(subject: Subject, errors: dict[str, float], rounds: int) -> list[Row]:
+    """Compare calls from Python with one state each."""
+    robot, model, data = subject.robot, subject.pin_model, subject.pin_data
+    states = list(zip(subject.q, subject.qd, subject.x, strict=True))[:CALLS]
+    pin_states = list(zip(subject.pin_q, subject.pin_qd, subject.pin_x, strict=True))[:CALLS]
+    inverse, forward, inertia = (
+        robot.inverse_dynamics,
+        robot.forward_dynamics,
+        robot.inertia_matrix,
+    )
+    mj_model = subject.mujoco_model
+    mj_data = mujoco.MjData(mj_model)
+    mj_errors = _mujoco_errors(subject)
+    full = np.zeros((mj_model.nv, mj_model.nv))
+
+    def rnea() -> None:
+        for q, qd, x in states:
+            inverse(q, qd, x)
+
+    def aba() -> None:
+        for q, qd, x in states:
+            forward(q, qd, x)
+
+    def crba() -> None:
+        for q, _, _ in states:
+            inertia(q)
+
+    def pin_rnea() -> None:
+        for q, qd, x in pin_states:
+            pin.rnea(model, data, q, qd, x)
+
+    def pin_aba() -> None:
+        for q, qd, x in pin_states:
+            pin.aba(model, data, q, qd, x)
+
+    def pin_crba() -> None:
+        for q, _, _ in pin_states:
+            pin.crba(model, data, q)
+
+    def mj_inverse() -> None:
+        for q, qd, x in states:
+            mj_data.qpos[:], mj_data.qvel[:], mj_data.qacc[:] = q, qd, x
+            mujoco.mj_inverse(mj_model, mj_data)
+
+    def mj_forward() -> None:
+        for q, qd, x in states:
+            mj_data.qpos[:], mj_data.qvel[:], mj_data.qfrc_applied[:] = q, qd, x
+            mujoco.mj_forward(mj_model, mj_data)
+
+    def mj_crb() -> None:
+        for q, _, _ in states:
+            mj_data.qpos[:] = q
+            mujoco_inertia_matrix(mj_model, mj_data, full)
+
+    functions = {
+        "rnea": rnea, "aba": aba, "crba": crba,
+        "pin.rnea": pin_rnea, "pin.aba": pin_aba, "pin.crba": pin_crba,
+        "mj_inverse": mj_inverse, "mj_forward": mj_forward, "mj_crb": mj_crb,
+    }  # fmt: skip
+    timings = interleaved(functions, dict.fromkeys(functions, len(states)), rounds)
+    peers = {"rnea": "mj_inverse", "aba": "mj_forward", "crba": "mj_crb"}
+    return [
+        Row.of(
+            timings[short],
+            timings[peer],
+            robot=subject.name,
+            algorithm=short,
+            mode="call",
+            lanes=1,
+            peer=peer,
+            max_rel_error=(errors if peer.startswith("pin") else mj_errors)[short],
+            bar=BARS["call"][short] if peer.startswith("pin") else None,
+        )
+        for short in NAMES
+        for peer in (f"pin.{short}", peers[short])
+    ]
+
+
+def _mujoco_errors(subject: Subject) -> dict[str, float]:
+    """Return the largest relative difference from MuJoCo over some states, by algorithm.
+
+    Raises:
+        AssertionError: If one is above the tolerance.
+    """
+    robot, model = subject.robot, subject.mujoco_model
+    data = mujoco.MjData(model)
+    full = np.zeros((model.nv, model.nv))
+    worst = dict.fromkeys(NAMES, 0.0)
+
+    def compare(name: str, ours: np.ndarray, theirs: np.ndarray, condition: float = 1.0) -> None:
+        error = np.max(np.abs(ours - theirs)) / np.max(np.abs(theirs)) / condition
+        worst[name] = max(worst[name], float(error))
+        if not error < TOLERANCE:
+            raise AssertionError(f"{subject.name}: {name} is off MuJoCo's by {error:.1e}.")
+
+    for q, qd, x in list(zip(subject.q, subject.qd, subject.x, strict=True))[:CALLS]:
+        data.qpos[:], data.qvel[:], data.qacc[:] = q, qd, x
+        mujoco.mj_inverse(model, data)
+        compare("rnea", robot.inverse_dynamics(q, qd, x), data.qfrc_inverse)
+        mujoco_inertia_matrix(model, data, full)
+        compare("crba", robot.inertia_matrix(q), full)
+        data.qfrc_applied[:] = x
+        mujoco.mj_forward(model, data)
+        compare("aba", robot.forward_dynamics(q, qd, x), data.qacc, np.linalg.cond(full))
+    return worst
+
+
+def host_lanes() -> int:
+    """Return how many states our SIMD code takes at once on this machine."""
+    from robot_dynamics.compile.host import find_host
+
+    host = find_host()
+    return host.lanes if host else 1

@@ -1,0 +1,182 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The coordinated controller behind its safety layer, for any source of samples."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.control.coordinated import ControlStep, CoordinatedController
+from robot_dynamics.control.fallback import FallbackTorque
+from robot_dynamics.control.faults import Cause, Finding
+from robot_dynamics.control.gains import check_gains
+from robot_dynamics.control.preflight import check_reference
+from robot_dynamics.control.reference import Reference
+from robot_dynamics.control.safety import SafetyLayer
+from robot_dynamics.control.settings import ControlSettings, SafetySettings
+from robot_dynamics.control.start_check import StartError, check_start
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.robot import Robot
+
+Array = NDArray[np.float64]
+
+_SAME_PLACE = 1e-3  # how far joints may move between check and start [rad or m]
+_SUPPORT_LOAD = 3  # in ControlStep.scales: the largest support over its limit
+
+
+class SupervisedController:
+    """Controller and safety layer: what may be sent, whatever comes in.
+
+    Everything that is needed in a fault is compiled here, before arms move.
+
+    Attributes:
+        system: Arms and object as they are believed to be.
+        controller: The law.
+        safety: What decides whether its torques are sent.
+
+    Args:
+        system: Arms and object as they are believed to be.
+        control: Rate, servos and start.
+        settings: Limits and fallback.
+        reference: What the object is to do.
+        unit_s: Unit of the safety layer's times [s]: the control period in lockstep, less on a
+            clock.
+        wrist_sensors: Whether the arms have sensors of the grasp wrenches.
+
+    Raises:
+        RobotDynamicsError: If the settings do not fit the system.
+    """
+
+    def __init__(
+        self,
+        system: GraspSystem,
+        control: ControlSettings,
+        settings: SafetySettings,
+        reference: Reference,
+        *,
+        unit_s: float,
+        wrist_sensors: bool = True,
+    ) -> None:
+        check_gains(control)
+        self.system, self._control, self._settings = system, control, settings
+        self.controller = CoordinatedController(system, control, settings, reference)
+        self._terms = Robot(system.model).constraint_terms
+        H, _ = self._inertia_and_bias(system.posture)
+        self.safety = SafetyLayer(
+            settings,
+            {arm.name: arm.joints for arm in system.arms},
+            system.limits,
+            FallbackTorque(
+                settings,
+                self._support,
+                np.diagonal(H),
+                system.limits["effort"],
+                system.arm_slices,
+            ),
+            period=control.period,
+            unit_s=unit_s,
+            ramp_s=control.start.ramp_s,
+            wrench_count=len(system.arms) if wrist_sensors else 0,
+        )
+        self.controller.hold_support(system.posture)
+        self._holding = False
+        self._rehearsed: Array | None = None
+
+    @property
+    def reference(self) -> Reference:
+        """What the object is to do."""
+        return self.controller.reference
+
+    def check(self, q: Array, qd: Array) -> None:
+        """Check state and reference before a start; that takes a tenth of a second.
+
+        Args:
+            q: Positions of the arm joints (na,).
+            qd: Their velocities (na,).
+
+        Raises:
+            StartError: If the arms are not at their grasps, or not at rest.
+            PreflightError: If they cannot follow the reference from there.
+        """
+        self._rehearsed = None
+        check_start(self.system, self._control.start, self.reference.start, q, qd)
+        check_reference(self.controller, self._settings, q, terms=self._terms)
+        self._rehearsed = np.array(q, dtype=float)
+
+    def start(self, now: int, q: Array, qd: Array, wrenches: Array | None) -> ControlStep:
+        """Begin, near to where the reference was checked, and return what the law sees.
+
+        Args:
+            now: The present time, in units of the safety layer.
+            q: Positions of the arm joints (na,).
+            qd: Their velocities (na,).
+            wrenches: Grasp wrenches (k, 6), if they are measured.
+
+        Raises:
+            StartError: If the arms have moved since the check.
+            SafetyError: If a fault is latched, a stream is stale, or control runs already.
+        """
+        moved = np.inf if self._rehearsed is None else np.abs(q - self._rehearsed)
+        worst = int(np.argmax(moved))
+        if not np.all(moved <= _SAME_PLACE):
+            name, far = self.system.joint_names[worst], float(np.atleast_1d(moved)[worst])
+            raise StartError(
+                name,
+                far,
+                _SAME_PLACE,
+                f"joint {name!r} has moved since the reference was checked.",
+            )
+        check_start(self.system, self._control.start, self.reference.start, q, qd)
+        seen = self.controller.start(q, qd)
+        self._holding = False
+        self.safety.observe(now, q, qd, wrenches)
+        self.safety.start(now, seen.support)
+        return seen
+
+    def update(
+        self, now: int, tick: int, q: Array, qd: Array, wrenches: Array | None
+    ) -> tuple[Array | None, ControlStep | None]:
+        """Return what to send (na,) and what the law saw.
+
+        The first is None while the arms do not rely on torques from here, the second while the
+        law does not run: it is given no numbers that were found bad.
+
+        Args:
+            now: The present time, in units of the safety layer.
+            tick: Control periods since the start.
+            q: Positions of the arm joints (na,); unchecked.
+            qd: Their velocities (na,); unchecked.
+            wrenches: Grasp wrenches (k, 6), by the arms on the object, in tool frames.
+        """
+        safety = self.safety
+        fit = safety.observe(now, q, qd, wrenches)
+        if not fit:
+            return safety.command(now), None
+        if not safety.wrenches_usable:
+            wrenches = None
+        if safety.reference_held and not self._holding:
+            self._holding = True
+            self.controller.hold(tick)
+        try:
+            step = self.controller.update(tick, q, qd, wrenches)
+        except RobotDynamicsError as error:
+            safety.trip(now, Finding(Cause.CONTROLLER_FAILED, "controller", str(error)))
+            return safety.command(now), None
+        # Named only where it is too large; the comparison is false for what is no number.
+        support = None if step.scales[_SUPPORT_LOAD] <= 1.0 else step.support
+        return safety.command(now, step.torque, closure=step.closure, support=support), step
+
+    def _support(self, q: Array, held: bool) -> Array:
+        """Return what holds the arms up at rest (na,), with the object or without it."""
+        return self.controller.hold_support(q) if held else self._inertia_and_bias(q)[1]
+
+    def _inertia_and_bias(self, q: Array) -> tuple[Array, Array]:
+        """Return inertia matrix (na, na) and bias (na,) of the arms alone, at rest."""
+        system = self.system
+        at = system.model.neutral()
+        at[system.q_index] = q
+        H, C, _, _, _, _ = self._terms(at, np.zeros(system.model.nv))
+        v = system.v_index
+        return np.asarray(H)[np.ix_(v, v)], np.asarray(C)[v]
