@@ -23,6 +23,7 @@ exclude_patterns = ["_build"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 napoleon_numpy_docstring = False
+napoleon_use_ivar = True  # attributes of dataclasses are listed once
 
 html_theme = "furo"
 html_title = f"robot_dynamics {version}"

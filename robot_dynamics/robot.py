@@ -12,13 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import algorithms
-from robot_dynamics.dynamics.redundant import ConstrainedMotion, rank_revealing_solution
+from robot_dynamics.dynamics.redundant import (
+    RANK_TOLERANCE,
+    ConstrainedMotion,
+    rank_revealing_solution,
+)
 from robot_dynamics.model import Mechanism, Model, build
 
 Array = NDArray[np.float64]
 
 # Below this relative pivot of K H^-1 K^T the full-rank solution has lost half of its digits.
 SMALLEST_PIVOT = 1e-8
+# Constraints that add more than this part of themselves are never taken for redundant.
+_LARGEST_TOLERANCE = 1e-5
 
 
 class Robot:
@@ -130,9 +136,13 @@ class Robot:
         Raises:
             RobotDynamicsError: If a number is not finite.
         """
-        H, C, K, k, _, _ = self.constraint_terms(q, qd)
+        H, C, K, k, error, _ = self.constraint_terms(q, qd)
+        # Loops that are open by e turn the constraints' directions by about as much.
+        opening = float(np.max(np.abs(error), initial=0.0))
+        tolerance = max(RANK_TOLERANCE, min(10.0 * opening, _LARGEST_TOLERANCE))
+        force = np.asarray(tau, dtype=float) - C
         return rank_revealing_solution(
-            self.model, H, np.asarray(tau, dtype=float) - C, K, k, length=length
+            self.model, H, force, K, k, length=length, tolerance=tolerance
         )
 
     def pose(self, link: str, q: Any) -> Array:

@@ -16,7 +16,7 @@ from robot_dynamics.compile import algorithms
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import Mechanism, build
 from robot_dynamics.robot import SMALLEST_PIVOT, Robot, load
-from robot_dynamics.spatial import Inertia
+from robot_dynamics.spatial import Inertia, Transform, Vector3
 
 MECHANISM = random_tree(np.random.default_rng(1), ["revolute", "prismatic", "revolute"])
 CELL = two_arms()
@@ -109,15 +109,18 @@ def test_links_at_one_place_share_code(arm, rng, monkeypatch):
     assert_allclose(arm.pose("link1", q), first)
 
 
-def test_replaced_parameters_share_machine_code(arm, rng, monkeypatch):
+def test_replaced_parameters_share_machine_code(rng, monkeypatch, tmp_path):
     """Another gravity and a variable inertia act at once: nothing is traced or compiled."""
+    monkeypatch.setenv("ROBOT_DYNAMICS_CACHE", "1")
+    monkeypatch.setenv("ROBOT_DYNAMICS_CACHE_DIR", str(tmp_path / "cache"))
+    arm = Robot.from_mechanism(MECHANISM, variable=["link1"])
     q, qd, qdd = random_state(rng, arm.model)
     before = arm.inverse_dynamics(q, qd, qdd)
-    monkeypatch.setattr(algorithms, "inverse_dynamics_program", pytest.fail)
-    heavy = Inertia.of([9.0, 0.1, 0.2, 0.3, 1.0, 0.0, 1.1, 0.0, 0.0, 1.2])
-    changed = arm.replace(gravity=(1.0, 2.0, 3.0), inertia={"link1": heavy})
-    tau = changed.inverse_dynamics(q, qd, qdd)
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(algorithms, "inverse_dynamics_program", pytest.fail)
+        heavy = Inertia.of([9.0, 0.1, 0.2, 0.3, 1.0, 0.0, 1.1, 0.0, 0.0, 1.2])
+        changed = arm.replace(gravity=(1.0, 2.0, 3.0), inertia={"link1": heavy})
+        tau = changed.inverse_dynamics(q, qd, qdd)
     # The oracle has the values built in.
     fresh = Robot(replace(changed.model, variable=frozenset()))
     assert_allclose(tau, fresh.inverse_dynamics(q, qd, qdd), rtol=1e-11)
@@ -199,6 +202,20 @@ def test_a_singular_configuration_is_answered(closed, rng):
     if pivot < SMALLEST_PIVOT:
         assert motion.rank < 12
         assert_allclose(qdd, motion.qdd, rtol=0, atol=0)
+
+
+def test_loops_that_are_open_by_a_little_are_recognised(closed, rng):
+    """A redundant weld that stands off by a micrometre is still called redundant."""
+    model = CELL.system.model
+    grasp = model.loops[0].successor_placement
+    off = Transform(grasp.E, Vector3(grasp.r.x + 1e-6, grasp.r.y, grasp.r.z))
+    again = replace(model.loops[0], name="again", successor_placement=off)
+    twice = Robot(replace(model, loops=(*model.loops, again)))
+    q, qd, tau = closed_state(closed, rng)
+    motion = twice.constrained_motion(q, qd, tau)
+    assert motion.rank == 12
+    expected = closed.forward_dynamics(q, qd, tau)
+    assert_allclose(motion.qdd, expected, atol=1e-3 * np.max(np.abs(expected)))
 
 
 def test_nothing_that_is_no_number_stays_silent(closed, rng):

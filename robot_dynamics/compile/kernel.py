@@ -120,7 +120,7 @@ class Kernel:
 
         Returns:
             A `numpy.ufunc` with frozen core dimensions: called with the inputs, of shapes
-            (..., *input shape), it gives the output or a tuple of outputs; it broadcasts leading
+            `(..., *input)`, it gives the output or a tuple of outputs; it broadcasts leading
             dimensions, takes `out=`, releases the GIL and warns of invalid values, divisions by
             zero and overflows as `numpy.errstate` says. Without a code generator a callable that
             behaves alike, but for the warnings.

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 # Relative size below which a row adds nothing to the rows before it. Twelve-digit rows leave about
 # sqrt(n) 1e-15 of rounding after orthogonalisation; closure errors of e m change directions by e.
-_RANK_TOLERANCE = 1e-9
+RANK_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ def rank_revealing_solution(
     k: Array,
     *,
     length: float = 1.0,
-    tolerance: float = _RANK_TOLERANCE,
+    tolerance: float = RANK_TOLERANCE,
+    rank: int | None = None,
 ) -> ConstrainedMotion:
     """Solve `[[H, K^T], [K, 0]] [qdd; -lambda] = [force; k]` at any rank of K.
 
@@ -75,6 +76,9 @@ def rank_revealing_solution(
         length: A length of the mechanism [m]; rotational rows count as displacements at this
             distance, so that the rank does not depend on the unit of length.
         tolerance: Relative size under which a constraint counts as implied by the others.
+        rank: The rank, if it is known. Where the loops are open by a little, constraints that
+            depend on one another when closed contradict each other by as little: the solution
+            then heeds only what has this rank.
 
     Raises:
         RobotDynamicsError: If a number is not finite or H is not positive definite.
@@ -99,7 +103,8 @@ def rank_revealing_solution(
     )
     # Rows in the metric of H^-1: their products are the entries of A = K H^-1 K^T.
     rows = np.linalg.solve(lower, (K * weight[:, None]).T).T
-    rank, independent = _independent_rows(rows, tolerance)
+    found, independent = _independent_rows(rows, tolerance)
+    rank = found if rank is None else min(rank, found)
     free = force if force.ndim else force[None]
     unconstrained = cho_solve(factors, free)
     drift = weight * (k - K @ unconstrained)

@@ -83,7 +83,7 @@ class Controller:
             ignored_joints=filter(None, values["ignored_joints"]),
         )
         limited = self._lockstep or values["output"] or values["duration"] > 0.0
-        ticks = scenario.ticks(loop.reference, values["duration"] or None)
+        ticks = scenario.ticks(loop.supervised.reference, values["duration"] or None)
         self._ticks = ticks if limited else sys.maxsize
         self._step: ControlStep | None = None
         self._outcome: Outcome | None = None
@@ -289,7 +289,7 @@ class Controller:
             at = (self._fault_tick or 0) * self._period
             metadata["fault"] = f"at {at:g} s: {loop.safety.cause}"
         start_tick = self._scenario.start_tick + (loop.began or 0)
-        recording = self._recorder.finish(loop.reference, start_tick, **metadata)
+        recording = self._recorder.finish(loop.supervised.reference, start_tick, **metadata)
         recording.save(self._output)
 
     # -- start, stop, reset -------------------------------------------------------------------
@@ -356,7 +356,7 @@ class Controller:
         now = time.monotonic_ns()
         if self._loop.safety.in_charge and now - self._cycle_at > 1.5 * self._period * SECOND:
             runs = self._loop.safety.law_runs
-            if not runs or not self._loop.complete_at(now):
+            if not runs or not self._loop.arms_known(now):
                 outcome = self._loop.cycle_without_samples(now)
                 self._cycle_at = now
                 self._outcome = outcome

@@ -107,6 +107,6 @@ class ObjectTopics:
 
     def _make_display(self) -> Display:
         shapes = load_description(self._scenario.cell.object.urdf).shapes
-        reference = self._loop.reference
+        reference = self._loop.supervised.reference
         times = np.linspace(0.0, reference.duration, _PATH_SAMPLES)
         return Display(shapes, self._loop.system.grasps, reference.rows(times)[:, POSE][:, :3])

@@ -3,7 +3,9 @@
 """The integration step at states where constraints depend on one another.
 
 The same scheme as `step.py` in NumPy, with the rank-revealing solution in the place of the factors
-that exist only at full rank. Slow, and right.
+that exist only at full rank. Slow, and right. The rank is that of the state from which the step
+goes: at the states within it the loops are open by the square of its length, and constraints that
+depend on one another when closed would contradict each other and stop the motion.
 """
 
 from __future__ import annotations
@@ -38,31 +40,30 @@ def singular_step(
         forces = drive_forces(model.nv, actuated, at_v.tolist(), torque.tolist(), packed.tolist())
         return np.array(forces)
 
-    def slopes(at_q: Array, at_v: Array) -> tuple[Array, Array, Array]:
-        H, C, K, k, error, _ = robot.constraint_terms(at_q, at_v)
-        tau = joint_forces(at_v)
-        motion = rank_revealing_solution(model, H, tau - C, K, k)
-        return np.array(model.position_rate(at_q.tolist(), at_v.tolist())), motion.qdd, error
+    _, _, _, _, closure, _ = robot.constraint_terms(q, qd)
+    rank = robot.constrained_motion(q, qd, joint_forces(qd)).rank
+
+    def slopes(at_q: Array, at_v: Array) -> tuple[Array, Array]:
+        H, C, K, k, _, _ = robot.constraint_terms(at_q, at_v)
+        force = joint_forces(at_v) - C
+        motion = rank_revealing_solution(model, H, force, K, k, rank=rank)
+        return np.array(model.position_rate(at_q.tolist(), at_v.tolist())), motion.qdd
 
     stages: list[tuple[Array, Array]] = []
-    closure = np.zeros(model.constraint_count)
     for fraction in (0.0, 0.5, 0.5, 1.0):
         dq, dv = stages[-1] if stages else (np.zeros(model.nq), np.zeros(model.nv))
-        rate, qdd, error = slopes(q + fraction * step * dq, qd + fraction * step * dv)
-        if not stages:
-            closure = error
-        stages.append((rate, qdd))
+        stages.append(slopes(q + fraction * step * dq, qd + fraction * step * dv))
     weights = np.array([1.0, 2.0, 2.0, 1.0]) * step / 6.0
     new_q = np.array(model.normalized((q + weights @ np.array([s[0] for s in stages])).tolist()))
     new_v = qd + weights @ np.array([s[1] for s in stages])
 
     H, C, K, k, drift, speed = robot.constraint_terms(new_q, new_v)
     tau = joint_forces(new_v)
-    end = rank_revealing_solution(model, H, tau - C, K, k)
+    end = rank_revealing_solution(model, H, tau - C, K, k, rank=rank)
     # A jump of the motion by the constraints' errors is the same problem without forces.
     at_rest = np.zeros(model.nv)
-    dq = rank_revealing_solution(model, H, at_rest, K, -drift).qdd
-    dv = rank_revealing_solution(model, H, at_rest, K, -speed).qdd
+    dq = rank_revealing_solution(model, H, at_rest, K, -drift, rank=rank).qdd
+    dv = rank_revealing_solution(model, H, at_rest, K, -speed, rank=rank).qdd
     return (
         np.array(model.integrate(new_q.tolist(), dq.tolist())),
         new_v + dv,

@@ -117,8 +117,10 @@ def test_structure_is_folded():
 
 
 @pytest.mark.parametrize("lanes", [1, None])
-def test_bound_kernels(rng, lanes):
+def test_bound_kernels(rng, lanes, monkeypatch, tmp_path):
     """A bound kernel takes single states and batches, and reads the model's block."""
+    monkeypatch.setenv("ROBOT_DYNAMICS_CACHE", "1")
+    monkeypatch.setenv("ROBOT_DYNAMICS_CACHE_DIR", str(tmp_path / "cache"))
     kernel = bound(MODEL, "test", lambda: algorithms.bias_forces_program(MODEL), lanes)
     q, qd, _ = random_state(rng, MODEL, 13)
     C = kernel(q, qd)

@@ -140,6 +140,26 @@ def test_contradicting_constraints_leave_a_residual(state):
     assert_allclose(K[:6] @ motion.qdd - k[:6], 0.1, rtol=1e-6)
 
 
+def test_a_known_rank_is_heeded(state, rng):
+    """Two welds that a small opening makes contradict each other act as one, if it is known."""
+    model, q, qd, tau = state
+    twice = replace(model, loops=(*model.loops, replace(model.loops[0], name="again")))
+    H, C, K, k, _, _ = Robot(twice).constraint_terms(q, qd)
+    turned = K.copy()
+    turned[12:] += 1e-7 * rng.normal(size=K[12:].shape)
+    once = solution(model, q, qd, tau)
+    scale = np.max(np.abs(once.qdd))
+    naive = rank_revealing_solution(twice, H, tau - C, turned, k)
+    assert naive.rank > 12
+    known = rank_revealing_solution(twice, H, tau - C, turned, k, rank=12)
+    assert known.rank == 12
+    # The opening itself acts in proportion to its size, and conditions of 1e2.
+    assert_allclose(known.qdd, once.qdd, atol=1e-4 * scale)
+    assert np.max(np.abs(known.multipliers)) < 10 * np.max(np.abs(once.multipliers))
+    # A rank that is not there is not believed.
+    assert rank_revealing_solution(twice, H, tau - C, K, k, rank=18).rank == 12
+
+
 def test_no_constraints(rng):
     """Without loops it is H^-1 times the force."""
     links = (LinkElement("base"), LinkElement("body", 2.0, inertia=np.eye(3)))

@@ -99,3 +99,53 @@ def test_a_planar_ring_swings_on():
     assert np.isfinite(multipliers).all()
     assert_allclose(end, start, rtol=1e-7)
     assert abs(q[0] - corners[0]) > 0.1
+
+
+# Bennett's linkage: four hinges in space whose closure leaves one freedom because sides and
+# twists are in proportion; by count it could not move.
+SIDE, TWIST, OTHER_TWIST = 0.5, 0.7, 1.2
+OTHER_SIDE = SIDE * np.sin(OTHER_TWIST) / np.sin(TWIST)
+BENNETT = np.sin(0.5 * (OTHER_TWIST + TWIST)) / np.sin(0.5 * (OTHER_TWIST - TWIST))
+
+
+def bennett_linkage():
+    """Return the linkage, and its angles at a first one of 1 rad."""
+
+    def side(length, twist):
+        return pose((length, 0.0, 0.0), Rotation.from_euler("x", twist).as_matrix())
+
+    short, long = side(SIDE, TWIST), side(OTHER_SIDE, OTHER_TWIST)
+    inertia = np.diag([0.01, 0.03, 0.03])
+    links = [LinkElement("base")] + [
+        LinkElement(f"link{i}", 1.0, (0.2, 0.05, 0.02), inertia) for i in range(4)
+    ]
+    joints = [
+        JointElement(f"hinge{i}", "revolute", links[i].name, f"link{i}", at)
+        for i, at in enumerate((np.eye(4), short, long, short))
+    ]
+    loop = LoopElement("ring", "fixed", "link3", "base", long, np.eye(4))
+    mechanism = Mechanism("bennett", tuple(links), tuple(joints), (loop,))
+    second = 2.0 * np.arctan(BENNETT / np.tan(0.5))
+    return build(mechanism, gravity=(0.0, 0.0, 0.0)), np.array([1.0, second, -1.0, -second])
+
+
+def test_bennetts_linkage_moves_as_it_must():
+    """Constraints that only depend on one another when closed do not stop the motion: angles
+    keep Bennett's relation, and the energy stays.
+    """
+    model, q = bennett_linkage()
+    robot = Robot(model)
+    assert robot.constrained_motion(q, np.zeros(4), np.zeros(4)).rank == 3
+    _, _, K, *_ = robot.constraint_terms(q, np.zeros(4))
+    qd = np.linalg.svd(K)[2][-1]
+    qd = qd / qd[0]
+    rest = Drives(np.arange(4), np.full(4, np.inf), np.zeros(4), np.zeros(4), 0.01)
+    start = qd @ robot.inertia_matrix(q) @ qd
+    for _ in range(100):
+        q, qd, multipliers, closure, _ = singular_step(robot, rest, H, q, qd, np.zeros(4))
+    assert q[0] > 1.15
+    assert np.max(np.abs(closure)) < 1e-12
+    assert np.max(np.abs(multipliers)) < 1.0
+    assert_allclose(qd @ robot.inertia_matrix(q) @ qd, start, rtol=1e-9)
+    assert_allclose(np.tan(0.5 * q[0]) * np.tan(0.5 * q[1]), BENNETT, rtol=1e-10)
+    assert_allclose(q[2:], -q[:2], atol=1e-12)

@@ -1,0 +1,133 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""ROS for the tests of the nodes: a domain of their own, and nodes in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def domain(tmp_path_factory):
+    """Return a ROS domain of this test module, with its logs in a folder of the test."""
+    pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+    number = random.randint(1, 101)
+    settings = {
+        "ROS_DOMAIN_ID": str(number),
+        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+        "ROS_LOG_DIR": str(tmp_path_factory.mktemp("log")),
+    }
+    before = {name: os.environ.get(name) for name in settings}
+    os.environ.update(settings)
+    yield number
+    for name, value in before.items():
+        if value is None:
+            os.environ.pop(name)
+        else:
+            os.environ[name] = value
+
+
+@pytest.fixture(scope="module")
+def ros(domain):
+    """Start rclpy in this process, and shut it down after the module."""
+    import rclpy
+    from rclpy.signals import SignalHandlerOptions
+
+    rclpy.init(domain_id=domain, signal_handler_options=SignalHandlerOptions.NO)
+    yield rclpy
+    rclpy.try_shutdown()
+
+
+class NodeUnderTest:
+    """A node of the package in a process of its own; what it says is read as it comes."""
+
+    def __init__(self, name, folder, **parameters):
+        self.name = name
+        file = folder / f"{name}.yaml"
+        values = {"progress": True, **parameters}
+        lines = "".join(f"    {key}: {json.dumps(value)}\n" for key, value in values.items())
+        file.write_text(f"/**:\n  ros__parameters:\n{lines}")
+        self.process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", f"robot_dynamics.nodes.{name}"),
+                *("--ros-args", "--params-file", str(file)),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
+            cwd=folder,
+        )
+        self.said, self.words = queue.Queue(), []
+        for stream, take in (
+            (self.process.stdout, lambda line: self.said.put(json.loads(line))),
+            (self.process.stderr, self.words.append),
+        ):
+            threading.Thread(target=self._read, args=(stream, take), daemon=True).start()
+
+    @staticmethod
+    def _read(stream, take):
+        for line in stream:
+            take(line)
+
+    def wait_for(self, event, seconds=30.0):
+        """Return the first report of a kind; fail if it does not come."""
+        until = time.monotonic() + seconds
+        while True:
+            try:
+                said = self.said.get(timeout=max(0.0, until - time.monotonic()))
+            except queue.Empty:
+                pytest.fail(f"{self.name} did not say {event!r}; it said: {self.text}")
+            if said["event"] == event:
+                return said
+
+    def interrupt(self):
+        """Send SIGINT."""
+        self.process.send_signal(signal.SIGINT)
+
+    def wait(self, seconds=10.0):
+        """Return the exit status."""
+        return self.process.wait(timeout=seconds)
+
+    @property
+    def text(self):
+        """What it wrote on standard error."""
+        return "".join(self.words)
+
+    def end(self):
+        """End it whatever it does."""
+        if self.process.poll() is None:
+            self.interrupt()
+            try:
+                self.wait(5.0)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+
+@pytest.fixture(scope="module")
+def start_node(domain, tmp_path_factory):
+    """Return a function that starts a node; all of them are ended after the module."""
+    started = []
+
+    def start(name, **parameters):
+        node = NodeUnderTest(name, tmp_path_factory.mktemp(name), **parameters)
+        started.append(node)
+        return node
+
+    yield start
+    for node in started:
+        node.end()

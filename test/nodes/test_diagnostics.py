@@ -1,0 +1,46 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Diagnostics come once a second and on change, with figures that are right."""
+
+import pytest
+
+pytest.importorskip("diagnostic_msgs", reason="ROS 2 is not installed")
+
+from robot_dynamics.nodes.diagnostics import OK, WARN, Diagnostics, Durations
+
+
+def test_durations_of_the_last_repetitions():
+    """Median, 99th percentile, maximum and overruns; old values are forgotten, overruns not."""
+    durations = Durations(limit_s=0.5e-3, window=100)
+    assert durations.figures("step") == {}
+    durations.add(1.0)
+    for i in range(100):
+        durations.add(1e-6 * (i + 1))
+    figures = durations.figures("step")
+    assert figures["step median [us]"] == pytest.approx(50.5)
+    assert figures["step p99 [us]"] == pytest.approx(99.01)
+    assert figures["step max [us]"] == pytest.approx(100.0)
+    assert figures["step overruns"] == 1
+
+
+def test_a_status_says_what_it_is_about(ros):
+    """Name, level, message and figures arrive; a change is noticed."""
+    from diagnostic_msgs.msg import DiagnosticArray
+
+    node = ros.create_node("speaker")
+    heard = []
+    node.create_subscription(DiagnosticArray, "/diagnostics", heard.append, 10)
+    diagnostics = Diagnostics(node, "lift_box")
+    assert diagnostics.due()
+    assert diagnostics.changed(OK, "running")
+    while not heard:
+        diagnostics.publish(OK, "running", {"tick": 5, "scale": 0.123456789})
+        ros.spin_once(node, timeout_sec=0.1)
+    assert not diagnostics.due()
+    assert not diagnostics.changed(OK, "running")
+    assert diagnostics.changed(WARN, "running")
+    (status,) = heard[0].status
+    assert (status.name, status.hardware_id) == ("speaker: state", "lift_box")
+    assert (status.level, status.message) == (OK, "running")
+    assert {v.key: v.value for v in status.values} == {"tick": "5", "scale": "0.1235"}
+    node.destroy_node()

@@ -1,0 +1,70 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Simulated drives do what was asked for when commands stop."""
+
+import numpy as np
+import pytest
+
+from robot_dynamics.nodes.drive import Drives
+
+TORQUE = np.array([1.0, -2.0])
+
+
+def after(drives, periods):
+    """Return what drives give in the last of some periods without a command."""
+    for _ in range(periods):
+        torque = drives.next()
+    return torque
+
+
+@pytest.mark.parametrize("behaviour", ["brake", "zero", "hold"])
+def test_brakes_hold_until_the_first_command(behaviour):
+    """Nothing falls because the controller starts late."""
+    drives = Drives(2, behaviour, timeout_periods=3)
+    assert after(drives, 100) is None
+    assert drives.braked
+    assert not drives.lost
+    drives.command(TORQUE)
+    assert drives.next().tolist() == TORQUE.tolist()
+    assert not drives.braked
+
+
+@pytest.mark.parametrize("behaviour", ["brake", "zero", "hold"])
+def test_the_last_torque_is_held_for_the_timeout(behaviour):
+    """A command that comes a little late does no harm."""
+    drives = Drives(2, behaviour, timeout_periods=3)
+    drives.command(TORQUE)
+    assert after(drives, 3).tolist() == TORQUE.tolist()
+    assert not drives.lost
+
+
+def test_brakes_stay_on_until_a_reset():
+    """A controller that comes back must not move arms that it does not know."""
+    drives = Drives(2, "brake", timeout_periods=3)
+    drives.command(TORQUE)
+    assert after(drives, 4) is None
+    assert drives.lost
+    drives.command(TORQUE)
+    assert drives.next() is None
+    drives.reset()
+    drives.command(TORQUE)
+    assert drives.next() is not None
+
+
+def test_zero_torque_lets_go_and_takes_new_commands():
+    """The arms fall, which is what such a drive does."""
+    drives = Drives(2, "zero", timeout_periods=3)
+    drives.command(TORQUE)
+    assert after(drives, 4).tolist() == [0.0, 0.0]
+    assert drives.lost
+    drives.command(TORQUE)
+    assert drives.next().tolist() == TORQUE.tolist()
+    assert not drives.lost
+
+
+def test_a_forwarding_drive_holds_the_last_torque_for_ever():
+    """But it is known that commands have stopped."""
+    drives = Drives(2, "hold", timeout_periods=3)
+    drives.command(TORQUE)
+    assert after(drives, 1000).tolist() == TORQUE.tolist()
+    assert drives.lost

@@ -1,0 +1,97 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters are taken in the type that is meant, or refused in one sentence."""
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+from rclpy.parameter import Parameter
+
+from robot_dynamics.errors import UnknownNameError
+from robot_dynamics.nodes.parameters import (
+    CONTROLLER,
+    SIMULATOR,
+    Entry,
+    ParameterError,
+    declare,
+)
+
+
+@pytest.mark.parametrize(
+    ("entry", "given", "taken"),
+    [
+        (Entry("x", 1.0, ""), 2, 2.0),
+        (Entry("x", 1.0, ""), 2.5, 2.5),
+        (Entry("x", False, ""), True, True),
+        (Entry("x", "a", "", choices=("a", "b")), "b", "b"),
+        (Entry("x", ["a"], ""), ["b", "c"], ["b", "c"]),
+    ],
+)
+def test_values_that_are_meant(entry, given, taken):
+    """An integer is a number as well."""
+    value = entry.checked(given)
+    assert value == taken
+    assert type(value) is type(taken)
+
+
+@pytest.mark.parametrize(
+    ("entry", "given", "words"),
+    [
+        (Entry("x", 1.0, ""), "2", "parameter 'x' is '2'; expected a number."),
+        (Entry("x", 1.0, ""), True, "expected a number"),
+        (Entry("x", 1.0, "", minimum=0.0), -1, "expected at least 0"),
+        (Entry("x", 1.0, "", minimum=0.0), float("nan"), "expected at least 0"),
+        (Entry("x", False, ""), 1, "expected true or false"),
+        (Entry("x", "a", ""), 7, "expected text; quote what looks like a number"),
+        (Entry("x", "a", "", choices=("a", "b")), "c", "expected one of a, b"),
+        (Entry("x", ["a"], ""), "a", "expected a list of texts"),
+        (Entry("x", ["a"], ""), [1], "expected a list of texts"),
+    ],
+)
+def test_values_that_are_not(entry, given, words):
+    """The sentence names the parameter, the value and what was expected."""
+    with pytest.raises(ParameterError) as caught:
+        entry.checked(given)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("entries", [SIMULATOR, CONTROLLER])
+def test_all_are_declared_with_a_description(ros, entries):
+    """And cannot be changed while the node runs."""
+    node = ros.create_node("declarer")
+    values = declare(node, entries)
+    assert values == {entry.name: entry.default for entry in entries}
+    for entry in entries:
+        descriptor = node.describe_parameter(entry.name)
+        assert descriptor.description.endswith((".", "]")), entry.name
+        assert descriptor.read_only
+        result = node.set_parameters([Parameter(entry.name, value=entry.default)])
+        assert not result[0].successful
+    node.destroy_node()
+
+
+def test_given_values_are_taken(ros):
+    """A duration may be given as an integer, as command lines do."""
+    given = [Parameter("duration", value=3), Parameter("mode", value="wall_clock")]
+    node = ros.create_node("given", parameter_overrides=given)
+    values = declare(node, SIMULATOR)
+    assert values["duration"] == 3.0
+    assert values["mode"] == "wall_clock"
+    node.destroy_node()
+
+
+def test_an_unknown_parameter_is_refused(ros):
+    """With the name that was probably meant."""
+    node = ros.create_node("unknown", parameter_overrides=[Parameter("durations", value=3.0)])
+    with pytest.raises(UnknownNameError, match="unknown parameter 'durations'; did you mean"):
+        declare(node, SIMULATOR)
+    node.destroy_node()
+
+
+def test_one_file_may_serve_both_nodes(ros):
+    """A parameter of the other node, and those of rclpy itself, are no mistakes."""
+    given = [Parameter("autostart", value="never"), Parameter("use_sim_time", value=False)]
+    node = ros.create_node("shared", parameter_overrides=given)
+    assert "autostart" not in declare(node, SIMULATOR)
+    node.destroy_node()
