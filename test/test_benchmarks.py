@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 
+from benchmarks import timing
 from benchmarks.rows import Row, table
 from benchmarks.timing import Timing, interleaved
 
@@ -29,16 +30,26 @@ def test_functions_take_turns():
     def function(name, seconds):
         def run():
             order.append(name)
-            time.sleep(seconds)
+            end = time.thread_time() + seconds
+            while time.thread_time() < end:
+                pass
 
         return run
 
     functions = {"slow": function("slow", 0.004), "slower": function("slower", 0.008)}
     timings = interleaved(functions, {"slow": 2, "slower": 2}, rounds=3)
-    # Two warm-up calls each, then one call a turn.
-    assert order[4:] == ["slow", "slower"] * 3
+    # Two warm-up calls each, then one call a turn; perhaps again, if the machine was busy.
+    assert order[4:10] == ["slow", "slower"] * 3
     assert 1900 < timings["slow"].best <= timings["slow"].median
     assert timings["slower"].best > 3900
+
+
+def test_disturbed_timings_are_repeated(monkeypatch):
+    """A noisy attempt is followed by another, and the quiet one counts."""
+    noisy, quiet = {"f": Timing(9.0, 1.0, 2.0)}, {"f": Timing(1.0, 1.0, 0.01)}
+    attempts = iter([noisy, quiet])
+    monkeypatch.setattr(timing, "_one_attempt", lambda *_: next(attempts))
+    assert interleaved({}, {}, 3) is quiet
 
 
 def test_ratio_is_ours_over_the_peer_less_its_overhead():

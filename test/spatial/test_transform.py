@@ -42,9 +42,7 @@ def random_inertia(rng):
     about_center = a @ a.T
     inertia = Inertia.from_center_of_mass(mass, Vector3.of(center), Symmetric3.of(about_center))
     c = skew(center)
-    matrix = np.block(
-        [[about_center + mass * c @ c.T, mass * c], [mass * c.T, mass * np.eye(3)]]
-    )
+    matrix = np.block([[about_center + mass * c @ c.T, mass * c], [mass * c.T, mass * np.eye(3)]])
     return inertia, matrix
 
 
@@ -68,7 +66,10 @@ def test_motion_and_force(rng):
         (X * Force.of(f)).components(), np.linalg.inv(dense).T @ f, rtol=RTOL, atol=1e-12
     )
     assert_allclose(
-        X.inverse_times(Motion.of(m)).components(), np.linalg.solve(dense, m), rtol=RTOL, atol=1e-12
+        X.inverse_times(Motion.of(m)).components(),
+        np.linalg.solve(dense, m),
+        rtol=RTOL,
+        atol=1e-12,
     )
     assert_allclose(X.inverse_times(Force.of(f)).components(), dense.T @ f, rtol=RTOL, atol=RTOL)
 

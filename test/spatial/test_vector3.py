@@ -31,6 +31,8 @@ def test_cross_products_of_a_shifted_moment():
     """a x b x + c x a x for c = b + k a equals the product of cross matrices."""
     a, b = np.random.default_rng(1).normal(size=(2, 3))
     c = b + 0.7 * a
-    ax, bx, cx = (np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]]) for v in (a, b, c))
+    ax, bx, cx = (
+        np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]]) for v in (a, b, c)
+    )
     got = cross_products(Vector3.of(a), Vector3.of(b), Vector3.of(c)).rows()
     assert_allclose(got, ax @ bx + cx @ ax, atol=ATOL)
