@@ -11,6 +11,7 @@ import pytest
 from description.malformed import MODELS, URDF, YAML
 from description.urdf_texts import ARM, line_of
 
+from robot_dynamics.app.command_line import main
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.load import load_description
 
@@ -87,6 +88,16 @@ def test_a_malformed_model_is_answered(tmp_path, case):
     contents, where, words = MODELS[case]
     (tmp_path / case).write_bytes(contents)
     check(refused(tmp_path / case), tmp_path / case, contents, where, words)
+
+
+def test_the_command_line_shows_no_traceback(tmp_path, capsys):
+    """`robot_dynamics inspect` leaves with status 2 and sentences on the error output."""
+    for contents, _, _ in URDF.values():
+        (tmp_path / "robot.urdf").write_bytes(contents)
+        assert main(["inspect", str(tmp_path / "robot.urdf")]) == 2
+        out, err = capsys.readouterr()
+        assert "robot.urdf" in err
+        assert "Traceback" not in out + err
 
 
 def test_names_that_yaml_1_1_takes_for_truth_values_are_names(tmp_path):
