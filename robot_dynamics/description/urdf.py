@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from lxml import etree
+
 from robot_dynamics.description.description import Description, Shape, Transmission
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.files import locate, read_bytes, refused
@@ -135,10 +137,20 @@ class _Reader:
 
     def _check_top(self) -> None:
         self.root.check_children(*_TOP)
-        for element in self.root.element.iterchildren("{*}include", "{*}macro", "{*}property"):
+        own = etree.QName(self.root.element).namespace
+        without_links = next(self.root.children("link"), None) is None
+        for element in self.root.element.iterchildren("{*}*"):
+            name = etree.QName(element)
             tag = Tag(element, self.file, self.root.lines, self.diagnosis)
-            tag.error("this is xacro, not URDF", "expand it first: xacro FILE > robot.urdf")
-            return
+            if element.prefix == "xacro" or "xacro" in (name.namespace or ""):
+                tag.error("this is xacro, not URDF", "expand it first: xacro FILE > robot.urdf")
+                return
+            if name.localname == "link" and name.namespace != own and without_links:
+                tag.error(
+                    f"<link> is in the namespace {name.namespace!r}, expected that of <robot>, "
+                    f"{own or 'none'}"
+                )
+                return
 
     def _materials(self) -> dict[str, Color | None]:
         found = {}

@@ -28,7 +28,8 @@ class Part:
         prefix: Put before the name of every link, joint and loop joint.
         xyz: Origin of its root link in the world [m].
         rpy: Roll, pitch, yaw of its root link about the world's axes [rad].
-        carrier: "fixed" to the world, or "floating" in it. The positions of a floating part are
+        carrier: "fixed" to the world, "floating" in it, or "planar" for a mobile base, which moves
+            in the plane normal to its root's z axis. Positions of floating and planar parts are
             relative to the pose given here.
         locked: Joints that are fixed, and where [rad or m]; names without the prefix.
         keep_to: If not empty, the name of a tool link: every joint that moves must lead to it or
@@ -39,7 +40,7 @@ class Part:
     prefix: str = ""
     xyz: Triple = (0.0, 0.0, 0.0)
     rpy: Triple = (0.0, 0.0, 0.0)
-    carrier: Literal["fixed", "floating"] = "fixed"
+    carrier: Literal["fixed", "floating", "planar"] = "fixed"
     locked: Mapping[str, float] = field(default_factory=dict)
     keep_to: str = ""
 

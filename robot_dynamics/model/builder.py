@@ -223,9 +223,7 @@ def _arc_of_loop(loop: LoopElement, links: Iterable[str]) -> _Arc:
             raise UnknownNameError("link", end, links, place)
     kind = joint_type(loop.type, place, **loop.parameters)
     if loop.unilateral and all(row.direction != "z" for row in kind.rows):
-        raise RobotDynamicsError(
-            f"{place}: a {kind.name} joint has no force along z to push with."
-        )
+        raise RobotDynamicsError(f"{place}: a {kind.name} joint has no force along z to push.")
     return _Arc(
         loop, kind, loop.predecessor, loop.successor, loop.predecessor_pose, loop.successor_pose
     )

@@ -237,7 +237,7 @@ def joined(
     Args:
         name: The name of the whole.
         parts: For each part the mechanism, the pose of its root link in the world (4, 4), and the
-            type of the joint that carries it there: "fixed" or "floating".
+            type of the joint that carries it there: "fixed", "floating" or "planar".
         root: The name of the world's link.
 
     Raises:

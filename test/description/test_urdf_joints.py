@@ -8,7 +8,7 @@ import pytest
 from description.urdf_texts import ARM, INERTIAL
 
 from robot_dynamics.description.urdf import read_urdf
-from robot_dynamics.model import SafetyController
+from robot_dynamics.model import Limits, SafetyController, build
 
 
 def joint_of(joint, top=""):
@@ -37,6 +37,25 @@ def test_a_continuous_joint_has_no_limits_of_position():
 def test_friction_may_be_left_out():
     """A joint without `<dynamics>` has no friction."""
     assert read_urdf(ARM).mechanism.joints[1].damping == 0.0
+
+
+def test_a_planar_joint_moves_in_the_plane_normal_to_its_axis():
+    """Its axis, x by default, is the normal; limits of one number mean nothing for it."""
+    text = '<joint name="j" type="planar"><parent link="a"/><child link="b"/>{}</joint>'
+    joint = joint_of(text.format('<axis xyz="0 0 1"/><limit lower="0" upper="1"/>'))
+    assert (joint.type, joint.axis, joint.limits) == ("planar", (0.0, 0.0, 1.0), Limits())
+    assert joint_of(text.format("")).axis == (1.0, 0.0, 0.0)
+
+
+def test_types_that_urdf_lacks_are_read_with_a_warning():
+    """Any type of the joint library may carry a body; what it takes are attributes."""
+    text = f"""<robot name="r"><link name="a"/><link name="b">{INERTIAL}</link>
+    <joint name="j" type="helical" pitch="0.01"><parent link="a"/><child link="b"/></joint>
+    </robot>"""
+    description = read_urdf(text)
+    assert description.mechanism.joints[0].parameters == {"pitch": 0.01}
+    assert "no joint type of URDF" in description.diagnosis.warnings[0].message
+    assert build(description.mechanism).nv == 1
 
 
 def with_safety(attributes):

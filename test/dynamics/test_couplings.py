@@ -57,6 +57,26 @@ def test_geared_wheels_accelerate_as_one_inertia():
     np.testing.assert_allclose(qdd, [expected, r * expected], rtol=1e-13)
 
 
+@pytest.mark.parametrize("chain", [True, False])
+def test_gears_in_a_tree_are_those_of_the_reduced_equation(rng, chain):
+    """With q = G y the accelerations are G (G^T H G)^-1 G^T (tau - C)."""
+    tree = random_tree(rng, ["revolute", "prismatic", "revolute", "revolute"], chain=chain)
+    names = [joint.name for joint in tree.joints]
+    gears = (
+        CouplingElement.gear("one", names[2], names[0], 3.0),
+        CouplingElement("sum", ((names[3], 1.0), (names[0], -1.0), (names[1], 0.5))),
+    )
+    robot = Robot(build(replace(tree, couplings=gears)))
+    rows = {names[0]: (1, 0), names[1]: (0, 1), names[2]: (3, 0), names[3]: (1, -0.5)}
+    G = np.array([rows[name] for name in robot.model.joint_names], dtype=float)
+    q, qd = G @ rng.normal(size=2), G @ rng.normal(size=2)
+    tau = rng.normal(size=4)
+    H, C = robot.inertia_matrix(q), robot.bias_forces(q, qd)
+    expected = G @ np.linalg.solve(G.T @ H @ G, G.T @ (tau - C))
+    # Two solutions of systems with a condition number below a thousand.
+    np.testing.assert_allclose(robot.forward_dynamics(q, qd, tau), expected, rtol=1e-10)
+
+
 def test_a_doubled_gear_is_named_redundant(rng):
     """A second relation that says the same adds no rank, is named, and changes no motion."""
     gear = CouplingElement.gear("gear", "small_axle", "big_axle", -4.0)

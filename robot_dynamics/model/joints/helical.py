@@ -31,7 +31,7 @@ class Helical(JointType):
     def __post_init__(self) -> None:
         if not math.isfinite(self.pitch):
             raise ArgumentError(
-                f"the pitch of a helical joint is {self.pitch}, expected a number."
+                f"the pitch of a helical joint is {self.pitch}, expected a finite number."
             )
 
     def transform(self, q: Sequence[Scalar]) -> Transform:

@@ -38,7 +38,8 @@ class RackAndPinion(JointType):
     def __post_init__(self) -> None:
         if not math.isfinite(self.radius) or self.radius == 0.0:
             raise ArgumentError(
-                f"the radius of a rack and pinion is {self.radius}, expected a number but zero."
+                f"the radius of a rack and pinion is {self.radius}, expected a finite number that "
+                "is not zero."
             )
 
     def transform(self, q: Sequence[Scalar]) -> Transform:

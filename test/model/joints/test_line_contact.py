@@ -24,9 +24,8 @@ def test_it_is_a_hinge_about_x(rng):
     turned = CYCLE.compose(X).compose(CYCLE.inverse())
     hinge = Revolute().residual(turned)
     # To first order: second-order terms are 1e-10.
-    np.testing.assert_allclose(
-        LineContact().residual(X), [*hinge[:2], *np.roll(hinge[2:], 1)], atol=1e-9
-    )
+    expected = [*hinge[:2], *np.roll(hinge[2:], 1)]
+    np.testing.assert_allclose(LineContact().residual(X), expected, atol=1e-9)
     T = np.linalg.inv(matrix_of(CYCLE)).T @ columns(LineContact().constraints(X))
     span = np.column_stack([T, columns(Revolute().constraints(turned))])
     assert np.linalg.matrix_rank(span) == 5

@@ -33,7 +33,7 @@ def test_the_rate_keeps_the_length_and_turns_with_the_velocity(rng):
 
 
 def test_the_turn_between_is_the_shortest(rng):
-    """It is the rotation vector of q0^-1 q1, whichever of q1 and -q1 is given, to half a turn."""
+    """It is the rotation vector of q0^-1 q1, whichever of q1 and -q1 is given."""
     for _ in range(50):
         one, other = ScipyRotation.random(2, random_state=rng)
         q0, q1 = one.as_quat(), other.as_quat()

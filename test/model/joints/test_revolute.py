@@ -24,7 +24,6 @@ def test_table_4_1():
     """S = e3 and T = [e1 e2 e4 e5 e6]."""
     np.testing.assert_array_equal(columns(Revolute().subspace([1.0])), np.eye(6)[:, [2]])
     X = displaced(np.zeros(6))
-    np.testing.assert_array_equal(
-        columns(Revolute().constraints(X)), np.eye(6)[:, [0, 1, 3, 4, 5]]
-    )
+    T = columns(Revolute().constraints(X))
+    np.testing.assert_array_equal(T, np.eye(6)[:, [0, 1, 3, 4, 5]])
     np.testing.assert_array_equal(matrix_of(Revolute().transform([0.0])), np.eye(6))
