@@ -86,9 +86,7 @@ def world_poses(model, q):
 def link_motions(model, q, qd, qdd):
     """Return spatial velocity and acceleration (12,) of every link, in its own axes, by name."""
     Xup = joint_transforms(model, list(q))
-    v, a = velocities_and_accelerations(
-        model, Xup, list(qd), list(qdd), Vector3.zero(), list(q)
-    )
+    v, a = velocities_and_accelerations(model, Xup, list(qd), list(qdd), Vector3.zero(), list(q))
     still = Motion.zero()
     return {
         link.name: np.array(

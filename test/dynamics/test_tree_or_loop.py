@@ -40,9 +40,7 @@ from robot_dynamics.spatial import Force
 
 CLOSING = {name: p for name, p in EVERY.items() if "floating" not in name} | {"fixed": {}}
 CONTACTS = ["point_on_plane", "edge_on_plane", "point_on_line", "soft_finger", "line"]
-EVERY_LOOP = CLOSING | {
-    prefix + name: {} for name in CONTACTS for prefix in ("", "reversed ")
-}
+EVERY_LOOP = CLOSING | {prefix + name: {} for name in CONTACTS for prefix in ("", "reversed ")}
 
 X, Y, Z = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 # What a contact leaves free, as a chain of joints from the predecessor to the successor.
@@ -297,9 +295,7 @@ def actuator(loop_type):
     return build(Mechanism("actuator", links, joints, (loop,)), gravity=(0.0, -9.81, 0.0))
 
 
-@pytest.mark.parametrize(
-    ("closure", "constraints"), [("revolute", 5), ("sphere_in_cylinder", 2)]
-)
+@pytest.mark.parametrize(("closure", "constraints"), [("revolute", 5), ("sphere_in_cylinder", 2)])
 def test_figure_8_3(closure, constraints):
     """Accelerations and loop forces worked out with independent code, redundant or not.
 

@@ -272,9 +272,7 @@ def test_welds_count_for_nothing_in_the_depth():
     model = build(bolted, root="base", spanning_tree="minimum depth")
     assert [body.parent for body in model.bodies] == [WORLD, 0]
     assert model.link("far").body == 0
-    np.testing.assert_array_equal(
-        link_pose(model, "far", np.zeros(2)), pose((0, 0, -1))
-    )
+    np.testing.assert_array_equal(link_pose(model, "far", np.zeros(2)), pose((0, 0, -1)))
 
 
 def test_impossible_choices_are_refused():

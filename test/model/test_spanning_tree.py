@@ -54,9 +54,13 @@ def test_the_depth_is_minimal(nodes, rng):
         assert depths(branches, "0") == distances(arcs, "0")
         for branch in branches:
             arc = arcs[branch.arc]
-            ends = (arc.successor, arc.predecessor) if branch.reversed else (
-                arc.predecessor,
-                arc.successor,
+            ends = (
+                (arc.successor, arc.predecessor)
+                if branch.reversed
+                else (
+                    arc.predecessor,
+                    arc.successor,
+                )
             )
             assert (branch.parent, branch.child) == ends
 

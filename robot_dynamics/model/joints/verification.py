@@ -139,9 +139,7 @@ def _closed(kind: JointType, random: np.random.Generator) -> Transform:
 def _displaced(X: Transform, twist: Array) -> Transform:
     """Return X after its successor frame has turned and moved by a small twist of its own axes."""
     turned = Rotation.from_quaternion(*turn([0.0, 0.0, 0.0, 1.0], twist[:3].tolist()))
-    return Transform(
-        turned.compose(X.E), X.r + X.E.inverse_times(Vector3.of(twist[3:].tolist()))
-    )
+    return Transform(turned.compose(X.E), X.r + X.E.inverse_times(Vector3.of(twist[3:].tolist())))
 
 
 def _slope(function: Callable[[float], Array]) -> Array:

@@ -65,4 +65,3 @@ class YawPitchRoll(JointType):
         pitch = Vector3(0.0, c3, -s3) * (1.0 / sqrt(squared))  # takes c2 to be positive
         roll = Vector3(1.0, 0.0, 0.0) - yaw * a[2]
         return tuple(Force(moment, Vector3.zero()) for moment in (yaw, pitch, roll))
-
