@@ -14,6 +14,8 @@ from benchmarks.timing import interleaved
 
 # Max-norm relative; accelerations are divided by the condition of H before.
 TOLERANCE = 1e-12
+# The public methods; a geared robot's forward_dynamics closes its loops, Pinocchio's aba does not.
+METHODS = {"rnea": "inverse_dynamics", "crba": "inertia_matrix", "aba": "tree_forward_dynamics"}
 NAMES = {"rnea": "inverse_dynamics", "crba": "inertia_matrix", "aba": "forward_dynamics"}
 # Largest ratio of our time to Pinocchio's.
 BARS = {
@@ -41,7 +43,7 @@ def errors_of(subject: Subject) -> dict[str, float]:
     single = robot.inverse_dynamics(subject.q[0], subject.qd[0], subject.x[0])
     ours = {
         "rnea": robot.inverse_dynamics(subject.q, subject.qd, subject.x),
-        "aba": robot.forward_dynamics(subject.q, subject.qd, subject.x),
+        "aba": robot.tree_forward_dynamics(subject.q, subject.qd, subject.x),
         "crba": robot.inertia_matrix(subject.q).reshape(len(H), -1),
     }
     for name, algorithm in NAMES.items():
@@ -101,7 +103,7 @@ def _loops(subject: Subject, errors: dict[str, float], rounds: int) -> list[Row]
     kernels = {}
     for short, algorithm in NAMES.items():
         kernels[short, "loop"] = subject.scalar_kernel(algorithm)
-        kernels[short, "batch"] = getattr(subject.robot, algorithm)
+        kernels[short, "batch"] = getattr(subject.robot, METHODS[short])
     for (short, mode), kernel in kernels.items():
         arguments, out = ((q,), matrix) if short == "crba" else ((q, qd, x), vector)
         functions[f"{short} {mode}"] = lambda k=kernel, a=arguments, o=out: k(*a, out=o)
@@ -135,7 +137,7 @@ def _calls(subject: Subject, errors: dict[str, float], rounds: int) -> list[Row]
     pin_states = list(zip(subject.pin_q, subject.pin_qd, subject.pin_x, strict=True))[:CALLS]
     inverse, forward, inertia = (
         robot.inverse_dynamics,
-        robot.forward_dynamics,
+        robot.tree_forward_dynamics,
         robot.inertia_matrix,
     )
     mj_model = subject.mujoco_model
@@ -231,7 +233,7 @@ def _mujoco_errors(subject: Subject) -> dict[str, float]:
         compare("crba", robot.inertia_matrix(q), full)
         data.qfrc_applied[:] = x
         mujoco.mj_forward(model, data)
-        compare("aba", robot.forward_dynamics(q, qd, x), data.qacc, np.linalg.cond(full))
+        compare("aba", robot.tree_forward_dynamics(q, qd, x), data.qacc, np.linalg.cond(full))
     return worst
 
 

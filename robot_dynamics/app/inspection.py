@@ -112,7 +112,7 @@ def _tree(mechanism: Mechanism) -> Iterator[str]:
 
 def _joint_words(joint: JointElement) -> str:
     words = f"{joint.name} ({joint.type})"
-    limits = joint.limits
+    limits = joint.limits_of_each[0]
     if joint.type in ("revolute", "prismatic"):
         words += f" {limits.lower:.3g} to {limits.upper:.3g}"
     if joint.type in ("revolute", "continuous", "prismatic"):
@@ -128,6 +128,6 @@ def _joint_as_json(joint: JointElement) -> dict[str, Any]:
         "child": joint.child,
     }
     for name in ("lower", "upper", "velocity", "effort"):
-        value = getattr(joint.limits, name)
+        value = getattr(joint.limits_of_each[0], name)
         result[name] = value if abs(value) != float("inf") else None
     return result

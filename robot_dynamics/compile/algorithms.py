@@ -115,7 +115,7 @@ def link_jacobian_program(model: Model, link: str) -> Program:
     """The Jacobian (6, nv) of a link in its own coordinates, angular first, of q."""
 
     def run(q: Any, block: Any) -> dict[str, Any]:
-        return {"J": link_jacobian(model, model.link(link), joint_transforms(model, q))}
+        return {"J": link_jacobian(model, model.link(link), joint_transforms(model, q), q)}
 
     return _trace(model, run, f"jacobian_{link}", q=model.nq)
 

@@ -149,11 +149,11 @@ def law_program(system: GraspSystem) -> Program:
             all_q[system.q_index[j]], all_v[system.v_index[j]] = q[j], qd[j]
         Xup = joint_transforms(model, all_q)
         X0 = body_transforms(model, Xup)
-        v = body_velocities(model, Xup, all_v)
+        v = body_velocities(model, Xup, all_v, all_q)
         seen = estimate_object(system, X0, v, parameters)
         Xup[system.object_body] = seen.transform
         all_v[system.object_v] = seen.velocity.components()
-        terms = terms_of_transforms(model, Xup, all_v, parameters)
+        terms = terms_of_transforms(model, Xup, all_v, parameters, all_q)
 
         target = _Target(reference)
         error, pose = _pose_error(target, seen)

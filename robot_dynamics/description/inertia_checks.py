@@ -101,7 +101,8 @@ def _check_joint_units(joint: JointElement, place: str, diagnosis: Diagnosis) ->
             f"its origin is {distance:g} m from the parent's",
             "were millimetres meant? the unit is m",
         )
-    finite = [abs(x) for x in (joint.limits.lower, joint.limits.upper) if math.isfinite(x)]
+    ends = [x for limits in joint.limits_of_each for x in (limits.lower, limits.upper)]
+    finite = [abs(x) for x in ends if math.isfinite(x)]
     widest = max(finite, default=0.0)
     if joint.type == "revolute" and widest > _WIDE * (1.0 + 1e-6):
         diagnosis.warning(

@@ -4,12 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.model.model import WORLD, Model
+from robot_dynamics.model import WORLD, Model
 from robot_dynamics.spatial import ArticulatedInertia, Inertia, Motion, Transform
 
 Array = NDArray[np.float64]
@@ -35,15 +33,20 @@ def joints_without_inertia(model: Model) -> tuple[int, ...]:
         Indices of bodies; empty for a model that can be simulated.
     """
     count = len(model.bodies)
-    transforms = _generic_transforms(model)
+    positions = _generic_positions(model)
+    transforms = [
+        _transform_matrix(body.joint.type.transform(q).compose(body.placement))
+        for body, q in zip(model.bodies, positions, strict=True)
+    ]
     articulated = [_matrix(body.inertia) for body in model.bodies]
     composite = [matrix.copy() for matrix in articulated]
     found = []
     for i in reversed(range(count)):
         body = model.bodies[i]
-        S = np.array([_column(motion) for motion in body.joint.type.motion_subspace]).T
+        S = np.array([_column(motion) for motion in body.joint.type.subspace(positions[i])]).T
         U = articulated[i] @ S
-        D, seeming = S.T @ U, S.T @ composite[i] @ S
+        rotor = np.diag(body.joint.of_each_freedom(body.joint.armature))
+        D, seeming = S.T @ U + rotor, S.T @ composite[i] @ S + rotor
         apparent = float(np.abs(seeming).max())
         # Angular and linear motions of a floating joint are scaled alike before they are judged.
         scale = np.sqrt(np.maximum(np.diag(seeming), 1e-300))
@@ -60,15 +63,11 @@ def joints_without_inertia(model: Model) -> tuple[int, ...]:
     return tuple(reversed(found))
 
 
-def _generic_transforms(model: Model) -> Sequence[Array]:
-    """Return the transforms (6, 6) from parent to child at a configuration without luck."""
+def _generic_positions(model: Model) -> list[list[float]]:
+    """Return each joint's positions at a configuration without luck."""
     random = np.random.default_rng(20080)
-    result = []
-    for body in model.bodies:
-        kind = body.joint.type
-        q = kind.integrate(kind.neutral(), random.uniform(0.3, 0.9, kind.nv).tolist())
-        result.append(_transform_matrix(kind.transform(q).compose(body.placement)))
-    return result
+    kinds = [body.joint.type for body in model.bodies]
+    return [k.integrate(k.neutral(), random.uniform(0.3, 0.9, k.nv).tolist()) for k in kinds]
 
 
 def _transform_matrix(X: Transform) -> Array:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from robot_dynamics.dynamics.couplings import with_couplings
 from robot_dynamics.dynamics.inertia_matrix import composite_inertia_matrix
 from robot_dynamics.dynamics.inverse import (
     joint_forces,
@@ -40,18 +41,26 @@ class ClosedLoopTerms:
 def closed_loop_terms(
     model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Parameters
 ) -> ClosedLoopTerms:
-    """Return H, C and the loop constraints at positions `q` (nq,) and velocities `qd` (nv,)."""
-    return terms_of_transforms(model, joint_transforms(model, q), qd, parameters)
+    """Return H, C and the constraints at positions `q` (nq,) and velocities `qd` (nv,)."""
+    return terms_of_transforms(model, joint_transforms(model, q), qd, parameters, q)
 
 
 def terms_of_transforms(
-    model: Model, Xup: Sequence[Transform], qd: Sequence[Scalar], parameters: Parameters
+    model: Model,
+    Xup: Sequence[Transform],
+    qd: Sequence[Scalar],
+    parameters: Parameters,
+    q: Sequence[Scalar] | None = None,
 ) -> ClosedLoopTerms:
-    """Return the same from the joint transforms, for callers that know some of them otherwise."""
-    v, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity)
-    H = composite_inertia_matrix(model, Xup, parameters)
-    C = joint_forces(model, Xup, net_forces(v, avp, parameters))
-    return ClosedLoopTerms(H, C, loop_terms(model, Xup, v, avp, parameters))
+    """Return the same from the joint transforms, for callers that know some of them otherwise.
+
+    The positions `q` are needed only where a motion subspace or a coupling depends on them.
+    """
+    v, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity, q)
+    H = composite_inertia_matrix(model, Xup, parameters, q)
+    C = joint_forces(model, Xup, net_forces(v, avp, parameters), q)
+    loops = loop_terms(model, Xup, v, avp, parameters, q)
+    return ClosedLoopTerms(H, C, with_couplings(loops, model, q, qd))
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robot_dynamics.dynamics.inverse import base_acceleration
-from robot_dynamics.dynamics.kinematics import joint_transforms
+from robot_dynamics.dynamics.kinematics import (
+    joint_transforms,
+    motion_subspaces,
+    velocity_products,
+)
 from robot_dynamics.model import WORLD, Model
+from robot_dynamics.model.joints import combined
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.scalar.linear_algebra import Factors, factor
 from robot_dynamics.spatial import ArticulatedInertia, Force, Motion, Scalar
@@ -36,15 +41,17 @@ def forward_dynamics(
         The accelerations qdd (nv,).
     """
     Xup = joint_transforms(model, q)
+    S = motion_subspaces(model, q)
+    cJ = velocity_products(model, q, qd)
     v: list[Motion] = []
     c: list[Motion] = []
     IA: list[ArticulatedInertia] = []
     pA: list[Force] = []
     for i, body in enumerate(model.bodies):  # pass 1
-        vJ = body.joint.type.velocity(qd[model.v_slices[i]])
+        vJ = combined(S[i], qd[model.v_slices[i]])
         v_i = vJ if body.parent == WORLD else Xup[i] * v[body.parent] + vJ
         v.append(v_i)
-        c.append(Motion.zero() if body.parent == WORLD else v_i.cross(vJ))
+        c.append(cJ[i] if body.parent == WORLD else cJ[i] + v_i.cross(vJ))
         inertia = parameters.inertias[i]
         IA.append(inertia.articulated())
         p = v_i.cross_force(inertia * v_i)
@@ -55,10 +62,18 @@ def forward_dynamics(
     u: list[list[Scalar]] = [[] for _ in model.bodies]
     for i in reversed(range(len(model.bodies))):  # pass 2
         body = model.bodies[i]
-        S = body.joint.type.motion_subspace
-        U[i] = [IA[i] * s for s in S]
-        D[i] = factor([[s.dot(column) for column in U[i]] for s in S])
-        u[i] = [t - s.dot(pA[i]) for t, s in zip(tau[model.v_slices[i]], S, strict=True)]
+        U[i] = [IA[i] * s for s in S[i]]
+        rotors = body.joint.of_each_freedom(body.joint.armature)
+        D[i] = factor(
+            [
+                [
+                    s.dot(column) + (rotors[row] if row == k else 0.0)
+                    for k, column in enumerate(U[i])
+                ]
+                for row, s in enumerate(S[i])
+            ]
+        )
+        u[i] = [t - s.dot(pA[i]) for t, s in zip(tau[model.v_slices[i]], S[i], strict=True)]
         if body.parent == WORLD:
             continue
         Ia = IA[i]
@@ -78,7 +93,7 @@ def forward_dynamics(
         a_i = Xup[i] * (base if body.parent == WORLD else a[body.parent]) + c[i]
         rest = [u_k - a_i.dot(column) for u_k, column in zip(u[i], U[i], strict=True)]
         rates = D[i].solve(rest)
-        a.append(a_i + body.joint.type.velocity(rates))
+        a.append(a_i + combined(S[i], rates))
         qdd += rates
     return qdd
 

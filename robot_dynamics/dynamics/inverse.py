@@ -6,8 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robot_dynamics.dynamics.kinematics import joint_transforms
+from robot_dynamics.dynamics.kinematics import (
+    joint_transforms,
+    motion_subspaces,
+    velocity_products,
+)
 from robot_dynamics.model import WORLD, Model
+from robot_dynamics.model.joints import combined
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.spatial import Force, Motion, Scalar, Transform, Vector3
 
@@ -34,9 +39,13 @@ def inverse_dynamics(
         The joint forces tau (nv,) [N m or N], friction not included.
     """
     Xup = joint_transforms(model, q)
-    v, a = velocities_and_accelerations(model, Xup, qd, qdd, parameters.gravity)
+    v, a = velocities_and_accelerations(model, Xup, qd, qdd, parameters.gravity, q)
     f = net_forces(v, a, parameters, external)
-    return joint_forces(model, Xup, f)
+    tau = joint_forces(model, Xup, f, q)
+    for i, armature in enumerate(model.armature.tolist()):
+        if armature:
+            tau[i] = tau[i] + qdd[i] * armature
+    return tau
 
 
 def velocities_and_accelerations(
@@ -45,25 +54,29 @@ def velocities_and_accelerations(
     qd: Sequence[Scalar],
     qdd: Sequence[Scalar] | None,
     gravity: Vector3,
+    q: Sequence[Scalar] | None = None,
 ) -> tuple[list[Motion], list[Motion]]:
     """Return v_i and a_i of all bodies, in body coordinates, the outward pass of Table 5.1.
 
     The base accelerates by minus gravity, so every a_i contains -a_g. Without `qdd` the
-    accelerations are the velocity-product accelerations a^vp of section 8.2.
+    accelerations are the velocity-product accelerations a^vp of section 8.2. The positions `q`
+    are needed only where a motion subspace depends on them.
     """
+    S = motion_subspaces(model, q)
+    c = velocity_products(model, q, qd)
     base = base_acceleration(gravity)
     v: list[Motion] = []
     a: list[Motion] = []
     for i, body in enumerate(model.bodies):
-        joint, at = body.joint.type, model.v_slices[i]
-        vJ = joint.velocity(qd[at])
+        at = model.v_slices[i]
+        vJ = combined(S[i], qd[at])
         if body.parent == WORLD:
-            v_i, a_i = vJ, Xup[i] * base  # v_i x v_J = v_J x v_J = 0
+            v_i, a_i = vJ, Xup[i] * base + c[i]  # v_i x v_J = v_J x v_J = 0
         else:
             v_i = Xup[i] * v[body.parent] + vJ
-            a_i = Xup[i] * a[body.parent] + v_i.cross(vJ)
+            a_i = Xup[i] * a[body.parent] + c[i] + v_i.cross(vJ)
         if qdd is not None:
-            a_i = a_i + joint.velocity(qdd[at])
+            a_i = a_i + combined(S[i], qdd[at])
         v.append(v_i)
         a.append(a_i)
     return v, a
@@ -90,13 +103,22 @@ def net_forces(
     return forces
 
 
-def joint_forces(model: Model, Xup: Sequence[Transform], forces: Sequence[Force]) -> list[Scalar]:
-    """Return tau_i = S_i^T f_i with f_lambda += iX_lambda^T f_i, the inward pass of Table 5.1."""
+def joint_forces(
+    model: Model,
+    Xup: Sequence[Transform],
+    forces: Sequence[Force],
+    q: Sequence[Scalar] | None = None,
+) -> list[Scalar]:
+    """Return tau_i = S_i^T f_i with f_lambda += iX_lambda^T f_i, the inward pass of Table 5.1.
+
+    The positions `q` are needed only where a motion subspace depends on them.
+    """
+    S = motion_subspaces(model, q)
     f = list(forces)
     tau: list[Scalar] = [0.0] * model.nv
     for i in reversed(range(len(f))):
         body = model.bodies[i]
-        tau[model.v_slices[i]] = [s.dot(f[i]) for s in body.joint.type.motion_subspace]
+        tau[model.v_slices[i]] = [s.dot(f[i]) for s in S[i]]
         if body.parent != WORLD:
             f[body.parent] = f[body.parent] + Xup[i].inverse_times(f[i])
     return tau
@@ -111,5 +133,5 @@ def bias_forces(
 ) -> list[Scalar]:
     """Return C (nv,): the joint forces of zero acceleration (gravity, Coriolis, external)."""
     Xup = joint_transforms(model, q)
-    v, a = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity)
-    return joint_forces(model, Xup, net_forces(v, a, parameters, external))
+    v, a = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity, q)
+    return joint_forces(model, Xup, net_forces(v, a, parameters, external), q)

@@ -6,12 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from robot_dynamics.dynamics.kinematics import motion_subspaces
 from robot_dynamics.model import WORLD, Link, Model
 from robot_dynamics.spatial import Motion, Scalar, Transform
 
 
 def columns_in_frame(
-    model: Model, body: int, Xup: Sequence[Transform], frame: Transform, root: int = WORLD
+    model: Model,
+    body: int,
+    Xup: Sequence[Transform],
+    frame: Transform,
+    root: int = WORLD,
+    q: Sequence[Scalar] | None = None,
 ) -> dict[int, Motion]:
     """Return the columns of a body's Jacobian in the coordinates of a frame.
 
@@ -21,24 +27,30 @@ def columns_in_frame(
         Xup: Transforms from each body's parent to the body.
         frame: Transform from the body's coordinates to the frame's.
         root: Body on the path from the base to `body` that the velocity is relative to.
+        q: Positions (nq,); needed only where a motion subspace depends on them.
 
     Returns:
         For each velocity variable that moves the body, by its index, the motion it causes.
     """
+    S = motion_subspaces(model, q)
     columns: dict[int, Motion] = {}
     while body != root:
         at = model.v_slices[body]
-        subspace = model.bodies[body].joint.type.motion_subspace
-        for index, s in zip(range(at.start, at.stop), subspace, strict=True):
+        for index, s in zip(range(at.start, at.stop), S[body], strict=True):
             columns[index] = frame * s
         frame = frame.compose(Xup[body])
         body = model.bodies[body].parent
     return columns
 
 
-def link_jacobian(model: Model, link: Link, Xup: Sequence[Transform]) -> list[list[Scalar]]:
-    """Return the Jacobian (6, nv) of a link: its spatial velocity in link coordinates, over qd."""
-    columns = columns_in_frame(model, link.body, Xup, link.placement)
+def link_jacobian(
+    model: Model, link: Link, Xup: Sequence[Transform], q: Sequence[Scalar] | None = None
+) -> list[list[Scalar]]:
+    """Return the Jacobian (6, nv) of a link: its spatial velocity in link coordinates, over qd.
+
+    The positions `q` are needed only where a motion subspace depends on them.
+    """
+    columns = columns_in_frame(model, link.body, Xup, link.placement, q=q)
     rows: list[list[Scalar]] = [[0.0] * model.nv for _ in range(6)]
     for index, column in columns.items():
         for row, value in zip(rows, column.components(), strict=True):

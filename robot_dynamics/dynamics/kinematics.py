@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import WORLD, Link, Model
+from robot_dynamics.model.joints import combined
 from robot_dynamics.spatial import Motion, Scalar, Transform
 
 
@@ -23,6 +25,39 @@ def joint_transforms(model: Model, q: Sequence[Scalar]) -> list[Transform]:
     ]
 
 
+def motion_subspaces(model: Model, q: Sequence[Scalar] | None = None) -> list[tuple[Motion, ...]]:
+    """Return S_i of every body's joint, in body coordinates.
+
+    Args:
+        model: The mechanism.
+        q: Positions (nq,); needed only where a joint's subspace depends on them.
+
+    Raises:
+        ArgumentError: If positions are needed and not given.
+    """
+    if q is None:
+        for body in model.bodies:
+            if body.joint.type.varying:
+                raise ArgumentError(
+                    f"joint {body.joint.name!r}: the motion subspace of a {body.joint.type.name} "
+                    "joint depends on the positions, expected them as well."
+                )
+    return [
+        body.joint.type.subspace(() if q is None else q[at])
+        for body, at in zip(model.bodies, model.q_slices, strict=True)
+    ]
+
+
+def velocity_products(
+    model: Model, q: Sequence[Scalar] | None, qd: Sequence[Scalar]
+) -> list[Motion]:
+    """Return c_J of every body's joint, in body coordinates; without `q` those of constant S."""
+    return [
+        body.joint.type.velocity_product(() if q is None else q[at_q], qd[at_v])
+        for body, at_q, at_v in zip(model.bodies, model.q_slices, model.v_slices, strict=True)
+    ]
+
+
 def body_transforms(model: Model, Xup: Sequence[Transform]) -> list[Transform]:
     """Return iX_0 for every body: from world coordinates to its own (Example 4.3)."""
     X0: list[Transform] = []
@@ -31,11 +66,24 @@ def body_transforms(model: Model, Xup: Sequence[Transform]) -> list[Transform]:
     return X0
 
 
-def body_velocities(model: Model, Xup: Sequence[Transform], qd: Sequence[Scalar]) -> list[Motion]:
-    """Return the velocity of every body in its own coordinates (Example 4.4)."""
+def body_velocities(
+    model: Model,
+    Xup: Sequence[Transform],
+    qd: Sequence[Scalar],
+    q: Sequence[Scalar] | None = None,
+) -> list[Motion]:
+    """Return the velocity of every body in its own coordinates (Example 4.4).
+
+    Args:
+        model: The mechanism.
+        Xup: Transforms from each body's parent to the body.
+        qd: Velocities (nv,).
+        q: Positions (nq,); needed only where a motion subspace depends on them.
+    """
+    S = motion_subspaces(model, q)
     v: list[Motion] = []
-    for body, X, at in zip(model.bodies, Xup, model.v_slices, strict=True):
-        vJ = body.joint.type.velocity(qd[at])
+    for i, (body, X, at) in enumerate(zip(model.bodies, Xup, model.v_slices, strict=True)):
+        vJ = combined(S[i], qd[at])
         v.append(vJ if body.parent == WORLD else X * v[body.parent] + vJ)
     return v
 

@@ -3,7 +3,7 @@
 """Loop constraints: K, k, position and velocity errors (Tables 8.1 and 8.4).
 
 The constraints are written in the successor frame of each loop joint, at its origin, and not in
-base coordinates as in Table 8.4: the constraint forces come out in the frame in which T is
+base coordinates as in Table 8.4: the constraint forces come out in the frame in which most T are
 constant. Positions are taken from the loop's root on, so that nothing is lost when a loop is far
 from the base.
 """
@@ -28,7 +28,8 @@ class LoopTerms:
         K: Constraint Jacobian (n^c, nv), with 0.0 where a joint is in no path of the loop.
         k: Right-hand side (n^c,) of K qdd = k, without stabilisation (8.15).
         position_error: delta (n^c,): small displacement of each successor from where it should
-            be, in the directions of T [rad or m] (Table 8.1).
+            be, in the directions of T [rad or m] (Table 8.1); 0.0 for velocity-only constraints,
+            which have none.
         velocity_error: T^T v_J = K qd (n^c,) [rad/s or m/s].
     """
 
@@ -54,6 +55,7 @@ def loop_terms(
     v: Sequence[Motion],
     avp: Sequence[Motion],
     parameters: Parameters,
+    q: Sequence[Scalar] | None = None,
 ) -> LoopTerms:
     """Return the constraints of all loop joints.
 
@@ -63,6 +65,7 @@ def loop_terms(
         v: Velocities of the bodies, in body coordinates.
         avp: Their velocity-product accelerations, -a_g included, in body coordinates.
         parameters: Gravity and the placements of the loop joints.
+        q: Positions (nq,); needed only where a motion subspace depends on them.
     """
     # The base, if a loop joint sits on it, has velocity zero and acceleration -a_g.
     base = base_acceleration(parameters.gravity)
@@ -80,30 +83,27 @@ def loop_terms(
         aJ = X_S * (base if s == WORLD else avp[s]) - X * (base if p == WORLD else avp[p])
         aJ = aJ + v_s.cross(v_p)
 
-        columns = columns_in_frame(model, s, Xup, X_S, root)
-        for index, column in columns_in_frame(model, p, Xup, X, root).items():
+        columns = columns_in_frame(model, s, Xup, X_S, root, q)
+        for index, column in columns_in_frame(model, p, Xup, X, root, q).items():
             columns[index] = -column  # Eq 8.20
 
-        for direction in loop.type.constraint_subspace:
+        sXp = X.compose(X_P.inverse())  # Eq 8.24
+        T, T_rate = loop.type.constraints(sXp), loop.type.constraint_rates(sXp, vJ)
+        for direction, rate in zip(T, T_rate, strict=True):
             row: list[Scalar] = [0.0] * model.nv
             for index, column in columns.items():
                 row[index] = column.dot(direction)
             terms.K.append(row)
-            terms.k.append(-aJ.dot(direction))  # Eq 8.47: dT/dt = v_s x* T
+            # Eq 8.47, where dT/dt = v_s x* T, and the rate of T's components
+            terms.k.append(-aJ.dot(direction) - vJ.dot(rate))
             terms.velocity_error.append(vJ.dot(direction))
-        sXp = X.compose(X_P.inverse())  # Eq 8.24
         terms.position_error.extend(loop.type.residual(sXp))
     return terms
 
 
 def loop_root(model: Model, predecessor: int, successor: int) -> int:
     """Return the last body that carries both ends of a loop joint; `WORLD` for the base."""
-    root = WORLD
-    for a, b in zip(model.support(predecessor), model.support(successor), strict=False):
-        if a != b:
-            break
-        root = a
-    return root
+    return model.tree.loop_root(predecessor, successor)
 
 
 def _from_root(model: Model, root: int, body: int, Xup: Sequence[Transform]) -> Transform:

@@ -20,7 +20,6 @@ from robot_dynamics.model import Model
 
 Array = NDArray[np.float64]
 
-_ROWS = ("rx", "ry", "rz", "x", "y", "z")
 # Relative size below which a row adds nothing to the rows before it. Twelve-digit rows leave about
 # sqrt(n) 1e-15 of rounding after orthogonalisation; closure errors of e m change directions by e.
 RANK_TOLERANCE = 1e-9
@@ -51,14 +50,9 @@ class ConstrainedMotion:
 
 
 def constraint_names(model: Model) -> tuple[str, ...]:
-    """Return a name for each constraint row: the loop joint's, and the direction it blocks."""
-    names = []
-    for loop in model.loops:
-        for force in loop.type.constraint_subspace:
-            components = force.components()
-            direction = next(n for n, c in zip(_ROWS, components, strict=True) if c != 0.0)
-            names.append(f"{loop.name}.{direction}")
-    return tuple(names)
+    """Return a name for each row: the loop joint and the direction it blocks, or the coupling."""
+    of_loops = [f"{loop.name}.{row.direction}" for loop in model.loops for row in loop.type.rows]
+    return (*of_loops, *(coupling.name for coupling in model.couplings))
 
 
 def rank_revealing_solution(
@@ -102,11 +96,8 @@ def rank_revealing_solution(
         ) from error
     lower = np.tril(factors[0])
     weight = np.array(
-        [
-            length if any(force_.angular) else 1.0
-            for loop in model.loops
-            for force_ in loop.type.constraint_subspace
-        ]
+        [length if row.rotational else 1.0 for loop in model.loops for row in loop.type.rows]
+        + [length if coupling.rotational else 1.0 for coupling in model.couplings]
     )
     # Rows in the metric of H^-1: their products are the entries of A = K H^-1 K^T.
     rows = np.linalg.solve(lower, (K * weight[:, None]).T).T

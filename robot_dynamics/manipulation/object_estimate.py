@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.model.joint_types import turn
+from robot_dynamics.model.joints import turn
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3, rotation_vector
 

@@ -1,15 +1,17 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""From named elements to a numbered model: spanning tree, merged links, turned body frames."""
+"""From named elements to a numbered model: merged links, turned frames, chosen tree."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
+from robot_dynamics.model.connectivity import WORLD
+from robot_dynamics.model.couplings import Coupling, CouplingElement, require_terms
 from robot_dynamics.model.elements import (
     Array,
     JointElement,
@@ -17,13 +19,60 @@ from robot_dynamics.model.elements import (
     LoopElement,
     Mechanism,
 )
-from robot_dynamics.model.joint_types import joint_type
-from robot_dynamics.model.model import WORLD, Body, Joint, Link, LoopJoint, Model
+from robot_dynamics.model.joints import JointType, joint_type, reverse
+from robot_dynamics.model.model import Body, Joint, Link, LoopJoint, Model
+from robot_dynamics.model.spanning_tree import Arc
+from robot_dynamics.model.spanning_tree import spanning_tree as find_spanning_tree
 from robot_dynamics.spatial import Inertia, Rotation, Symmetric3, Transform, Vector3
 
 # Entries of rotations this near to 0 or +-1 come from rounding of placements such as pi/2 to six
 # or sixteen digits; made exact, they fold away in traced programs.
 _SNAP = 1e-12
+
+#: Choices of the spanning tree.
+DESCRIBED, MINIMUM_DEPTH = "described", "minimum depth"
+
+
+@dataclass(frozen=True)
+class _Arc:
+    """A joint as the builder sees it: a type, and where its frames are on two links.
+
+    Attributes:
+        element: The joint or loop joint it comes from.
+        kind: Its type.
+        predecessor: Name of the link it comes from.
+        successor: Name of the link it goes to.
+        predecessor_frame: Pose of the joint's frame in the predecessor link (4, 4).
+        successor_frame: Pose of the joint's frame in the successor link (4, 4).
+    """
+
+    element: JointElement | LoopElement
+    kind: JointType
+    predecessor: str
+    successor: str
+    predecessor_frame: Array
+    successor_frame: Array
+
+    @property
+    def name(self) -> str:
+        """Name of the joint."""
+        return self.element.name
+
+    @property
+    def welds(self) -> bool:
+        """Whether the links on both sides become one body: a fixed tree joint, no fixed loop."""
+        return self.kind.nv == 0 and isinstance(self.element, JointElement)
+
+    def flipped(self) -> _Arc:
+        """Return the same joint from its successor to its predecessor."""
+        return _Arc(
+            self.element,
+            reverse(self.kind),
+            self.successor,
+            self.predecessor,
+            self.successor_frame,
+            self.predecessor_frame,
+        )
 
 
 def build(
@@ -31,91 +80,169 @@ def build(
     *,
     gravity: Iterable[float] = (0.0, 0.0, -9.81),
     variable: Iterable[str] = (),
+    spanning_tree: str | Iterable[str] = DESCRIBED,
+    root: str | None = None,
 ) -> Model:
     """Return the model of a mechanism.
 
     Links on fixed joints become part of the body that carries them. The frame of each body is the
     frame of its link turned so that the joint's axis is z; link frames keep their own placement.
 
+    With a spanning tree other than the described one, joints and loop joints alike may end up in
+    the tree or close a loop. A tree joint whose predecessor hangs on its successor is reversed;
+    its variables keep their meaning. What is known about the drive, the limits and the friction
+    of a joint is lost if it closes a loop, and a floating joint that closes one is left out.
+
     Args:
-        mechanism: The elements; its tree joints must form a tree.
+        mechanism: The elements.
         gravity: Acceleration of gravity [m/s^2].
         variable: Bodies and loop joints whose values are parameters of compiled code.
+        spanning_tree: "described": tree joints are tree joints and must form a tree. "minimum
+            depth": every body as few joints from the base as can be. Otherwise the names of
+            joints that are to be in the tree, which is made complete with minimum depth.
+        root: Name of the link that is the fixed base, if the tree joints do not tell.
 
     Raises:
         RobotDynamicsError: If the tree joints do not form a tree, a name is unknown, or an axis
             is zero.
     """
     elements = {link.name: link for link in mechanism.links}
-    children: dict[str, list[JointElement]] = {name: [] for name in elements}
-    for joint in mechanism.joints:
-        for end in (joint.parent, joint.child):
-            if end not in elements:
-                raise UnknownNameError("link", end, elements, f"joint {joint.name!r}")
-        children[joint.parent].append(joint)
+    arcs = [_arc_of_joint(joint, elements) for joint in mechanism.joints]
+    loops = [_arc_of_loop(loop, elements) for loop in mechanism.loops]
+    root = mechanism.root if root is None else root
+    if root not in elements:
+        raise UnknownNameError("link", root, elements, mechanism.name)
+    if spanning_tree != DESCRIBED:
+        required = set(() if spanning_tree == MINIMUM_DEPTH else spanning_tree)
+        # A coupling is one of positions, which only joints of the tree have.
+        required |= {joint for coupling in mechanism.couplings for joint, _ in coupling.terms}
+        arcs, loops = _chosen(mechanism, root, [*arcs, *loops], frozenset(required))
+    bodies, links = _tree(mechanism.name, elements, root, arcs)
+    closing = tuple(_loop_joint(arc, links) for arc in loops)
+    known = [body.name for body in bodies] + [loop.name for loop in closing]
+    for name in (variable := frozenset(variable)):
+        if name not in known:
+            raise UnknownNameError("body or loop joint", name, known, mechanism.name)
+    return Model(
+        mechanism.name,
+        tuple(bodies),
+        tuple(links[link.name] for link in mechanism.links),
+        closing,
+        tuple(float(g) for g in gravity),  # type: ignore[arg-type]
+        variable,
+        tuple(_coupling(coupling, bodies) for coupling in mechanism.couplings),
+    )
 
+
+def _tree(
+    name: str, elements: dict[str, LinkElement], root: str, arcs: Sequence[_Arc]
+) -> tuple[list[Body], dict[str, Link]]:
+    """Return bodies, numbered depth first, and links of a tree of joints from parent to child."""
+    children: dict[str, list[_Arc]] = {link: [] for link in elements}
+    for arc in arcs:
+        children[arc.predecessor].append(arc)
     bodies: list[Body] = []
     links: dict[str, Link] = {}
     merged: dict[int, Inertia] = {WORLD: Inertia.zero()}
+    pending: list[tuple[_Arc, int, Array]] = []
 
-    def place(element: LinkElement, body: int, frame: Array) -> None:
+    def place(link: str, body: int, frame: Array) -> None:
         """Record a link at pose `frame` in its body, with its inertia, and follow its joints."""
-        if element.name in links:
-            raise RobotDynamicsError(
-                f"{mechanism.name}: link {element.name!r} has two parents, expected a tree."
-            )
+        if link in links:
+            raise RobotDynamicsError(f"{name}: link {link!r} has two parents, expected a tree.")
         placement = transform_of(frame)
-        own = inertia_of(element)
-        links[element.name] = Link(element.name, body, placement, own)
+        own = inertia_of(elements[link])
+        links[link] = Link(link, body, placement, own)
         merged[body] = merged[body] + placement.inverse_times(own)
         # A stack: depth first, and branches in the order of the description.
-        for joint in reversed(children[element.name]):
-            pending.append((joint, body, frame))
+        for arc in reversed(children[link]):
+            pending.append((arc, body, frame))
 
-    pending: list[tuple[JointElement, int, Array]] = []
-    place(elements[mechanism.root], WORLD, np.eye(4))
+    place(root, WORLD, np.eye(4))
     while pending:
-        joint, body, frame = pending.pop()
-        at = frame @ joint.placement  # the joint's frame in the carrying body
-        kind = joint_type(joint.type, f"joint {joint.name!r}")
-        if kind.nv == 0:
-            place(elements[joint.child], body, at)
+        arc, body, frame = pending.pop()
+        at = frame @ arc.predecessor_frame  # the joint's frame in the carrying body
+        on_child = _inverse(arc.successor_frame)  # the child link's frame in the joint's
+        if arc.welds:
+            place(arc.successor, body, at @ on_child)
             continue
-        turned = np.eye(4)
-        if kind.nv == 1:
-            if not np.linalg.norm(joint.axis) > 0.0:
-                raise RobotDynamicsError(f"joint {joint.name!r}: the axis is zero or no number.")
-            turned[:3, :3] = _frame_with_z_along(joint.axis)
-        bodies.append(
-            Body(
-                joint.child,
-                body,
-                Joint(joint.name, kind, joint.limits, joint.damping, joint.friction),
-                transform_of(at @ turned),
-                Inertia.zero(),
-            )
-        )
+        bodies.append(Body(arc.successor, body, _joint(arc), transform_of(at), Inertia.zero()))
         index = len(bodies) - 1
         merged[index] = Inertia.zero()
-        place(elements[joint.child], index, turned.T)
-    if len(links) != len(elements):
-        lost = next(name for name in elements if name not in links)
-        raise RobotDynamicsError(
-            f"{mechanism.name}: link {lost!r} is not connected to {mechanism.root!r}."
-        )
-    variable = frozenset(variable)
-    known = [body.name for body in bodies] + [loop.name for loop in mechanism.loops]
-    for name in variable:
-        if name not in known:
-            raise UnknownNameError("body or loop joint", name, known, mechanism.name)
-    complete = tuple(replace(body, inertia=merged[i]) for i, body in enumerate(bodies))
-    return Model(
-        mechanism.name,
-        complete,
-        tuple(links[link.name] for link in mechanism.links),
-        tuple(_loop_joint(loop, links) for loop in mechanism.loops),
-        tuple(float(g) for g in gravity),  # type: ignore[arg-type]
-        variable,
+        place(arc.successor, index, on_child)
+    lost = [link for link in elements if link not in links]
+    if lost:
+        raise RobotDynamicsError(f"{name}: link {lost[0]!r} is not connected to {root!r}.")
+    return [replace(body, inertia=merged[i]) for i, body in enumerate(bodies)], links
+
+
+def _chosen(
+    mechanism: Mechanism, root: str, arcs: Sequence[_Arc], required: frozenset[str]
+) -> tuple[list[_Arc], list[_Arc]]:
+    """Return the joints of a spanning tree, from parent to child, and those that close loops."""
+    able = [arc for arc in arcs if arc.kind.carries and (arc.welds or arc.kind.nv > 0)]
+    for name in required:
+        if name not in (names := [arc.name for arc in able]):
+            raise UnknownNameError("joint that can carry a body", name, names, mechanism.name)
+
+    def length(arc: _Arc) -> float:
+        # A free joint constrains nothing: it is taken for bodies that nothing else holds.
+        return 0.0 if arc.welds else 1.0 if arc.kind.nv < 6 else float(len(arcs) + 1)
+
+    graph = [
+        Arc(a.name, a.predecessor, a.successor, length(a), a.welds or a.name in required)
+        for a in able
+    ]
+    branches = find_spanning_tree(root, graph)
+    # In the order of the description, which numbers the branches.
+    tree = {id(able[b.arc]): b.reversed for b in branches}
+    chosen = [arc.flipped() if tree[id(arc)] else arc for arc in arcs if id(arc) in tree]
+    return chosen, [arc for arc in arcs if id(arc) not in tree and arc.kind.nv < 6]
+
+
+def _arc_of_joint(joint: JointElement, links: Iterable[str]) -> _Arc:
+    place = f"joint {joint.name!r}"
+    for end in (joint.parent, joint.child):
+        if end not in links:
+            raise UnknownNameError("link", end, links, place)
+    kind = joint_type(joint.type, place, **joint.parameters)
+    if not kind.carries:
+        raise RobotDynamicsError(f"{place}: a {kind.name} joint can only close a loop.")
+    turned = np.eye(4)
+    if kind.has_axis:
+        if not np.linalg.norm(joint.axis) > 0.0:
+            raise RobotDynamicsError(f"{place}: the axis is zero or no number.")
+        turned[:3, :3] = _frame_with_z_along(joint.axis)
+    return _Arc(joint, kind, joint.parent, joint.child, joint.placement @ turned, turned)
+
+
+def _arc_of_loop(loop: LoopElement, links: Iterable[str]) -> _Arc:
+    place = f"loop joint {loop.name!r}"
+    for end in (loop.predecessor, loop.successor):
+        if end not in links:
+            raise UnknownNameError("link", end, links, place)
+    kind = joint_type(loop.type, place, **loop.parameters)
+    if loop.unilateral and all(row.direction != "z" for row in kind.rows):
+        raise RobotDynamicsError(f"{place}: a {kind.name} joint has no force along z to push.")
+    return _Arc(
+        loop, kind, loop.predecessor, loop.successor, loop.predecessor_pose, loop.successor_pose
+    )
+
+
+def _joint(arc: _Arc) -> Joint:
+    """Return a tree joint, with what its element knows about its degrees of freedom."""
+    element = arc.element
+    if isinstance(element, LoopElement):
+        return Joint(element.name, arc.kind)
+    active = arc.kind.nv < 6 if element.active is None else element.active
+    return Joint(
+        element.name,
+        arc.kind,
+        element.limits,
+        element.damping,
+        element.friction,
+        active,
+        element.armature,
     )
 
 
@@ -147,23 +274,42 @@ def inertia_of(element: LinkElement) -> Inertia:
     )
 
 
-def _loop_joint(loop: LoopElement, links: dict[str, Link]) -> LoopJoint:
-    place = f"loop joint {loop.name!r}"
+def _loop_joint(arc: _Arc, links: dict[str, Link]) -> LoopJoint:
     ends = []
     for name, frame in (
-        (loop.predecessor, loop.predecessor_pose),
-        (loop.successor, loop.successor_pose),
+        (arc.predecessor, arc.predecessor_frame),
+        (arc.successor, arc.successor_frame),
     ):
-        if name not in links:
-            raise UnknownNameError("link", name, links, place)
         link = links[name]
         ends.append((link.body, transform_of(pose_of(link.placement) @ frame)))
     (p, X_P), (s, X_S) = ends
     if p == s:
         raise RobotDynamicsError(
-            f"{place}: {loop.predecessor!r} and {loop.successor!r} are on the same body."
+            f"loop joint {arc.name!r}: {arc.predecessor!r} and {arc.successor!r} are on the same "
+            "body."
         )
-    return LoopJoint(loop.name, joint_type(loop.type, place), p, s, X_P, X_S)
+    unilateral = isinstance(arc.element, LoopElement) and arc.element.unilateral
+    return LoopJoint(arc.name, arc.kind, p, s, X_P, X_S, unilateral)
+
+
+def _inverse(frame: Array) -> Array:
+    """Return the inverse of a pose (4, 4)."""
+    inverse = np.eye(4)
+    inverse[:3, :3] = frame[:3, :3].T
+    inverse[:3, 3] = -frame[:3, :3].T @ frame[:3, 3]
+    return inverse
+
+
+def _coupling(coupling: CouplingElement, bodies: Sequence[Body]) -> Coupling:
+    index = {body.joint.name: i for i, body in enumerate(bodies)}
+    for name, _ in coupling.terms:
+        if name not in index:
+            raise UnknownNameError("movable joint", name, index, f"coupling {coupling.name!r}")
+    require_terms(coupling, {body.joint.name: body.joint.type.nv for body in bodies})
+    terms = tuple((index[name], float(factor)) for name, factor in coupling.terms)
+    kind = bodies[terms[0][0]].joint.type
+    rotational = any(kind.subspace(kind.neutral())[0].angular)
+    return Coupling(coupling.name, terms, float(coupling.offset), rotational)
 
 
 def _frame_with_z_along(axis: tuple[float, float, float]) -> Array:

@@ -8,13 +8,14 @@ knows names and link frames; `builder.build` turns it into a `Model`, which know
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.model.couplings import CouplingElement, substituted
 
 Array = NDArray[np.float64]
 
@@ -47,12 +48,35 @@ class Limits:
         upper: Highest position [rad or m].
         velocity: Largest speed [rad/s or m/s].
         effort: Largest torque or force [N m or N].
+        acceleration: Largest acceleration [rad/s^2 or m/s^2].
+        deceleration: Largest deceleration, a positive number, likewise.
+        jerk: Largest rate of the acceleration [rad/s^3 or m/s^3].
     """
 
     lower: float = -np.inf
     upper: float = np.inf
     velocity: float = np.inf
     effort: float = np.inf
+    acceleration: float = np.inf
+    deceleration: float = np.inf
+    jerk: float = np.inf
+
+
+@dataclass(frozen=True)
+class SafetyController:
+    """Limits that a drive enforces softly, as URDF's `<safety_controller>` states them.
+
+    Attributes:
+        lower: Position below which the drive pushes back [rad or m].
+        upper: Position above which it does.
+        k_position: Gain from the distance to a soft limit to the largest speed [1/s].
+        k_velocity: Gain from the excess of speed to the largest effort [N m s/rad or N s/m].
+    """
+
+    lower: float = -np.inf
+    upper: float = np.inf
+    k_position: float = 0.0
+    k_velocity: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -61,14 +85,19 @@ class JointElement:
 
     Attributes:
         name: Its name.
-        type: A name of `joint_types.JOINT_TYPES`.
+        type: A name of `joints.JOINT_TYPES`, or "reversed " and such a name.
         parent: Name of the parent link.
         child: Name of the child link, whose frame is the joint frame at position zero.
         placement: Pose of the joint frame in the parent link (4, 4).
-        axis: Unit vector of the axis in the joint frame; unused by fixed and floating joints.
-        limits: Limits of a joint with one degree of freedom.
-        damping: Viscous friction [N m s/rad or N s/m].
-        friction: Coulomb friction [N m or N].
+        axis: Unit vector of the axis in the joint frame; unused by joints without one axis, which
+            lie in the joint frame as their type says.
+        limits: Limits, one for all degrees of freedom or a tuple with one each.
+        damping: Viscous friction, likewise [N m s/rad or N s/m].
+        friction: Coulomb friction, likewise [N m or N].
+        active: Whether a drive can act, likewise; None for all but floating joints.
+        parameters: What the type takes: `pitch` [m/rad] of a helical joint, `radius` [m] ...
+        armature: Inertia of a geared rotor as the joint feels it, likewise [kg m^2 or kg].
+        safety: The soft limits of its drive, if any are stated.
     """
 
     name: str
@@ -77,9 +106,18 @@ class JointElement:
     child: str
     placement: Array = field(default_factory=lambda: np.eye(4))
     axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
-    limits: Limits = Limits()
-    damping: float = 0.0
-    friction: float = 0.0
+    limits: Limits | tuple[Limits, ...] = Limits()
+    damping: float | tuple[float, ...] = 0.0
+    friction: float | tuple[float, ...] = 0.0
+    active: bool | tuple[bool, ...] | None = None
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    armature: float | tuple[float, ...] = 0.0
+    safety: SafetyController | None = None
+
+    @property
+    def limits_of_each(self) -> tuple[Limits, ...]:
+        """The limits as they are given: one, or one for each degree of freedom."""
+        return self.limits if isinstance(self.limits, tuple) else (self.limits,)
 
 
 @dataclass(frozen=True)
@@ -88,11 +126,13 @@ class LoopElement:
 
     Attributes:
         name: Its name.
-        type: A name of `joint_types.JOINT_TYPES`.
+        type: A name of `joints.JOINT_TYPES`, or "reversed " and such a name.
         predecessor: Name of the link it comes from.
         successor: Name of the link it goes to; constraint forces are those on this link.
         predecessor_pose: Pose of the loop joint's frame in the predecessor link (4, 4).
         successor_pose: Pose of the loop joint's frame in the successor link (4, 4).
+        parameters: What the type takes: `pitch` [m/rad] of a helical joint, `radius` [m] ...
+        unilateral: Whether it can only push, along z of the loop joint.
     """
 
     name: str
@@ -101,11 +141,13 @@ class LoopElement:
     successor: str
     predecessor_pose: Array = field(default_factory=lambda: np.eye(4))
     successor_pose: Array = field(default_factory=lambda: np.eye(4))
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    unilateral: bool = False
 
 
 @dataclass(frozen=True)
 class Mechanism:
-    """Links, tree joints and loop joints by name.
+    """Links, tree joints, loop joints and couplings of joints by name.
 
     Raises:
         RobotDynamicsError: From `root` and `joined` if names collide or there is no single root.
@@ -115,6 +157,7 @@ class Mechanism:
     links: tuple[LinkElement, ...] = ()
     joints: tuple[JointElement, ...] = ()
     loops: tuple[LoopElement, ...] = ()
+    couplings: tuple[CouplingElement, ...] = ()
 
     @property
     def root(self) -> str:
@@ -150,10 +193,13 @@ class Mechanism:
                 )
                 for loop in self.loops
             ),
+            tuple(coupling.prefixed(prefix) for coupling in self.couplings),
         )
 
     def locked(self, positions: dict[str, float]) -> Mechanism:
         """Return the mechanism with some one-degree joints fixed where `positions` [rad, m] says.
+
+        Joints that are coupled to locked ones alone are locked where the coupling has them.
 
         Raises:
             RobotDynamicsError: If a name is no joint that can be locked.
@@ -165,17 +211,22 @@ class Mechanism:
             raise RobotDynamicsError(
                 f"{self.name}: no joint with one degree of freedom is called {unknown[0]!r}."
             )
+        couplings, positions = substituted(self.couplings, positions)
         joints = tuple(
             replace(j, type="fixed", placement=j.placement @ _displacement(j, positions[j.name]))
             if j.name in positions
             else j
             for j in self.joints
         )
-        return replace(self, joints=joints)
+        return replace(self, joints=joints, couplings=couplings)
 
     def with_loops(self, loops: Iterable[LoopElement]) -> Mechanism:
         """Return the mechanism with more loop joints."""
         return replace(self, loops=self.loops + tuple(loops))
+
+    def with_couplings(self, couplings: Iterable[CouplingElement]) -> Mechanism:
+        """Return the mechanism with more couplings."""
+        return replace(self, couplings=self.couplings + tuple(couplings))
 
 
 def joined(
@@ -186,7 +237,7 @@ def joined(
     Args:
         name: The name of the whole.
         parts: For each part the mechanism, the pose of its root link in the world (4, 4), and the
-            type of the joint that carries it there: "fixed" or "floating".
+            type of the joint that carries it there: "fixed", "floating" or "planar".
         root: The name of the world's link.
 
     Raises:
@@ -195,19 +246,22 @@ def joined(
     links: list[LinkElement] = [LinkElement(root)]
     joints: list[JointElement] = []
     loops: list[LoopElement] = []
+    couplings: list[CouplingElement] = []
     for part, placement, kind in parts:
         links += part.links
         carrier = f"{root}_to_{part.root}"
         joints += [JointElement(carrier, kind, root, part.root, placement), *part.joints]
         loops += part.loops
-    for kind, items in (("link", links), ("joint", joints), ("loop", loops)):
+        couplings += part.couplings
+    constraints = [*loops, *couplings]
+    for kind, items in (("link", links), ("joint", joints), ("loop", constraints)):
         names = [item.name for item in items]  # type: ignore[attr-defined]
         twice = sorted({n for n in names if names.count(n) > 1})
         if twice:
             raise RobotDynamicsError(
                 f"{name}: two parts have a {kind} called {twice[0]!r}; give them prefixes."
             )
-    return Mechanism(name, tuple(links), tuple(joints), tuple(loops))
+    return Mechanism(name, tuple(links), tuple(joints), tuple(loops), tuple(couplings))
 
 
 def _displacement(joint: JointElement, position: float) -> Array:

@@ -8,27 +8,53 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import ArgumentError, UnknownNameError, require_length
+from robot_dynamics.model.connectivity import LoopCluster, Tree
+from robot_dynamics.model.couplings import Coupling
 from robot_dynamics.model.elements import Limits
-from robot_dynamics.model.joint_types import JointType
+from robot_dynamics.model.joints import JointType
 from robot_dynamics.spatial import Inertia, Scalar, Transform
 
-WORLD = -1  # the index that stands for the fixed base, body 0 of the book
+Freedoms = TypeVar("Freedoms")
 
 
 @dataclass(frozen=True)
 class Joint:
-    """A tree joint: its type and what is known about each of its degrees of freedom."""
+    """A tree joint: its type and what is known about each of its degrees of freedom.
+
+    Attributes:
+        name: Its name.
+        type: Its joint type.
+        limits: Limits, one for all degrees of freedom or a tuple with one each.
+        damping: Viscous friction, likewise [N m s/rad or N s/m].
+        friction: Coulomb friction, likewise [N m or N].
+        active: Whether a drive can act, likewise; a joint may have active and passive freedoms.
+        armature: Inertia of a geared rotor as the joint feels it, likewise [kg m^2 or kg].
+    """
 
     name: str
     type: JointType
-    limits: Limits = field(default_factory=Limits)
-    damping: float = 0.0
-    friction: float = 0.0
+    limits: Limits | tuple[Limits, ...] = field(default_factory=Limits)
+    damping: float | tuple[float, ...] = 0.0
+    friction: float | tuple[float, ...] = 0.0
+    active: bool | tuple[bool, ...] = True
+    armature: float | tuple[float, ...] = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("limits", "damping", "friction", "active", "armature"):
+            values = getattr(self, name)
+            if isinstance(values, tuple):
+                what = f"{name} of joint {self.name!r}"
+                require_length(what, values, self.type.nv, "one for each degree of freedom")
+
+    def of_each_freedom(self, values: Freedoms | tuple[Freedoms, ...]) -> tuple[Freedoms, ...]:
+        """Return one value for each degree of freedom."""
+        return values if isinstance(values, tuple) else (values,) * self.type.nv
 
 
 @dataclass(frozen=True)
@@ -78,6 +104,7 @@ class LoopJoint:
         successor: Index of the body it goes to; constraint forces are those on this body.
         predecessor_placement: X_P, from the predecessor's body frame to the loop joint's frame.
         successor_placement: X_S, from the successor's body frame to the loop joint's frame.
+        unilateral: Whether it can only push, along z: the multiplier of that row is not negative.
     """
 
     name: str
@@ -86,6 +113,7 @@ class LoopJoint:
     successor: int
     predecessor_placement: Transform
     successor_placement: Transform
+    unilateral: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,6 +131,7 @@ class Model:
         gravity: Acceleration of gravity in the world (3,) [m/s^2].
         variable: Names of bodies and loop joints whose inertia or placements are parameters of
             compiled code: models that differ only there, and in gravity, share machine code.
+        couplings: Linear relations between joints; their constraints follow those of the loops.
     """
 
     name: str
@@ -111,6 +140,7 @@ class Model:
     loops: tuple[LoopJoint, ...] = ()
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     variable: frozenset[str] = frozenset()
+    couplings: tuple[Coupling, ...] = ()
 
     @cached_property
     def nq(self) -> int:
@@ -124,8 +154,31 @@ class Model:
 
     @cached_property
     def constraint_count(self) -> int:
-        """Number of loop constraints, n^c (8.1)."""
-        return sum(len(loop.type.constraint_subspace) for loop in self.loops)
+        """Number of constraints of loop joints and couplings, n^c (8.1)."""
+        return sum(len(loop.type.rows) for loop in self.loops) + len(self.couplings)
+
+    @cached_property
+    def holonomic(self) -> NDArray[np.bool_]:
+        """Which constraints are on positions (n^c,); the others are on velocities alone."""
+        of_loops = [row.holonomic for loop in self.loops for row in loop.type.rows]
+        return np.array(of_loops + [True] * len(self.couplings), dtype=bool)
+
+    @cached_property
+    def unilateral(self) -> NDArray[np.bool_]:
+        """Which constraints can only push (n^c,): the normals of unilateral loop joints."""
+        rows = [(loop, row) for loop in self.loops for row in loop.type.rows]
+        of_loops = [loop.unilateral and row.direction == "z" for loop, row in rows]
+        return np.array(of_loops + [False] * len(self.couplings), dtype=bool)
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The connectivity of the bodies: lambda, kappa, mu, nu."""
+        return Tree(tuple(body.parent for body in self.bodies))
+
+    @cached_property
+    def clusters(self) -> tuple[LoopCluster, ...]:
+        """The minimal clusters of loops that share joints."""
+        return self.tree.clusters([(loop.predecessor, loop.successor) for loop in self.loops])
 
     @cached_property
     def q_slices(self) -> tuple[slice, ...]:
@@ -176,11 +229,7 @@ class Model:
 
     def support(self, body: int) -> tuple[int, ...]:
         """Return kappa(body): the bodies on the path from the base to `body`, in that order."""
-        path: list[int] = []
-        while body != WORLD:
-            path.append(body)
-            body = self.bodies[body].parent
-        return tuple(reversed(path))
+        return self.tree.support(body)
 
     def neutral(self) -> NDArray[np.float64]:
         """Return the positions (nq,) at which every joint is at its zero."""
@@ -188,15 +237,46 @@ class Model:
 
     def limits(self) -> dict[str, NDArray[np.float64]]:
         """Return `lower`, `upper`, `velocity` and `effort`, each (nv,); infinite where unknown."""
-        rows = [body.joint.limits for body in self.bodies for _ in range(body.joint.type.nv)]
+        rows = self._of_each_freedom("limits")
         names = ("lower", "upper", "velocity", "effort")
         return {name: np.array([getattr(row, name) for row in rows]) for name in names}
+
+    @cached_property
+    def damping(self) -> NDArray[np.float64]:
+        """Viscous friction (nv,) [N m s/rad or N s/m]."""
+        return np.array(self._of_each_freedom("damping"), dtype=float)
+
+    @cached_property
+    def friction(self) -> NDArray[np.float64]:
+        """Coulomb friction (nv,) [N m or N]."""
+        return np.array(self._of_each_freedom("friction"), dtype=float)
+
+    @cached_property
+    def armature(self) -> NDArray[np.float64]:
+        """Reflected inertia of drives (nv,) [kg m^2 or kg]."""
+        return np.array(self._of_each_freedom("armature"), dtype=float)
+
+    @cached_property
+    def active(self) -> NDArray[np.bool_]:
+        """Which degrees of freedom have a drive (nv,)."""
+        return np.array(self._of_each_freedom("active"), dtype=bool)
+
+    def _of_each_freedom(self, name: str) -> list[object]:
+        joints = [body.joint for body in self.bodies]
+        return [value for j in joints for value in j.of_each_freedom(getattr(j, name))]
 
     def integrate(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
         """Return the positions reached from `q` (nq,) by velocity times time `step` (nv,)."""
         result: list[Scalar] = []
         for body, at_q, at_v in zip(self.bodies, self.q_slices, self.v_slices, strict=True):
             result += body.joint.type.integrate(q[at_q], step[at_v])
+        return result
+
+    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
+        """Return the step (nv,) that takes positions `q0` (nq,) to `q1`."""
+        result: list[Scalar] = []
+        for body, at in zip(self.bodies, self.q_slices, strict=True):
+            result += body.joint.type.difference(q0[at], q1[at])
         return result
 
     def position_rate(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
@@ -276,18 +356,22 @@ class Model:
         bodies = [
             [
                 body.parent,
-                body.joint.type.name,
+                body.joint.type.key,
                 numbers(body.placement),
                 "variable"
                 if body.name in self.variable
                 else [float(value).hex() for value in body.inertia.components()],
-                [float(body.joint.damping).hex(), float(body.joint.friction).hex()],
+                [
+                    float(value).hex()
+                    for values in (body.joint.damping, body.joint.friction, body.joint.armature)
+                    for value in body.joint.of_each_freedom(values)
+                ],
             ]
             for body in self.bodies
         ]
         loops = [
             [
-                loop.type.name,
+                loop.type.key,
                 loop.predecessor,
                 loop.successor,
                 "variable"
@@ -296,7 +380,11 @@ class Model:
             ]
             for loop in self.loops
         ]
-        return json.dumps([bodies, loops]).encode()
+        couplings = [
+            [[[body, float(factor).hex()] for body, factor in c.terms], float(c.offset).hex()]
+            for c in self.couplings
+        ]
+        return json.dumps([bodies, loops, couplings]).encode()
 
 
 def _slices(sizes: Iterable[int]) -> tuple[slice, ...]:

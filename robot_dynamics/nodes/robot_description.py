@@ -123,15 +123,18 @@ def _add_joint(robot: ET.Element, joint: JointElement) -> None:
     if joint.type in ("fixed", "floating"):
         return
     ET.SubElement(tag, "axis", xyz=_numbers(joint.axis))
-    limits = joint.limits
+    limits = joint.limits_of_each[0]
     bounds = {"effort": limits.effort, "velocity": limits.velocity}
     if joint.type in _LIMITED:
         bounds |= {"lower": limits.lower, "upper": limits.upper}
     finite = {k: _number(float(np.clip(v, -_UNLIMITED, _UNLIMITED))) for k, v in bounds.items()}
     ET.SubElement(tag, "limit", finite)
-    if joint.damping or joint.friction:
-        friction = {"damping": _number(joint.damping), "friction": _number(joint.friction)}
-        ET.SubElement(tag, "dynamics", friction)
+    damping, friction = (
+        v[0] if isinstance(v, tuple) else v for v in (joint.damping, joint.friction)
+    )
+    if damping or friction:
+        numbers = {"damping": _number(damping), "friction": _number(friction)}
+        ET.SubElement(tag, "dynamics", numbers)
 
 
 def _add_origin(tag: ET.Element, pose: Array) -> None:

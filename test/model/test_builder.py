@@ -12,7 +12,9 @@ from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import (
     WORLD,
     JointElement,
+    Limits,
     LinkElement,
+    LoopElement,
     Mechanism,
     build,
     pose,
@@ -176,3 +178,157 @@ def test_loops_and_variables_must_name_what_there_is():
         build(arm().with_loops([replace(grasp(), successor="lower")]))
     with pytest.raises(UnknownNameError, match="unknown body or loop joint 'fre'"):
         build(arm(), variable=["fre"])
+
+
+def ring(**changes):
+    """Return a four-bar linkage as a graph: four joints, none of them said to close the loop.
+
+    The joint between coupler and rocker has the rocker for its parent, as a drawing might.
+    """
+    pins = {
+        "left": ("base", "crank", (0, 0, 0)),
+        "top": ("crank", "coupler", (0, 1, 0)),
+        "corner": ("rocker", "coupler", (0, 1, 0)),
+        "right": ("base", "rocker", (2, 0, 0)),
+    }
+    joints = tuple(
+        replace(JointElement(name, "revolute", *ends, pose(at)), **changes.get(name, {}))
+        for name, (*ends, at) in pins.items()
+    )
+    links = (LinkElement("base"), link("crank"), link("coupler"), link("rocker"))
+    return Mechanism("ring", links, joints)
+
+
+def test_a_graph_of_joints_gets_a_spanning_tree_of_minimum_depth():
+    """The joint farthest from the base closes the loop, and its frames are where they were."""
+    with pytest.raises(RobotDynamicsError, match="'coupler' has two parents"):
+        build(ring())
+    model = build(ring(), spanning_tree="minimum depth")
+    assert model.joint_names == ("left", "top", "right")
+    assert [model.tree.depth(i) for i in range(3)] == [1, 2, 1]
+    (loop,) = model.loops
+    assert (loop.name, loop.type.name) == ("corner", "revolute")
+    bodies = [body.name for body in model.bodies]
+    assert (bodies[loop.predecessor], bodies[loop.successor]) == ("rocker", "coupler")
+    np.testing.assert_array_equal(pose_of(loop.predecessor_placement), pose((0, 1, 0)))
+    np.testing.assert_array_equal(pose_of(loop.successor_placement), np.eye(4))
+
+
+def test_the_choice_of_joints_in_the_tree_is_respected():
+    """Joints that are asked for are in the tree, reversed if their predecessor hangs on them."""
+    model = build(ring(), spanning_tree=["corner", "top"])
+    assert model.joint_names == ("left", "top", "corner")
+    types = [body.joint.type.name for body in model.bodies]
+    assert types == ["revolute", "revolute", "reversed revolute"]
+    assert [loop.name for loop in model.loops] == ["right"]
+    assert model.bodies[2].name == "rocker"
+
+
+def test_a_reversed_joint_keeps_its_place_and_its_variable(rng):
+    """Links are where they are if the same joint is described from parent to child."""
+    angle = rng.normal()
+    model = build(ring(), spanning_tree=["corner", "top"])
+    q = np.zeros(3)
+    q[2] = angle
+    coupler, rocker = (link_pose(model, name, q) for name in ("coupler", "rocker"))
+    turned = np.eye(4)
+    turned[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+    np.testing.assert_allclose(rocker @ pose((0, 1, 0)) @ turned, coupler, atol=1e-15)
+
+
+def test_loop_joints_may_be_in_the_tree():
+    """A loop joint is an arc of the graph like any other; contacts and welds are not."""
+    mechanism = arm().with_loops(
+        [
+            replace(grasp("ball"), type="spherical", predecessor="slider"),
+            LoopElement("touch", "point_on_plane", "slider", "free"),
+            grasp(),
+        ]
+    )
+    model = build(mechanism, spanning_tree="minimum depth")
+    # The floating joint constrains nothing: it is left out, since the ball joint holds the body.
+    assert "drop" not in model.joint_names
+    ball = model.bodies[model.joint_index("ball")]
+    assert ball.name == "free"
+    assert [loop.name for loop in model.loops] == ["touch", "grasp"]
+    q = model.neutral()
+    at = link_pose(model, "slider", q) @ pose((0, 0, 0.1))
+    np.testing.assert_allclose(link_pose(model, "free", q) @ pose((0.2, 0, 0)), at, atol=1e-15)
+    # Left as it is described, the loops are loops.
+    assert [loop.name for loop in build(mechanism).loops] == ["ball", "touch", "grasp"]
+
+
+def test_welds_count_for_nothing_in_the_depth():
+    """Links on fixed joints are one body, however many there are, in whichever direction."""
+    bolted = Mechanism(
+        "bolted",
+        (LinkElement("base"), link("far"), link("near"), link("tip")),
+        (
+            JointElement("a", "revolute", "base", "near"),
+            JointElement("weld", "fixed", "far", "near", pose((0, 0, 1))),
+            JointElement("b", "revolute", "far", "tip"),
+        ),
+    )
+    model = build(bolted, root="base", spanning_tree="minimum depth")
+    assert [body.parent for body in model.bodies] == [WORLD, 0]
+    assert model.link("far").body == 0
+    np.testing.assert_array_equal(link_pose(model, "far", np.zeros(2)), pose((0, 0, -1)))
+
+
+def test_impossible_choices_are_refused():
+    """Unknown names, cycles and contacts in the tree, and unknown roots are named."""
+    with pytest.raises(UnknownNameError, match="joint that can carry a body 'lift'"):
+        build(ring(), spanning_tree=["lift"])
+    with pytest.raises(RobotDynamicsError, match="'right' closes a loop with others"):
+        build(ring(), spanning_tree=["left", "top", "corner", "right"])
+    with pytest.raises(UnknownNameError, match="unknown link 'floor'"):
+        build(ring(), spanning_tree="minimum depth", root="floor")
+    touch = replace(ring(), joints=(JointElement("t", "soft_finger", "base", "crank"),))
+    with pytest.raises(RobotDynamicsError, match="joint 't': a soft_finger joint can only close"):
+        build(touch)
+
+
+def test_joints_of_several_freedoms_have_values_of_each():
+    """Limits, friction and drives are given once, or once for each degree of freedom."""
+    wheel = JointElement(
+        "wheel", "cylindrical", "base", "rim", limits=(Limits(-1, 1), Limits(-2, 2)),
+        damping=(0.5, 0.25), friction=0.1, active=(True, False),
+    )  # fmt: skip
+    free = JointElement("free", "floating", "base", "puck")
+    mechanism = Mechanism("m", (LinkElement("base"), link("rim"), link("puck")), (wheel, free))
+    model = build(mechanism)
+    assert model.active.tolist() == [True, False, *[False] * 6]
+    assert model.damping.tolist() == [0.5, 0.25, *[0.0] * 6]
+    assert model.friction.tolist() == [0.1, 0.1, *[0.0] * 6]
+    assert model.limits()["upper"][:2].tolist() == [1, 2]
+    with pytest.raises(RobotDynamicsError, match="damping of joint 'wheel' has 3 entries"):
+        build(replace(mechanism, joints=(replace(wheel, damping=(1.0, 2.0, 3.0)), free)))
+
+
+def test_parameters_and_axes_reach_the_type():
+    """A screw along any axis has its pitch, in the tree and as a loop joint."""
+    screw = JointElement("s", "helical", "base", "nut", axis=(1, 0, 0), parameters={"pitch": 0.1})
+    mechanism = Mechanism("m", (LinkElement("base"), link("nut")), (screw,))
+    model = build(mechanism)
+    np.testing.assert_allclose(link_pose(model, "nut", [2.0])[:3, 3], [0.2, 0, 0], atol=1e-15)
+    other = build(replace(mechanism, joints=(replace(screw, parameters={"pitch": 0.2}),)))
+    assert other.structure_key != model.structure_key
+    with pytest.raises(RobotDynamicsError, match="joint 's': joint type 'helical'"):
+        build(replace(mechanism, joints=(replace(screw, parameters={}),)))
+
+
+def test_loop_joints_may_only_push():
+    """A unilateral loop joint marks the row of its normal; without one it is refused."""
+    touch = LoopElement("touch", "soft_finger", "tool", "free", unilateral=True)
+    model = build(arm().with_loops([touch, grasp()]))
+    assert model.unilateral.tolist() == [False, False, False, True, *[False] * 6]
+    assert model.holonomic.tolist() == [False, *[True] * 9]
+    with pytest.raises(RobotDynamicsError, match="no force along z to push"):
+        build(arm().with_loops([replace(touch, type="point_on_line")]))
+
+
+def test_clusters_follow_from_the_loops():
+    """The model knows which loops share joints."""
+    model = build(ring(), spanning_tree="minimum depth")
+    (cluster,) = model.clusters
+    assert cluster.bodies == (0, 1, 2)

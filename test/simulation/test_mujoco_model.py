@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -55,6 +57,17 @@ def test_inertia_matrix_agrees(compiled):
     ours = Robot(SYSTEM.model).inertia_matrix(q)[np.ix_(SYSTEM.v_index, SYSTEM.v_index)]
     # MuJoCo keeps inertias as principal axes: one eigen decomposition of rounding more.
     assert_allclose(full[np.ix_(v_at, v_at)], ours, rtol=1e-9, atol=1e-9)
+
+
+def test_reflected_inertia_is_armature():
+    """A geared rotor adds to MuJoCo's diagonal what it adds to ours."""
+    bodies = list(SYSTEM.model.bodies)
+    at = SYSTEM.model.joint_index(SYSTEM.joint_names[2])
+    bodies[at] = replace(bodies[at], joint=replace(bodies[at].joint, armature=0.25))
+    geared = replace(SYSTEM, model=replace(SYSTEM.model, bodies=tuple(bodies)))
+    model = mujoco.MjModel.from_xml_string(mujoco_xml(geared, 0.0002, 0.0004))
+    _, v_at = addresses(model, geared.model, geared.joint_names)
+    assert_allclose(model.dof_armature[v_at], np.eye(len(v_at))[2] * 0.25)
 
 
 def test_tool_and_grasp_sites_coincide(compiled):

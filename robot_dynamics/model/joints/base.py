@@ -1,0 +1,224 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What every kind of joint answers for: Featherstone's `jcalc` (Tables 4.1 and 8.1)."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import inspect
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cache
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.spatial import Force, Motion, Scalar, Transform
+
+_UNITS = [[float(i == j) for j in range(6)] for i in range(6)]
+_DIRECTIONS = ("rx", "ry", "rz", "x", "y", "z")
+
+
+def motions(*axes: int) -> tuple[Motion, ...]:
+    """Return the unit motions e_i, numbered 1 to 6 as in the book: angular x, y, z, linear."""
+    return tuple(Motion.of(_UNITS[i - 1]) for i in axes)
+
+
+def forces(*axes: int) -> tuple[Force, ...]:
+    """Return the unit forces e_i, numbered 1 to 6 as in the book: moment x, y, z, force."""
+    return tuple(Force.of(_UNITS[i - 1]) for i in axes)
+
+
+def combined(columns: Sequence[Motion], rates: Sequence[Scalar]) -> Motion:
+    """Return the sum of motions times rates, S qd."""
+    total = Motion.zero()
+    for column, rate in zip(columns, rates, strict=True):
+        total = total + column * rate
+    return total
+
+
+@dataclasses.dataclass(frozen=True)
+class ConstraintRow:
+    """What is known about one constraint of a loop joint besides its numbers.
+
+    Attributes:
+        direction: What it blocks: "rx", "ry", "rz" for rotations, "x", "y", "z" for translations.
+            Along "z" every contact has its normal.
+        holonomic: False if it constrains the velocity alone: such a row has no position error and
+            is never projected.
+    """
+
+    direction: str
+    holonomic: bool = True
+
+    @property
+    def rotational(self) -> bool:
+        """Whether its force is a moment."""
+        return self.direction.startswith("r")
+
+
+class JointType(ABC):
+    """What a kind of joint does, for a scalar type of any kind.
+
+    A type is immutable; its parameters, such as the pitch of a screw, are fields of a frozen
+    dataclass. Everything is expressed in the successor frame F_s of the joint, and joints with an
+    axis have it along z. As a tree joint a type answers for its transform X_J, its motion subspace
+    S, the velocity product c_J and the motion of its position variables; as a loop joint, for its
+    constraint-force subspace T, the rate of T and the residual of its constraints. Those depend on
+    the relative placement X = sXp of the joint's frames, which need not satisfy the joint exactly.
+
+    A type with constant S or T sets `motion_subspace` or `constraint_subspace`; the others
+    override `subspace` and `velocity_product`, or `constraints`, `constraint_rates` and `rows`.
+
+    Attributes:
+        name: The name used in descriptions.
+        nq: Number of position variables.
+        nv: Number of velocity variables, the joint's degrees of freedom.
+        motion_subspace: The columns of S, where they are constant.
+        constraint_subspace: The columns of T, where they are constant.
+        has_axis: Whether a description gives an axis, which becomes z.
+        varying: Whether S depends on the positions.
+        carries: Whether it can be a tree joint; contacts can only close loops.
+    """
+
+    name: str
+    nq: int
+    nv: int
+    motion_subspace: tuple[Motion, ...]
+    constraint_subspace: tuple[Force, ...]
+    has_axis: bool = False
+    varying: bool = False
+    carries: bool = True
+
+    # As a tree joint.
+
+    @abstractmethod
+    def transform(self, q: Sequence[Scalar]) -> Transform:
+        """Return X_J, from predecessor to successor coordinates, at positions `q` (nq,)."""
+
+    def subspace(self, q: Sequence[Scalar]) -> tuple[Motion, ...]:
+        """Return the nv columns of S(q)."""
+        return self.motion_subspace
+
+    def velocity(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Motion:
+        """Return v_J = S qd."""
+        return combined(self.subspace(q), qd)
+
+    def velocity_product(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Motion:
+        """Return c_J, the rate of the components of S times qd (3.41)."""
+        return Motion.zero()
+
+    def position_rate(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+        """Return the time derivatives (nq,) of the positions, the book's `qdfn` (3.8)."""
+        return list(qd)
+
+    def integrate(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
+        """Return the positions reached from `q` by a constant velocity times time `step` (nv,).
+
+        Quaternions of the result are of unit length to rounding.
+        """
+        return [position + change for position, change in zip(q, step, strict=True)]
+
+    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
+        """Return the step (nv,) that takes `q0` to `q1`: what `integrate` undoes."""
+        return [end - start for start, end in zip(q0, q1, strict=True)]
+
+    def normalized(self, q: Sequence[Scalar]) -> list[Scalar]:
+        """Return the positions with quaternions brought back to unit length."""
+        return list(q)
+
+    def neutral(self) -> list[float]:
+        """Return the positions at which successor and predecessor frames coincide."""
+        return [0.0] * self.nq
+
+    # As a loop joint; X = sXp goes from predecessor to successor coordinates.
+
+    def constraints(self, X: Transform) -> tuple[Force, ...]:
+        """Return the columns of T: the forces on the successor that do no work on S."""
+        return self.constraint_subspace
+
+    def constraint_rates(self, X: Transform, vJ: Motion) -> tuple[Force, ...]:
+        """Return the rates of the components of T while the successor moves at `vJ`."""
+        return tuple(Force.zero() for _ in self.rows)
+
+    def residual(self, X: Transform) -> list[Scalar]:
+        """Return the constraint errors delta, in the order of T (Table 8.1).
+
+        They are the small displacement from where the successor should be to where it is, in the
+        directions of T; exact to first order near closure, and 0.0 for velocity-only rows.
+
+        Raises:
+            NotImplementedError: If this type cannot close a loop.
+        """
+        raise NotImplementedError(f"a {self.name} joint cannot close a loop yet.")
+
+    @property
+    def rows(self) -> tuple[ConstraintRow, ...]:
+        """What is known about each constraint, in the order of T."""
+        return tuple(
+            ConstraintRow(next(d for d, c in zip(_DIRECTIONS, f.components(), strict=True) if c))
+            for f in self.constraint_subspace
+        )
+
+    @property
+    def closes(self) -> bool:
+        """Whether it can be a loop joint."""
+        return type(self).residual is not JointType.residual
+
+    # Either way.
+
+    def active_forces(self, X: Transform) -> tuple[Force, ...]:
+        """Return the columns of T_a: forces on the successor with T_a^T S = 1 (3.37).
+
+        The choice changes the bearing's force, never the motion.
+        """
+        return tuple(Force(s.angular, s.linear) for s in self.motion_subspace)
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """The parameters that tell it from other joints of its kind."""
+        if not dataclasses.is_dataclass(self):
+            return {}
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
+    @property
+    def key(self) -> str:
+        """Text that is equal for two types exactly if compiled code of one serves the other."""
+        return f"{type(self).__qualname__}{_code_of(type(self))}{self!r}"
+
+    def __repr__(self) -> str:
+        values = "".join(f", {name} {value!r}" for name, value in self.parameters.items())
+        return f"<{self.name} joint{values}>"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), repr(self)))
+
+
+class LoopOnly(JointType):
+    """A joint that can close a loop but carry no body: it has constraints and no positions."""
+
+    nq, nv, carries = 0, 0, False
+    motion_subspace = ()
+
+    def transform(self, q: Sequence[Scalar]) -> Transform:
+        """Refuse: there are no positions to make a transform of.
+
+        Raises:
+            RobotDynamicsError: Always.
+        """
+        raise RobotDynamicsError(f"a {self.name} joint can only close a loop, not carry a body.")
+
+
+@cache
+def _code_of(kind: type[JointType]) -> str:
+    """Return what tells a user's code from another version of it; nothing for our own."""
+    if kind.__module__.startswith(__package__ or ""):
+        return ""
+    try:
+        source = inspect.getsource(inspect.getmodule(kind) or kind)
+    except (OSError, TypeError):  # typed in at a prompt: of this process alone
+        return os.urandom(16).hex()
+    return hashlib.sha256(source.encode()).hexdigest()

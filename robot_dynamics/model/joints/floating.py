@@ -1,0 +1,65 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The joint of a free body."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from robot_dynamics.model.joints import quaternion
+from robot_dynamics.model.joints.base import JointType, motions
+from robot_dynamics.spatial import Rotation, Scalar, Transform, Vector3
+
+
+class Floating(JointType):
+    """Six degrees of freedom.
+
+    Positions: x, y, z of the successor's origin in *predecessor* coordinates [m], then the unit
+    quaternion (x, y, z, w) of its orientation. Velocities: angular, then linear, in successor
+    coordinates. The printed Table 4.1 stores the translation in successor coordinates and is not
+    consistent with a constant S.
+    """
+
+    name, nq, nv = "floating", 7, 6
+    motion_subspace = motions(1, 2, 3, 4, 5, 6)
+    constraint_subspace = ()
+
+    def transform(self, q: Sequence[Scalar]) -> Transform:
+        """Return the transform of position and quaternion."""
+        return Transform(Rotation.from_quaternion(*q[3:]), Vector3.of(q[:3]))
+
+    def integrate(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
+        """Turn by the rotation vector `step[:3]` and move by `step[3:]`, along the turned path.
+
+        The displacement is turned by half of the rotation, which makes a step of constant body
+        velocity exact to third order; the integrators above build their own order on it.
+        """
+        half = quaternion.turn(q[3:], [0.5 * s for s in step[:3]])
+        moved = Vector3.of(q[:3]) + Rotation.from_quaternion(*half).inverse_times(
+            Vector3.of(step[3:])
+        )
+        return [*moved, *quaternion.turn(q[3:], step[:3])]
+
+    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
+        """Return the shortest turn, and the displacement in axes turned by half of it."""
+        turned = quaternion.turn_between(q0[3:], q1[3:])
+        half = quaternion.turn(q0[3:], [0.5 * s for s in turned])
+        moved = Rotation.from_quaternion(*half) * (Vector3.of(q1[:3]) - Vector3.of(q0[:3]))
+        return [*turned, *moved]
+
+    def position_rate(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+        """Return the velocity of the origin in predecessor coordinates and (4.13)."""
+        moving = Rotation.from_quaternion(*q[3:]).inverse_times(Vector3.of(qd[3:]))
+        return [*moving, *quaternion.rate(q[3:], qd[:3])]
+
+    def normalized(self, q: Sequence[Scalar]) -> list[Scalar]:
+        """Return the pose with a unit quaternion."""
+        return [*q[:3], *quaternion.unit(q[3:])]
+
+    def neutral(self) -> list[float]:
+        """Return the identity pose."""
+        return [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+
+    def residual(self, X: Transform) -> list[Scalar]:
+        """Return nothing: nothing is constrained."""
+        return []

@@ -1,0 +1,55 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The planar joint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from robot_dynamics.model.joints.base import JointType, forces, motions
+from robot_dynamics.model.joints.displacement import tilt
+from robot_dynamics.scalar.functions import cos, sin
+from robot_dynamics.spatial import Rotation, Scalar, Transform, Vector3
+
+
+class Planar(JointType):
+    """Rotation about z and translation in the plane normal to it; a face on a plane, too.
+
+    Positions: angle [rad], then x and y of the successor's origin in *predecessor* coordinates
+    [m]. Velocities: about z, then along x and y of the *successor*. The printed Table 4.1 takes
+    the rates of the positions for the velocities, which is not consistent with a constant S.
+    """
+
+    name, nq, nv, has_axis = "planar", 3, 3, True
+    motion_subspace = motions(3, 4, 5)
+    constraint_subspace = forces(1, 2, 6)
+
+    def transform(self, q: Sequence[Scalar]) -> Transform:
+        """Return a rotation about z and a translation in the plane."""
+        return Transform(Rotation.about_z(cos(q[0]), sin(q[0])), Vector3(q[1], q[2], 0.0))
+
+    def position_rate(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+        """Return the velocity of the origin in predecessor coordinates."""
+        return [qd[0], *_turned(q[0], qd[1], qd[2])]
+
+    def integrate(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
+        """Turn by `step[0]` and move by `step[1:]`, turned by half of the rotation.
+
+        A step of constant body velocity is exact to third order, as that of a floating joint.
+        """
+        dx, dy = _turned(q[0] + 0.5 * step[0], step[1], step[2])
+        return [q[0] + step[0], q[1] + dx, q[2] + dy]
+
+    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
+        """Return the angle, and the displacement in axes turned by half of it."""
+        dx, dy = _turned(-0.5 * (q0[0] + q1[0]), q1[1] - q0[1], q1[2] - q0[2])
+        return [q1[0] - q0[0], dx, dy]
+
+    def residual(self, X: Transform) -> list[Scalar]:
+        """Return d1, d2, d6: the distance is that of the successor's origin from the plane."""
+        return [*tilt(X), X.r.z]
+
+
+def _turned(angle: Scalar, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
+    c, s = cos(angle), sin(angle)
+    return c * x - s * y, s * x + c * y

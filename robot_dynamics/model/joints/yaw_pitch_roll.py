@@ -1,0 +1,67 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The spherical joint, with yaw, pitch and roll."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from robot_dynamics.model.joints.base import JointType, forces
+from robot_dynamics.model.joints.displacement import origin
+from robot_dynamics.scalar.functions import cos, sin, sqrt
+from robot_dynamics.spatial import Force, Motion, Rotation, Scalar, Transform, Vector3
+
+
+class YawPitchRoll(JointType):
+    """Rotations [rad] about z, then y, then x; the velocities are the rates of the angles.
+
+    Singular at a pitch of +-90 degrees, where yaw and roll turn about one axis. The joint
+    `spherical` has no such place.
+    """
+
+    name, nq, nv, varying = "yaw_pitch_roll", 3, 3, True
+    constraint_subspace = forces(4, 5, 6)
+
+    def transform(self, q: Sequence[Scalar]) -> Transform:
+        """Return E = rx(q3) ry(q2) rz(q1) (4.7)."""
+        c1, c2, c3 = (cos(angle) for angle in q)
+        s1, s2, s3 = (sin(angle) for angle in q)
+        E = Rotation(
+            (
+                (c1 * c2, s1 * c2, -s2),
+                (c1 * s2 * s3 - s1 * c3, s1 * s2 * s3 + c1 * c3, c2 * s3),
+                (c1 * s2 * c3 + s1 * s3, s1 * s2 * c3 - c1 * s3, c2 * c3),
+            )
+        )
+        return Transform(E, Vector3.zero())
+
+    def subspace(self, q: Sequence[Scalar]) -> tuple[Motion, ...]:
+        """Return (4.8)."""
+        c2, s2, c3, s3 = cos(q[1]), sin(q[1]), cos(q[2]), sin(q[2])
+        columns = ((-s2, c2 * s3, c2 * c3), (0.0, c3, -s3), (1.0, 0.0, 0.0))
+        return tuple(Motion(Vector3.of(column), Vector3.zero()) for column in columns)
+
+    def velocity_product(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Motion:
+        """Return (4.9)."""
+        c2, s2, c3, s3 = cos(q[1]), sin(q[1]), cos(q[2]), sin(q[2])
+        yaw_pitch, yaw_roll, pitch_roll = qd[0] * qd[1], qd[0] * qd[2], qd[1] * qd[2]
+        turning = Vector3(
+            -c2 * yaw_pitch,
+            -s2 * s3 * yaw_pitch + c2 * c3 * yaw_roll - s3 * pitch_roll,
+            -s2 * c3 * yaw_pitch - c2 * s3 * yaw_roll - c3 * pitch_roll,
+        )
+        return Motion(turning, Vector3.zero())
+
+    def residual(self, X: Transform) -> list[Scalar]:
+        """Return d4, d5, d6: those of the spherical joint."""
+        return origin(X)
+
+    def active_forces(self, X: Transform) -> tuple[Force, ...]:
+        """Return the moments that do work on one angle each: the inverse of S, transposed."""
+        a, b, c = X.E.rows
+        s3, c3 = b[2], c[2]  # times c2, the cosine of the pitch
+        squared = s3 * s3 + c3 * c3
+        yaw = Vector3(0.0, s3, c3) * (1.0 / squared)
+        pitch = Vector3(0.0, c3, -s3) * (1.0 / sqrt(squared))  # takes c2 to be positive
+        roll = Vector3(1.0, 0.0, 0.0) - yaw * a[2]
+        return tuple(Force(moment, Vector3.zero()) for moment in (yaw, pitch, roll))

@@ -1,0 +1,108 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The choice of a spanning tree in a graph of bodies and joints (section 4.1)."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from robot_dynamics.errors import RobotDynamicsError
+
+
+@dataclass(frozen=True)
+class Arc:
+    """A joint as an arc of the graph.
+
+    Attributes:
+        name: The joint's name.
+        predecessor: The node it comes from.
+        successor: The node it goes to.
+        length: What it adds to the depth of what hangs on it: 1 for a joint, 0 for a weld.
+        required: Whether it has to be in the tree.
+    """
+
+    name: str
+    predecessor: str
+    successor: str
+    length: float = 1.0
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class Branch:
+    """An arc of the tree.
+
+    Attributes:
+        arc: Index of the arc.
+        parent: The node nearer to the root.
+        child: The node that it carries.
+        reversed: Whether the child is the arc's predecessor.
+    """
+
+    arc: int
+    parent: str
+    child: str
+    reversed: bool
+
+
+def spanning_tree(root: str, arcs: Sequence[Arc]) -> tuple[Branch, ...]:
+    """Return a spanning tree of the nodes that can be reached from a root, parents first.
+
+    Without required arcs it is a tree of minimum depth: every node is as near to the root as the
+    graph lets it be, which keeps the numbers well conditioned (section 10.2). With required arcs,
+    nodes that these connect are entered at the nearest of them. Among equals the earlier arc wins.
+
+    Args:
+        root: The node that becomes the fixed base.
+        arcs: The joints.
+
+    Raises:
+        RobotDynamicsError: If the required arcs contain a cycle.
+    """
+    group = _groups(arcs)
+    around: dict[str, list[tuple[int, str, bool]]] = {}
+    for index, arc in enumerate(arcs):
+        around.setdefault(arc.predecessor, []).append((index, arc.successor, False))
+        around.setdefault(arc.successor, []).append((index, arc.predecessor, True))
+
+    branches: list[Branch] = []
+    reached: set[str] = set()
+    entered: set[str] = set()
+    # Depth, then the order of the arcs; the root is reached by no arc.
+    waiting: list[tuple[float, int, str, str, bool]] = [(0.0, -1, "", root, False)]
+    while waiting:
+        depth, index, parent, node, backwards = heapq.heappop(waiting)
+        required = index >= 0 and arcs[index].required
+        if node in reached or (not required and group.get(node, node) in entered):
+            continue
+        reached.add(node)
+        entered.add(group.get(node, node))
+        if index >= 0:
+            branches.append(Branch(index, parent, node, backwards))
+        for to, other, back in around.get(node, ()):
+            heapq.heappush(waiting, (depth + arcs[to].length, to, node, other, back))
+    return tuple(branches)
+
+
+def _groups(arcs: Sequence[Arc]) -> dict[str, str]:
+    """Return, for each node on a required arc, one node that stands for all it is tied to."""
+    leader: dict[str, str] = {}
+
+    def find(node: str) -> str:
+        while leader.setdefault(node, node) != node:
+            node = leader[node]
+        return node
+
+    for arc in arcs:
+        if not arc.required:
+            continue
+        a, b = find(arc.predecessor), find(arc.successor)
+        if a == b:
+            raise RobotDynamicsError(
+                f"joint {arc.name!r} closes a loop with others that are to be in the spanning "
+                "tree, expected no loop among those."
+            )
+        leader[b] = a
+    return {node: find(node) for node in leader}

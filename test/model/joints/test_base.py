@@ -1,0 +1,123 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What all joint types have in common."""
+
+import pickle
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from model.joints.cases import EVERY, MOVABLE, columns, random_positions
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.model.joints import (
+    Fixed,
+    Floating,
+    Helical,
+    JointType,
+    PointOnPlane,
+    Prismatic,
+    Revolute,
+    combined,
+    forces,
+    motions,
+)
+from robot_dynamics.spatial import Transform
+
+
+def test_unit_vectors_are_numbered_as_in_the_book():
+    """e1 to e3 are angular, e4 to e6 linear, for motions and forces alike."""
+    np.testing.assert_array_equal(columns(motions(1, 2, 3, 4, 5, 6)), np.eye(6))
+    np.testing.assert_array_equal(columns(forces(3, 6)), np.eye(6)[:, [2, 5]])
+
+
+def test_combined_is_S_times_rates(rng):
+    """A sum of columns times rates; of no columns it is zero."""
+    S, qd = motions(3, 6), rng.normal(size=2)
+    assert combined(S, qd.tolist()).components() == [0.0, 0.0, qd[0], 0.0, 0.0, qd[1]]
+    assert not any(combined((), ()).components())
+
+
+@pytest.mark.parametrize("kind", EVERY, ids=repr)
+def test_rows_describe_the_constraints(kind, rng):
+    """There is a row for each column of T and each residual; moments are rotational rows."""
+    X = Transform.identity()
+    T, rows = columns(kind.constraints(X)), kind.rows
+    assert T.shape == (6, len(rows))
+    assert len(kind.residual(X)) == len(kind.constraint_rates(X, motions(1)[0])) == len(rows)
+    assert len({row.direction for row in rows}) == len(rows)
+    for row, column in zip(rows, T.T, strict=True):
+        at = ("rx", "ry", "rz", "x", "y", "z").index(row.direction)
+        assert column[at] == pytest.approx(1.0)
+        assert row.rotational == (at < 3)
+
+
+@pytest.mark.parametrize("kind", MOVABLE, ids=repr)
+def test_the_neutral_position_is_where_differences_start(kind, rng):
+    """The step from the neutral position to itself is zero, and to any other leads there."""
+    neutral, q = kind.neutral(), random_positions(rng, kind)
+    np.testing.assert_allclose(kind.difference(neutral, neutral), 0.0, atol=1e-15)
+    step = kind.difference(neutral, q)
+    np.testing.assert_allclose(kind.integrate(neutral, step), q, atol=1e-12)
+
+
+def test_types_compare_by_kind_and_parameters():
+    """Two objects of a type are equal, hash alike and survive pickling; parameters tell apart."""
+    assert Fixed() == Fixed()
+    assert Fixed() != Floating()
+    assert Helical(0.1) == Helical(0.1)
+    assert Helical(0.1) != Helical(0.2)
+    assert len({Helical(0.1), Helical(0.1), Helical(0.2), Revolute(), Revolute()}) == 3
+    assert pickle.loads(pickle.dumps(Helical(0.1))) == Helical(0.1)
+    assert repr(Helical(0.1)) == "<helical joint, pitch 0.1>"
+
+
+def test_keys_tell_compiled_code_apart():
+    """Equal types have equal keys; other types, parameters and classes of users do not."""
+
+    class Mine(Revolute):
+        name = "revolute"
+
+    kinds = [Revolute(), Prismatic(), Helical(0.1), Helical(0.1 + 1e-16), Helical(0.2), Mine()]
+    assert Revolute().key == Revolute().key
+    assert Mine().key == Mine().key
+    assert len({kind.key for kind in kinds}) == len(kinds)
+
+
+def test_keys_follow_the_code_of_users(monkeypatch):
+    """A changed source gives another key, so that no machine code of the old one is found."""
+    from robot_dynamics.model.joints import base
+
+    class Mine(Revolute):
+        pass
+
+    monkeypatch.setattr(base.inspect, "getsource", lambda _: "one")
+    base._code_of.cache_clear()
+    one = Mine().key
+    monkeypatch.setattr(base.inspect, "getsource", lambda _: "two")
+    base._code_of.cache_clear()
+    assert Mine().key != one
+
+
+def test_contacts_carry_no_bodies():
+    """A type that can only close loops has no transform, and says so."""
+    assert not PointOnPlane().carries
+    with pytest.raises(RobotDynamicsError, match="can only close a loop"):
+        PointOnPlane().transform([])
+
+
+def test_types_without_residual_cannot_close_loops():
+    """A tree joint of a user that lacks the loop's part says so instead of closing it wrongly."""
+
+    @dataclass(frozen=True, eq=False, repr=False)
+    class Half(JointType):
+        name, nq, nv = "half", 1, 1
+        motion_subspace = motions(3)
+        constraint_subspace = ()
+
+        def transform(self, q):
+            return Transform.identity()
+
+    assert not Half().closes
+    with pytest.raises(NotImplementedError, match="a half joint cannot close a loop"):
+        Half().residual(Transform.identity())

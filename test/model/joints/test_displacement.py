@@ -1,0 +1,57 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Small displacements against Table 8.1, written with the entries of the matrix X."""
+
+import numpy as np
+import pytest
+from model.joints.cases import displaced, matrix_of, random_transform
+
+from robot_dynamics.model.joints import Cylindrical, Fixed, Prismatic, Revolute, Spherical
+from robot_dynamics.model.joints.displacement import angle_about_z, predecessor_axis, wrapped
+
+
+def table_8_1(name, M):
+    """Return delta as the book prints it; X_rc are counted from one."""
+
+    def X(row, column):
+        return M[row - 1, column - 1]
+
+    turning = [0.5 * (X(2, 3) - X(3, 2)), 0.5 * (X(3, 1) - X(1, 3)), 0.5 * (X(1, 2) - X(2, 1))]
+    tilt, off_axis = [X(2, 3), -X(1, 3)], [X(5, 3), -X(4, 3)]
+    along = X(4, 1) * X(2, 1) + X(4, 2) * X(2, 2)
+    fixed = [0.5 * (X(5, 3) - X(6, 2)), 0.5 * (X(6, 1) - X(4, 3)), 0.5 * (X(4, 2) - X(5, 1))]
+    return {
+        "fixed": [*turning, *fixed],
+        "revolute": [*tilt, *off_axis, along],
+        "prismatic": [*turning, *off_axis],
+        "cylindrical": [*tilt, *off_axis],
+        "spherical": [
+            X(5, 1) * X(3, 1) + X(5, 2) * X(3, 2) + X(5, 3) * X(3, 3),
+            X(6, 1) * X(1, 1) + X(6, 2) * X(1, 2) + X(6, 3) * X(1, 3),
+            X(4, 1) * X(2, 1) + X(4, 2) * X(2, 2) + X(4, 3) * X(2, 3),
+        ],
+    }[name]
+
+
+@pytest.mark.parametrize("kind", [Fixed(), Revolute(), Prismatic(), Cylindrical(), Spherical()])
+def test_residuals_are_those_of_the_table(kind, rng):
+    """At any placement, near closure or not, delta is what Table 8.1 prints."""
+    for _ in range(5):
+        X = random_transform(rng)
+        expected = table_8_1(kind.name, matrix_of(X))
+        np.testing.assert_allclose(kind.residual(X), expected, atol=1e-14)
+
+
+def test_angles_are_known_but_for_whole_turns():
+    """The angle about z is read off with its sign; wrapping takes whole turns away."""
+    assert angle_about_z(displaced([0, 0, -2.5, 0, 0, 0])) == pytest.approx(-2.5)
+    assert wrapped(0.3 + 40 * np.pi) == pytest.approx(0.3, abs=1e-13)
+    assert wrapped(-3.0) == pytest.approx(-3.0)
+
+
+def test_predecessor_axes_are_columns_of_E(rng):
+    """The axes of the predecessor, seen from the successor."""
+    X = random_transform(rng)
+    for axis in range(3):
+        expected = np.array(X.E.rows)[:, axis]
+        np.testing.assert_array_equal(list(predecessor_axis(X, axis)), expected)
