@@ -118,8 +118,8 @@ class FaultLatch:
         """Return the time since the start; it stands still while the pose is held."""
         return (now if self._held_at is None else self._held_at) - self._began
 
-    def start(self, now: int) -> None:
-        """Begin.
+    def require_inactive(self) -> None:
+        """Refuse a start in any other state; to be asked before anything is done for one.
 
         Raises:
             SafetyError: If a fault is latched or control runs already.
@@ -127,6 +127,14 @@ class FaultLatch:
         if self.state is not State.INACTIVE:
             why = f" ({self.cause})" if self.cause else ""
             raise SafetyError(f"start refused: {self.state.value}{why}; expected inactive.")
+
+    def start(self, now: int) -> None:
+        """Begin.
+
+        Raises:
+            SafetyError: If a fault is latched or control runs already.
+        """
+        self.require_inactive()
         self._began = now
         self.in_charge = self.law_runs = True
         self.state = State.STARTING

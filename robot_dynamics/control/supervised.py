@@ -99,7 +99,9 @@ class SupervisedController:
         Raises:
             StartError: If the arms are not at their grasps, or not at rest.
             PreflightError: If they cannot follow the reference from there.
+            SafetyError: If a fault is latched or control runs already.
         """
+        self.safety.require_inactive()
         self._rehearsed = None
         check_start(self.system, self._control.start, self.reference.start, q, qd)
         check_reference(self.controller, self._settings, q, terms=self._terms)
