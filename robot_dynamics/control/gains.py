@@ -19,7 +19,6 @@ from math import inf, pi
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from robot_dynamics.control.settings import ControlSettings, PostureSettings, ServoSettings
 from robot_dynamics.errors import RobotDynamicsError
@@ -104,6 +103,9 @@ def _with_hold(w: float, gains: PidGains, period: float) -> float:
     low = 1e-3 * high
     if excess(low) <= 0.0 or excess(high) >= 0.0:
         return w
+    # Imported where it is needed: it would take a third of the time to the first torque.
+    from scipy.optimize import brentq
+
     return float(brentq(excess, low, high))
 
 
