@@ -8,7 +8,7 @@ import dataclasses
 import math
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +136,7 @@ def load_scenario(name: str | Path, overrides: Iterable[str] = ()) -> Scenario:
     """
     document = with_overrides(read_yaml(find_scenario(name)), overrides)
     try:
-        return decode(Scenario, document)
+        return _anchored(decode(Scenario, document))
     except DescriptionError as error:
         raise DescriptionError(without_lines(error.problems)) from None
 
@@ -234,6 +234,14 @@ def _system(cell: CellSettings) -> GraspSystem:
     if cell.object.mass is not None:
         system = system.with_object(mass=cell.object.mass)
     return system
+
+
+def _anchored(scenario: Scenario) -> Scenario:
+    """Return a scenario whose files are found from every working directory."""
+    cell = scenario.cell
+    robots = tuple(replace(robot, urdf=os.path.abspath(robot.urdf)) for robot in cell.robots)
+    held = replace(cell.object, urdf=os.path.abspath(cell.object.urdf))
+    return replace(scenario, cell=replace(cell, robots=robots, object=held))
 
 
 def _plain(value: Any) -> Any:

@@ -223,7 +223,9 @@ class _Decoder:
         if not metadata.get("path"):
             return node.value
         try:
-            return str(locate(node.value, Path(node.file).parent, node.place))
+            # What was not read from a file is relative to the working directory.
+            file = Path(node.file)
+            return str(locate(node.value, file.parent if file.is_file() else "", node.place))
         except DescriptionError as error:
             self.diagnosis.extend(error.problems)
             return _FAILED

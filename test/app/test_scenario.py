@@ -87,6 +87,24 @@ def test_paths_are_relative_to_the_file(folder, monkeypatch):
     assert load_scenario(folder / "own.yaml").cell.object.urdf == str(folder / "my_box.urdf")
 
 
+def test_a_text_does_not_depend_on_the_working_directory(folder, monkeypatch):
+    """A scenario read by a relative path, or extended by one, is written with absolute paths."""
+    (folder / "parts").mkdir()
+    shutil.copy(share_directory() / "urdf" / "box.urdf", folder / "parts" / "my_box.urdf")
+    text = (folder / "own.yaml").read_text()
+    (folder / "own.yaml").write_text(text + "cell: {object: {urdf: parts/my_box.urdf}}\n")
+    (folder / "more.yaml").write_text("extends: own.yaml\n")
+    monkeypatch.chdir(folder)
+    override = "cell.object.urdf=parts/my_box.urdf"
+    loaded = [load_scenario("own.yaml"), load_scenario("more.yaml")]
+    loaded.append(load_scenario("lift_box", [override]))
+    monkeypatch.chdir("/")
+    for scenario in loaded:
+        copied = scenario_of_text(scenario.text())
+        assert copied.cell.object.urdf == str(folder / "parts" / "my_box.urdf")
+        build_system(copied)
+
+
 def test_the_text_says_everything(folder):
     """A scenario's text gives the same scenario again, on its own."""
     scenario = load_scenario(folder / "own.yaml", ["plant.grasp_error.left.xyz=[0.002, 0, 0]"])
