@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.coordinated import ControlStep, CoordinatedController
 from robot_dynamics.control.fallback import FallbackTorque
-from robot_dynamics.control.faults import Cause, Finding
+from robot_dynamics.control.faults import Cause, Finding, SafetyError
 from robot_dynamics.control.gains import check_gains
 from robot_dynamics.control.preflight import check_reference
 from robot_dynamics.control.reference import Reference
@@ -21,6 +23,7 @@ from robot_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 
+_STEP_SHARE = 0.5  # part of the control period that the law may take on a clock
 _SAME_PLACE = 1e-3  # how far joints may move between check and start [rad or m]
 _SUPPORT_LOAD = 3  # in ControlStep.scales: the largest support over its limit
 
@@ -34,6 +37,7 @@ class SupervisedController:
         system: Arms and object as they are believed to be.
         controller: The law.
         safety: What decides whether its torques are sent.
+        step_time: Time that one step of the law took when it was tried [s].
 
     Args:
         system: Arms and object as they are believed to be.
@@ -81,6 +85,10 @@ class SupervisedController:
         # Everything that is needed in a fault is loaded now: nothing may be compiled then.
         self._support(system.posture, True)
         self._support(system.posture, False)
+        begin = time.perf_counter()
+        self.controller.hold_support(system.posture)
+        self.step_time = time.perf_counter() - begin
+        self._on_a_clock = unit_s != control.period
         self._holding = False
         self._rehearsed: Array | None = None
 
@@ -99,10 +107,17 @@ class SupervisedController:
         Raises:
             StartError: If the arms are not at their grasps, or not at rest.
             PreflightError: If they cannot follow the reference from there.
-            SafetyError: If a fault is latched or control runs already.
+            SafetyError: If a fault is latched, control runs already, or a step takes too long for
+                the control rate on a clock.
         """
         self.safety.require_inactive()
         self._rehearsed = None
+        if self._on_a_clock and self.step_time > _STEP_SHARE * self._control.period:
+            raise SafetyError(
+                f"start refused: a step of the law takes {1e3 * self.step_time:.2g} ms of the "
+                f"period of {1e3 * self._control.period:.2g} ms; expected at most "
+                f"{100 * _STEP_SHARE:.0f} %: install llvmlite, or lower control.rate_hz."
+            )
         check_start(self.system, self._control.start, self.reference.start, q, qd)
         check_reference(self.controller, self._settings, q, terms=self._terms)
         self._rehearsed = np.array(q, dtype=float)

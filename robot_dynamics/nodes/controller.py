@@ -37,8 +37,9 @@ from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.lockstep import Action, StateGate
 from robot_dynamics.nodes.object_topics import ObjectTopics
 from robot_dynamics.nodes.parameters import CONTROLLER, declare
-from robot_dynamics.nodes.process import Reporter, RunError, run
+from robot_dynamics.nodes.process import RefusedError, Reporter, RunError, run
 
+_SILENT_STEPS = 1000  # steps of the law that the other side may take to answer
 GOODBYE_S = 0.2  # for the last commands to be sent, and for them to arrive
 
 
@@ -62,6 +63,7 @@ class Controller:
         values = declare(node, CONTROLLER)
         reporter.enabled = values["progress"]
         self._lockstep = values["mode"] == "lockstep"
+        # Both sides are slow without a code generator: silence is counted in steps as well then.
         self._silence_limit = values["silence_limit"]
         self._patience = values["patience"]
         self._attended = bool(values["progress"] or values["output"])
@@ -80,6 +82,7 @@ class Controller:
             ignored_joints=filter(None, values["ignored_joints"]),
             stale_after_s=0.0 if self._lockstep else values["stale_after"],
         )
+        self._silence_limit += _SILENT_STEPS * loop.supervised.step_time
         limited = self._lockstep or values["output"] or values["duration"] > 0.0
         ticks = scenario.ticks(loop.supervised.reference, values["duration"] or None)
         self._record = ControlRecord(
@@ -243,7 +246,7 @@ class Controller:
         except RobotDynamicsError as error:
             self._start_wanted = self._prepared = False
             if self._attended:
-                raise RunError(str(error)) from error
+                raise RefusedError(str(error)) from error
             self._refusal = str(error)
             self._complain(self._refusal)
             return

@@ -36,6 +36,12 @@ class RunError(RobotDynamicsError):
     """A run that cannot go on: the other side is gone, or somebody has to intervene."""
 
 
+class RefusedError(RunError):
+    """A run that was refused before anything moved."""
+
+    exit_status = BAD_INPUT
+
+
 class ManagedNode(Protocol):
     """What `run` needs of a node."""
 
@@ -133,7 +139,7 @@ def run(
         return 0
     except (RobotDynamicsError, RCLError) as error:
         _complain(name, reporter, _one_line(error))
-        return BAD_INPUT if managed is None else FAILED
+        return BAD_INPUT if managed is None else int(getattr(error, "exit_status", FAILED))
     except Exception as error:
         _complain(name, reporter, f"unexpected {type(error).__name__}: {_one_line(error)}")
         raise

@@ -178,3 +178,13 @@ def test_an_object_far_from_its_reference_is_a_fault():
         plant.truth().object_pose[:3] - pilot.controller.reference.row(0.002 * measured.tick)[:3]
     )
     assert np.linalg.norm(away) < 0.1
+
+
+def test_a_slow_law_is_refused_on_a_clock(pair):
+    """On a clock a step must fit into the period; the refusal says what to install."""
+    pilot, _, measured = pair
+    pilot.safety.stop(0)
+    pilot.safety.reset(0)
+    pilot.step_time, pilot._on_a_clock = 0.004, True
+    with pytest.raises(RobotDynamicsError, match="install llvmlite"):
+        pilot.check(measured.q, measured.qd)
