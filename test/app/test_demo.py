@@ -18,6 +18,7 @@ from robot_dynamics.app import demo
 from robot_dynamics.app.demo import RosMissingError, demonstrate, free_domain, require_ros
 from robot_dynamics.app.node_process import NodeError
 from robot_dynamics.app.run import simulate
+from robot_dynamics.app.scenario import load_scenario
 
 # Both stand-ins run the whole scenario, and each writes its side of it.
 NODE = """
@@ -25,6 +26,7 @@ import sys, time, yaml, os, signal
 from pathlib import Path
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.run import simulate
+from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.app.progress import print_event
 parameters = yaml.safe_load(Path(sys.argv[-1]).read_text())["/**"]["ros__parameters"]
 side = Path(sys.argv[-1]).stem
@@ -151,3 +153,12 @@ def test_on_topics_the_run_is_the_same(scenario):
     assert heard[-1].tick == heard[-1].ticks
     assert run.report["real_time_factor"] > 0.0
     assert run.report["start_to_first_torque_s"] > 0.0
+
+
+def test_a_refused_run_ends_as_in_one_process():
+    """What is refused before anything moves is bad input: status 2 with nodes and without."""
+    pytest.importorskip("rclpy")
+    scenario = load_scenario("lift_box", ["reference.segments=[{duration_s: 2, move: [0, 0, 3]}]"])
+    with pytest.raises(NodeError, match="reference refused at") as raised:
+        demonstrate(scenario)
+    assert raised.value.exit_status == 2
