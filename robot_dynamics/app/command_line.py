@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
@@ -46,16 +48,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # A process manager's wish to end is met like Ctrl-C, so that nothing is left running.
     previous = _on_sigterm(_raise_interrupt)
     try:
-        return run(options)
+        with warnings.catch_warnings():
+            # Numbers that grow without bound end in a sentence; NumPy's remarks would precede it.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            return run(options)
     except KeyboardInterrupt:
         print("robot_dynamics: interrupted.", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # as from `robot_dynamics inspect x.urdf | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return BAD_RUN
     except RobotDynamicsError as error:
         _complain(error)
         return int(getattr(error, "exit_status", BAD_INPUT))
+    except OSError as error:  # as a full disk
+        _discard_output()
+        what = f"{error.filename}: " if error.filename else ""
+        print(f"robot_dynamics: {what}{error.strerror or error}.", file=sys.stderr)
+        return BAD_RUN
+    except MemoryError:
+        print(
+            "robot_dynamics: there is not enough memory; expected a shorter run or smaller files.",
+            file=sys.stderr,
+        )
+        return BAD_INPUT
+    except ValueError as error:
+        # By its name: importing NumPy here would slow every start.
+        if type(error).__name__ != "LinAlgError":
+            raise
+        sentence = "numbers are too far apart to compute with"
+        print(
+            f"robot_dynamics: {sentence} ({str(error).rstrip('.')}); expected masses, lengths and "
+            "gains of a usual size.",
+            file=sys.stderr,
+        )
+        return BAD_INPUT
     finally:
         _on_sigterm(previous)
 
@@ -317,6 +344,12 @@ def _complain(error: RobotDynamicsError) -> None:
         print(f"  | {line}", file=sys.stderr)
     for line in str(error).splitlines():
         print(f"robot_dynamics: {line}", file=sys.stderr)
+
+
+def _discard_output() -> None:
+    """Write nothing to standard output any more: Python flushes again when it ends."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _count(text: str) -> int:

@@ -36,6 +36,7 @@ from robot_dynamics.simulation.settings import PlantSettings
 Array = NDArray[np.float64]
 
 DEFAULT = "lift_box"
+MOST_TICKS = 2_000_000  # control periods of a run: an hour at 500 Hz; each takes about a kilobyte
 _SUFFIXES = (".yaml", ".yml")
 
 
@@ -94,7 +95,8 @@ class Scenario:
         """Return what the object is to do, counted from `start_tick` on.
 
         Raises:
-            ArgumentError: If it asks for a squeeze in a basis of internal forces that has none.
+            ArgumentError: If it asks for a squeeze in a basis of internal forces that has none,
+                or takes too many control periods.
         """
         orthonormal = self.control.internal_force.basis == "orthonormal"
         if orthonormal and any(step.squeeze_n is not None for step in self.reference.force):
@@ -102,7 +104,9 @@ class Scenario:
                 "reference.force gives a squeeze, which the basis 'orthonormal' of "
                 "control.internal_force does not have; expected 'wrench' with its coordinates."
             )
-        return plan_reference(self.reference, self.object_pose, len(self.cell.arms))
+        reference = plan_reference(self.reference, self.object_pose, len(self.cell.arms))
+        self.ticks(reference)
+        return reference
 
     def ticks(self, reference: Reference, duration: float | None = None) -> int:
         """Return the number of control periods of a run.
@@ -110,7 +114,22 @@ class Scenario:
         Args:
             reference: What the object is to do.
             duration: How long the run is to take [s]; as long as start and reference by default.
+
+        Raises:
+            ArgumentError: If the duration is no positive number, or the run takes more control
+                periods than can be kept.
         """
+        if duration is None:
+            seconds = self.start_tick * self.control.period + reference.duration
+        elif not duration > 0.0:
+            raise ArgumentError(f"a duration of {duration:g} s; expected more than 0 s.")
+        else:
+            seconds = duration
+        if not seconds / self.control.period <= MOST_TICKS:
+            raise ArgumentError(
+                f"a run of {seconds:g} s at {self.control.rate_hz:g} Hz is too long to be kept; "
+                f"expected at most {MOST_TICKS * self.control.period:g} s."
+            )
         if duration is None:
             return self.start_tick + math.ceil(reference.duration / self.control.period)
         return max(1, round(duration / self.control.period))

@@ -14,6 +14,8 @@ from typing import Any, Literal
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.settings import Triple
 
+LONGEST_S = 3600.0  # of anything that is planned ahead: all of its control periods are kept
+
 
 def _number(default: float, unit: str, **bounds: Any) -> Any:
     """Return a dataclass field with a default, a unit and bounds (see `yaml_document`)."""
@@ -93,7 +95,7 @@ class StartSettings:
         velocity_tolerance: Largest speed of a joint [rad/s or m/s].
     """
 
-    ramp_s: float = _number(0.2, "s", minimum=0.0)
+    ramp_s: float = _number(0.2, "s", minimum=0.0, maximum=LONGEST_S)
     position_tolerance_m: float = _number(0.01, "m", above=0.0)
     rotation_tolerance_rad: float = _number(0.05, "rad", above=0.0)
     velocity_tolerance: float = _number(0.02, "rad/s or m/s", above=0.0)
@@ -114,7 +116,7 @@ class ControlSettings:
         start: Conditions and manner of the start.
     """
 
-    rate_hz: float = _number(500.0, "Hz", above=0.0)
+    rate_hz: float = _number(500.0, "Hz", above=0.0, maximum=1e5)
     object: ServoSettings = field(default_factory=ServoSettings)
     internal_force: ForceServoSettings = field(default_factory=ForceServoSettings)
     posture: PostureSettings = field(default_factory=PostureSettings)
@@ -161,7 +163,7 @@ class SegmentSettings:
             shortest way.
     """
 
-    duration_s: float = field(metadata={"unit": "s", "above": 0.0})
+    duration_s: float = field(metadata={"unit": "s", "above": 0.0, "maximum": LONGEST_S})
     move: Triple | None = None
     move_to: Triple | None = None
     rotate: TurnSettings | None = None
@@ -186,10 +188,10 @@ class ForceStepSettings:
         duration_s: How long the change takes [s].
     """
 
-    time_s: float = field(metadata={"unit": "s", "minimum": 0.0})
+    time_s: float = field(metadata={"unit": "s", "minimum": 0.0, "maximum": LONGEST_S})
     squeeze_n: float | None = field(default=None, metadata={"unit": "N"})
     wrench: tuple[float, ...] | None = None
-    duration_s: float = _number(0.5, "s", above=0.0)
+    duration_s: float = _number(0.5, "s", above=0.0, maximum=LONGEST_S)
 
     def __post_init__(self) -> None:
         if (self.squeeze_n is None) == (self.wrench is None):

@@ -70,7 +70,9 @@ class ObjectSettings:
     urdf: str = field(metadata={"path": True})
     xyz: Triple
     rpy: Triple = (0.0, 0.0, 0.0)
-    mass: float | None = field(default=None, metadata={"minimum": 0.0, "unit": "kg"})
+    mass: float | None = field(
+        default=None, metadata={"minimum": 0.0, "maximum": 1e5, "unit": "kg"}
+    )
 
 
 @dataclass(frozen=True)

@@ -55,10 +55,10 @@ class PlantSettings:
     step_s: float = field(default=0.002, metadata={"above": 0.0, "unit": "s"})
     mujoco_step_s: float = field(default=0.0002, metadata={"above": 0.0, "unit": "s"})
     command_delay_periods: int = field(default=1, metadata={"minimum": 0, "maximum": 10})
-    object_mass_scale: float = field(default=1.0, metadata={"above": 0.0})
+    object_mass_scale: float = field(default=1.0, metadata={"above": 0.0, "maximum": 1000.0})
     grasp_error: dict[str, PoseSettings] = field(default_factory=dict)
-    damping_scale: float = field(default=1.0, metadata={"minimum": 0.0})
-    friction_scale: float = field(default=1.0, metadata={"minimum": 0.0})
+    damping_scale: float = field(default=1.0, metadata={"minimum": 0.0, "maximum": 1e6})
+    friction_scale: float = field(default=1.0, metadata={"minimum": 0.0, "maximum": 1e6})
     friction_velocity: float = field(default=0.05, metadata={"above": 0.0})
     torque_limit: bool = True
     sensors: SensorSettings = SensorSettings()

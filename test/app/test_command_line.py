@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from robot_dynamics import __version__
@@ -94,6 +95,63 @@ def test_bad_arguments(arguments, capsys):
         main(arguments)
     assert end.value.code == 2
     assert "error:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("plant.object_mass_scale=1e300", "expected at most 1000, not 1e300"),
+        ("reference.segments.0.duration_s=1e9", "expected at most 3600 s, not 1e9"),
+        ("control.rate_hz=1e9", "expected at most 100000 Hz"),
+        ("cell.object.mass=1e300", "expected at most 100000 kg"),
+        ("cell.gravity=[0, 0, -1e300]", ""),
+        ("cell.object.xyz=[1e300, 0, 0]", ""),
+        ("cell.arms.0.grasp.xyz=[1e200, 0, 0]", ""),
+        ("control.object.damping_ratio=1e300", "expected at most 3"),
+    ],
+)
+def test_numbers_out_of_all_proportion(override, message, capfd):
+    """They end in a sentence and status 2: no traceback, no remarks of NumPy, no hunger."""
+    status = main([*SHORT, "--duration", "0.02", "--set", override])
+    errors = capfd.readouterr().err
+    assert status == 2
+    assert message in errors
+    assert all(line.startswith("robot_dynamics: ") for line in errors.splitlines())
+
+
+@pytest.mark.parametrize("seconds", ["1e5", "5e5"])
+def test_a_run_that_cannot_be_kept(seconds, capsys):
+    """A run of days is refused before it starts, with how long it may be."""
+    assert main(["simulate", "--duration", seconds]) == 2
+    assert "too long to be kept; expected at most 4000 s." in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk():
+    """Output that cannot be written ends with status 1 and a sentence."""
+    with open("/dev/full", "w") as full:
+        process = subprocess.run(
+            [sys.executable, "-m", "robot_dynamics.app.command_line", *SHORT],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+    assert process.returncode == 1
+    assert process.stderr == "robot_dynamics: No space left on device.\n"
+
+
+@pytest.mark.parametrize("error", [MemoryError(), np.linalg.LinAlgError("Singular matrix.")])
+def test_last_resorts(error, monkeypatch, capsys):
+    """What nobody foresaw about numbers and memory is still one sentence and status 2."""
+
+    def fail(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr("robot_dynamics.app.run.simulate", fail)
+    assert main(SHORT) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_inspect(capsys, tmp_path):
