@@ -59,10 +59,7 @@ def scaled(mechanism: Mechanism, factor: float) -> Mechanism:
     size=st.sampled_from([1e-3, 1.0, 1e3]),
 )
 def test_mobility_depends_on_neither_place_nor_unit(angles, far, size):
-    """A four-bar anywhere, tilted and of any size has the same mobility and redundancies count.
-
-    Tilted, no entry of K is zero any more: what is redundant shows in the rank alone.
-    """
+    """A four-bar anywhere, tilted and of any size has the same mobility and redundancies."""
     mechanism = scaled(linkages.tilted(linkages.four_bar(), linkages.turn("xyz", angles), far),
                        size)  # fmt: skip
     report = Robot.from_mechanism(mechanism).mobility()

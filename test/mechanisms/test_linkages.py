@@ -74,11 +74,21 @@ def test_mobility(robots, name, seed):
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_mobility_does_not_depend_on_the_attitude(name):
-    """Tilted and moved away the mechanism is the same, though no entry of K is zero any more."""
+    """Tilted and moved away the mechanism is the same."""
     mechanism, expected, _ = KNOWN[name]
     moved = linkages.tilted(mechanism, linkages.turn("xyz", [0.3, 0.5, 0.7]), (1.0, -2.0, 3.0))
     report = Robot.from_mechanism(moved).mobility()
     assert (report.n, report.constraints, report.rank, report.mobility) == expected
+
+
+@pytest.mark.parametrize("name", [name for name in KNOWN if KNOWN[name][1][0] <= 5])
+def test_mobility_does_not_depend_on_link_frames(name):
+    """With the frames of all links turned anyhow the mechanism is the same, to rounding."""
+    mechanism, expected, _ = KNOWN[name]
+    for seed in range(3):
+        turned = linkages.with_turned_links(mechanism, np.random.default_rng(seed))
+        report = Robot.from_mechanism(turned).mobility()
+        assert (report.n, report.constraints, report.rank, report.mobility) == expected
 
 
 def test_which_constraints_of_a_planar_loop_are_redundant(robots):

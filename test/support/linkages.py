@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -183,3 +184,36 @@ def walking_leg() -> Mechanism:
     b.add("toe_rod_low", "foot", "spherical", at=(0.05, 0.02, 0.0))
     b.close("toe_rod", "fixed", "toe_rod_top", "toe_rod_low", (0, 0, -0.18), (0, 0, 0.18))
     return b.done()
+
+
+def with_turned_links(mechanism: Mechanism, rng) -> Mechanism:
+    """Return a mechanism that is the same but for link frames, which are turned anyhow.
+
+    Only for joints with an axis: the others lie in the link frame as their type says.
+    """
+    turned = {
+        link.name: np.eye(4) if link.name == "base" else pose((0, 0, 0), random_rotation(rng))
+        for link in mechanism.links
+    }
+    joints = tuple(
+        replace(
+            j,
+            placement=turned[j.parent].T @ j.placement @ turned[j.child],
+            axis=tuple(turned[j.child][:3, :3].T @ j.axis),
+        )
+        for j in mechanism.joints
+    )
+    loops = tuple(
+        replace(
+            lo,
+            predecessor_pose=turned[lo.predecessor].T @ lo.predecessor_pose,
+            successor_pose=turned[lo.successor].T @ lo.successor_pose,
+        )
+        for lo in mechanism.loops
+    )
+    return replace(mechanism, joints=joints, loops=loops)
+
+
+def random_rotation(rng) -> np.ndarray:
+    """Return a rotation (3, 3) drawn at random."""
+    return Rotation.random(random_state=rng).as_matrix()
