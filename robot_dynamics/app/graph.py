@@ -97,7 +97,7 @@ def _draw(mechanism: Mechanism, path: Path) -> Path:
             label, middle, ha="center", va="center", fontsize=6.0, color=color, zorder=2,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
         )  # fmt: skip
-    for loop in mechanism.loops:
+    for number, loop in enumerate(mechanism.loops):
         axes.annotate(
             "",
             at[loop.successor],
@@ -108,10 +108,13 @@ def _draw(mechanism: Mechanism, path: Path) -> Path:
                 "shrinkB": 12, "connectionstyle": "arc3,rad=0.3",
             },
         )  # fmt: skip
-        (x0, y0), (x1, y1) = at[loop.predecessor], at[loop.successor]
-        middle = (0.5 * (x0 + x1) + 0.15 * (y1 - y0), 0.5 * (y0 + y1) - 0.15 * (x1 - x0))
-        axes.annotate(f"{loop.name}\n{loop.type}", middle, ha="center", va="center",
-                      fontsize=6.0, color=_LOOP, zorder=2)  # fmt: skip
+        x, y = at[loop.predecessor]
+        before = [other.predecessor for other in mechanism.loops[:number]]
+        below = 0.3 + 0.2 * before.count(loop.predecessor)
+        label = f"{loop.name} ({loop.type})"
+        axes.annotate(
+            label, (x, y - below), ha="center", va="center", fontsize=6.0, color=_LOOP, zorder=2
+        )
     for link in mechanism.links:
         label = f"{link.name}\n{link.mass:.4g} kg" if link.mass else link.name
         axes.annotate(label, at[link.name], ha="center", va="center", fontsize=7.0, color=_INK,

@@ -59,7 +59,7 @@ class Inspection:
             "warnings": list(self.warnings),
         }
         # A program finds every key in every answer.
-        result |= dict.fromkeys(("bodies", "joints", "loops", "redundant_constraints"), [])
+        result |= {key: [] for key in ("bodies", "joints", "loops", "redundant_constraints")}
         result |= dict.fromkeys(("n", "constraints", "rank", "mobility", "total_mass_kg"))
         if self.description is not None:
             mechanism = self.description.mechanism

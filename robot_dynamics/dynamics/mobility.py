@@ -115,7 +115,7 @@ class Mobility:
         ]
         if self.redundant:
             lines.append(f"  redundant constraints: {', '.join(self.redundant)}")
-        if self.mobility:
+        if self.mobility and self.constraints:
             lines.append(f"  independent coordinates: {', '.join(self.independent)}")
         if self.immobile:
             lines.append(f"  cannot move: {', '.join(self.immobile)}")
