@@ -98,6 +98,7 @@ def _draw(mechanism: Mechanism, path: Path) -> Path:
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
         )  # fmt: skip
     for number, loop in enumerate(mechanism.loops):
+        bend = 0.3 if at[loop.successor][0] > at[loop.predecessor][0] else -0.3  # downwards
         axes.annotate(
             "",
             at[loop.successor],
@@ -105,7 +106,7 @@ def _draw(mechanism: Mechanism, path: Path) -> Path:
             zorder=1,
             arrowprops={
                 "arrowstyle": "->", "linestyle": "--", "color": _LOOP, "shrinkA": 12,
-                "shrinkB": 12, "connectionstyle": "arc3,rad=0.3",
+                "shrinkB": 12, "connectionstyle": f"arc3,rad={bend}",
             },
         )  # fmt: skip
         x, y = at[loop.predecessor]
