@@ -26,6 +26,7 @@ EXTRAS = {
     ],
     "plot": ["matplotlib"],
     "mujoco": ["mujoco>=3.1"],
+    "xacro": ["xacro>=2"],
     "docs": ["furo", "myst-parser", "sphinx>=7"],
     "test": [
         "colcon-ros",

@@ -116,7 +116,7 @@ class Robot:
     @cached_property
     def forward_dynamics(self) -> Any:
         """`(q, qd, tau) -> qdd`: accelerations (..., nv), loops closed if there are any."""
-        if not self.model.loops:
+        if not self.model.constraint_count:
             return self.tree_forward_dynamics
         solve = self._bind("closed_forward_dynamics", algorithms.closed_forward_dynamics_program)
         look_closer = self._where_singular
@@ -247,20 +247,30 @@ class Robot:
 
 
 def load(
-    path: str | Path, loops: str | Path | None = None, *, strict: bool = False, **options: Any
+    path: str | Path | Any,
+    loops: str | Path | None = None,
+    *,
+    strict: bool = False,
+    locked: Mapping[str, float] | None = None,
+    arguments: Mapping[str, object] | None = None,
+    **options: Any,
 ) -> Robot:
-    """Return the robot of a URDF file.
+    """Return the robot of a description file.
 
     Args:
-        path: The file.
-        loops: A YAML file with loop joints.
+        path: A URDF, xacro or model file, a DH table, the text of a URDF, or an object of
+            urdfpy, urchin or yourdfpy (see `load_description`).
+        loops: A YAML file with loop joints and gears.
         strict: Refuse files with warnings.
-        options: Those of `model.build`: `gravity`, `variable`.
+        locked: Joints that are fixed, and where [rad or m].
+        arguments: Values of the arguments of a xacro file.
+        options: Those of `model.build`: `gravity`, `variable`; a model file states its own.
 
     Raises:
         DescriptionError: If the file cannot mean a mechanism; it lists every problem.
     """
-    from robot_dynamics.description.load import load_description
+    from robot_dynamics.description.load import load_saved
 
-    description = load_description(path, loops=loops, strict=strict)
-    return Robot.from_mechanism(description.mechanism, **options)
+    saved = load_saved(path, loops, strict=strict, locked=locked, arguments=arguments)
+    stated = {"gravity": saved.gravity, "variable": saved.variable}
+    return Robot.from_mechanism(saved.description.mechanism, **{**stated, **options})

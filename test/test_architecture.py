@@ -42,6 +42,7 @@ AT_HOME = {
     "rclpy": {"nodes"},
     "mujoco": {"simulation", "app"},
     "matplotlib": {"app"},
+    "xacro": {"description"},
 }
 MESSAGES = re.compile(r"\w+_(msgs|srvs|interfaces)$")
 

@@ -74,6 +74,10 @@ class Inspection:
                 {"name": loop.name, "type": loop.type, "links": [loop.predecessor, loop.successor]}
                 for loop in mechanism.loops
             ]
+            result["couplings"] = [
+                {"name": c.name, "terms": dict(c.terms), "offset": float(c.offset)}
+                for c in mechanism.couplings
+            ]
         if self.model is not None:
             result["bodies"] = _bodies_as_json(self.model)
             result["n"] = self.model.nv
@@ -98,6 +102,9 @@ class Inspection:
         yield from _tree(mechanism)
         for loop in mechanism.loops:
             yield f"  loop {loop.name} ({loop.type}): {loop.predecessor} to {loop.successor}"
+        for coupling in mechanism.couplings:
+            terms = " + ".join(f"{factor:g} {joint}" for joint, factor in coupling.terms)
+            yield f"  coupling {coupling.name}: {terms} = {coupling.offset:g}"
         if self.mobility is not None:
             yield from self.mobility.lines()
 

@@ -205,11 +205,10 @@ def pose_matrix(settings: PoseSettings) -> Array:
 def _system(cell: CellSettings) -> GraspSystem:
     parts = [
         Part(
-            load_description(robot.urdf),
+            load_description(robot.urdf, locked=robot.locked),
             prefix=robot.prefix,
             xyz=robot.xyz,
             rpy=robot.rpy,
-            locked=robot.locked,
         )
         for robot in cell.robots
     ]

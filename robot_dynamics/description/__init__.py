@@ -1,26 +1,36 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reading and writing mechanisms: URDF, loop joints and worlds; documents with located errors."""
+"""Reading and writing mechanisms: URDF and its relatives, loop joints, DH tables, whole models."""
 
-from robot_dynamics.description.description import Description, Shape
+from robot_dynamics.description.description import Description, Shape, Transmission
+from robot_dynamics.description.dh import DHRow, dh_mechanism
 from robot_dynamics.description.diagnosis import DescriptionError, Diagnosis, Problem
 from robot_dynamics.description.load import load_description
 from robot_dynamics.description.loops import read_loops, write_loops
+from robot_dynamics.description.model_file import SavedModel, read_model, write_model
 from robot_dynamics.description.urdf import read_urdf
+from robot_dynamics.description.urdf_objects import read_urdf_object
 from robot_dynamics.description.world import Part, World, joints_between, place
 
 __all__ = [
+    "DHRow",
     "Description",
     "DescriptionError",
     "Diagnosis",
     "Part",
     "Problem",
+    "SavedModel",
     "Shape",
+    "Transmission",
     "World",
+    "dh_mechanism",
     "joints_between",
     "load_description",
     "place",
     "read_loops",
+    "read_model",
     "read_urdf",
+    "read_urdf_object",
     "write_loops",
+    "write_model",
 ]

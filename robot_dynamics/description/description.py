@@ -6,11 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from robot_dynamics.description.diagnosis import Diagnosis
+from robot_dynamics.description.meshes import locate_mesh
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.elements import Array, LoopElement, Mechanism
 
 
@@ -59,6 +62,38 @@ class Shape:
 
 
 @dataclass(frozen=True)
+class Transmission:
+    """How an actuator drives joints, as a file states it.
+
+    Attributes:
+        name: Its name; empty if it has none.
+        kind: Its type as the file has it, for instance "SimpleTransmission".
+        joints: Names of the joints.
+        actuators: Names of the actuators.
+        reductions: Turns of each actuator for one of its joint; 1 where none is stated.
+        rotor_inertias: Inertia of each actuator's rotor about its own axis [kg m^2]; zero where
+            none is stated.
+    """
+
+    name: str
+    kind: str
+    joints: tuple[str, ...]
+    actuators: tuple[str, ...]
+    reductions: tuple[float, ...]
+    rotor_inertias: tuple[float, ...]
+
+    @property
+    def armature(self) -> float:
+        """Inertia of the rotor as the joint feels it [kg m^2]: reduction squared times its own.
+
+        Zero unless one actuator drives one joint.
+        """
+        if len(self.joints) != 1 or len(self.actuators) != 1:
+            return 0.0
+        return self.reductions[0] ** 2 * self.rotor_inertias[0]
+
+
+@dataclass(frozen=True)
 class Description:
     """A description that was read.
 
@@ -68,7 +103,13 @@ class Description:
         diagnosis: What was noticed; there is no error in it.
         source: Where it was read from; "<text>" if from a text.
         mimics: For each joint that the file calls a mimic of another: the other joint's name,
-            multiplier and offset [rad or m]. The mechanism has these joints as independent ones.
+            multiplier and offset [rad or m]. The mechanism has a coupling for each, of the
+            mimicking joint's name.
+        transmissions: How actuators drive joints. Where rotor inertias are stated the joints of
+            the mechanism have them as `armature`.
+        independent: Joints that the file proposes as independent coordinates.
+        actuated: Joints that the file says are driven; None if it does not say.
+        folder: What relative addresses of meshes are relative to; empty if not known.
     """
 
     mechanism: Mechanism
@@ -76,6 +117,21 @@ class Description:
     diagnosis: Diagnosis = field(default_factory=Diagnosis)
     source: str = "<text>"
     mimics: dict[str, tuple[str, float, float]] = field(default_factory=dict)
+    transmissions: tuple[Transmission, ...] = ()
+    independent: tuple[str, ...] = ()
+    actuated: tuple[str, ...] | None = None
+    folder: str = ""
+
+    def locate(self, shape: Shape) -> Path:
+        """Return the file of a mesh, which is looked for now.
+
+        Raises:
+            ResourceNotFoundError: If it is nowhere; the message lists where it was looked for.
+            RobotDynamicsError: If the shape is no mesh.
+        """
+        if shape.kind != "mesh":
+            raise RobotDynamicsError(f"a {shape.kind} has no file, expected a mesh.")
+        return locate_mesh(shape.mesh, self.folder)
 
     def with_loops(self, loops: Iterable[LoopElement]) -> Description:
         """Return the description with more loop joints."""

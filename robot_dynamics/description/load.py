@@ -4,40 +4,152 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from robot_dynamics.description.description import Description
-from robot_dynamics.description.files import refused
-from robot_dynamics.description.loops import read_loops
-from robot_dynamics.description.urdf import read_urdf
+from robot_dynamics.description.dh import DH_KEY, read_dh
+from robot_dynamics.description.diagnosis import Diagnosis
+from robot_dynamics.description.extended_urdf import extended
+from robot_dynamics.description.files import locate, refused
+from robot_dynamics.description.frames import rigid_piece
+from robot_dynamics.description.loops import checked_loops, is_extended
+from robot_dynamics.description.model_file import SavedModel, read_model_node
+from robot_dynamics.description.urdf import locked_mechanism, read_urdf
+from robot_dynamics.description.urdf_objects import read_urdf_object
+from robot_dynamics.description.xacro_files import SUFFIX, expand_xacro
+from robot_dynamics.description.yaml_document import Node, read_yaml
+from robot_dynamics.model.elements import Mechanism
 
 # Formats that people bring and that are not read, with what to do.
 _NOT_READ = {
-    ".xacro": "expand it first: xacro FILE > robot.urdf",
     ".sdf": "convert it to URDF",
     ".mjcf": "convert it to URDF",
     ".usd": "convert it to URDF",
 }
+_YAML = (".yaml", ".yml", ".json")
 
 
 def load_description(
-    path: str | Path, loops: str | Path | None = None, *, strict: bool = False
+    path: str | Path | Any,
+    loops: str | Path | None = None,
+    *,
+    strict: bool = False,
+    locked: Mapping[str, float] | None = None,
+    arguments: Mapping[str, object] | None = None,
 ) -> Description:
-    """Return the description in a URDF file (or text), with the loop joints of a YAML file.
+    """Return the description in a file, with the loop joints of a YAML file beside it.
 
     Args:
-        path: A path, a `package://` address or the text of a URDF.
-        loops: The file of loop joints, or None.
+        path: A path or `package://` address of a URDF, a xacro file, a model file or a DH table
+            (.yaml, .json), the text of a URDF, or an object of urdfpy, urchin or yourdfpy.
+        loops: The file of loop joints and gears, in the project's own keys or in those of
+            Extended URDF; None for those in the URDF alone.
         strict: Whether warnings are reason enough to refuse.
+        locked: Joints that are fixed, and where [rad or m].
+        arguments: Values of the arguments of a xacro file.
 
     Raises:
         DescriptionError: If a file is missing or refused; with every problem found.
+        RobotDynamicsError: If an object is no robot, or a joint to be locked is unknown.
     """
+    saved = load_saved(path, loops, strict=strict, locked=locked, arguments=arguments)
+    return saved.description
+
+
+def load_saved(
+    path: str | Path | Any,
+    loops: str | Path | None = None,
+    *,
+    strict: bool = False,
+    locked: Mapping[str, float] | None = None,
+    arguments: Mapping[str, object] | None = None,
+) -> SavedModel:
+    """Return a description with the gravity and the variable parts that a model file states.
+
+    Arguments and errors are those of `load_description`; other files state neither.
+    """
+    if not isinstance(path, (str, Path)):
+        return _with_loops(read_urdf_object(path, strict=strict, locked=locked), loops)
     suffix = "" if "<" in str(path) else Path(path).suffix.lower()
     if suffix in _NOT_READ:
         raise refused(path, f"{suffix} is not read, expected a URDF file", _NOT_READ[suffix])
-    description = read_urdf(path, strict=strict)
-    if loops is None:
-        return description
-    links = [link.name for link in description.mechanism.links]
-    return description.with_loops(read_loops(loops, links))
+    if arguments and suffix != SUFFIX:
+        raise refused(path, f"only {SUFFIX} files take arguments")
+    if suffix == SUFFIX:
+        text = expand_xacro(path, arguments)
+        file = locate(path)
+        name = f"{file.name} (expanded)"
+        description = replace(
+            read_urdf(text, strict=strict, locked=locked, source=name),
+            source=str(path),
+            folder=str(file.parent),
+        )
+    elif suffix in _YAML:
+        saved = _from_yaml(read_yaml(path), strict, locked)
+        return replace(saved, description=_with_loops(saved.description, loops).description)
+    else:
+        description = read_urdf(path, strict=strict, locked=locked)
+    return _with_loops(description, loops)
+
+
+def _with_loops(description: Description, loops: str | Path | None) -> SavedModel:
+    if loops is not None:
+        description = _closed(description, read_yaml(loops))
+    return SavedModel(description)
+
+
+def _from_yaml(node: Node, strict: bool, locked: Mapping[str, float] | None) -> SavedModel:
+    saved = SavedModel(read_dh(node)) if DH_KEY in node else read_model_node(node)
+    description = saved.description
+    description.diagnosis.raise_if_refused(strict=strict)
+    mechanism = locked_mechanism(description.mechanism, locked or {})
+    return replace(saved, description=replace(description, mechanism=mechanism))
+
+
+def _closed(description: Description, node: Node) -> Description:
+    """Return a description with the loop joints, gears and drives of a YAML document."""
+    mechanism = description.mechanism
+    if is_extended(node):
+        mechanism, actuated = extended(mechanism, node)
+    else:
+        links = [link.name for link in mechanism.links]
+        movable = [joint.name for joint in mechanism.joints if joint.type != "fixed"]
+        loops, couplings, actuated = checked_loops(node, links, movable)
+        _check_ends(mechanism.with_loops(loops), node, len(loops))
+        mechanism = mechanism.with_loops(loops).with_couplings(couplings)
+    if actuated is not None:
+        mechanism = with_drives(mechanism, actuated)
+        description = replace(description, actuated=actuated)
+    return replace(description, mechanism=mechanism)
+
+
+def with_drives(mechanism: Mechanism, actuated: tuple[str, ...]) -> Mechanism:
+    """Return a mechanism in which the joints named, and no others, have drives."""
+    joints = tuple(
+        joint if joint.type == "fixed" else replace(joint, active=joint.name in actuated)
+        for joint in mechanism.joints
+    )
+    return replace(mechanism, joints=joints)
+
+
+def _check_ends(mechanism: Mechanism, node: Node, count: int) -> None:
+    """Refuse loops between links that are fixed to each other, and names used twice."""
+    diagnosis = Diagnosis()
+    carrier = {joint.child: joint for joint in mechanism.joints}
+    new = mechanism.loops[len(mechanism.loops) - count :]
+    taken = {loop.name for loop in mechanism.loops[: len(mechanism.loops) - count]}
+    for i, loop in enumerate(new):
+        place, element = node["loops"][i].place, f"loop joint {loop.name!r}"
+        if loop.name in taken:
+            diagnosis.error(place, element, "the URDF has a loop of this name already")
+        if rigid_piece(loop.predecessor, carrier) == rigid_piece(loop.successor, carrier):
+            diagnosis.error(
+                place,
+                element,
+                f"links {loop.predecessor!r} and {loop.successor!r} are fixed to each other "
+                "already",
+            )
+    diagnosis.raise_if_refused()

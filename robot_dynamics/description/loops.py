@@ -1,15 +1,20 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Loop joints in a YAML file beside an untouched URDF, read and written back.
+"""Loop joints and gears in a YAML file beside an untouched URDF, read and written back.
 
     loops:
     - name: left_grasp
       type: fixed
       predecessor: {link: left_tool, xyz: [0, 0, 0.1], rpy: [0, 0, 0]}
       successor: {link: box, xyz: [-0.2, 0, 0]}
+    couplings:
+    - {name: grip, joint: finger_2, driver: finger_1, ratio: -1.0}
+    - {name: wrist, terms: {motor_1: 1.0, motor_2: 1.0, tilt: -40.0}}
 
-The pose of the joint's frame is given in each link; `rpy` are angles about fixed axes, as in URDF.
-Constraint forces are those on the successor.
+The pose of the joint's frame is given in each link; `rpy` are angles about fixed axes, as in URDF,
+and `quat_xyzw` may stand in their place. Constraint forces are those on the successor. The keys of
+Extended URDF (`closed_loop`, `type`, `name_mot`, `joint_name`, `joint_type`) are read as well; see
+`extended_urdf.py`.
 """
 
 from __future__ import annotations
@@ -20,14 +25,21 @@ from pathlib import Path
 
 import numpy as np
 import yaml
+from scipy.spatial.transform import Rotation
 
 from robot_dynamics.description.diagnosis import Diagnosis
+from robot_dynamics.description.joint_names import ALIASES, known_type
 from robot_dynamics.description.urdf_elements import rotation_of_rpy
-from robot_dynamics.description.yaml_document import decode, read_yaml
+from robot_dynamics.description.yaml_document import Node, decode, read_yaml
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.model.couplings import CouplingElement
 from robot_dynamics.model.elements import Array, LoopElement, pose
 from robot_dynamics.model.joints import loop_joint_names
 
 Triple = tuple[float, float, float]
+Quadruple = tuple[float, float, float, float]
+
+_EXTENDED = ("closed_loop", "name_mot", "joint_name", "joint_type")
 
 
 @dataclass(frozen=True)
@@ -38,16 +50,26 @@ class LoopEnd:
         link: Name of the link.
         xyz: Origin [m].
         rpy: Roll, pitch, yaw about fixed axes [rad].
+        quat_xyzw: The orientation as a unit quaternion, in the place of `rpy`.
     """
 
     link: str
     xyz: Triple = field(default=(0.0, 0.0, 0.0), metadata={"unit": "m"})
-    rpy: Triple = field(default=(0.0, 0.0, 0.0), metadata={"unit": "rad"})
+    rpy: Triple | None = field(default=None, metadata={"unit": "rad"})
+    quat_xyzw: Quadruple | None = None
     place: str = field(default="", metadata={"place": True})
+
+    def __post_init__(self) -> None:
+        if self.rpy is not None and self.quat_xyzw is not None:
+            raise RobotDynamicsError("has both rpy and quat_xyzw, expected one of them.")
+        if self.quat_xyzw is not None and abs(np.linalg.norm(self.quat_xyzw) - 1.0) > 1e-3:
+            raise RobotDynamicsError("quat_xyzw is not of unit length.")
 
     def pose(self) -> Array:
         """Return the pose (4, 4) of the joint's frame in the link."""
-        return pose(self.xyz, rotation_of_rpy(self.rpy))
+        if self.quat_xyzw is not None:
+            return pose(self.xyz, Rotation.from_quat(self.quat_xyzw).as_matrix())
+        return pose(self.xyz, rotation_of_rpy(self.rpy or (0.0, 0.0, 0.0)))
 
 
 @dataclass(frozen=True)
@@ -58,29 +80,75 @@ class LoopEntry:
     type: str
     predecessor: LoopEnd
     successor: LoopEnd
+    parameters: dict[str, float] = field(default_factory=dict)
+    unilateral: bool = False
     place: str = field(default="", metadata={"place": True})
 
     def element(self) -> LoopElement:
         """Return the loop joint as an element of a mechanism."""
         return LoopElement(
             self.name,
-            self.type,
+            ALIASES.get(self.type.lower(), self.type),
             self.predecessor.link,
             self.successor.link,
             self.predecessor.pose(),
             self.successor.pose(),
+            parameters=dict(self.parameters),
+            unilateral=self.unilateral,
         )
 
 
 @dataclass(frozen=True)
-class LoopDocument:
-    """A file of loop joints."""
+class CouplingEntry:
+    """A gear as a file states it: `joint`, `driver` and `ratio`, or `terms` for any relation."""
 
-    loops: tuple[LoopEntry, ...]
+    name: str
+    joint: str = ""
+    driver: str = ""
+    ratio: float = 1.0
+    terms: dict[str, float] = field(default_factory=dict)
+    offset: float = 0.0
+    place: str = field(default="", metadata={"place": True})
+
+    def __post_init__(self) -> None:
+        if bool(self.terms) == bool(self.joint or self.driver):
+            raise RobotDynamicsError("expected either joint and driver, or terms.")
+        if not self.terms and not (self.joint and self.driver):
+            raise RobotDynamicsError("expected both joint and driver.")
+
+    def element(self) -> CouplingElement:
+        """Return the relation as an element of a mechanism."""
+        if self.terms:
+            return CouplingElement(self.name, tuple(self.terms.items()), self.offset)
+        return CouplingElement.gear(self.name, self.joint, self.driver, self.ratio, self.offset)
+
+
+@dataclass(frozen=True)
+class LoopDocument:
+    """A file of loop joints and gears.
+
+    Attributes:
+        loops: The loop joints.
+        couplings: The gears.
+        actuated: Names of the joints that are driven; None if the file does not say.
+    """
+
+    loops: tuple[LoopEntry, ...] = ()
+    couplings: tuple[CouplingEntry, ...] = ()
+    actuated: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.loops and not self.couplings and self.actuated is None:
+            raise RobotDynamicsError("expected loops, couplings or actuated joints.")
+
+
+def is_extended(document: Node) -> bool:
+    """Return whether a document has keys of Extended URDF."""
+    return any(key in document for key in _EXTENDED)
 
 
 def read_loops(path: str | Path, links: Collection[str] | None = None) -> tuple[LoopElement, ...]:
-    """Return the loop joints of a YAML file.
+    """Return the loop joints of a YAML file with the project's own keys.
 
     Args:
         path: The file, or a `package://` address.
@@ -89,44 +157,83 @@ def read_loops(path: str | Path, links: Collection[str] | None = None) -> tuple[
     Raises:
         DescriptionError: With every problem: keys, types, link names, names used twice.
     """
-    entries = decode(LoopDocument, read_yaml(path)).loops
+    return checked_loops(read_yaml(path), links)[0]
+
+
+def checked_loops(
+    node: Node, links: Collection[str] | None = None, joints: Collection[str] | None = None
+) -> tuple[tuple[LoopElement, ...], tuple[CouplingElement, ...], tuple[str, ...] | None]:
+    """Return the loop joints, gears and actuated joints of a document with the project's own keys.
+
+    Args:
+        node: The document.
+        links: The names of the links there are; None if that is not to be checked.
+        joints: The names of the joints that move; None if that is not to be checked.
+
+    Raises:
+        DescriptionError: With every problem found.
+    """
+    document = decode(LoopDocument, node)
     diagnosis = Diagnosis()
     seen: dict[str, str] = {}
-    for entry in entries:
-        element = f"loop joint {entry.name!r}"
-        if entry.name in seen:
+    for loop in document.loops:
+        element = f"loop joint {loop.name!r}"
+        _note_twice(loop.name, loop.place, element, seen, diagnosis)
+        kind = ALIASES.get(loop.type.lower(), loop.type)
+        valid, what = closing_types(), "loop joint type"
+        known_type(kind, loop.parameters, valid, diagnosis, loop.place, element, what)
+        if loop.predecessor.link == loop.successor.link:
             diagnosis.error(
-                entry.place, element, f"the name is already taken at {seen[entry.name]}"
+                loop.place, element, f"both its ends are on link {loop.successor.link!r}"
             )
-        seen.setdefault(entry.name, entry.place)
-        if entry.type not in closing_types():
-            diagnosis.unknown(entry.place, element, "loop joint type", entry.type, closing_types())
-        if entry.predecessor.link == entry.successor.link:
-            diagnosis.error(
-                entry.place, element, f"both its ends are on link {entry.successor.link!r}"
-            )
-        for end in (entry.predecessor, entry.successor):
+        for end in (loop.predecessor, loop.successor):
             if links is not None and end.link not in links:
                 diagnosis.unknown(end.place, element, "link", end.link, links)
+    for coupling in document.couplings:
+        element = f"coupling {coupling.name!r}"
+        _note_twice(coupling.name, coupling.place, element, seen, diagnosis)
+        for name, _ in coupling.element().terms:
+            if joints is not None and name not in joints:
+                diagnosis.unknown(coupling.place, element, "joint", name, joints)
+        if coupling.joint and coupling.joint == coupling.driver:
+            diagnosis.error(coupling.place, element, f"joint {coupling.joint!r} drives itself")
+    for name in document.actuated or ():
+        if joints is not None and name not in joints:
+            diagnosis.unknown(node["actuated"].place, "actuated", "joint", name, joints)
     diagnosis.raise_if_refused()
-    return tuple(entry.element() for entry in entries)
+    return (
+        tuple(loop.element() for loop in document.loops),
+        tuple(coupling.element() for coupling in document.couplings),
+        document.actuated,
+    )
 
 
-def write_loops(loops: Iterable[LoopElement], path: str | Path) -> None:
-    """Write loop joints in the form that `read_loops` takes.
+def write_loops(
+    loops: Iterable[LoopElement],
+    path: str | Path,
+    couplings: Iterable[CouplingElement] = (),
+    actuated: Iterable[str] | None = None,
+) -> None:
+    """Write loop joints and gears in the form that `read_loops` takes.
 
-    Poses come back to rounding: angles are printed with all their digits.
+    Poses come back to rounding: numbers are printed with all their digits, and orientations near
+    a pitch of 90 degrees as quaternions.
+
+    Args:
+        loops: The loop joints.
+        path: The file.
+        couplings: The gears.
+        actuated: Names of the joints that are driven; None to leave that open.
     """
-    entries = [
-        {
-            "name": loop.name,
-            "type": loop.type,
-            "predecessor": _end(loop.predecessor, loop.predecessor_pose),
-            "successor": _end(loop.successor, loop.successor_pose),
-        }
-        for loop in loops
-    ]
-    text = yaml.safe_dump({"loops": entries}, sort_keys=False, default_flow_style=None)
+    document: dict[str, object] = {"loops": [_loop(loop) for loop in loops]}
+    gears = [_coupling(coupling) for coupling in couplings]
+    if gears:
+        document["couplings"] = gears
+    if actuated is not None:
+        document["actuated"] = list(actuated)
+    if not document["loops"] and len(document) > 1:
+        del document["loops"]
+    text = yaml.safe_dump(document, sort_keys=False, default_flow_style=None, allow_unicode=True)
     Path(path).write_text(text, encoding="utf-8")
 
 
@@ -148,6 +255,40 @@ def rpy_of_rotation(matrix: Array) -> Triple:
     return roll, pitch, yaw
 
 
+def _note_twice(
+    name: str, place: str, element: str, seen: dict[str, str], diagnosis: Diagnosis
+) -> None:
+    if name in seen:
+        diagnosis.error(place, element, f"the name is already taken at {seen[name]}")
+    seen.setdefault(name, place)
+
+
+def _loop(loop: LoopElement) -> dict[str, object]:
+    entry: dict[str, object] = {
+        "name": loop.name,
+        "type": loop.type,
+        "predecessor": _end(loop.predecessor, loop.predecessor_pose),
+        "successor": _end(loop.successor, loop.successor_pose),
+    }
+    if loop.parameters:
+        entry["parameters"] = {key: float(value) for key, value in loop.parameters.items()}
+    if loop.unilateral:
+        entry["unilateral"] = True
+    return entry
+
+
 def _end(link: str, frame: Array) -> dict[str, object]:
     xyz = [float(x) for x in frame[:3, 3]]
-    return {"link": link, "xyz": xyz, "rpy": [float(a) for a in rpy_of_rotation(frame[:3, :3])]}
+    rpy = rpy_of_rotation(frame[:3, :3])
+    if np.abs(rotation_of_rpy(rpy) - frame[:3, :3]).max() < 1e-15:
+        return {"link": link, "xyz": xyz, "rpy": list(rpy)}
+    quaternion = [float(v) for v in Rotation.from_matrix(frame[:3, :3]).as_quat()]
+    return {"link": link, "xyz": xyz, "quat_xyzw": quaternion}
+
+
+def _coupling(coupling: CouplingElement) -> dict[str, object]:
+    return {
+        "name": coupling.name,
+        "terms": {name: float(factor) for name, factor in coupling.terms},
+        "offset": float(coupling.offset),
+    }

@@ -45,7 +45,8 @@ def joints_without_inertia(model: Model) -> tuple[int, ...]:
         body = model.bodies[i]
         S = np.array([_column(motion) for motion in body.joint.type.subspace(positions[i])]).T
         U = articulated[i] @ S
-        D, seeming = S.T @ U, S.T @ composite[i] @ S
+        rotor = np.diag(body.joint.of_each_freedom(body.joint.armature))
+        D, seeming = S.T @ U + rotor, S.T @ composite[i] @ S + rotor
         apparent = float(np.abs(seeming).max())
         # Angular and linear motions of a floating joint are scaled alike before they are judged.
         scale = np.sqrt(np.maximum(np.diag(seeming), 1e-300))

@@ -4,62 +4,95 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from robot_dynamics.description.description import Description, Shape
+from lxml import etree
+
+from robot_dynamics.description.description import Description, Shape, Transmission
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.files import locate, read_bytes, refused
 from robot_dynamics.description.inertia_checks import check_links, check_units
+from robot_dynamics.description.mimics import mimic_couplings
 from robot_dynamics.description.motion_checks import joints_without_inertia
 from robot_dynamics.description.tree_checks import Places, check_tree
 from robot_dynamics.description.urdf_elements import (
     Color,
     read_color,
-    read_joint,
     read_link,
-    read_mimic,
     read_shapes,
 )
+from robot_dynamics.description.urdf_joints import read_joint, read_mimic
+from robot_dynamics.description.urdf_loops import (
+    COUPLING_TAG,
+    LOOP_TAGS,
+    read_coupling,
+    read_loop,
+)
+from robot_dynamics.description.urdf_transmissions import read_transmission, with_armatures
 from robot_dynamics.description.xml_source import parse_xml
 from robot_dynamics.description.xml_tags import Tag
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.model.builder import build
-from robot_dynamics.model.elements import JointElement, LinkElement, Mechanism
+from robot_dynamics.model.couplings import CouplingElement
+from robot_dynamics.model.elements import JointElement, LinkElement, LoopElement, Mechanism
 
 MAX_BYTES = 8 * 2**20
 MAX_ELEMENTS = 50_000  # XML elements; the largest robots known have some thousands
 _TEXT = "<text>"
-_LOOPS = ("loop_joint", "loop", "coupling", "constraint")  # extensions that close loops
-_TOP = ("link", "joint", "material", "transmission", "gazebo", "ros2_control", "sensor", *_LOOPS)
+_CLOSING = (*LOOP_TAGS, COUPLING_TAG)
+_TOP = ("link", "joint", "material", "transmission", "gazebo", "ros2_control", "sensor", *_CLOSING)
 
 
-def read_urdf(path_or_text: str | Path, *, strict: bool = False) -> Description:
+def read_urdf(
+    path_or_text: str | Path,
+    *,
+    strict: bool = False,
+    locked: Mapping[str, float] | None = None,
+    source: str = "",
+) -> Description:
     """Return the description in a URDF file or text.
 
-    Tags of other programs (transmissions, Gazebo, ros2_control, sensors) are left out. A mimic
-    joint becomes a joint of its own, with a warning.
+    Tags of other programs (Gazebo, ros2_control, sensors) are left out. A mimic joint is a joint
+    of its own that a coupling gears to the other.
 
     Args:
         path_or_text: A path, a `package://` address, or the XML itself (anything with a `<`).
         strict: Whether warnings are reason enough to refuse the file.
+        locked: Joints that are fixed, and where [rad or m]. What only they move needs no inertia.
+        source: What a text is called in messages, if it has a name.
 
     Raises:
         DescriptionError: If the file is refused; with every problem found and its line.
+        UnknownNameError: If a joint to be locked does not exist or cannot move.
     """
     if isinstance(path_or_text, str) and "<" in path_or_text:
-        data, source = path_or_text.encode("utf-8", "surrogatepass"), _TEXT
-    else:
-        source = str(path_or_text)
-        data = read_bytes(locate(path_or_text), expected="a URDF file", limit=MAX_BYTES)
-    return _Reader(data, source).description(strict)
+        data, source = path_or_text.encode("utf-8", "surrogatepass"), source or _TEXT
+        return _Reader(data, source, source, "").description(strict, locked or {})
+    path = locate(path_or_text)
+    data = read_bytes(path, expected="a URDF file", limit=MAX_BYTES)
+    reader = _Reader(data, str(path_or_text), path.name, str(path.parent))
+    return reader.description(strict, locked or {})
+
+
+def locked_mechanism(mechanism: Mechanism, positions: Mapping[str, float]) -> Mechanism:
+    """Return a mechanism with joints locked where `positions` [rad or m] says.
+
+    Raises:
+        UnknownNameError: If a name is no joint that moves.
+    """
+    names = [joint.name for joint in mechanism.joints if joint.type != "fixed"]
+    for name in positions:
+        if name not in names:
+            raise UnknownNameError("joint", name, names, mechanism.name)
+    return mechanism.locked(dict(positions))
 
 
 class _Reader:
     """Reads one document and collects its problems."""
 
-    def __init__(self, data: bytes, source: str) -> None:
-        self.source = source
-        self.file = source if source == _TEXT else Path(source).name
+    def __init__(self, data: bytes, source: str, file: str, folder: str) -> None:
+        self.source, self.file, self.folder = source, file, folder
         root, lines = parse_xml(data, self.file, "robot")
         self.diagnosis = Diagnosis()
         self.root = Tag(root, self.file, lines, self.diagnosis)
@@ -68,8 +101,11 @@ class _Reader:
         self.joints: dict[str, JointElement] = {}
         self.shapes: list[Shape] = []
         self.mimics: dict[str, tuple[str, float, float]] = {}
+        self.independent: list[str] = []
+        self.loops: list[LoopElement] = []
+        self.couplings: list[CouplingElement] = []
 
-    def description(self, strict: bool) -> Description:
+    def description(self, strict: bool, locked: Mapping[str, float]) -> Description:
         """Return what the document describes, or raise with all its problems."""
         count = sum(1 for _ in self.root.element.iter())
         if count > MAX_ELEMENTS:
@@ -82,27 +118,39 @@ class _Reader:
             self._link(tag, materials)
         for tag in self.root.children("joint"):
             self._joint(tag)
-        self._check_mimics()
-        mechanism = self._checked_mechanism()
+        transmissions = self._transmissions()
+        self._closures()
+        mechanism = self._checked_mechanism(transmissions, locked)
         self.diagnosis.raise_if_refused(strict=strict)
         if mechanism is None:
             raise RobotDynamicsError(f"{self.file}: cannot be read.")
         return Description(
-            mechanism, tuple(self.shapes), self.diagnosis, self.source, dict(self.mimics)
+            mechanism,
+            tuple(self.shapes),
+            self.diagnosis,
+            self.source,
+            dict(self.mimics),
+            transmissions,
+            tuple(self.independent),
+            folder=self.folder,
         )
 
     def _check_top(self) -> None:
         self.root.check_children(*_TOP)
-        for tag in self.root.children(*_LOOPS):
-            name = tag.element.get("name", "")
-            tag.owned(f"<{tag.name}> {name!r}").warning(
-                "loops in URDF are not read yet, it is ignored",
-                "state it in a YAML file of loop joints",
-            )
-        for element in self.root.element.iterchildren("{*}include", "{*}macro", "{*}property"):
+        own = etree.QName(self.root.element).namespace
+        without_links = next(self.root.children("link"), None) is None
+        for element in self.root.element.iterchildren("{*}*"):
+            name = etree.QName(element)
             tag = Tag(element, self.file, self.root.lines, self.diagnosis)
-            tag.error("this is xacro, not URDF", "expand it first: xacro FILE > robot.urdf")
-            return
+            if element.prefix == "xacro" or "xacro" in (name.namespace or ""):
+                tag.error("this is xacro, not URDF", "expand it first: xacro FILE > robot.urdf")
+                return
+            if name.localname == "link" and name.namespace != own and without_links:
+                tag.error(
+                    f"<link> is in the namespace {name.namespace!r}, expected that of <robot>, "
+                    f"{own or 'none'}"
+                )
+                return
 
     def _materials(self) -> dict[str, Color | None]:
         found = {}
@@ -144,23 +192,47 @@ class _Reader:
             self.joints[name] = joint
         if mimic is not None:
             self.mimics[name] = mimic
+        if tag.flag("independent"):
+            self.independent.append(name)
 
-    def _check_mimics(self) -> None:
-        for name, (other, _, _) in self.mimics.items():
-            place, element = self.places.joint(name), f"joint {name!r}"
-            if other not in self.places.joints:
-                self.diagnosis.unknown(place, element, "joint", other, self.places.joints)
-            elif other == name:
-                self.diagnosis.error(place, element, "mimics itself")
+    def _closures(self) -> None:
+        """Read the loop joints and couplings, which need the tree that is closed."""
+        carrier = {joint.child: joint for joint in self.joints.values()}
+        known: dict[str, str] = {}
+        for tag in self.root.children(*_CLOSING):
+            name = self._name(tag, known)
+            tag = tag.owned(f"<{tag.name}> {name!r}" if name else f"<{tag.name}>")
+            if tag.name == COUPLING_TAG:
+                coupling = read_coupling(tag, self.places.links, carrier)
+                if coupling is not None and name is not None:
+                    self.couplings.append(coupling)
             else:
-                self.diagnosis.warning(
-                    place, element, f"mimics {other!r}, it is treated as an independent joint"
-                )
+                loop = read_loop(tag, self.places.links, carrier)
+                if loop is not None and name is not None:
+                    self.loops.append(loop)
 
-    def _checked_mechanism(self) -> Mechanism | None:
-        """Return the mechanism, or None if it has errors."""
+    def _transmissions(self) -> tuple[Transmission, ...]:
+        found = [
+            read_transmission(tag, self.places.joints)
+            for tag in self.root.children("transmission")
+        ]
+        return tuple(transmission for transmission in found if transmission is not None)
+
+    def _checked_mechanism(
+        self, transmissions: tuple[Transmission, ...], locked: Mapping[str, float]
+    ) -> Mechanism | None:
+        """Return the mechanism with joints locked, or None if it has errors."""
         name = self.root.element.get("name") or "robot"
-        mechanism = Mechanism(name, tuple(self.links.values()), tuple(self.joints.values()))
+        mechanism = Mechanism(
+            name,
+            tuple(self.links.values()),
+            with_armatures(tuple(self.joints.values()), transmissions),
+            tuple(self.loops),
+            (
+                *mimic_couplings(self.mimics, self.joints, self.places, self.diagnosis),
+                *self.couplings,
+            ),
+        )
         check_tree(
             mechanism.links,
             mechanism.joints,
@@ -172,6 +244,7 @@ class _Reader:
         if self.diagnosis.errors:
             return None
         check_units(mechanism, self.shapes, self.places, self.diagnosis)
+        mechanism = locked_mechanism(mechanism, locked)
         model = build(mechanism)
         for index in joints_without_inertia(model):
             joint = model.bodies[index].joint
@@ -180,6 +253,7 @@ class _Reader:
                 f"joint {joint.name!r}",
                 f"nothing that it moves has inertia, expected mass on link "
                 f"{model.bodies[index].name!r} or beyond it",
+                "or lock the joint",
             )
         return mechanism
 

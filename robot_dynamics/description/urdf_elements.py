@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The elements of URDF, each read from its tag: links, joints, shapes, materials."""
+"""The elements of URDF, each read from its tag: links, poses, shapes, materials."""
 
 from __future__ import annotations
 
@@ -12,17 +12,10 @@ import numpy as np
 
 from robot_dynamics.description.description import Shape
 from robot_dynamics.description.xml_tags import Tag
-from robot_dynamics.model.elements import Array, JointElement, Limits, LinkElement, pose
+from robot_dynamics.model.elements import Array, LinkElement, pose
 from robot_dynamics.spatial import Rotation
 
 Color = tuple[float, float, float, float]
-
-JOINT_TYPES = ("fixed", "revolute", "continuous", "prismatic", "floating")
-_NOT_YET = ("planar",)  # types of URDF that have no joint model yet
-_JOINT_TAGS = (
-    "origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "calibration",
-    "safety_controller",
-)  # fmt: skip
 
 
 def read_link(tag: Tag, name: str) -> LinkElement:
@@ -49,44 +42,20 @@ def read_link(tag: Tag, name: str) -> LinkElement:
     return LinkElement(name, mass, (x, y, z), 0.5 * (turned + turned.T))
 
 
-def read_joint(tag: Tag, name: str) -> JointElement | None:
-    """Return the joint of a `<joint>` tag, or None if it does not say what it connects."""
-    tag.check_attributes("name", "type")
-    tag.check_children(*_JOINT_TAGS)
-    kind = _joint_kind(tag)
-    placement = read_origin(tag)
-    axis = _axis(tag, kind)
-    limits = _limits(tag, kind)
-    damping, friction = _friction(tag)
-    ends = [_link_of(tag, end) for end in ("parent", "child")]
-    parent, child = ends
-    if parent is None or child is None:
-        return None
-    return JointElement(name, kind, parent, child, placement, axis, limits, damping, friction)
-
-
-def read_mimic(tag: Tag) -> tuple[str, float, float] | None:
-    """Return the joint that a joint mimics, its multiplier and offset; None if it does not."""
-    mimic = tag.child("mimic")
-    if mimic is None:
-        return None
-    mimic.check_attributes("joint", "multiplier", "offset")
-    other = mimic.text("joint")
-    numbers = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
-    return None if other is None else (other, *numbers)
-
-
 def read_origin(tag: Tag) -> Array:
     """Return the pose (4, 4) of a tag's `<origin>`; the identity if it has none."""
     origin = tag.child("origin")
-    if origin is None:
-        return np.eye(4)
-    origin.check_attributes("xyz", "rpy", "quat_xyzw")
+    return np.eye(4) if origin is None else read_pose(origin)
+
+
+def read_pose(origin: Tag) -> Array:
+    """Return the pose (4, 4) that the attributes xyz and rpy, or quat_xyzw, of a tag state."""
+    origin.check_attributes("xyz", "rpy", "quat_xyzw", "link")
     translation = origin.numbers("xyz", 3, (0.0, 0.0, 0.0))
     if origin.element.get("quat_xyzw") is None:
         return pose(translation, rotation_of_rpy(origin.numbers("rpy", 3, (0.0, 0.0, 0.0))))
     if origin.element.get("rpy") is not None:
-        origin.error("<origin> has both rpy and quat_xyzw, expected one of them")
+        origin.error(f"<{origin.name}> has both rpy and quat_xyzw, expected one of them")
     quaternion = origin.numbers("quat_xyzw", 4, (0.0, 0.0, 0.0, 1.0))
     if abs(math.hypot(*quaternion) - 1.0) > 1e-3:
         origin.error("quat_xyzw is not of unit length")
@@ -166,104 +135,3 @@ def _sizes(tag: Tag, attribute: str, count: int = 1) -> tuple[float, ...]:
     if any(value < 0.0 for value in values):
         tag.error(f"{attribute} of a <{tag.name}> is negative")
     return values
-
-
-def _link_of(tag: Tag, end: str) -> str | None:
-    """Return the link that a joint's `<parent>` or `<child>` names."""
-    found = tag.child(end)
-    if found is None:
-        tag.error(f"has no <{end}>")
-        return None
-    return found.text("link")
-
-
-def _joint_kind(tag: Tag) -> str:
-    """Return the type of a joint; "fixed" after noting an error."""
-    kind = tag.text("type")
-    if kind is None or kind in JOINT_TYPES:
-        return kind or "fixed"
-    if kind in _NOT_YET:
-        known = ", ".join(JOINT_TYPES)
-        tag.error(f"joint type {kind!r} is not supported yet", f"supported are {known}")
-    else:
-        tag.diagnosis.unknown(tag.place, tag.owner, "joint type", kind, JOINT_TYPES)
-    return "fixed"
-
-
-def _axis(tag: Tag, kind: str) -> tuple[float, float, float]:
-    """Return the unit vector of a joint's axis; x if none is stated, as URDF has it."""
-    found = tag.child("axis")
-    if found is None or kind in ("fixed", "floating"):
-        return (1.0, 0.0, 0.0)
-    found.check_attributes("xyz")
-    before = tag.diagnosis.count
-    vector = np.array(found.numbers("xyz", 3, None))
-    length = float(np.linalg.norm(vector))
-    if length < 1e-6:
-        if tag.diagnosis.count == before:
-            found.error("the axis is zero, expected a direction")
-        return (1.0, 0.0, 0.0)
-    # Files print directions with five or six digits; that much is no mistake.
-    if abs(length - 1.0) > 1e-4:
-        found.warning(f"the axis has length {length:.6g}, it is taken as a unit vector")
-    x, y, z = (vector / length).tolist()
-    return (x, y, z)
-
-
-def _limits(tag: Tag, kind: str) -> Limits:
-    """Return a joint's limits; what is missing or zero is unlimited, with a warning."""
-    if kind in ("fixed", "floating"):
-        return Limits()
-    bounded = kind in ("revolute", "prismatic")
-    unit = "m" if kind == "prismatic" else "rad"
-    limit = tag.child("limit")
-    if limit is None:
-        what = "limits" if bounded else "limits of velocity and effort"
-        tag.warning(f"has no <limit>, its {what} are taken as infinite")
-        return Limits()
-    limit.check_attributes("lower", "upper", "velocity", "effort")
-    lower, upper = -math.inf, math.inf
-    if bounded:
-        stated = [side for side in ("lower", "upper") if limit.element.get(side) is not None]
-        lower, upper = limit.number("lower", 0.0), limit.number("upper", 0.0)
-        if not stated:
-            limit.warning("has neither lower nor upper limit, both are taken as infinite")
-            lower, upper = -math.inf, math.inf
-        elif lower > upper:
-            limit.warning(
-                f"the lower limit {lower:g} {unit} is above the upper {upper:g} {unit}, "
-                "they are taken the other way round"
-            )
-            lower, upper = upper, lower
-        elif lower == upper:
-            limit.warning(f"both limits are {lower:g} {unit}, the joint cannot move")
-    return Limits(lower, upper, _bound(limit, "velocity"), _bound(limit, "effort"))
-
-
-def _bound(limit: Tag, name: str) -> float:
-    """Return a limit of velocity or effort; infinite, with a warning, if it is not positive."""
-    if limit.element.get(name) is None:
-        limit.warning(f"has no limit of {name}, it is taken as infinite")
-        return math.inf
-    before = limit.diagnosis.count
-    value = limit.number(name)
-    if value > 0.0:
-        return value
-    if limit.diagnosis.count == before:
-        limit.warning(f"the limit of {name} is {value:g}, it is taken as infinite")
-    return math.inf
-
-
-def _friction(tag: Tag) -> tuple[float, float]:
-    """Return a joint's viscous and Coulomb friction."""
-    dynamics = tag.child("dynamics")
-    if dynamics is None:
-        return 0.0, 0.0
-    dynamics.check_attributes("damping", "friction")
-    values = []
-    for name in ("damping", "friction"):
-        value = dynamics.number(name, 0.0)
-        if value < 0.0:
-            dynamics.warning(f"{name} is {value:g}, taken as zero: it would feed energy in")
-        values.append(max(value, 0.0))
-    return values[0], values[1]

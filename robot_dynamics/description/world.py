@@ -10,6 +10,7 @@ from typing import Literal
 
 from robot_dynamics.description.description import Description, Shape
 from robot_dynamics.description.motion_checks import joints_without_inertia
+from robot_dynamics.description.urdf import locked_mechanism
 from robot_dynamics.description.urdf_elements import rotation_of_rpy
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.model.builder import build
@@ -27,7 +28,8 @@ class Part:
         prefix: Put before the name of every link, joint and loop joint.
         xyz: Origin of its root link in the world [m].
         rpy: Roll, pitch, yaw of its root link about the world's axes [rad].
-        carrier: "fixed" to the world, or "floating" in it. The positions of a floating part are
+        carrier: "fixed" to the world, "floating" in it, or "planar" for a mobile base, which moves
+            in the plane normal to its root's z axis. Positions of floating and planar parts are
             relative to the pose given here.
         locked: Joints that are fixed, and where [rad or m]; names without the prefix.
         keep_to: If not empty, the name of a tool link: every joint that moves must lead to it or
@@ -38,7 +40,7 @@ class Part:
     prefix: str = ""
     xyz: Triple = (0.0, 0.0, 0.0)
     rpy: Triple = (0.0, 0.0, 0.0)
-    carrier: Literal["fixed", "floating"] = "fixed"
+    carrier: Literal["fixed", "floating", "planar"] = "fixed"
     locked: Mapping[str, float] = field(default_factory=dict)
     keep_to: str = ""
 
@@ -118,11 +120,7 @@ def chain_between(mechanism: Mechanism, tip: str, base: str = "") -> Sequence[Jo
 def _mechanism(part: Part) -> Mechanism:
     """Return a part's mechanism with its joints locked and its prefix."""
     mechanism = part.description.mechanism
-    names = [joint.name for joint in mechanism.joints if joint.type != "fixed"]
-    for name in part.locked:
-        if name not in names:
-            raise UnknownNameError("joint", name, names, mechanism.name)
-    mechanism = mechanism.locked(dict(part.locked))
+    mechanism = locked_mechanism(mechanism, part.locked)
     if part.keep_to:
         kept = joints_between(mechanism, part.keep_to)
         movable = [joint.name for joint in mechanism.joints if joint.type != "fixed"]

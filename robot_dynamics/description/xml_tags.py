@@ -80,6 +80,18 @@ class Tag:
             if qualified.namespace == own and (not names or qualified.localname in names):
                 yield Tag(child, self.file, self.lines, self.diagnosis, self.owner)
 
+    def descendants(self, *names: str) -> Iterator[Tag]:
+        """Yield the tags inside this one with one of the names, of whatever namespace."""
+        for element in self.element.iterdescendants():
+            if isinstance(element.tag, str) and etree.QName(element).localname in names:
+                yield Tag(element, self.file, self.lines, self.diagnosis, self.owner)
+
+    def inner_text(self, name: str) -> str:
+        """Return the text that the first child of a name encloses; empty if there is none."""
+        for found in self.children(name):
+            return str(found.element.text or "").strip()
+        return ""
+
     def child(self, name: str) -> Tag | None:
         """Return the only child of a name, or None; a second one is an error."""
         found = list(self.children(name))
@@ -94,6 +106,16 @@ class Tag:
             self.error(f"<{self.name}> has no {attribute}")
             return None
         return str(value).strip()
+
+    def flag(self, attribute: str, default: bool = False) -> bool:
+        """Return an attribute that is true or false, in any case, or 1 or 0."""
+        text = self.element.get(attribute)
+        if text is None:
+            return default
+        word = text.strip().lower()
+        if word not in ("true", "false", "1", "0"):
+            self.error(f"{attribute} has {_short(text)}, expected true or false")
+        return word in ("true", "1")
 
     def numbers(
         self, attribute: str, count: int, default: Iterable[float] | None = None

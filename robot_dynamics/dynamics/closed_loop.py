@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from robot_dynamics.dynamics.couplings import with_couplings
 from robot_dynamics.dynamics.inertia_matrix import composite_inertia_matrix
 from robot_dynamics.dynamics.inverse import (
     joint_forces,
@@ -47,7 +48,7 @@ class ClosedLoopTerms:
 def closed_loop_terms(
     model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Parameters
 ) -> ClosedLoopTerms:
-    """Return H, C and the loop constraints at positions `q` (nq,) and velocities `qd` (nv,)."""
+    """Return H, C and the constraints at positions `q` (nq,) and velocities `qd` (nv,)."""
     return terms_of_transforms(model, joint_transforms(model, q), qd, parameters, q)
 
 
@@ -60,12 +61,13 @@ def terms_of_transforms(
 ) -> ClosedLoopTerms:
     """Return the same from the joint transforms, for callers that know some of them otherwise.
 
-    The positions `q` are needed only where a motion subspace depends on them.
+    The positions `q` are needed only where a motion subspace or a coupling depends on them.
     """
     v, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity, q)
     H = composite_inertia_matrix(model, Xup, parameters, q)
     C = joint_forces(model, Xup, net_forces(v, avp, parameters), q)
-    return ClosedLoopTerms(H, C, loop_terms(model, Xup, v, avp, parameters, q))
+    loops = loop_terms(model, Xup, v, avp, parameters, q)
+    return ClosedLoopTerms(H, C, with_couplings(loops, model, q, qd))
 
 
 @dataclass(frozen=True)

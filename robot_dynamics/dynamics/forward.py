@@ -63,7 +63,16 @@ def forward_dynamics(
     for i in reversed(range(len(model.bodies))):  # pass 2
         body = model.bodies[i]
         U[i] = [IA[i] * s for s in S[i]]
-        D[i] = factor([[s.dot(column) for column in U[i]] for s in S[i]])
+        rotors = body.joint.of_each_freedom(body.joint.armature)
+        D[i] = factor(
+            [
+                [
+                    s.dot(column) + (rotors[row] if row == k else 0.0)
+                    for k, column in enumerate(U[i])
+                ]
+                for row, s in enumerate(S[i])
+            ]
+        )
         u[i] = [t - s.dot(pA[i]) for t, s in zip(tau[model.v_slices[i]], S[i], strict=True)]
         if body.parent == WORLD:
             continue

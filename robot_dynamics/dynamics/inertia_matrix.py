@@ -37,9 +37,10 @@ def composite_inertia_matrix(
         if body.parent != WORLD:
             Ic[body.parent] = Ic[body.parent] + Xup[i].inverse_times(Ic[i])
         F = [Ic[i] * s for s in S[i]]
+        rotors = body.joint.of_each_freedom(body.joint.armature)
         for row, s in enumerate(S[i]):
             for column in range(row + 1):
-                entry = s.dot(F[column])
+                entry = s.dot(F[column]) + (rotors[row] if column == row else 0.0)
                 H[at.start + row][at.start + column] = entry
                 H[at.start + column][at.start + row] = entry
         j = i

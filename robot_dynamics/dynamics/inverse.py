@@ -41,7 +41,11 @@ def inverse_dynamics(
     Xup = joint_transforms(model, q)
     v, a = velocities_and_accelerations(model, Xup, qd, qdd, parameters.gravity, q)
     f = net_forces(v, a, parameters, external)
-    return joint_forces(model, Xup, f, q)
+    tau = joint_forces(model, Xup, f, q)
+    for i, armature in enumerate(model.armature.tolist()):
+        if armature:
+            tau[i] = tau[i] + qdd[i] * armature
+    return tau
 
 
 def velocities_and_accelerations(

@@ -25,9 +25,7 @@ def joint_transforms(model: Model, q: Sequence[Scalar]) -> list[Transform]:
     ]
 
 
-def motion_subspaces(
-    model: Model, q: Sequence[Scalar] | None = None
-) -> list[tuple[Motion, ...]]:
+def motion_subspaces(model: Model, q: Sequence[Scalar] | None = None) -> list[tuple[Motion, ...]]:
     """Return S_i of every body's joint, in body coordinates.
 
     Args:

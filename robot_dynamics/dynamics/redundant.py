@@ -50,8 +50,9 @@ class ConstrainedMotion:
 
 
 def constraint_names(model: Model) -> tuple[str, ...]:
-    """Return a name for each constraint row: the loop joint's, and the direction it blocks."""
-    return tuple(f"{loop.name}.{row.direction}" for loop in model.loops for row in loop.type.rows)
+    """Return a name for each row: the loop joint and the direction it blocks, or the coupling."""
+    of_loops = [f"{loop.name}.{row.direction}" for loop in model.loops for row in loop.type.rows]
+    return (*of_loops, *(coupling.name for coupling in model.couplings))
 
 
 def rank_revealing_solution(
@@ -95,11 +96,8 @@ def rank_revealing_solution(
         ) from error
     lower = np.tril(factors[0])
     weight = np.array(
-        [
-            length if row.rotational else 1.0
-            for loop in model.loops
-            for row in loop.type.rows
-        ]
+        [length if row.rotational else 1.0 for loop in model.loops for row in loop.type.rows]
+        + [length if coupling.rotational else 1.0 for coupling in model.couplings]
     )
     # Rows in the metric of H^-1: their products are the entries of A = K H^-1 K^T.
     rows = np.linalg.solve(lower, (K * weight[:, None]).T).T

@@ -46,10 +46,9 @@ def model_reach(model: Model) -> float:
 
 def constraint_scales(model: Model, length: float) -> Array:
     """Return what makes each row (n^c,) of K a displacement: `length` for rotations, else 1."""
-    rows = [row for loop in model.loops for row in loop.type.rows]
-    scales = np.ones(model.constraint_count)
-    scales[: len(rows)] = [length if row.rotational else 1.0 for row in rows]
-    return scales
+    turning = [row.rotational for loop in model.loops for row in loop.type.rows]
+    turning += [coupling.rotational for coupling in model.couplings]
+    return np.where(turning, length, 1.0) if turning else np.ones(0)
 
 
 def coordinate_scales(model: Model, length: float) -> Array:

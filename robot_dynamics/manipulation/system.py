@@ -193,6 +193,11 @@ def grasp_system(
     ]
     variable = {object_link, *(loop.name for loop in loops)}
     model = build(mechanism.with_loops(loops), gravity=gravity, variable=variable)
+    if model.couplings:
+        raise RobotDynamicsError(
+            f"coupling {model.couplings[0].name!r} gears joints of an arm, which the formulations "
+            "of manipulation do not know; lock its joints."
+        )
     object_body = model.link(object_link).body
     carrier = model.bodies[object_body]
     if carrier.parent != WORLD or carrier.placement != Transform.identity():

@@ -4,12 +4,14 @@
 
 from robot_dynamics.model.builder import build, pose_of, transform_of
 from robot_dynamics.model.connectivity import WORLD, LoopCluster, Tree
+from robot_dynamics.model.couplings import Coupling, CouplingElement
 from robot_dynamics.model.elements import (
     JointElement,
     Limits,
     LinkElement,
     LoopElement,
     Mechanism,
+    SafetyController,
     joined,
     pose,
 )
@@ -19,6 +21,8 @@ from robot_dynamics.model.model import Body, Joint, Link, LoopJoint, Model
 __all__ = [
     "WORLD",
     "Body",
+    "Coupling",
+    "CouplingElement",
     "Joint",
     "JointElement",
     "JointType",
@@ -30,6 +34,7 @@ __all__ = [
     "LoopJoint",
     "Mechanism",
     "Model",
+    "SafetyController",
     "Tree",
     "build",
     "joined",

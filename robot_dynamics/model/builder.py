@@ -11,6 +11,7 @@ import numpy as np
 
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.model.connectivity import WORLD
+from robot_dynamics.model.couplings import Coupling, CouplingElement, require_terms
 from robot_dynamics.model.elements import (
     Array,
     JointElement,
@@ -112,7 +113,9 @@ def build(
     if root not in elements:
         raise UnknownNameError("link", root, elements, mechanism.name)
     if spanning_tree != DESCRIBED:
-        required = () if spanning_tree == MINIMUM_DEPTH else spanning_tree
+        required = set(() if spanning_tree == MINIMUM_DEPTH else spanning_tree)
+        # A coupling is one of positions, which only joints of the tree have.
+        required |= {joint for coupling in mechanism.couplings for joint, _ in coupling.terms}
         arcs, loops = _chosen(mechanism, root, [*arcs, *loops], frozenset(required))
     bodies, links = _tree(mechanism.name, elements, root, arcs)
     closing = tuple(_loop_joint(arc, links) for arc in loops)
@@ -127,6 +130,7 @@ def build(
         closing,
         tuple(float(g) for g in gravity),  # type: ignore[arg-type]
         variable,
+        tuple(_coupling(coupling, bodies) for coupling in mechanism.couplings),
     )
 
 
@@ -232,7 +236,13 @@ def _joint(arc: _Arc) -> Joint:
         return Joint(element.name, arc.kind)
     active = arc.kind.nv < 6 if element.active is None else element.active
     return Joint(
-        element.name, arc.kind, element.limits, element.damping, element.friction, active
+        element.name,
+        arc.kind,
+        element.limits,
+        element.damping,
+        element.friction,
+        active,
+        element.armature,
     )
 
 
@@ -288,6 +298,18 @@ def _inverse(frame: Array) -> Array:
     inverse[:3, :3] = frame[:3, :3].T
     inverse[:3, 3] = -frame[:3, :3].T @ frame[:3, 3]
     return inverse
+
+
+def _coupling(coupling: CouplingElement, bodies: Sequence[Body]) -> Coupling:
+    index = {body.joint.name: i for i, body in enumerate(bodies)}
+    for name, _ in coupling.terms:
+        if name not in index:
+            raise UnknownNameError("movable joint", name, index, f"coupling {coupling.name!r}")
+    require_terms(coupling, {body.joint.name: body.joint.type.nv for body in bodies})
+    terms = tuple((index[name], float(factor)) for name, factor in coupling.terms)
+    kind = bodies[terms[0][0]].joint.type
+    rotational = any(kind.subspace(kind.neutral())[0].angular)
+    return Coupling(coupling.name, terms, float(coupling.offset), rotational)
 
 
 def _frame_with_z_along(axis: tuple[float, float, float]) -> Array:

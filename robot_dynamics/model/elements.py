@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.model.couplings import CouplingElement, substituted
 
 Array = NDArray[np.float64]
 
@@ -47,12 +48,35 @@ class Limits:
         upper: Highest position [rad or m].
         velocity: Largest speed [rad/s or m/s].
         effort: Largest torque or force [N m or N].
+        acceleration: Largest acceleration [rad/s^2 or m/s^2].
+        deceleration: Largest deceleration, a positive number, likewise.
+        jerk: Largest rate of the acceleration [rad/s^3 or m/s^3].
     """
 
     lower: float = -np.inf
     upper: float = np.inf
     velocity: float = np.inf
     effort: float = np.inf
+    acceleration: float = np.inf
+    deceleration: float = np.inf
+    jerk: float = np.inf
+
+
+@dataclass(frozen=True)
+class SafetyController:
+    """Limits that a drive enforces softly, as URDF's `<safety_controller>` states them.
+
+    Attributes:
+        lower: Position below which the drive pushes back [rad or m].
+        upper: Position above which it does.
+        k_position: Gain from the distance to a soft limit to the largest speed [1/s].
+        k_velocity: Gain from the excess of speed to the largest effort [N m s/rad or N s/m].
+    """
+
+    lower: float = -np.inf
+    upper: float = np.inf
+    k_position: float = 0.0
+    k_velocity: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -72,6 +96,8 @@ class JointElement:
         friction: Coulomb friction, likewise [N m or N].
         active: Whether a drive can act, likewise; None for all but floating joints.
         parameters: What the type takes: `pitch` [m/rad] of a helical joint, `radius` [m] ...
+        armature: Inertia of a geared rotor as the joint feels it, likewise [kg m^2 or kg].
+        safety: The soft limits of its drive, if any are stated.
     """
 
     name: str
@@ -85,6 +111,8 @@ class JointElement:
     friction: float | tuple[float, ...] = 0.0
     active: bool | tuple[bool, ...] | None = None
     parameters: Mapping[str, float] = field(default_factory=dict)
+    armature: float | tuple[float, ...] = 0.0
+    safety: SafetyController | None = None
 
     @property
     def limits_of_each(self) -> tuple[Limits, ...]:
@@ -119,7 +147,7 @@ class LoopElement:
 
 @dataclass(frozen=True)
 class Mechanism:
-    """Links, tree joints and loop joints by name.
+    """Links, tree joints, loop joints and couplings of joints by name.
 
     Raises:
         RobotDynamicsError: From `root` and `joined` if names collide or there is no single root.
@@ -129,6 +157,7 @@ class Mechanism:
     links: tuple[LinkElement, ...] = ()
     joints: tuple[JointElement, ...] = ()
     loops: tuple[LoopElement, ...] = ()
+    couplings: tuple[CouplingElement, ...] = ()
 
     @property
     def root(self) -> str:
@@ -164,10 +193,13 @@ class Mechanism:
                 )
                 for loop in self.loops
             ),
+            tuple(coupling.prefixed(prefix) for coupling in self.couplings),
         )
 
     def locked(self, positions: dict[str, float]) -> Mechanism:
         """Return the mechanism with some one-degree joints fixed where `positions` [rad, m] says.
+
+        Joints that are coupled to locked ones alone are locked where the coupling has them.
 
         Raises:
             RobotDynamicsError: If a name is no joint that can be locked.
@@ -179,17 +211,22 @@ class Mechanism:
             raise RobotDynamicsError(
                 f"{self.name}: no joint with one degree of freedom is called {unknown[0]!r}."
             )
+        couplings, positions = substituted(self.couplings, positions)
         joints = tuple(
             replace(j, type="fixed", placement=j.placement @ _displacement(j, positions[j.name]))
             if j.name in positions
             else j
             for j in self.joints
         )
-        return replace(self, joints=joints)
+        return replace(self, joints=joints, couplings=couplings)
 
     def with_loops(self, loops: Iterable[LoopElement]) -> Mechanism:
         """Return the mechanism with more loop joints."""
         return replace(self, loops=self.loops + tuple(loops))
+
+    def with_couplings(self, couplings: Iterable[CouplingElement]) -> Mechanism:
+        """Return the mechanism with more couplings."""
+        return replace(self, couplings=self.couplings + tuple(couplings))
 
 
 def joined(
@@ -200,7 +237,7 @@ def joined(
     Args:
         name: The name of the whole.
         parts: For each part the mechanism, the pose of its root link in the world (4, 4), and the
-            type of the joint that carries it there: "fixed" or "floating".
+            type of the joint that carries it there: "fixed", "floating" or "planar".
         root: The name of the world's link.
 
     Raises:
@@ -209,19 +246,22 @@ def joined(
     links: list[LinkElement] = [LinkElement(root)]
     joints: list[JointElement] = []
     loops: list[LoopElement] = []
+    couplings: list[CouplingElement] = []
     for part, placement, kind in parts:
         links += part.links
         carrier = f"{root}_to_{part.root}"
         joints += [JointElement(carrier, kind, root, part.root, placement), *part.joints]
         loops += part.loops
-    for kind, items in (("link", links), ("joint", joints), ("loop", loops)):
+        couplings += part.couplings
+    constraints = [*loops, *couplings]
+    for kind, items in (("link", links), ("joint", joints), ("loop", constraints)):
         names = [item.name for item in items]  # type: ignore[attr-defined]
         twice = sorted({n for n in names if names.count(n) > 1})
         if twice:
             raise RobotDynamicsError(
                 f"{name}: two parts have a {kind} called {twice[0]!r}; give them prefixes."
             )
-    return Mechanism(name, tuple(links), tuple(joints), tuple(loops))
+    return Mechanism(name, tuple(links), tuple(joints), tuple(loops), tuple(couplings))
 
 
 def _displacement(joint: JointElement, position: float) -> Array:

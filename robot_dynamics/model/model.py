@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.errors import UnknownNameError, require_length
 from robot_dynamics.model.connectivity import LoopCluster, Tree
+from robot_dynamics.model.couplings import Coupling
 from robot_dynamics.model.elements import Limits
 from robot_dynamics.model.joints import JointType
 from robot_dynamics.spatial import Inertia, Scalar, Transform
@@ -33,6 +34,7 @@ class Joint:
         damping: Viscous friction, likewise [N m s/rad or N s/m].
         friction: Coulomb friction, likewise [N m or N].
         active: Whether a drive can act, likewise; a joint may have active and passive freedoms.
+        armature: Inertia of a geared rotor as the joint feels it, likewise [kg m^2 or kg].
     """
 
     name: str
@@ -41,9 +43,10 @@ class Joint:
     damping: float | tuple[float, ...] = 0.0
     friction: float | tuple[float, ...] = 0.0
     active: bool | tuple[bool, ...] = True
+    armature: float | tuple[float, ...] = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("limits", "damping", "friction", "active"):
+        for name in ("limits", "damping", "friction", "active", "armature"):
             values = getattr(self, name)
             if isinstance(values, tuple):
                 what = f"{name} of joint {self.name!r}"
@@ -128,6 +131,7 @@ class Model:
         gravity: Acceleration of gravity in the world (3,) [m/s^2].
         variable: Names of bodies and loop joints whose inertia or placements are parameters of
             compiled code: models that differ only there, and in gravity, share machine code.
+        couplings: Linear relations between joints; their constraints follow those of the loops.
     """
 
     name: str
@@ -136,6 +140,7 @@ class Model:
     loops: tuple[LoopJoint, ...] = ()
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     variable: frozenset[str] = frozenset()
+    couplings: tuple[Coupling, ...] = ()
 
     @cached_property
     def nq(self) -> int:
@@ -149,19 +154,21 @@ class Model:
 
     @cached_property
     def constraint_count(self) -> int:
-        """Number of loop constraints, n^c (8.1)."""
-        return sum(len(loop.type.rows) for loop in self.loops)
+        """Number of constraints of loop joints and couplings, n^c (8.1)."""
+        return sum(len(loop.type.rows) for loop in self.loops) + len(self.couplings)
 
     @cached_property
     def holonomic(self) -> NDArray[np.bool_]:
         """Which constraints are on positions (n^c,); the others are on velocities alone."""
-        return np.array([r.holonomic for loop in self.loops for r in loop.type.rows], dtype=bool)
+        of_loops = [row.holonomic for loop in self.loops for row in loop.type.rows]
+        return np.array(of_loops + [True] * len(self.couplings), dtype=bool)
 
     @cached_property
     def unilateral(self) -> NDArray[np.bool_]:
         """Which constraints can only push (n^c,): the normals of unilateral loop joints."""
         rows = [(loop, row) for loop in self.loops for row in loop.type.rows]
-        return np.array([lo.unilateral and row.direction == "z" for lo, row in rows], dtype=bool)
+        of_loops = [loop.unilateral and row.direction == "z" for loop, row in rows]
+        return np.array(of_loops + [False] * len(self.couplings), dtype=bool)
 
     @cached_property
     def tree(self) -> Tree:
@@ -243,6 +250,11 @@ class Model:
     def friction(self) -> NDArray[np.float64]:
         """Coulomb friction (nv,) [N m or N]."""
         return np.array(self._of_each_freedom("friction"), dtype=float)
+
+    @cached_property
+    def armature(self) -> NDArray[np.float64]:
+        """Reflected inertia of drives (nv,) [kg m^2 or kg]."""
+        return np.array(self._of_each_freedom("armature"), dtype=float)
 
     @cached_property
     def active(self) -> NDArray[np.bool_]:
@@ -349,7 +361,7 @@ class Model:
                 else [float(value).hex() for value in body.inertia.components()],
                 [
                     float(value).hex()
-                    for values in (body.joint.damping, body.joint.friction)
+                    for values in (body.joint.damping, body.joint.friction, body.joint.armature)
                     for value in body.joint.of_each_freedom(values)
                 ],
             ]
@@ -366,7 +378,11 @@ class Model:
             ]
             for loop in self.loops
         ]
-        return json.dumps([bodies, loops]).encode()
+        couplings = [
+            [[[body, float(factor).hex()] for body, factor in c.terms], float(c.offset).hex()]
+            for c in self.couplings
+        ]
+        return json.dumps([bodies, loops, couplings]).encode()
 
 
 def _slices(sizes: Iterable[int]) -> tuple[slice, ...]:

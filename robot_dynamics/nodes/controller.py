@@ -81,6 +81,7 @@ class Controller:
             period if self._lockstep else 1.0 / SECOND,
             use_wrenches=values["use_wrenches"],
             ignored_joints=filter(None, values["ignored_joints"]),
+            stale_after_s=0.0 if self._lockstep else values["stale_after"],
         )
         limited = self._lockstep or values["output"] or values["duration"] > 0.0
         ticks = scenario.ticks(loop.supervised.reference, values["duration"] or None)
@@ -102,7 +103,6 @@ class Controller:
         names = [*values["joint_state_topics"], *loop.wrenches]
         self._gate = StateGate(names)
         self._create_topics(values["joint_state_topics"])
-        reporter.tell("ready")
 
     def close(self) -> None:
         """Leave the arms with what holds them up, and save what was recorded."""
@@ -195,7 +195,7 @@ class Controller:
             return
         action = self._gate.decide()
         tick = self._gate.tick
-        if action is Action.WAIT or (self._done and tick > self._tick):
+        if action is Action.WAIT:
             return
         if action is Action.REPEAT and self._outcome is not None and tick == self._tick:
             self._send(tick, self._outcome)
@@ -408,7 +408,7 @@ class Controller:
         if state in (State.FALLBACK, State.STOPPED):
             return ERROR, f"{state.value}: {safety.cause}"
         if state is State.INACTIVE:
-            trouble = self._refusal or loop.complaint or loop.joints.strangers
+            trouble = self._refusal or loop.complaint
             return (WARN, f"inactive: {trouble}") if trouble else (OK, "inactive")
         if safety.closure_warning:
             return WARN, f"{state.value}: the arms disagree about the object"

@@ -81,8 +81,15 @@ def _body(parent: etree._Element, body: Body) -> etree._Element:
     if kind == "floating":
         etree.SubElement(element, "freejoint", name=body.joint.name)
     else:
+        (armature,) = body.joint.of_each_freedom(body.joint.armature)
         etree.SubElement(
-            element, "joint", name=body.joint.name, type=_JOINTS[kind], axis="0 0 1", pos="0 0 0"
+            element,
+            "joint",
+            name=body.joint.name,
+            type=_JOINTS[kind],
+            axis="0 0 1",
+            pos="0 0 0",
+            armature=repr(float(armature)),
         )
     mass, center, about_center = mass_properties(body.inertia)
     matrix = about_center

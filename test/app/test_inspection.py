@@ -102,6 +102,21 @@ def test_loops(four_bar):
     assert any("mobility 1 = 3 coordinates - 2 independent of 5" in line for line in lines)
 
 
+def test_couplings(arm):
+    """Mimic joints are constraints, which are shown and take a motion away each."""
+    follower = """<link name="tip2"><inertial><mass value="1"/>
+      <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <joint name="turn2" type="continuous"><parent link="tip"/><child link="tip2"/>
+      <axis xyz="0 0 1"/><limit effort="1" velocity="1"/><mimic joint="turn" multiplier="2"/>
+      </joint></robot>"""
+    arm.write_text(ARM.replace("</robot>", follower))
+    inspection = inspect_file(arm)
+    found = inspection.as_json()
+    assert [found[key] for key in ("n", "constraints", "rank", "mobility")] == [2, 1, 1, 1]
+    assert found["couplings"][0]["terms"] == {"turn2": 1.0, "turn": -2.0}
+    assert any("1 turn2 + -2 turn = 0" in line for line in inspection.lines())
+
+
 def test_loops_that_cannot_close(four_bar):
     """A loop out of reach is an error with the gap; the tree is shown all the same."""
     inspection = four_bar(y=3.0)

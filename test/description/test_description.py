@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from description.urdf_texts import ARM
 
-from robot_dynamics.description.description import Shape
+from robot_dynamics.description.description import Shape, Transmission
 from robot_dynamics.description.urdf import read_urdf
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import LoopElement, pose
+from robot_dynamics.resources import ResourceNotFoundError
 
 
 @pytest.mark.parametrize(
@@ -34,6 +36,30 @@ def test_points_enclose_the_shape(kind, size, half):
 def test_meshes_have_no_points():
     """The file of a mesh is not read, so nothing is claimed about its extent."""
     assert Shape("link", "visual", "mesh", np.eye(4), (1, 1, 1), "a.stl").points().shape == (0, 3)
+
+
+def test_meshes_are_located_from_the_description(tmp_path):
+    """A relative mesh is beside the file; other shapes have none."""
+    mesh = (
+        '<link name="tool"><visual><geometry><mesh filename="a.stl"/></geometry></visual></link>'
+    )
+    (tmp_path / "arm.urdf").write_text(ARM.replace('<link name="tool"/>', mesh))
+    description = read_urdf(tmp_path / "arm.urdf")
+    (shape,) = description.shapes
+    with pytest.raises(ResourceNotFoundError, match=r"a\.stl"):
+        description.locate(shape)
+    (tmp_path / "a.stl").write_text("solid")
+    assert description.locate(shape) == tmp_path / "a.stl"
+    with pytest.raises(RobotDynamicsError, match="a box has no file"):
+        description.locate(Shape("tool", "visual", "box", np.eye(4), (1, 1, 1)))
+
+
+def test_only_one_actuator_on_one_joint_reflects_its_rotor():
+    """The reduction counts twice, whatever its sign."""
+    one = Transmission("t", "Simple", ("j",), ("m",), (-10.0,), (0.01,))
+    assert one.armature == 1.0
+    two = Transmission("t", "Differential", ("j", "k"), ("m", "n"), (1.0, 1.0), (0.01, 0.01))
+    assert two.armature == 0.0
 
 
 def test_loops_are_added_to_a_copy():

@@ -7,6 +7,9 @@ from description.urdf_texts import ARM
 
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.load import load_description
+from robot_dynamics.description.model_file import write_model
+from robot_dynamics.description.urdf import read_urdf
+from robot_dynamics.robot import load
 
 LOOPS = (
     "loops: [{name: l, type: fixed, predecessor: {link: base}, "
@@ -30,14 +33,39 @@ def test_loops_must_name_links_of_the_urdf(tmp_path):
         load_description(ARM, tmp_path / "loops.yaml")
 
 
+def test_what_a_urdf_and_a_yaml_file_say_is_put_together(tmp_path):
+    """Gears and drives of the YAML file join the mechanism; ends must be able to move."""
+    (tmp_path / "l.yaml").write_text(
+        "couplings: [{name: g, joint: shoulder, driver: elbow}]\nactuated: [elbow]\n"
+    )
+    description = load_description(ARM, tmp_path / "l.yaml")
+    assert [c.name for c in description.mechanism.couplings] == ["g"]
+    assert [joint.active for joint in description.mechanism.joints] == [False, True, None]
+    (tmp_path / "l.yaml").write_text(LOOPS.replace("base", "lower"))
+    with pytest.raises(DescriptionError, match=r"l\.yaml:1: .*'lower' and 'tool' are fixed"):
+        load_description(ARM, tmp_path / "l.yaml")
+
+
+def test_a_model_file_states_its_gravity(tmp_path):
+    """It reaches the robot, unless the caller says otherwise."""
+    write_model(tmp_path / "moon.json", read_urdf(ARM), gravity=(0.0, 0.0, -1.62))
+    assert load(tmp_path / "moon.json").model.gravity == (0.0, 0.0, -1.62)
+    assert load(tmp_path / "moon.json", gravity=(0, 0, 0)).model.gravity == (0.0, 0.0, 0.0)
+    assert load(tmp_path / "moon.json", locked={"elbow": 0.0}).model.nv == 1
+
+
 def test_missing_files_and_other_formats_are_one_sentence(tmp_path):
     """What cannot be read says what to do."""
     with pytest.raises(DescriptionError, match="no such file, expected a URDF file"):
         load_description(tmp_path / "arm.urdf")
     with pytest.raises(DescriptionError, match="no such file, expected a YAML file"):
         load_description(ARM, tmp_path / "loops.yaml")
-    with pytest.raises(DescriptionError, match="expand it first"):
+    with pytest.raises(DescriptionError, match="no such file, expected a xacro file"):
         load_description("arm.urdf.xacro")
+    with pytest.raises(DescriptionError, match="convert it to URDF"):
+        load_description("arm.sdf")
+    with pytest.raises(DescriptionError, match=r"only \.xacro files take arguments"):
+        load_description(tmp_path / "arm.urdf", arguments={"x": 1})
 
 
 def test_strict_reaches_the_reader():

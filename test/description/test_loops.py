@@ -8,13 +8,15 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.loops import (
+    checked_loops,
     closing_types,
     read_loops,
     rpy_of_rotation,
     write_loops,
 )
 from robot_dynamics.description.urdf_elements import rotation_of_rpy
-from robot_dynamics.model import LoopElement, pose
+from robot_dynamics.description.yaml_document import parse_yaml, read_yaml
+from robot_dynamics.model import CouplingElement, LoopElement, pose
 
 GOOD = """loops:
 - name: left
@@ -55,8 +57,8 @@ def test_what_was_written_is_read_back(tmp_path, rng):
     assert len(again) == len(loops)
     for before, after in zip(loops, again, strict=True):
         assert (before.name, before.predecessor) == (after.name, after.predecessor)
-        # Angles are good to a few roundings; near upright their sine is flat, hence the root.
-        np.testing.assert_allclose(after.predecessor_pose, before.predecessor_pose, atol=3e-8)
+        # A few roundings of numbers of order one; upright they are written as quaternions.
+        np.testing.assert_allclose(after.predecessor_pose, before.predecessor_pose, atol=3e-15)
         np.testing.assert_allclose(after.successor_pose, before.successor_pose, atol=1e-15)
 
 
@@ -77,13 +79,68 @@ def test_angles_are_found_again(rng):
         ("link: box", "lnk: box", r"loops.yaml:5: .*unknown key 'lnk'; did you mean 'link'"),
         ("[0, 0, 0.1]", "[0, 0]", r"loops.yaml:4: .*expected 3 values, found 2"),
         ("name: left", "name: 7", r"loops.yaml:2: .*put it in quotes"),
-        ("loops:", "closed_loop:", r"loops.yaml:1: error: unknown key 'closed_loop'"),
+        ("loops:", "lops:", r"loops.yaml:1: .*unknown key 'lops'; did you mean 'loops'"),
+        ("{link: box}", "{link: box, quat_xyzw: [0, 0, 0, 2]}", r"yaml:5: .*not of unit length"),
+        ("rpy:", "quat_xyzw: [0, 0, 0, 1], rpy:", r"yaml:4: .*both rpy and quat_xyzw"),
+        ("type: fixed", "type: helical", r"loops.yaml:2: .*helical.*pitch"),
+        ("link: tool", "link: box", r"both its ends are on link 'box'"),
     ],
 )
 def test_mistakes_are_located(tmp_path, old, new, message):
     """A typo in a key, a type or a link is answered with its line and what was meant."""
     with pytest.raises(DescriptionError, match=message):
         read(tmp_path, GOOD.replace(old, new))
+
+
+GEARS = """couplings:
+- {name: grip, joint: y, driver: finger, ratio: -1.0, offset: 0.01}
+- {name: wrist, terms: {left: 1, right: 1.0, tilt: -40}}
+actuated: [finger, left, right]
+"""
+JOINTS = ("y", "finger", "left", "right", "tilt")
+
+
+def test_gears_and_drives_are_read():
+    """A ratio or any linear relation; a joint may be called y."""
+    loops, couplings, actuated = checked_loops(parse_yaml(GEARS), None, JOINTS)
+    assert loops == ()
+    assert couplings[0] == CouplingElement.gear("grip", "y", "finger", -1.0, 0.01)
+    assert couplings[1].terms == (("left", 1.0), ("right", 1.0), ("tilt", -40.0))
+    assert actuated == ("finger", "left", "right")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("joint: y, ", "", ":2: .*expected both joint and driver"),
+        ("joint: y", "joint: z", ":2: .*unknown joint 'z'"),
+        ("joint: y", "joint: finger", ":2: .*drives itself"),
+        ("terms: {left: 1, right: 1.0, tilt: -40}", "offset: 1", ":3: .*either joint and driver"),
+        ("tilt: -40", "tlt: -40", ":3: .*did you mean 'tilt'"),
+        ("tilt: -40", "tilt: .nan", ":3: .*finite"),
+        ("name: wrist", "name: grip", ":3: .*already taken at <text>:2"),
+        ("actuated: [finger", "actuated: [finge", ":4: actuated: unknown joint 'finge'"),
+    ],
+)
+def test_mistakes_in_gears_are_located(old, new, message):
+    """Relations between nothing, or of unknown joints, name their line."""
+    with pytest.raises(DescriptionError, match=message):
+        checked_loops(parse_yaml(GEARS.replace(old, new)), None, JOINTS)
+
+
+def test_everything_is_written_back(tmp_path):
+    """Gears, drives, parameters of joint types and contacts that only push come back exactly."""
+    loops = (
+        LoopElement("screw", "helical", "on", "off", parameters={"pitch": 0.001}),
+        LoopElement("touch", "point_on_plane", "on", "off", unilateral=True),
+    )
+    couplings = (CouplingElement("wrist", (("a", 1.0), ("b", 0.1)), 1 / 3),)
+    write_loops(loops, tmp_path / "out.yaml", couplings, ["a"])
+    again, gears, actuated = checked_loops(read_yaml(tmp_path / "out.yaml"))
+    assert gears == couplings
+    assert actuated == ("a",)
+    assert [loop.parameters for loop in again] == [{"pitch": 0.001}, {}]
+    assert [loop.unilateral for loop in again] == [False, True]
 
 
 def test_names_are_used_once(tmp_path):

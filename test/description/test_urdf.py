@@ -10,7 +10,8 @@ from description.urdf_texts import ARM, INERTIAL, LIMIT, line_of
 
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.urdf import read_urdf
-from robot_dynamics.model import build
+from robot_dynamics.errors import UnknownNameError
+from robot_dynamics.model import CouplingElement, build
 from robot_dynamics.resources import ResourceNotFoundError, resolve_package_uri
 
 ROBOTS = "package://example-robot-data/robots/"
@@ -107,7 +108,7 @@ MALFORMED = {
     "no parent": ('<parent link="base"/>', "", "shoulder", "has no <parent>"),
     "no child link": ('<child link="tool"/>', "<child/>", "<child/>", "<child> has no link"),
     "unknown type": ('"prismatic"', '"prizmatic"', "prizmatic", "did you mean 'prismatic'?"),
-    "later type": ('"prismatic"', '"planar"', "planar", "not supported yet"),
+    "type of loops": ('"prismatic"', '"soft_finger"', "soft_finger", "unknown joint type"),
     "no type": (' type="prismatic"', "", "elbow", "<joint> has no type"),
     "no name": ("</robot>", "<link/></robot>", "<link/>", "<link> has no name"),
     "negative mass": ('value="2"', 'value="-2"', '"upper"', "mass is -2 kg"),
@@ -202,14 +203,36 @@ def test_a_mass_on_its_own_axis_is_found():
     assert error.element == "joint 'shoulder'"
 
 
-def test_mimic_joints_are_kept_as_data_with_a_warning():
-    """A mimic joint is a joint of its own, and what it should mimic is known."""
+def test_mimic_joints_are_geared():
+    """A mimic joint is a joint of its own with a coupling, and what it mimics stays known."""
     text = ARM.replace(
         '<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><mimic joint="elbow" multiplier="2"/>'
     )
     description = read_urdf(text)
     assert description.mimics == {"shoulder": ("elbow", 2.0, 0.0)}
-    assert "independent joint" in description.diagnosis.warnings[0].message
+    (coupling,) = description.mechanism.couplings
+    assert coupling == CouplingElement.gear("shoulder", "shoulder", "elbow", 2.0)
+    assert description.diagnosis.problems == ()
+
+
+def test_locked_joints_need_no_inertia():
+    """A finger without mass is accepted once it is locked, and only then; names are checked."""
+    text = ARM.replace(f'name="lower">{INERTIAL}', 'name="lower">')
+    (problem,) = [p for p in refusal(text) if p.severity == "error"]
+    assert "or lock the joint" in problem.sentence()
+    joint = read_urdf(text, locked={"elbow": 0.5}).mechanism.joints[1]
+    assert joint.type == "fixed"
+    np.testing.assert_allclose(joint.placement[:3, 3], [0.2, 0.3, 0.4], rtol=1e-15)
+    with pytest.raises(UnknownNameError, match="did you mean 'elbow'"):
+        read_urdf(text, locked={"elbo": 0.5})
+
+
+def test_proposed_independent_joints_are_known():
+    """`independent` of URDF+ is read; anything but true and false is an error."""
+    text = ARM.replace('name="elbow"', 'name="elbow" independent="True"')
+    assert read_urdf(text).independent == ("elbow",)
+    (problem,) = refusal(text.replace('"True"', '"yes"'))
+    assert "expected true or false" in problem.message
 
 
 def test_tags_of_other_programs_are_left_out():
@@ -219,13 +242,6 @@ def test_tags_of_other_programs_are_left_out():
         '<ros2_control name="x"><joint name="elbow"/></ros2_control><s:thing xmlns:s="urn:s"/>'
     )
     assert read_urdf(ARM.replace("</robot>", extra + "</robot>")).diagnosis.problems == ()
-
-
-def test_loops_inside_the_file_are_not_passed_over_in_silence():
-    """A loop joint among the URDF tags is warned of, since it is not read yet."""
-    extra = '<loop_joint name="l" type="fixed"/>'
-    description = read_urdf(ARM.replace("</robot>", extra + "</robot>"))
-    assert "not read yet" in description.diagnosis.warnings[0].message
 
 
 def test_files_that_are_not_there_are_one_sentence(tmp_path):

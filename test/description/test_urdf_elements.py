@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from description.urdf_texts import ARM, INERTIAL
+from description.urdf_texts import INERTIAL
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.description.diagnosis import DescriptionError
@@ -26,23 +26,6 @@ def test_roll_pitch_yaw_turn_about_fixed_axes(rng):
         expected = Rotation.from_euler("xyz", rpy).as_matrix()
         # A handful of products of numbers of size one.
         np.testing.assert_allclose(rotation_of_rpy(rpy.tolist()), expected, atol=1e-15)
-
-
-def test_the_axis_is_x_unless_stated():
-    """URDF's default is x, not z; a stated axis is made a unit vector."""
-    text = '<joint name="j" type="continuous"><parent link="a"/><child link="b"/>{}</joint>'
-    assert joint_of(text.format("")).axis == (1.0, 0.0, 0.0)
-    assert joint_of(text.format('<axis xyz="0 0 -5"/>')).axis == (0.0, 0.0, -1.0)
-
-
-def test_a_continuous_joint_has_no_limits_of_position():
-    """Lower and upper limits of a continuous joint mean nothing; the others do."""
-    limit = '<limit lower="-1" upper="1" velocity="2" effort="3"/>'
-    limits = joint_of(
-        f'<joint name="j" type="continuous"><parent link="a"/><child link="b"/>{limit}</joint>'
-    ).limits
-    assert (limits.lower, limits.upper) == (-math.inf, math.inf)
-    assert (limits.velocity, limits.effort) == (2.0, 3.0)
 
 
 def test_an_orientation_may_be_a_quaternion():
@@ -88,8 +71,3 @@ def test_shapes_are_read_with_their_colors():
     assert (sphere.kind, sphere.role, sphere.size) == ("sphere", "collision", (1,))
     assert (capsule.kind, capsule.size) == ("capsule", (1, 2))
     assert (mesh.mesh, mesh.size) == ("package://p/a.stl", (1, 1, -1))
-
-
-def test_friction_may_be_left_out():
-    """A joint without `<dynamics>` has no friction."""
-    assert read_urdf(ARM).mechanism.joints[1].damping == 0.0

@@ -39,6 +39,23 @@ def test_two_arms_and_a_box_make_one_model():
     assert [shape.link for shape in world.shapes] == ["box"]
 
 
+def test_a_base_may_drive_about():
+    """A planar carrier gives a mobile base three degrees of freedom about and across z."""
+    model = build(place([Part(read_urdf(BOX), xyz=(0, 0, 1.0), carrier="planar")]).mechanism)
+    assert (model.nv, model.bodies[0].joint.type.name) == (3, "planar")
+    np.testing.assert_array_equal(model.link("box").placement.E.rows, np.eye(3))
+
+
+def test_gears_stay_with_their_part():
+    """Two grippers with a mimic finger each: locked in one, geared in the other."""
+    mimic = GRIPPER.replace('<axis xyz="1 0 0"/>', '<axis xyz="1 0 0"/><mimic joint="elbow"/>')
+    gripper = read_urdf(mimic)
+    world = place([Part(gripper, "a_", locked={"elbow": 0.1}), Part(gripper, "b_")])
+    model = build(world.mechanism)
+    assert [coupling.name for coupling in model.couplings] == ["b_grip"]
+    assert model.joint_names == ("a_shoulder", "b_shoulder", "b_elbow", "b_grip")
+
+
 def test_shapes_take_the_prefix_of_their_part():
     """The link of a shape is the one in the world."""
     world = place([Part(read_urdf(BOX), "a_"), Part(read_urdf(BOX), "b_")])

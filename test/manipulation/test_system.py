@@ -13,7 +13,7 @@ from support.mechanisms import plain_arm, random_pose, two_arms
 
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.manipulation.system import ArmGrasp, grasp_system
-from robot_dynamics.model import LinkElement, Mechanism, joined, pose, pose_of
+from robot_dynamics.model import CouplingElement, LinkElement, Mechanism, joined, pose, pose_of
 from robot_dynamics.spatial import Inertia
 
 
@@ -150,6 +150,13 @@ def test_an_object_floats_in_the_world():
     """An object whose positions were not its pose in the world is refused."""
     with pytest.raises(RobotDynamicsError, match="expected its joint at the world's origin"):
         grasp_system(mechanism(placement=pose((0.0, 0.0, 1.0))), "box", ARM_GRASPS)
+
+
+def test_geared_joints_are_refused():
+    """The formulations take every joint of an arm for one with a drive of its own."""
+    gear = CouplingElement.gear("gear", "arm0_joint2", "arm0_joint1")
+    with pytest.raises(RobotDynamicsError, match="coupling 'gear' gears joints of an arm"):
+        grasp_system(mechanism().with_couplings([gear]), "box", ARM_GRASPS)
 
 
 def test_no_arms_are_refused():

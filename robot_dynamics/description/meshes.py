@@ -1,0 +1,84 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Where the files of meshes are. Nothing is looked for until somebody asks, nothing is fetched."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+from robot_dynamics.resources import SCHEME, ResourceNotFoundError, resolve_package_uri
+
+_PACKAGE_NAME = re.compile(r"<name>\s*([^<\s]+)\s*</name>")
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
+_LEVELS = 8  # how far above a description its package is looked for
+
+
+def locate_mesh(address: str, folder: str | Path = "") -> Path:
+    """Return the file of a mesh.
+
+    An address is `package://NAME/PATH` (or `model://`, as Gazebo has it), `file://PATH`, or a path
+    relative to the description's folder. A package that is not installed is also looked for above
+    and beside that folder, as robots in a source checkout have it.
+
+    Args:
+        address: As the description states it.
+        folder: The folder of the description; empty if it came from a text.
+
+    Raises:
+        ResourceNotFoundError: If there is no such file; the message lists where it was looked for.
+    """
+    scheme = _SCHEME.match(address)
+    kind = scheme.group(1).lower() if scheme else ""
+    if kind in ("package", "model"):
+        return _in_package(address[address.index("://") + 3 :], folder)
+    if kind == "file":
+        # file:///PATH is absolute; file://PATH, though wrong, is common for a relative one.
+        path = Path(folder) / unquote(address[len("file://") :])
+    elif kind:
+        raise ResourceNotFoundError(
+            address, "nothing is fetched from anywhere, expected package://, file:// or a path", ()
+        )
+    else:
+        path = Path(folder) / address
+    if not path.exists():
+        raise ResourceNotFoundError(address, "there is no such file", (path,))
+    return path
+
+
+def _in_package(rest: str, folder: str | Path) -> Path:
+    name, _, path = rest.partition("/")
+    tried = []
+    if folder:
+        for package in _packages_around(Path(folder).resolve(), name):
+            tried.append(package)
+            if (package / path).exists():
+                return package / path
+    try:
+        return resolve_package_uri(SCHEME + rest)
+    except ResourceNotFoundError as error:
+        if not tried:
+            raise
+        raise ResourceNotFoundError(
+            SCHEME + rest, "no place has such a file", (*tried, *error.searched)
+        ) from error
+
+
+def _packages_around(folder: Path, name: str) -> Iterator[Path]:
+    """Yield folders called `name`, or whose package.xml says so, around a description."""
+    for parent in (folder, *folder.parents)[:_LEVELS]:
+        if parent.name == name or _package_name(parent) == name:
+            yield parent
+        if (parent / name).is_dir():
+            yield parent / name
+
+
+def _package_name(folder: Path) -> str:
+    try:
+        text = (folder / "package.xml").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    found = _PACKAGE_NAME.search(text)
+    return found.group(1) if found else ""

@@ -1,0 +1,64 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Mimic joints of URDF as gears between joints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from robot_dynamics.description.diagnosis import Diagnosis
+from robot_dynamics.description.tree_checks import Places
+from robot_dynamics.model.couplings import CouplingElement
+from robot_dynamics.model.elements import JointElement
+
+_ONE_DEGREE = ("revolute", "continuous", "prismatic")
+
+
+def mimic_couplings(
+    mimics: Mapping[str, tuple[str, float, float]],
+    joints: Mapping[str, JointElement],
+    places: Places,
+    diagnosis: Diagnosis,
+) -> tuple[CouplingElement, ...]:
+    """Return a gear for each mimic joint, called as the joint is.
+
+    Noted are joints that do not exist, mimic themselves or each other in a circle (errors), and
+    those that have not one degree of freedom (warnings; there is nothing to couple then).
+
+    Args:
+        mimics: For each mimic joint the other's name, multiplier and offset [rad or m].
+        joints: The joints that could be read.
+        places: Where they stand.
+        diagnosis: Where problems are noted.
+    """
+    couplings = []
+    for name, (other, multiplier, offset) in mimics.items():
+        place, element = places.joint(name), f"joint {name!r}"
+        if other not in places.joints:
+            diagnosis.unknown(place, element, "joint", other, places.joints)
+        elif other == name:
+            diagnosis.error(place, element, "mimics itself")
+        elif _closes_circle(name, mimics):
+            diagnosis.error(place, element, f"mimics {other!r}, which in turn mimics this joint")
+        elif name in joints and other in joints:
+            fixed = [j for j in (name, other) if joints[j].type not in _ONE_DEGREE]
+            if fixed:
+                diagnosis.warning(
+                    place,
+                    element,
+                    f"mimics {other!r}, but joint {fixed[0]!r} is {joints[fixed[0]].type}; this "
+                    "means nothing and is ignored",
+                )
+            else:
+                couplings.append(CouplingElement.gear(name, name, other, multiplier, offset))
+    return tuple(couplings)
+
+
+def _closes_circle(name: str, mimics: Mapping[str, tuple[str, float, float]]) -> bool:
+    """Return whether following mimics from `name` leads back to it."""
+    seen = {name}
+    other = mimics[name][0]
+    while other in mimics and other not in seen:
+        seen.add(other)
+        other = mimics[other][0]
+    return other == name

@@ -1,0 +1,53 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The constraints of couplings: one row of K each, after those of the loop joints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from robot_dynamics.dynamics.loops import LoopTerms
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.model import Model
+from robot_dynamics.scalar.linear_algebra import dot
+from robot_dynamics.spatial import Scalar
+
+
+def with_couplings(
+    terms: LoopTerms, model: Model, q: Sequence[Scalar] | None, qd: Sequence[Scalar]
+) -> LoopTerms:
+    """Return the constraints with those of the couplings behind them.
+
+    A coupling says sum of c_i q_i = offset. It is linear in positions, so its row of K is c, and
+    k = 0. Its multiplier is a joint force: c_i lambda acts on joint i.
+
+    Args:
+        terms: The constraints of the loop joints.
+        model: The mechanism.
+        q: Positions (nq,); None will do if there are no couplings.
+        qd: Velocities (nv,).
+
+    Raises:
+        RobotDynamicsError: If there are couplings but no positions.
+    """
+    if not model.couplings:
+        return terms
+    if q is None:
+        raise RobotDynamicsError(
+            f"{model.name}: coupling {model.couplings[0].name!r} needs the positions of joints; "
+            "lock its joints."
+        )
+    K, k = list(terms.K), list(terms.k)
+    position, velocity = list(terms.position_error), list(terms.velocity_error)
+    for coupling in model.couplings:
+        row: list[Scalar] = [0.0] * model.nv
+        factors = [factor for _, factor in coupling.terms]
+        for body, factor in coupling.terms:
+            row[model.v_slices[body].start] = factor
+        K.append(row)
+        k.append(0.0)
+        positions = [q[model.q_slices[body].start] for body, _ in coupling.terms]
+        rates = [qd[model.v_slices[body].start] for body, _ in coupling.terms]
+        position.append(dot(factors, positions) - coupling.offset)
+        velocity.append(dot(factors, rates))
+    return LoopTerms(K, k, position, velocity)

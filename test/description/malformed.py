@@ -1,0 +1,262 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Malformed descriptions: for each a name, the bytes of the file, and words of the error.
+
+A `None` for the line says that none can be named; otherwise it is the line's number, or words that
+stand in the line, the first that has them.
+"""
+
+from __future__ import annotations
+
+import codecs
+
+from description.urdf_texts import ARM, INERTIAL
+
+_MEGABYTE = 2**20
+_LOOP = '<loop_joint name="l" type="fixed"><link1 link="upper"/><link2 link="{}"/></loop_joint>'
+
+
+def _arm(old: str, new: str) -> bytes:
+    assert old in ARM, old
+    return ARM.replace(old, new, 1).encode()
+
+
+def _more(text: str) -> bytes:
+    return ARM.replace("</robot>", text + "\n</robot>").encode()
+
+
+def _doctype(declarations: str, use: str = "") -> bytes:
+    return (
+        f'<?xml version="1.0"?>\n<!DOCTYPE robot [{declarations}]>\n<robot>{use}</robot>'.encode()
+    )
+
+
+def _bomb() -> bytes:
+    entities = '<!ENTITY a0 "ha">' + "".join(
+        f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 12)
+    )
+    return _doctype(entities, '<link name="&a11;"/>')
+
+
+def _chain(count: int) -> bytes:
+    joint = (
+        '<joint name="j{0}" type="continuous"><parent link="l{0}"/><child link="l{1}"/></joint>'
+    )
+    text = "".join(f'<link name="l{i}"/>' for i in range(count + 1))
+    text += "".join(joint.format(i, i + 1) for i in range(count))
+    return f"<robot>{text}</robot>".encode()
+
+
+_FIXED = '<joint name="{0}" type="fixed"><parent link="{1}"/><child link="{2}"/></joint>'
+
+#: name: (contents, line or words in it, words of the error)
+URDF: dict[str, tuple[bytes, int | str | None, str]] = {
+    # not XML at all
+    "empty": (b"", 1, "is empty"),
+    "blank": (b" \n\t\n", 1, "is empty"),
+    "only a byte-order mark": (codecs.BOM_UTF8, 1, "is empty"),
+    "10 MB of junk": (bytes(range(256)) * (40 * 1024), None, "is larger than 8 MiB"),
+    "7 MB of junk": (bytes(range(256)) * (28 * 1024), "", "not UTF-8"),
+    "10 MB of blanks": (b" " * 10 * _MEGABYTE, None, "is larger than 8 MiB"),
+    "7 MB of letters": (b"a" * 7 * _MEGABYTE, 1, "is not XML"),
+    "7 MB in a name": (_arm('"tool"', f'"{"a" * 7 * _MEGABYTE}"'), "", "tool"),
+    "json": (b'{"robot": "arm"}', 1, "is not XML, expected <robot>"),
+    "yaml": (b"robot:\n  name: arm\n", 1, "is not XML"),
+    "a picture": (b"\x89PNG\r\n\x1a\n" + b"\x00" * 100, 1, "is not UTF-8"),
+    "a compressed file": (b"\x1f\x8b\x08\x00" * 50, 1, "is not UTF-8"),
+    # not well-formed
+    "truncated in a tag": (ARM.encode()[:200], "", "not well-formed"),
+    "truncated in a number": (ARM.encode()[: ARM.index("0.02") + 2], "", "not well-formed"),
+    "truncated after a link": (ARM.split("<joint")[0].encode(), "", "not well-formed"),
+    "crossed tags": (b"<robot>\n<link name='a'><mass>\n</link></mass></robot>", 3, "formed"),
+    "two roots": (b"<robot name='a'/>\n<robot name='b'/>", 2, "not well-formed"),
+    "text before the root": (b"hello\n<robot/>", 1, "is not XML"),
+    "attribute without quotes": (b"<robot>\n<link name=a/></robot>", 2, "not well-formed"),
+    "attribute twice": (b"<robot>\n<link name='a' name='b'/></robot>", 2, "not well-formed"),
+    "open comment": (b"<robot>\n<!-- <link name='a'/></robot>", "", "not well-formed"),
+    "open CDATA": (b"<robot>\n<![CDATA[<link name='a'/></robot>", "", "not well-formed"),
+    "undefined entity": (b"<robot>\n<link name='&a;'/></robot>", 2, "not well-formed"),
+    "undeclared prefix": (b"<robot>\n<u:link name='a'/></robot>", 2, "not well-formed"),
+    "NUL inside": (_arm('"tool"', '"to\x00ol"'), "", "not well-formed"),
+    "control character": (_arm('"tool"', '"to\x07ol"'), "", "not well-formed"),
+    "deep nesting": (b"<robot>" + b"<link>" * 100_000, 1, "not well-formed"),
+    "nesting of 300": (b"<robot>" + b"<a>" * 300 + b"</a>" * 300 + b"</robot>", 1, "depth"),
+    # hostile
+    "entity bomb": (_bomb(), 2, "entities are never expanded"),
+    "external entity": (
+        _doctype('<!ENTITY x SYSTEM "file:///etc/passwd">', "&x;"), 2, "never expanded",
+    ),
+    "external entity from the network": (
+        _doctype('<!ENTITY x SYSTEM "http://localhost:9/x">', "&x;"), 2, "never expanded",
+    ),
+    "external DTD": (b'<!DOCTYPE robot SYSTEM "http://x:9/r.dtd">\n<robot/>', 1, "DOCTYPE"),
+    "parameter entity": (_doctype('<!ENTITY % p SYSTEM "file:///dev/zero"> %p;'), 2, "never"),
+    "lower-case doctype": (b"<!doctype html>\n<html></html>", 1, "document type"),
+    "inclusion": (
+        b'<robot xmlns:xi="http://www.w3.org/2001/XInclude">\n'
+        b'<xi:include href="file:///etc/passwd" parse="text"/></robot>',
+        1, "has no links",
+    ),
+    "60000 elements": (
+        b"<robot>" + b"<link name='a'/>" * 60_000 + b"</robot>", 1, "expected at most 50000",
+    ),
+    "5000 links of one name": (
+        b"<robot>" + b"<link name='a'/>" * 5_000 + b"</robot>", 1, "already taken",
+    ),
+    "chain of 1000 joints without mass": (_chain(1000), 1, "nothing that it moves has inertia"),
+    # encodings
+    "latin-1 unannounced": (b"<robot>\n<link name='\xe9'/></robot>", 2, "is not UTF-8"),
+    "utf-16 without mark": (ARM.encode("utf-16-le"), 1, "is not"),
+    "utf-16 cut in a letter": (codecs.BOM_UTF16_LE + ARM.encode("utf-16-le")[:101], 1, "utf-16"),
+    "unknown encoding": (b'<?xml version="1.0" encoding="klingon"?><robot/>', 1, "'klingon'"),
+    "utf-7": (b'<?xml version="1.0" encoding="utf-7"?><robot/>', 1, "'utf-7' is not supported"),
+    "announced ascii": (
+        '<?xml version="1.0" encoding="ascii"?>\n<robot name="\u00e9"/>'.encode(), 2, "ascii",
+    ),
+    # something else
+    "sdf": (b"<sdf version='1.7'><model/></sdf>", 1, "SDF is not read, convert it"),
+    "mjcf": (b"<mujoco/>", 1, "MJCF is not read, convert it"),
+    "a web page": (b"<html><body>404</body></html>", 1, "this is a web page"),
+    "raw xacro": (
+        b'<robot xmlns:xacro="http://x">\n<xacro:property name="m" value="1"/></robot>',
+        2, "expand it first",
+    ),
+    "links in another namespace": (
+        b'<robot xmlns:u="urn:u">\n<u:link name="a"/></robot>', 2, "in the namespace 'urn:u'",
+    ),
+    "no links": (b"<robot name='a'/>", 1, "has no links"),
+    # names and the tree
+    "duplicate link": (_more('<link name="tool"/>'), 15, "already taken by line 5"),
+    "duplicate joint": (_arm('name="flange"', 'name="elbow"'), 14, "already taken by line 11"),
+    "link without name": (_more("<link/>"), "<link/>", "<link> has no name"),
+    "blank name": (_more('<link name=" "/>'), '<link name=" "/>', "<link> has no name"),
+    "unknown parent": (_arm('<parent link="upper"/>', '<parent link="uper"/>'), "elbow", "mean"),
+    "circle": (_arm('<parent link="base"/>', '<parent link="tool"/>'), "shoulder", "circle"),
+    "own parent": (_arm('<child link="tool"/>', '<child link="lower"/>'), "flange", "both"),
+    "two parents": (_more(_FIXED.format("x", "base", "tool")), '"x"', "two parents"),
+    "two trees": (_more('<link name="x"/>'), '<link name="x"/>', "second root"),
+    "circle apart from the tree": (
+        _more(
+            '<link name="x"/><link name="y"/>'
+            + _FIXED.format("p", "x", "y") + _FIXED.format("q", "y", "x")
+        ),
+        '"p"', "circle of links",
+    ),
+    # numbers
+    "nan": (_arm('value="2"', 'value="nan"'), '"nan"', "expected a finite one"),
+    "infinite": (_arm('xyz="0.2 0 0"', 'xyz="-inf 0 0"'), "-inf", "expected a finite one"),
+    "overflow": (_arm('value="2"', 'value="1e999"'), "1e999", "expected a finite one"),
+    "hexadecimal": (_arm('value="2"', 'value="0x2"'), "0x2", "expected a number"),
+    "underscores": (_arm('value="2"', 'value="2_0"'), "2_0", "expected a number"),
+    "decimal comma": (_arm('xyz="0.2 0 0"', 'xyz="0,2 0 0"'), "0,2", "decimal points"),
+    "a unit": (_arm('value="2"', 'value="2 kg"'), "2 kg", "expected a number"),
+    "a word": (_arm('value="2"', 'value="heavy"'), "heavy", "expected a number"),
+    "four numbers": (_arm('"0 1 0"', '"0 1 0 0"'), '"0 1 0 0"', "expects 3 numbers, found 4"),
+    "a million numbers": (
+        _arm('"0.2 0 0"', '"' + "1 " * 1_000_000 + '"'), '"1 1 ', "expects 3 numbers",
+    ),
+    "negative mass": (_arm('value="2"', 'value="-2"'), "upper", "mass is -2 kg"),
+    "negative moment": (_arm('ixx="0.02"', 'ixx="-0.02"'), "upper", "negative principal moment"),
+    "no inertia": (_arm('<inertia ixx="0.02" ', "<other "), "upper", "has no <inertia>"),
+    "no mass": (_arm('<mass value="2"/>', ""), "upper", "<inertial> has no <mass>"),
+    "negative radius": (
+        _more(
+            '<link name="x"><visual><geometry><sphere radius="-1"/></geometry></visual></link>'
+            + _FIXED.format("x", "base", "x")
+        ),
+        "sphere", "is negative",
+    ),
+    "empty geometry": (
+        _arm('<link name="tool"/>', '<link name="tool"><visual><geometry/></visual></link>'),
+        "<geometry/>", "<geometry> is empty",
+    ),
+    # joints
+    "no type": (_arm(' type="prismatic"', ""), "elbow", "<joint> has no type"),
+    "unknown type": (_arm('"prismatic"', '"hinge"'), "hinge", "unknown joint type 'hinge'"),
+    "no child": (_arm('<child link="lower"/>', ""), "elbow", "has no <child>"),
+    "zero axis": (_arm('"0 1 0"', '"0 0 0"'), '"0 0 0"', "the axis is zero"),
+    "massless leaf": (_arm(f'name="lower">{INERTIAL}', 'name="lower">'), "elbow", "inertia"),
+    "mimic of nothing": (
+        _arm('<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><mimic joint="elbo"/>'),
+        "shoulder", "did you mean 'elbow'",
+    ),
+    "mimics in a circle": (
+        _arm(
+            '<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><mimic joint="elbow"/>'
+        ).replace(b'xyz="0.2 0 0"/>', b'xyz="0.2 0 0"/><mimic joint="shoulder"/>'),
+        "shoulder", "which in turn mimics this joint",
+    ),
+    "both rpy and quaternion": (
+        _arm('rpy="0.1 0.2 0.3"', 'rpy="0 0 0" quat_xyzw="0 0 0 1"'), "quat_xyzw", "both rpy and",
+    ),
+    # loops
+    "loop to nowhere": (_more(_LOOP.format("hook")), "loop_joint", "unknown link 'hook'"),
+    "loop on one piece": (_more(_LOOP.format("upper")), "loop_joint", "both its ends"),
+    "loop of no type": (_more(_LOOP.format("base").replace("fixed", "x")), "loop_joint", "'x'"),
+    "gear of words": (
+        _more(
+            '<coupling name="c"><predecessor link="upper"/><successor link="lower"/>'
+            '<ratio value="two"/></coupling>'
+        ),
+        "coupling", "expected a number",
+    ),
+}  # fmt: skip
+
+_GOOD = (
+    "loops:\n- name: l\n  type: fixed\n  predecessor: {link: upper}\n  successor: {link: base}\n"
+)
+
+#: Files of loop joints beside the good arm.
+YAML: dict[str, tuple[bytes, int | str | None, str]] = {
+    "empty": (b"", None, "expected a mapping"),
+    "10 MB of junk": (b"- a\n" * (5 * 2**19), None, "is larger than 1 MiB"),
+    "not text": (b"\xff\xfe\x00loops", 1, "is not UTF-8"),
+    "latin-1": (_GOOD.replace("l\n", "\u00e9\n", 1).encode("latin-1"), 2, "is not UTF-8"),
+    "control character": (_GOOD.replace("upper", "up\x07per").encode(), 4, "is not allowed"),
+    "tabs": (_GOOD.replace("  type", "\ttype").encode(), 3, "not tabs"),
+    "truncated": (_GOOD.encode()[:-10], "", "is not YAML"),
+    "a list": (b"- loops\n", 1, "expected a mapping"),
+    "two documents": ((_GOOD + "---\n" + _GOOD).encode(), 6, "second document"),
+    "key twice": ((_GOOD + "loops: []\n").encode(), 6, "was already given in line 1"),
+    "unknown alias": (b"loops: *all\n", 1, "has no anchor"),
+    "alias bomb": (
+        b"a: &a [x,x,x,x,x,x,x,x,x]\n"
+        + b"".join(
+            f"{chr(i + 1)}: &{chr(i + 1)} [{','.join(['*' + chr(i)] * 9)}]\n".encode()
+            for i in range(ord("a"), ord("j"))
+        ),
+        "", "aliases expanded",
+    ),
+    "deep nesting": (b"loops: " + b"[" * 10_000, 1, "nested deeper"),
+    "an object of Python": (b"loops: !!python/object/apply:os.system ['true']\n", 1, "tag"),
+    "extends itself": (b"extends: loops.yaml\n", 1, "leads back to this file"),
+    "extends nothing": (b"extends: other.yaml\n", 1, "there is no file"),
+    "unknown key": (_GOOD.replace("type", "typ").encode(), 3, "did you mean 'type'"),
+    "nan": (_GOOD.replace("link: base", "link: base, xyz: [0, .nan, 0]").encode(), 5, "finite"),
+    "huge number": (
+        _GOOD.replace("{link: base}", f"{{link: base, xyz: [0, {'9' * 400}, 0]}}").encode(),
+        5, "number",
+    ),
+    "word for a list": (_GOOD.replace("link: base", "link: base, xyz: up").encode(), 5, "list"),
+    "text for an end": (_GOOD.replace("{link: base}", "base").encode(), 5, "expected a mapping"),
+    "unknown link": (_GOOD.replace("base", "bse").encode(), 5, "did you mean 'base'"),
+    "unknown type": (_GOOD.replace("fixed", "weldd").encode(), 2, "unknown loop joint type"),
+    "name twice": ((_GOOD + _GOOD.replace("loops:\n", "")).encode(), 6, "already taken"),
+    "gear to nowhere": (
+        b"couplings:\n- {name: g, joint: shoulder, driver: elbw}\n", 2, "did you mean 'elbow'",
+    ),
+    "extended to nowhere": (b"closed_loop: [[upper, bse]]\n", 1, "unknown link 'bse'"),
+}  # fmt: skip
+
+#: Files of whole models and DH tables, by their suffix.
+MODELS: dict[str, tuple[bytes, int | str | None, str]] = {
+    "neither.yaml": (b"robot: arm\n", 1, "unknown key 'robot'"),
+    "truncated.json": (b'{"format": "robot_dynamics model",\n "version": 1, "na', "", "not YAML"),
+    "no_links.json": (
+        b'{"format": "robot_dynamics model", "version": 1, "name": "a"}',
+        1,
+        "links",
+    ),
+    "no_convention.yaml": (b"rows:\n- {name: a}\n", 1, "rows"),
+    "dh_words.yaml": (b"dh: standard\nrows:\n- {name: a, d: long}\n", 3, "expected a number"),
+}

@@ -1,0 +1,132 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Malformed files: each is answered within a second by errors that say where, and nothing else."""
+
+import contextlib
+import re
+import socket
+import time
+
+import pytest
+from description.malformed import MODELS, URDF, YAML
+from description.urdf_texts import ARM, line_of
+
+from robot_dynamics.app.command_line import main
+from robot_dynamics.description.diagnosis import DescriptionError
+from robot_dynamics.description.load import load_description
+
+# The claim is one second; twice that allows for a machine that is busy with other tests.
+LIMIT = 2.0
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch):
+    """Let every attempt to reach a network fail the test."""
+
+    def refuse(*args, **kwargs):
+        pytest.fail("a malformed file opened a connection")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+
+
+def refused(path, *loops):
+    """Return the errors that a file is refused with, in time."""
+    started = time.perf_counter()
+    with pytest.raises(DescriptionError) as caught:
+        load_description(path, *loops)
+    text = str(caught.value)
+    assert time.perf_counter() - started < LIMIT
+    assert len(text) < 100_000
+    assert "Traceback" not in text
+    assert "root:" not in text  # nobody's password file
+    return [p for p in caught.value.problems if p.severity == "error"]
+
+
+def check(errors, file, contents, where, words):
+    """Check that an error has the words, and that it stands where it should."""
+    found = [p for p in errors if re.search(words, p.sentence())]
+    assert found, [p.sentence()[:300] for p in errors[:5]]
+    assert found[0].place.startswith(str(file)) or found[0].place.startswith(file.name)
+    if where is None:
+        return
+    line = found[0].place.rpartition(":")[2]
+    assert line.isdigit(), found[0].place
+    if isinstance(where, int):
+        assert int(line) == where
+    elif where:
+        assert int(line) == line_of(contents.decode(), where)
+
+
+def test_the_corpus_is_large():
+    """At least sixty files."""
+    assert len(URDF) + len(YAML) + len(MODELS) >= 60
+
+
+@pytest.mark.parametrize("case", URDF)
+def test_a_malformed_urdf_is_answered(tmp_path, case):
+    """Each URDF of the corpus: in time, with its place, in sentences."""
+    contents, where, words = URDF[case]
+    path = tmp_path / "robot.urdf"
+    path.write_bytes(contents)
+    check(refused(path), path, contents, where, words)
+
+
+@pytest.mark.parametrize("case", YAML)
+def test_a_malformed_file_of_loops_is_answered(tmp_path, case):
+    """Each file of loop joints of the corpus."""
+    contents, where, words = YAML[case]
+    path = tmp_path / "loops.yaml"
+    path.write_bytes(contents)
+    check(refused(ARM, path), path, contents, where, words)
+
+
+@pytest.mark.parametrize("case", MODELS)
+def test_a_malformed_model_is_answered(tmp_path, case):
+    """Each model file and DH table of the corpus."""
+    contents, where, words = MODELS[case]
+    (tmp_path / case).write_bytes(contents)
+    check(refused(tmp_path / case), tmp_path / case, contents, where, words)
+
+
+def test_the_command_line_shows_no_traceback(tmp_path, capsys):
+    """`robot_dynamics inspect` leaves with status 2 and sentences on the error output."""
+    for contents, _, _ in URDF.values():
+        (tmp_path / "robot.urdf").write_bytes(contents)
+        assert main(["inspect", str(tmp_path / "robot.urdf")]) == 2
+        out, err = capsys.readouterr()
+        assert "robot.urdf" in err
+        assert "Traceback" not in out + err
+
+
+def test_names_that_yaml_1_1_takes_for_truth_values_are_names(tmp_path):
+    """Joints and links called y, n, on, off and no need no quotes."""
+    robot = ARM.replace('"shoulder"', '"y"').replace('"elbow"', '"off"').replace('"base"', '"no"')
+    (tmp_path / "l.yaml").write_text(
+        "loops: [{name: on, type: point, predecessor: {link: no}, successor: {link: tool}}]\n"
+        "couplings: [{name: n, joint: y, driver: off}]\n"
+    )
+    mechanism = load_description(robot, tmp_path / "l.yaml").mechanism
+    assert (mechanism.loops[0].name, mechanism.loops[0].predecessor) == ("on", "no")
+    assert mechanism.couplings[0].terms == (("y", 1.0), ("off", -1.0))
+
+
+def test_every_prefix_of_a_file_is_answered(tmp_path):
+    """Wherever a copy was cut off, it is refused with a line; never a crash."""
+    for end in range(0, len(ARM) - len("</robot>\n"), 37):
+        path = tmp_path / "cut.urdf"
+        path.write_text(ARM[:end])
+        errors = refused(path)
+        assert re.fullmatch(r"cut\.urdf:\d+", errors[0].place), errors[0].place
+
+
+def test_every_flipped_byte_is_answered(tmp_path, rng):
+    """A file with a damaged byte is read or refused; nothing else happens."""
+    for at in rng.integers(0, len(ARM), 150):
+        contents = bytearray(ARM.encode())
+        contents[at] ^= 1 << int(rng.integers(0, 8))
+        path = tmp_path / "flipped.urdf"
+        path.write_bytes(bytes(contents))
+        with contextlib.suppress(DescriptionError):
+            load_description(path)
