@@ -31,6 +31,12 @@ def generate_launch_description() -> LaunchDescription:
                 description="When control starts by itself; otherwise call the service ~/start.",
             ),
             DeclareLaunchArgument(
+                "stale_after",
+                default_value="0.0",
+                description="Time without a sample after which an arm counts as lost [s]; "
+                "0.0 for what the scenario states.",
+            ),
+            DeclareLaunchArgument(
                 "use_sim_time",
                 default_value="false",
                 choices=["true", "false"],
@@ -52,6 +58,9 @@ def generate_launch_description() -> LaunchDescription:
                         "mode": ParameterValue(LaunchConfiguration("mode"), value_type=str),
                         "autostart": ParameterValue(
                             LaunchConfiguration("autostart"), value_type=str
+                        ),
+                        "stale_after": ParameterValue(
+                            LaunchConfiguration("stale_after"), value_type=float
                         ),
                         "use_sim_time": ParameterValue(
                             LaunchConfiguration("use_sim_time"), value_type=bool

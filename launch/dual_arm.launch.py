@@ -49,6 +49,13 @@ def generate_launch_description() -> LaunchDescription:
             description="When control starts by itself; otherwise call the service ~/start.",
         ),
         DeclareLaunchArgument(
+            "stale_after",
+            # Nothing here is in danger, and a desktop with RViz may stutter.
+            default_value="0.1",
+            description="Time without a sample after which an arm counts as lost [s]; "
+            "0.0 for what the scenario states.",
+        ),
+        DeclareLaunchArgument(
             "namespace", default_value="", description="Namespace of all nodes and their topics."
         ),
         DeclareLaunchArgument(
@@ -98,7 +105,7 @@ def generate_launch_description() -> LaunchDescription:
             condition=IfCondition(LaunchConfiguration("use_rviz")),
         ),
     ]
-    of_controller = ("scenario", "mode", "autostart", "use_sim_time", "namespace")
+    of_controller = ("scenario", "mode", "autostart", "stale_after", "use_sim_time", "namespace")
     return LaunchDescription(
         [
             *arguments,

@@ -141,6 +141,7 @@ def _figures(recording: Recording) -> dict[str, Any]:
     fractions = torque_fractions(recording)
     loaded = np.nan_to_num(fractions, nan=-1.0).max(axis=0, initial=-1.0)
     period, count = recording.get("period_s"), len(recording)
+    own_engine = recording.get("plant") == "engine"
     wall = recording.metadata.get("wall_time_s")
     figures: dict[str, Any] = {
         "ticks": count,
@@ -159,7 +160,8 @@ def _figures(recording: Recording) -> dict[str, Any]:
         "closure_error_max": _largest(closure),
         "closure_estimated_max_m": _largest_norm(recording, "estimated_closure", 3),
         "closure_estimated_max_rad": _largest_norm(recording, "estimated_closure", 0),
-        "correction_max": _largest(recording["correction"]),
+        # Another engine has no projection of which to tell a size.
+        "correction_max": _largest(recording["correction"]) if own_engine else None,
         "torque_fraction_of_limit_max": _largest(fractions),
         "most_loaded_joint": recording.get("joints")[int(loaded.argmax())],
         "force_scale_min": _smallest(recording["control_scales"][:, 0]),
@@ -196,6 +198,8 @@ def _broken(recording: Recording) -> list[str]:
         if not finite.all():
             row = int(np.argmin(finite.reshape(len(values), -1).all(axis=1)))
             sentences.append(f"column {name!r} has a value that is not finite in row {row}.")
+    if not np.allclose(recording["time"], ticks * recording.get("period_s"), rtol=0, atol=1e-9):
+        sentences.append("column 'time' is not the number of periods times their length.")
     mismatch = _torque_mismatch(recording)
     if mismatch is not None:
         sentences.append(mismatch)

@@ -18,7 +18,7 @@ from robot_dynamics.app.recorders import ControlRecorder, PlantRecorder
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.report import report_of, write_report
 from robot_dynamics.app.scenario import Scenario, build_system, load_scenario, true_system
-from robot_dynamics.control.coordinated import ControlStep
+from robot_dynamics.control.coordinated import ControlStep, grasp_map
 from robot_dynamics.control.reference import SQUEEZE
 from robot_dynamics.control.supervised import SupervisedController
 from robot_dynamics.errors import RobotDynamicsError
@@ -152,13 +152,14 @@ def make_plant(scenario: Scenario, system: GraspSystem) -> Plant:
     """
     start = closed_configuration(system, scenario.object_pose)
     period, settings = scenario.control.period, scenario.plant
+    maps = grasp_map(system, scenario.control)
     if settings.engine == "mujoco":
         from robot_dynamics.simulation.mujoco_plant import MujocoPlant
 
-        return MujocoPlant(system, start, period, settings)
+        return MujocoPlant(system, start, period, settings, maps)
     from robot_dynamics.simulation.engine_plant import EnginePlant
 
-    return EnginePlant(system, start, period, settings)
+    return EnginePlant(system, start, period, settings, maps)
 
 
 def progress_of(

@@ -91,7 +91,17 @@ class Scenario:
         return max(1, round(self.control.start.ramp_s / self.control.period))
 
     def plan(self) -> Reference:
-        """Return what the object is to do, counted from `start_tick` on."""
+        """Return what the object is to do, counted from `start_tick` on.
+
+        Raises:
+            ArgumentError: If it asks for a squeeze in a basis of internal forces that has none.
+        """
+        orthonormal = self.control.internal_force.basis == "orthonormal"
+        if orthonormal and any(step.squeeze_n is not None for step in self.reference.force):
+            raise ArgumentError(
+                "reference.force gives a squeeze, which the basis 'orthonormal' of "
+                "control.internal_force does not have; expected 'wrench' with its coordinates."
+            )
         return plan_reference(self.reference, self.object_pose, len(self.cell.arms))
 
     def ticks(self, reference: Reference, duration: float | None = None) -> int:

@@ -33,6 +33,7 @@ class MeasurementCheck:
         arms: Names of the arms' joints by arm name, in the order of vectors.
         limits: "lower", "upper", "velocity" over the arm joints (na,).
         wrench_count: Number of measured wrenches.
+        wrench_limits: Largest moment [N m] and force [N] along an axis that a sensor may tell.
     """
 
     def __init__(
@@ -40,12 +41,14 @@ class MeasurementCheck:
         arms: Mapping[str, Sequence[str]],
         limits: Mapping[str, Array],
         wrench_count: int = 0,
+        wrench_limits: tuple[float, float] = (np.inf, np.inf),
     ) -> None:
         self._arms = {name: tuple(joints) for name, joints in arms.items()}
         self._joints = tuple(joint for joints in arms.values() for joint in joints)
         na = len(self._joints)
         # One vector, compared with its bounds at once.
-        free = np.full(6 * wrench_count, _HUGE)
+        moment, force = wrench_limits
+        free = np.tile([moment] * 3 + [force] * 3, wrench_count)
         speed = limits["velocity"]
         self._lower = np.maximum(np.concatenate([limits["lower"], -speed, -free]), -_HUGE)
         self._upper = np.minimum(np.concatenate([limits["upper"], speed, free]), _HUGE)
@@ -93,6 +96,13 @@ class MeasurementCheck:
         if not np.isfinite(self._wrenches).all():
             yield Finding(Cause.WRENCH_LOST, "wrenches", "a number is not finite.")
             self._wrenches[:] = 0.0  # so that they are complained about once
+        limits = self._upper[2 * len(self._joints) :].reshape(-1, 6)
+        beyond = np.abs(self._wrenches) > limits
+        if beyond.any():
+            worst, limit = self._wrenches[beyond][0], limits[beyond][0]
+            sentence = f"{worst:.4g} is beyond what is plausible, {limit:.4g} N or N m."
+            yield Finding(Cause.WRENCH_LOST, "wrenches", sentence)
+            self._wrenches[:] = 0.0
         na = len(self._joints)
         for cause, what, values, at in (
             (Cause.POSITION_LIMIT, "position", self.q, slice(0, na)),

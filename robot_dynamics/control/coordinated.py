@@ -16,14 +16,12 @@ from robot_dynamics.control.halt import Halt
 from robot_dynamics.control.law import LawGains, law_parameters, law_program
 from robot_dynamics.control.reference import ACCELERATION, Reference
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
-from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.grasp_map import (
     GraspMap,
     orthonormal_map,
     transmitted_force_map,
 )
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 
@@ -115,21 +113,28 @@ class CoordinatedController:
         """Number of control periods of start and reference together."""
         return self._ramp_ticks + len(self._reference_rows) - 1
 
-    def start(self, q: Array, qd: Array) -> ControlStep:
-        """Forget integrals, take the supporting torque as the last one, and say what is seen.
+    @property
+    def ramp_ticks(self) -> int:
+        """Number of control periods over which the task ramps in."""
+        return self._ramp_ticks
+
+    def start(self, q: Array, qd: Array, last: Array | None = None) -> ControlStep:
+        """Forget integrals and say what is seen.
 
         The arms' present positions become the posture that they stay near.
 
         Args:
             q: Positions of the arm joints (na,).
             qd: Their velocities (na,).
+            last: The torque that was sent last (na,), from which the torque's rate is limited;
+                what holds arms and object up by default.
         """
         self._rows = self._reference_rows
         self.gains = replace(self.gains, posture=np.array(q, dtype=float))
         self._law = self.kernel.bind(law_parameters(self.system, self.gains, self.grasp_map))
         self._memory = np.zeros_like(self._memory)
         seen = self._evaluate(q, qd, self._no_wrenches, self._rows[0], 0.0)
-        self._memory[-len(seen.support) :] = seen.support
+        self._memory[-len(seen.support) :] = seen.support if last is None else last
         return seen
 
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> ControlStep:
@@ -145,9 +150,10 @@ class CoordinatedController:
         row = self._rows[min(max(tick - self._ramp_ticks, 0), len(self._rows) - 1)]
         ramp = min(1.0, tick / self._ramp_ticks)
         if wrenches is None:
+            learned = self._memory[6 : 6 + self._force_size].copy()
             step = self._evaluate(q, qd, self._no_wrenches, row, ramp)
-            # Nothing was measured, so nothing is integrated.
-            step.memory[6 : 6 + self._force_size] = 0.0
+            # Nothing was measured: what was learned stays, and nothing is added to it.
+            step.memory[6 : 6 + self._force_size] = learned
         else:
             step = self._evaluate(q, qd, wrenches, row, ramp)
         self._memory = step.memory
@@ -193,20 +199,6 @@ def grasp_map(system: GraspSystem, settings: ControlSettings) -> GraspMap:
     if settings.internal_force.basis == "orthonormal":
         return orthonormal_map(system.grasps)
     return transmitted_force_map(system.grasps, [arm.load_share for arm in system.arms])
-
-
-def gravity_torque(system: GraspSystem, robot: Robot, q: Array) -> Array:
-    """Return the torque (na,) that holds up the arms without the object at positions `q` (na,).
-
-    Raises:
-        ArgumentError: If `q` has the wrong length.
-    """
-    if q.shape != (len(system.joint_names),):
-        raise ArgumentError(f"q has shape {q.shape}, expected ({len(system.joint_names)},).")
-    full = system.model.neutral()
-    full[system.q_index] = q
-    bias = robot.bias_forces(full, np.zeros(system.model.nv))
-    return np.asarray(bias)[system.v_index]
 
 
 def _layout(system: GraspSystem) -> bytes:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -36,7 +36,7 @@ class FallbackTorque:
     Args:
         settings: Kind, bandwidth and torque rate.
         support: Computes gravity torques.
-        inertia: Diagonal of the joint-space inertia matrix of the arms (na,).
+        inertia: Computes the joint-space inertia matrix of the arms (na, na) at positions (na,).
         effort: Largest torques (na,).
         arms: Where each arm stands in vectors over the arm joints.
     """
@@ -45,7 +45,7 @@ class FallbackTorque:
         self,
         settings: SafetySettings,
         support: SupportTorque,
-        inertia: Array,
+        inertia: Callable[[Array], Array],
         effort: Array,
         arms: Sequence[slice],
     ) -> None:
@@ -54,12 +54,15 @@ class FallbackTorque:
         # A finite stand-in, so that clipping never meets an infinity.
         self._effort = np.minimum(effort, 1e12)
         self._arms = tuple(arms)
-        w = settings.fallback_bandwidth
-        # H <= n diag(H) for n joints: a sampled loop with these gains is stable if w h n is small.
-        self._damping = 2.0 * w * np.asarray(inertia, dtype=float)
-        self._stiffness = w * w * np.asarray(inertia, dtype=float)
+        self._inertia = inertia
+        self._bandwidth = settings.fallback_bandwidth
         self._last_support = np.zeros(len(effort))
+        self._last_inertia = np.zeros((len(effort), len(effort)))
         self.saturated: tuple[int, ...] = ()
+
+    def seed(self, support: Array) -> None:
+        """Take what holds the arms up at the start as the last good supporting torque (na,)."""
+        self._last_support = np.array(support, dtype=float)
 
     def torque(
         self,
@@ -106,13 +109,28 @@ class FallbackTorque:
         if kind == "zero":
             return np.zeros_like(q)
         tau = self._gravity(q, held)
+        # With the whole inertia matrix every motion of an arm is slowed down at the same rate,
+        # 2 w, and a sampled loop bears it if 2 w h is small; its diagonal alone damps light
+        # motions many times more than that.
+        w = self._bandwidth
+        acceleration = -2.0 * w * qd
+        if kind == "hold":
+            acceleration = acceleration + w * w * (hold - q)
+        inertia = self._inertia_at(q)
         for i, own in enumerate(self._arms):
-            if i in lost:
-                continue
-            tau[own] -= self._damping[own] * qd[own]
-            if kind == "hold":
-                tau[own] += self._stiffness[own] * (hold[own] - q[own])
+            if i not in lost:
+                tau[own] += inertia[own, own] @ acceleration[own]
         return tau
+
+    def _inertia_at(self, q: Array) -> Array:
+        """Return the inertia matrix; the last good one if the model fails now of all times."""
+        try:
+            inertia = np.asarray(self._inertia(q), dtype=float)
+        except RobotDynamicsError:
+            return self._last_inertia
+        if np.isfinite(inertia).all():
+            self._last_inertia = inertia
+        return self._last_inertia
 
     def _gravity(self, q: Array, held: bool) -> Array:
         """Return the supporting torque; the last good one if the model fails now of all times."""

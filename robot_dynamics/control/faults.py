@@ -39,6 +39,7 @@ class Cause(Enum):
     SUPPORT_LIMIT = "support beyond limit"
     POSITION_LIMIT = "position limit"
     VELOCITY_LIMIT = "velocity limit"
+    TRACKING_LOST = "tracking lost"
     TORQUE_INVALID = "torque invalid"
     CONTROLLER_FAILED = "controller failed"
     STOP_REQUESTED = "stop requested"

@@ -9,7 +9,7 @@ the stated order: support is never scaled, then internal force, then motion.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,14 +28,19 @@ from robot_dynamics.manipulation.grasp_map import GraspMap
 from robot_dynamics.manipulation.object_estimate import ObjectEstimate, estimate_object
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model.parameters import block_size, pack, unpack
-from robot_dynamics.scalar.functions import absolute, atan2, maximum, minimum, sqrt
+from robot_dynamics.scalar.functions import absolute, maximum, minimum, sqrt
 from robot_dynamics.scalar.linear_algebra import times
-from robot_dynamics.spatial import Motion, Rotation, Scalar, Vector3
+from robot_dynamics.spatial import Motion, Rotation, Scalar, Vector3, rotation_vector
 
 Array = NDArray[np.float64]
 
 # Guards divisions whose denominator may vanish; far below any torque [N m] or sine that matters.
 _TINY = 1e-12
+# Turns the sign of a product into 0 or 1: products of integrals and steps are far above 1e-30.
+_TRUE = 1e30
+# What integrals may amount to, of the pose [rad/s^2, m/s^2] and of the internal force [N m, N].
+_LARGEST_CORRECTION = 10.0
+_LARGEST_FORCE = (20.0, 100.0)
 # A reference row: pose (7), twist (6), acceleration (6), internal force (6 (k-1)).
 _POSE, _TWIST, _ACCELERATION = slice(0, 7), slice(7, 13), slice(13, 19)
 _REFERENCE_SIZE = 19
@@ -205,13 +210,20 @@ def law_program(system: GraspSystem) -> Program:
             )
         torque = [p + rate_scale * c for p, c in zip(previous, change, strict=True)]
 
-        # Integrals stand still while anything is scaled down or still ramping in.
+        # While anything is scaled down or still ramping in, integrals may only shrink.
         full = minimum(minimum(force_scale, motion_scale), minimum(rate_scale, ramp))
         gate = maximum(0.0, 1.0 - (1.0 - full) * 1e9)
-        step = gate * period
+        pose_bound = _LARGEST_CORRECTION / maximum(ki, _TINY)
+        moment, force = (bound / maximum(k_force, _TINY) for bound in _LARGEST_FORCE)
+        force_bounds = [moment if i % 6 < 3 else force for i in range(nf)]
         new_memory = [
-            *(i + step * e for i, e in zip(integral, error, strict=True)),
-            *(i + step * e for i, e in zip(force_integral, force_error, strict=True)),
+            *(_integrated(i, period * e, gate, pose_bound) for i, e in _pairs(integral, error)),
+            *(
+                _integrated(i, period * e, gate, bound)
+                for (i, e), bound in zip(
+                    _pairs(force_integral, force_error), force_bounds, strict=True
+                )
+            ),
             *torque,
         ]
         load: Scalar = 0.0
@@ -265,14 +277,13 @@ def _pose_error(target: _Target, seen: ObjectEstimate) -> tuple[list[Scalar], li
     follows from the reference's and the error, without deciding between its four formulas.
     """
     E_d = Rotation.from_quaternion(*target.quaternion)
-    # R_d R^T = E_d^T E
-    a, b, c = E_d.transpose().compose(seen.transform.E).rows
-    sine = Vector3(c[1] - b[2], a[2] - c[0], b[0] - a[1]) * 0.5
-    cosine = (a[0] + b[1] + c[2] - 1.0) * 0.5
-    size = sqrt(sine.dot(sine) + _TINY * _TINY)
-    rotation = sine * (atan2(size, cosine) / size)
+    turned = E_d.transpose().compose(seen.transform.E)  # R_d R^T = E_d^T E
+    rotation = rotation_vector(turned)
     position = target.position - seen.transform.r
 
+    a, b, c = turned.rows
+    sine = Vector3(c[1] - b[2], a[2] - c[0], b[0] - a[1]) * 0.5
+    cosine = (a[0] + b[1] + c[2] - 1.0) * 0.5
     half_cosine = sqrt(maximum((1.0 + cosine) * 0.5, _TINY))
     ex, ey, ez = sine * (-0.5 / half_cosine)  # conjugate: R = (R_d R^T)^T R_d
     x, y, z, w = target.quaternion
@@ -308,16 +319,34 @@ def _spatial_acceleration(seen: ObjectEstimate, classical: Sequence[Scalar]) -> 
     return Motion(turning, moving).components()
 
 
+def _pairs(a: Sequence[Scalar], b: Sequence[Scalar]) -> Iterator[tuple[Scalar, Scalar]]:
+    return zip(a, b, strict=True)
+
+
+def _integrated(value: Scalar, step: Scalar, gate: Scalar, bound: Scalar) -> Scalar:
+    """Return an integral after a step.
+
+    A gate of 0 lets only steps through that shrink the integral; the result stays within bounds.
+    """
+    shrinks = minimum(1.0, maximum(0.0, -value * step * _TRUE))
+    size = absolute(value)
+    back = shrinks * minimum(maximum(step, -size), size)  # to zero at most
+    result = value + gate * step + (1.0 - gate) * back
+    return minimum(maximum(result, -bound), bound)
+
+
 def _largest_scale(
     base: Sequence[Scalar], added: Sequence[Scalar], effort: Sequence[Scalar]
 ) -> Scalar:
     """Return the largest s in [0, 1] with |base + s added| <= effort for all joints."""
     scale: Scalar = 1.0
     for b, a, bound in zip(base, added, effort, strict=True):
-        upward = (bound - b) / maximum(a, _TINY)
-        downward = (bound + b) / maximum(-a, _TINY)
+        # A joint that is at its limit by rounding must not stop what leads away from it.
+        room = 1e-9 * bound
+        upward = (maximum(bound - b, 0.0) + room) / maximum(a, _TINY)
+        downward = (maximum(bound + b, 0.0) + room) / maximum(-a, _TINY)
         scale = minimum(scale, minimum(upward, downward))
-    return maximum(scale, 0.0)
+    return scale
 
 
 def _bodies(system: GraspSystem, arm: Any) -> list[int]:

@@ -21,6 +21,8 @@ from robot_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 
+_RATE_SHARE = 0.5  # part of the torque rate that a reference alone may take
+
 
 class Problem(NamedTuple):
     """Something on a reference that the arms cannot or must not do.
@@ -183,6 +185,17 @@ def _torque_problems(
             f"joint {names[j]!r} would need up to {largest:.4g} N m with squeeze and motion, "
             f"expected at most {effort[j]:.4g} N m.",
         )
+    if len(times) > 1:
+        # Only a limit that leaves room for corrections keeps support from being held back.
+        rate = np.abs(np.diff(motion.torque, axis=0)) / np.diff(times)[:, None]
+        usable = _RATE_SHARE * safety.torque_rate
+        for i, j in _first(times[1:], ~(rate <= usable)):
+            yield Problem(
+                times[i + 1],
+                names[j],
+                f"the torque of joint {names[j]!r} would change by up to "
+                f"{float(np.max(rate[:, j])):.4g} N m/s, expected at most {usable:.4g} N m/s.",
+            )
 
 
 def _singularities(

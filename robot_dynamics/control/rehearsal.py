@@ -77,8 +77,8 @@ def rehearse(controller: CoordinatedController, terms: Any, q: Array, times: Arr
         rates.append(path.rate[system.v_index])
         path.advance(row, step)
     count = len(positions)
-    q_path = np.reshape(positions, (count, -1))
-    qd_path = np.reshape(rates, (count, -1))
+    q_path = np.reshape(positions, (count, len(system.joint_names)))
+    qd_path = np.reshape(rates, (count, len(system.joint_names)))
     torque, support, pivot = _evaluate(law, system, q_path, qd_path, rows[:count])
     return Rehearsal(times[:count], q_path, qd_path, torque, support, pivot, failed_at, gaps)
 

@@ -17,6 +17,7 @@ software beside the software it watches, and does not replace an emergency stop.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
@@ -71,13 +72,17 @@ class SafetyLayer(FaultLatch):
         self._end_after = round(settings.lost_arm_end_after_s / unit_s)
         self._drives_hold = settings.lost_arm_end == "drive_hold"
         self._joints = tuple(joints)
-        self._measurement = MeasurementCheck(arms, limits, wrench_count)
+        self._settings, self._unit_s = settings, unit_s
+        self._scaled_since: int | None = None
+        self._measurement = MeasurementCheck(
+            arms, limits, wrench_count, (settings.wrench_limit_nm, settings.wrench_limit_n)
+        )
         self._torque = TorqueCheck(joints, limits["effort"], settings.effort_fraction)
         self._closure = ClosureCheck(self._arms, settings)
         self._watches: list[tuple[StreamWatch, Cause]] = []
         # What the fallback works with: numbers that were good, and the last torque sent.
         self._q, self._qd, self._last = (np.zeros(len(joints)) for _ in range(3))
-        self._hold = self._q
+        self._hold = self._q.copy()
         self._object_held = True
         super().__init__()
 
@@ -124,8 +129,8 @@ class SafetyLayer(FaultLatch):
 
         Args:
             now: The present time.
-            torque: What holds the arms up at this instant (na,), from which the fallback would
-                depart; zero without it.
+            torque: What holds the arms up at this instant (na,), from which control departs if
+                the arms have not relied on torques from here so far.
 
         Raises:
             SafetyError: If a fault is latched, control runs already, a stream is stale, or what
@@ -135,11 +140,15 @@ class SafetyLayer(FaultLatch):
             self._refuse_if_stale(now, "start")
             if self._unfit:
                 raise SafetyError(f"start refused: {self._unfit}")
+        relied = self.in_charge
         super().start(now)
         if torque is not None:
             values = np.array(torque, dtype=float)
             require_length("torque", values.tolist(), len(self._last), "one for each arm joint")
-            self._last[:] = values
+            self._fallback.seed(values)
+            if not relied:
+                self._last[:] = values
+        self._scaled_since = None
         self._object_held = True
         if not self._ramp:
             self.state = State.ACTIVE
@@ -176,6 +185,8 @@ class SafetyLayer(FaultLatch):
         *,
         closure: Array | None = None,
         support: Array | None = None,
+        error: Array | None = None,
+        let_through: float = 1.0,
     ) -> Array | None:
         """Return the torque (na,) to send; None if arms have never relied on it.
 
@@ -186,6 +197,8 @@ class SafetyLayer(FaultLatch):
                 displacement, of every other arm (6(k-1),) [rad, m].
             support: The part of the torque that holds arms and object up (na,). It need not be
                 given where the law says that it is within the limits.
+            error: Rotation vector and displacement from the object's pose to its reference (6,).
+            let_through: The smallest part of the task, or of its change, that limits let through.
         """
         if not self.in_charge:
             return None
@@ -198,6 +211,8 @@ class SafetyLayer(FaultLatch):
             if closure is not None and not self._closure.passes(closure):
                 for found in self._closure.findings(closure):
                     self.trip(now, found)
+            if error is not None:
+                self._watch_tracking(now, error, let_through)
             if support is not None:
                 lacking = self._torque.support_finding(support)
                 if lacking:
@@ -206,6 +221,32 @@ class SafetyLayer(FaultLatch):
                 self._last[:] = torque
                 return torque
         return self._fall_back(now)
+
+    @property
+    def last(self) -> Array:
+        """The torque that was sent last (na,)."""
+        return self._last.copy()
+
+    def _watch_tracking(self, now: int, error: Array, let_through: float) -> None:
+        """Trip if the object is far from its reference, or limits rule over the law for long."""
+        settings = self._settings
+        turned, moved = math.hypot(*error[:3].tolist()), math.hypot(*error[3:].tolist())
+        if not (turned <= settings.tracking_limit_rad and moved <= settings.tracking_limit_m):
+            sentence = (
+                f"{moved:.3g} m and {turned:.3g} rad from its reference, expected at most "
+                f"{settings.tracking_limit_m:g} m and {settings.tracking_limit_rad:g} rad."
+            )
+            self.trip(now, Finding(Cause.TRACKING_LOST, "object", sentence))
+        if let_through >= settings.least_let_through:
+            self._scaled_since = None
+        elif self._scaled_since is None:
+            self._scaled_since = now
+        elif (now - self._scaled_since) * self._unit_s > settings.scaled_for_s:
+            sentence = (
+                f"torque limits let no more than {100 * let_through:.0f} % of it through for "
+                f"{settings.scaled_for_s:g} s."
+            )
+            self.trip(now, Finding(Cause.TRACKING_LOST, "task", sentence))
 
     def trip(self, now: int, found: Finding) -> bool:
         """Take up the response to a fault; see `FaultLatch.trip`."""
@@ -236,6 +277,8 @@ class SafetyLayer(FaultLatch):
         """
         if now is not None and self.state is not State.INACTIVE:
             self._refuse_if_stale(now, "reset")
+        if self.law_runs:  # it held the pose; from now on the fallback does
+            self._hold = self._q.copy()
         super().reset()
 
     def release(self) -> None:

@@ -240,6 +240,13 @@ class SafetySettings:
         lost_arm_end_after_s: When that follows [s]; gravity at the last good position until then.
         minimum_arm_distance_m: Distance between different arms that a reference must keep [m].
         link_radius_m: Radius of the capsules that stand for the links in that check [m].
+        tracking_limit_m: Distance of the object from its reference at which control gives up [m].
+        tracking_limit_rad: Likewise for its orientation [rad].
+        least_let_through: Part of the task, or of a torque's change, below which limits count as
+            ruling over the law.
+        scaled_for_s: Time for which they may [s].
+        wrench_limit_n: Force at a wrist beyond which its sensor counts as lost [N].
+        wrench_limit_nm: Likewise the moment [N m].
         minimum_pivot: Smallest relative pivot of an arm's J H^-1 J^T that a reference may come
             to; 0 is a singularity.
     """
@@ -257,11 +264,17 @@ class SafetySettings:
     fallback: Literal["gravity_compensation_with_damping", "hold", "zero"] = (
         "gravity_compensation_with_damping"
     )
-    fallback_bandwidth: float = _number(10.0, "rad/s", above=0.0)
+    fallback_bandwidth: float = _number(10.0, "rad/s", above=0.0, maximum=50.0)
     lost_arm_end: Literal["drive_hold", "zero"] = "drive_hold"
     lost_arm_end_after_s: float = _number(0.2, "s", minimum=0.0)
     minimum_arm_distance_m: float = _number(0.02, "m", minimum=0.0)
     link_radius_m: float = _number(0.06, "m", minimum=0.0)
+    tracking_limit_m: float = _number(0.05, "m", above=0.0)
+    tracking_limit_rad: float = _number(0.2, "rad", above=0.0)
+    least_let_through: float = _number(0.9, "", minimum=0.0, maximum=1.0)
+    scaled_for_s: float = _number(0.25, "s", minimum=0.0)
+    wrench_limit_n: float = _number(1000.0, "N", above=0.0)
+    wrench_limit_nm: float = _number(200.0, "N m", above=0.0)
     minimum_pivot: float = _number(1e-4, "", minimum=0.0, below=1.0)
 
     def __post_init__(self) -> None:

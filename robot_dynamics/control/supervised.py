@@ -16,7 +16,6 @@ from robot_dynamics.control.reference import Reference
 from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError, check_start
-from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import Robot
 
@@ -63,7 +62,6 @@ class SupervisedController:
         self.system, self._control, self._settings = system, control, settings
         self.controller = CoordinatedController(system, control, settings, reference)
         self._terms = Robot(system.model).constraint_terms
-        H, _ = self._inertia_and_bias(system.posture)
         self.safety = SafetyLayer(
             settings,
             {arm.name: arm.joints for arm in system.arms},
@@ -71,7 +69,7 @@ class SupervisedController:
             FallbackTorque(
                 settings,
                 self._support,
-                np.diagonal(H),
+                lambda q: self._inertia_and_bias(q)[0],
                 system.limits["effort"],
                 system.arm_slices,
             ),
@@ -80,7 +78,9 @@ class SupervisedController:
             ramp_s=control.start.ramp_s,
             wrench_count=len(system.arms) if wrist_sensors else 0,
         )
-        self.controller.hold_support(system.posture)
+        # Everything that is needed in a fault is loaded now: nothing may be compiled then.
+        self._support(system.posture, True)
+        self._support(system.posture, False)
         self._holding = False
         self._rehearsed: Array | None = None
 
@@ -129,11 +129,11 @@ class SupervisedController:
                 f"joint {name!r} has moved since the reference was checked.",
             )
         check_start(self.system, self._control.start, self.reference.start, q, qd)
-        seen = self.controller.start(q, qd)
-        self._holding = False
         self.safety.observe(now, q, qd, wrenches)
-        self.safety.start(now, seen.support)
-        return seen
+        # Safety is asked first: a refused start must not touch a law that runs.
+        self.safety.start(now, self.controller.hold_support(q))
+        self._holding = False
+        return self.controller.start(q, qd, self.safety.last)
 
     def update(
         self, now: int, tick: int, q: Array, qd: Array, wrenches: Array | None
@@ -161,12 +161,20 @@ class SupervisedController:
             self.controller.hold(tick)
         try:
             step = self.controller.update(tick, q, qd, wrenches)
-        except RobotDynamicsError as error:
+        except Exception as error:  # arms hang on this: no error whatever may end the control
             safety.trip(now, Finding(Cause.CONTROLLER_FAILED, "controller", str(error)))
             return safety.command(now), None
         # Named only where it is too large; the comparison is false for what is no number.
         support = None if step.scales[_SUPPORT_LOAD] <= 1.0 else step.support
-        return safety.command(now, step.torque, closure=step.closure, support=support), step
+        torque = safety.command(
+            now,
+            step.torque,
+            closure=step.closure,
+            support=support,
+            error=step.error,
+            let_through=min(step.scales[:3].tolist()) if tick >= self.controller.ramp_ticks else 1,
+        )
+        return torque, step
 
     def _support(self, q: Array, held: bool) -> Array:
         """Return what holds the arms up at rest (na,), with the object or without it."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model.joints import turn
 from robot_dynamics.model.parameters import Parameters
-from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3
+from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3, rotation_vector
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def estimate_object(
     closure: list[Scalar] = []
     turned, moved = Vector3.zero(), Vector3.zero()
     for other in seen[1:]:
-        rotation = small_rotation(first.E.compose(other.E.transpose()))
+        rotation = rotation_vector(first.E.compose(other.E.transpose()))
         displacement = other.r - first.r
         closure += [*rotation, *(first.E * displacement)]
         turned, moved = turned + rotation, moved + displacement
@@ -76,13 +76,3 @@ def estimate_object(
     for other_velocity in velocities[1:]:
         velocity = velocity + other_velocity
     return ObjectEstimate(transform, velocity * share, closure)
-
-
-def small_rotation(orientation: Rotation) -> Vector3:
-    """Return the rotation vector [rad] of an orientation matrix R, exact to second order.
-
-    Args:
-        orientation: R with body axes as columns, R_1^T R_2 for the turn from frame 1 to frame 2.
-    """
-    a, b, c = orientation.rows
-    return Vector3(c[1] - b[2], a[2] - c[0], b[0] - a[1]) * 0.5

@@ -44,8 +44,8 @@ class ArmSettings:
         name: Its name, which is that of its topics.
         tool: The link that holds the object, prefix included.
         grasp: Pose of the tool link in the object while it is held.
-        posture: Joint positions [rad or m] to stay near where the arm has freedom left, base to
-            tip; also the guess from which the start configuration is found.
+        posture: Joint positions [rad or m], base to tip, from which the start configuration is
+            found; the arms then stay near where they start.
         load_share: Part of the object's load that this arm carries; the shares add up to 1.
     """
 

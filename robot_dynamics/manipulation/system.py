@@ -40,7 +40,7 @@ class Arm:
         tool: The link that holds the object.
         loop: Index of its grasp among the model's loop joints.
         load_share: Its part of the object's load.
-        posture: Positions to stay near (n,).
+        posture: Positions from which the start is looked for (n,).
     """
 
     name: str

@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.errors import UnknownNameError, require_length
+from robot_dynamics.errors import ArgumentError, UnknownNameError, require_length
 from robot_dynamics.model.connectivity import LoopCluster, Tree
 from robot_dynamics.model.elements import Limits
 from robot_dynamics.model.joints import JointType
@@ -313,6 +313,8 @@ class Model:
         if gravity is not None:
             values = tuple(float(g) for g in gravity)
             require_length("gravity", values, 3, "x, y, z in m/s^2")
+            if not np.isfinite(values).all():
+                raise ArgumentError(f"gravity {values} has entries that are not finite.")
             new_gravity = values  # type: ignore[assignment]
         return replace(
             self,

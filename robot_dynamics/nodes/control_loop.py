@@ -17,17 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.app.scenario import Scenario, build_system
 from robot_dynamics.control.coordinated import ControlStep
-from robot_dynamics.control.faults import Cause, Finding
+from robot_dynamics.control.faults import Cause, Finding, SafetyError, State
 from robot_dynamics.control.safety import SafetyLayer
-from robot_dynamics.control.streams import StreamError, VectorStream
+from robot_dynamics.control.streams import StreamError, StreamWatch, VectorStream
 from robot_dynamics.control.supervised import SupervisedController
-from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.nodes.joint_samples import JointSamples, stacked
 
 Array = NDArray[np.float64]
-
-_SAME_PLACE = 1e-3  # [rad or m] within which a motion that was checked is the one to be made
 
 
 class Outcome(NamedTuple):
@@ -54,7 +51,6 @@ class ControlLoop:
         supervised: The law behind its safety layer.
         joints: The streams of joint states.
         wrenches: The streams of wrist sensors, by arm; empty if there are none.
-        complaint: The last sentence about a sample that was refused; empty without one.
         began: Tick at which control was started last, None before the first start.
 
     Args:
@@ -62,6 +58,8 @@ class ControlLoop:
         unit_s: Unit of times [s]: the control period in lockstep, 1e-9 otherwise.
         use_wrenches: Whether there are wrist sensors.
         ignored_joints: Names that joint states may hold besides those of the arms.
+        stale_after_s: Time without a sample after which a stream counts as lost [s]; 0 for the
+            number of periods that the scenario states.
 
     Raises:
         RobotDynamicsError: If the scenario is refused.
@@ -74,6 +72,7 @@ class ControlLoop:
         *,
         use_wrenches: bool = True,
         ignored_joints: Iterable[str] = (),
+        stale_after_s: float = 0.0,
     ) -> None:
         control, settings = scenario.control, scenario.safety
         self.system: GraspSystem = build_system(scenario)
@@ -85,7 +84,7 @@ class ControlLoop:
             unit_s=unit_s,
             wrist_sensors=use_wrenches,
         )
-        stale_after = settings.stale_after_periods * control.period
+        stale_after = stale_after_s or settings.stale_after_periods * control.period
         arms = {arm.name: arm.joints for arm in self.system.arms}
         locked = {r.prefix + name for r in scenario.cell.robots for name in r.locked}
         self.joints = JointSamples(
@@ -95,14 +94,16 @@ class ControlLoop:
             arm: VectorStream(f"{arm}/wrench", 6, stale_after, unit_s)
             for arm in (arms if use_wrenches else ())
         }
+        self._watches: list[StreamWatch] = []
         for stream in self.joints.streams.values():
             self.safety.monitor(stream, Cause.ARM_LOST)
+            self._watches.append(stream.watch)
         for wrench in self.wrenches.values():
             self.safety.monitor(wrench, Cause.WRENCH_LOST)
+            self._watches.append(wrench.watch)
         self._now = 0
         self._used: dict[str, int | None] = {}
-        self._checked: Array | None = None
-        self.complaint = ""
+        self._complaints: dict[str, str] = {}
         self.began: int | None = None
 
     @property
@@ -111,11 +112,14 @@ class ControlLoop:
         return self.supervised.safety
 
     @property
+    def complaint(self) -> str:
+        """A sentence about samples that are refused at present; empty if none is."""
+        return next(iter(self._complaints.values()), self.joints.strangers)
+
+    @property
     def complete(self) -> bool:
         """Whether every stream has brought a sample of late."""
-        watches = [stream.watch for stream in self.joints.streams.values()]
-        watches += [wrench.watch for wrench in self.wrenches.values()]
-        return not any(watch.is_stale(self._now) for watch in watches)
+        return not any(watch.is_stale(self._now) for watch in self._watches)
 
     @property
     def all_newer(self) -> bool:
@@ -141,20 +145,26 @@ class ControlLoop:
     ) -> bool:
         """Take a message of joint states; see `JointSamples.accept`."""
         self._now = now
-        return self.joints.accept(topic, stamp, names, position, velocity, now)
+        if self.safety.state is State.INACTIVE:
+            self._follow_time(stamp, (s.watch for s in self.joints.streams.values()))
+        newer = self.joints.accept(topic, stamp, names, position, velocity, now)
+        if self._complaints:
+            self._drop_complaints()
+        return newer
 
     def take_wrench(self, arm: str, stamp: int, wrench: Array, now: int) -> None:
         """Take the wrench (6,) of an arm's wrist sensor, by the arm on the object."""
         self._now = now
         stream = self.wrenches[arm]
-        watch = stream.watch
+        if self.safety.state is State.INACTIVE:
+            self._follow_time(stamp, (stream.watch,))
         try:
             stream.accept(stamp, wrench, now)
         except StreamError as error:
-            self.complaint = f"{stream.name}: {error.cause}"
+            self._complaints[stream.name] = f"{stream.name}: {error.cause}"
             self.safety.rejected(now, error, Cause.WRENCH_LOST)
-            if watch.stamp is not None and abs(stamp - watch.stamp) > watch.stale_after:
-                watch.forget()
+            # The fault is latched; the next sample is the first of a new time.
+            self._follow_time(stamp, (stream.watch,))
 
     def prepare(self, now: int) -> bool:
         """Check state and reference before a start; that takes a tenth of a second.
@@ -168,12 +178,10 @@ class ControlLoop:
         Raises:
             RobotDynamicsError: If they are refused; one sentence says why.
         """
-        self._now, self._checked = now, None
+        self._now = now
         if not self.complete:
             return False
-        q, qd = stacked(self.joints.streams.values())
-        self.supervised.check(q, qd)
-        self._checked = q
+        self.supervised.check(*stacked(self.joints.streams.values()))
         return True
 
     def start(self, now: int, tick: int) -> None:
@@ -187,21 +195,12 @@ class ControlLoop:
             RobotDynamicsError: If that is refused; one sentence says why.
         """
         self._now = now
-        q, qd, wrenches = self._seen()
-        moved = self._checked is None or np.max(np.abs(q - self._checked)) > _SAME_PLACE
-        if self.complete and moved:
-            raise RobotDynamicsError(
-                "start refused: the arms have moved since the reference was checked; "
-                "expected them at rest."
-            )
-        try:
-            self.supervised.start(now, q, qd, wrenches)
-        except RobotDynamicsError as error:
+        silent = [watch for watch in self._watches if watch.is_stale(now)]
+        if silent:
             # Why a stream is silent is of more use than that it is.
-            more = self.complaint or self.joints.strangers
-            if not self.complete and more:
-                raise RobotDynamicsError(f"{error} {more}") from error
-            raise
+            reason = self.complaint or f"{silent[0].name}: {silent[0].staleness(now)}"
+            raise SafetyError(f"start refused: {reason}")
+        self.supervised.start(now, *self._seen())
         self.began = tick
 
     def stop(self, now: int) -> None:
@@ -215,7 +214,7 @@ class ControlLoop:
             SafetyError: If control runs, or a stream is still stale.
         """
         self.safety.reset(now)
-        self.complaint = ""
+        self._complaints.clear()
 
     def cycle(self, now: int, tick: int) -> Outcome:
         """Return what to send at a control instant.
@@ -231,12 +230,7 @@ class ControlLoop:
             self.safety.observe(now, q, qd, wrenches)
             return Outcome(None, (), None, 0.0)
         begin = time.perf_counter()
-        step: ControlStep | None = None
-        try:
-            torque, step = self.supervised.update(now, tick - self.began, q, qd, wrenches)
-        except RobotDynamicsError as error:
-            self.safety.trip(now, Finding(Cause.CONTROLLER_FAILED, "controller", str(error)))
-            torque = self.safety.command(now)
+        torque, step = self.supervised.update(now, tick - self.began, q, qd, wrenches)
         return Outcome(torque, self.safety.released, step, time.perf_counter() - begin)
 
     def cycle_without_samples(self, now: int) -> Outcome:
@@ -258,8 +252,19 @@ class ControlLoop:
         return q, qd, np.stack([stream.values for stream in self.wrenches.values()])
 
     def _lose_arm(self, arm: str, sentence: str, jumped: bool) -> None:
-        self.complaint = f"{arm}: {sentence}"
+        self._complaints[arm] = f"{arm}: {sentence}"
         self.safety.trip(self._now, Finding(Cause.ARM_LOST, arm, sentence))
         if jumped:
-            # The fault is latched; the next sample is the first of a new time.
             self.joints.streams[arm].watch.forget()
+
+    @staticmethod
+    def _follow_time(stamp: int, watches: Iterable[StreamWatch]) -> None:
+        """Let time jump where nothing depends on it: simulators are reset, clocks are set."""
+        for watch in watches:
+            if watch.stamp is not None and abs(stamp - watch.stamp) > watch.stale_after:
+                watch.forget()
+
+    def _drop_complaints(self) -> None:
+        """Forget complaints about streams that have brought something good since."""
+        good = {watch.name for watch in self._watches if watch.arrival == self._now}
+        self._complaints = {n: s for n, s in self._complaints.items() if n not in good}

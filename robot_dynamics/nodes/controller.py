@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -16,15 +17,13 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
-from robot_dynamics.app.progress import Progress
-from robot_dynamics.app.recorders import ControlRecorder
-from robot_dynamics.app.run import progress_of
 from robot_dynamics.app.scenario import load_scenario
-from robot_dynamics.control.coordinated import ControlStep
 from robot_dynamics.control.faults import Cause, State
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.control_loop import ControlLoop, Outcome
+from robot_dynamics.nodes.control_record import ControlRecord
+from robot_dynamics.nodes.control_status import condition, figures
 from robot_dynamics.nodes.conversions import (
     SECOND,
     CommandWriter,
@@ -33,14 +32,13 @@ from robot_dynamics.nodes.conversions import (
     stamp_of,
     tick_of,
 )
-from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Durations
+from robot_dynamics.nodes.diagnostics import OK, Diagnostics, Durations
 from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.lockstep import Action, StateGate
 from robot_dynamics.nodes.object_topics import ObjectTopics
 from robot_dynamics.nodes.parameters import CONTROLLER, declare
-from robot_dynamics.nodes.process import Reporter, RunError, run, seconds_since_process_start
+from robot_dynamics.nodes.process import Reporter, RunError, run
 
-PROGRESS_S = 0.1  # wall-clock time between reports to a launcher
 GOODBYE_S = 0.2  # for the last commands to be sent, and for them to arrive
 
 
@@ -62,10 +60,9 @@ class Controller:
     def __init__(self, reporter: Reporter) -> None:
         self.node = node = Node("controller")
         values = declare(node, CONTROLLER)
-        self._reporter = reporter
         reporter.enabled = values["progress"]
         self._lockstep = values["mode"] == "lockstep"
-        self._output, self._silence_limit = values["output"], values["silence_limit"]
+        self._silence_limit = values["silence_limit"]
         self._patience = values["patience"]
         self._attended = bool(values["progress"] or values["output"])
         self._start_wanted = values["autostart"] == "always" or (
@@ -81,20 +78,17 @@ class Controller:
             period if self._lockstep else 1.0 / SECOND,
             use_wrenches=values["use_wrenches"],
             ignored_joints=filter(None, values["ignored_joints"]),
+            stale_after_s=0.0 if self._lockstep else values["stale_after"],
         )
         limited = self._lockstep or values["output"] or values["duration"] > 0.0
         ticks = scenario.ticks(loop.supervised.reference, values["duration"] or None)
-        self._ticks = ticks if limited else sys.maxsize
-        self._step: ControlStep | None = None
+        self._record = ControlRecord(
+            scenario, loop, reporter, values["output"], ticks if limited else sys.maxsize
+        )
         self._outcome: Outcome | None = None
         self._tick = self._latest_tick = -1
-        self._fault_tick: int | None = None
-        self._recorder: ControlRecorder | None = None
-        self._began()
-        self._first_torque_s: float | None = None
-        self._fraction = 0.0
         self._durations = Durations(period)
-        self._born = self._heard_at = self._told_at = time.monotonic()
+        self._heard_at = time.monotonic()
         self._cycle_at = 0
         self._gone = False
         self._said = self._refusal = ""
@@ -102,12 +96,11 @@ class Controller:
         names = [*values["joint_state_topics"], *loop.wrenches]
         self._gate = StateGate(names)
         self._create_topics(values["joint_state_topics"])
-        reporter.tell("ready")
 
     def close(self) -> None:
         """Leave the arms with what holds them up, and save what was recorded."""
         loop = self._loop
-        if loop.safety.in_charge and not (self._lockstep and self._done):
+        if loop.safety.in_charge and not (self._lockstep and self._record.done):
             outcome = loop.fall_back(
                 self._now(), Cause.STOP_REQUESTED, "controller", "the controller ends."
             )
@@ -120,8 +113,8 @@ class Controller:
                 self._send(self._tick, loop.cycle_without_samples(self._now()))
             for topic in self._command_topics:
                 topic.wait_for_all_acked(Duration(seconds=GOODBYE_S))
-        if not self._done:
-            self._save()
+        if not self._record.done:
+            self._record.save()
 
     def _create_topics(self, joint_state_topics: list[str]) -> None:
         node, stream = self.node, topics.STREAM
@@ -189,13 +182,15 @@ class Controller:
         """Compute or repeat an answer."""
         tick = self._latest_tick
         if not self._lockstep:
-            # Once every arm has something new, and not twice in a control period.
-            if tick > self._tick and self._loop.all_newer:
+            # Once every arm has something new, and not twice in a control period; before the
+            # start, time may go back.
+            later = tick > self._tick or self._loop.safety.state is State.INACTIVE
+            if later and self._loop.all_newer:
                 self._cycle(time.monotonic_ns(), tick)
             return
         action = self._gate.decide()
         tick = self._gate.tick
-        if action is Action.WAIT or (self._done and tick > self._tick):
+        if action is Action.WAIT:
             return
         if action is Action.REPEAT and self._outcome is not None and tick == self._tick:
             self._send(tick, self._outcome)
@@ -215,9 +210,9 @@ class Controller:
             return
         self._outcome = outcome
         self._send(tick, outcome)
-        if self._first_torque_s is None:
-            self._first_torque_s = seconds_since_process_start()
-        self._note(tick, outcome)
+        self._record.note(tick, outcome)
+        if outcome.step is not None:
+            self._objects.publish(stamp_of(tick, self._period), outcome.step)
         self._durations.add(time.perf_counter() - begin)
 
     def _send(self, tick: int, outcome: Outcome) -> None:
@@ -232,65 +227,6 @@ class Controller:
             elif self._lockstep:  # the step must not wait for it
                 empty = torque[:0]
                 self._command_topics[i].publish(self._command_writers[i].fill(tick, empty))
-
-    def _note(self, tick: int, outcome: Outcome) -> None:
-        """Write down and show what was done, after it was done."""
-        step, torque = outcome.step, outcome.torque
-        if torque is None:
-            return
-        if step is not None:
-            self._step = step
-        if self._step is None:
-            return
-        if self._fault_tick is None and self._loop.safety.faults:
-            self._fault_tick = tick
-        if self._recorder is not None and not self._done:
-            seen = step if step is not None else _unknown(self._step)
-            self._recorder.write(tick, torque, seen, 1e6 * outcome.elapsed_s)
-        effort = self._loop.system.limits["effort"]
-        self._fraction = max(self._fraction, float((np.abs(torque) / effort).max()))
-        if step is not None:
-            self._objects.publish(stamp_of(tick, self._period), step)
-        now = time.monotonic()
-        began = self._loop.began or 0
-        last = tick - began + 1 >= self._ticks
-        if not self._done and (now - self._told_at >= PROGRESS_S or last):
-            self._told_at = now
-            self._tell(tick - began)
-        if last and not self._done:
-            self._finish()
-
-    def _tell(self, tick: int) -> None:
-        if not self._reporter.enabled or self._step is None:
-            return
-        ticks = min(self._ticks, 2**53)
-        effort = self._loop.system.limits["effort"]
-        figures: Progress = progress_of(tick, ticks, self._period, self._step, effort)
-        self._reporter.tell("progress", **{**vars(figures), "torque_fraction": self._fraction})
-        self._fraction = 0.0
-
-    def _finish(self) -> None:
-        self._done = True
-        self._save()
-        self._reporter.tell("done", output=self._output)
-
-    def _new_recorder(self) -> ControlRecorder | None:
-        if not self._output:
-            return None
-        capacity = min(self._ticks, 100_000)  # there will be more room when it is needed
-        return ControlRecorder(self._loop.system, self._scenario, capacity)
-
-    def _save(self) -> None:
-        if self._recorder is None or not self._recorder.recorder.count:
-            return
-        loop = self._loop
-        metadata: dict[str, object] = {"start_to_first_torque_s": self._first_torque_s}
-        if loop.safety.faults:
-            at = (self._fault_tick or 0) * self._period
-            metadata["fault"] = f"at {at:g} s: {loop.safety.cause}"
-        start_tick = self._scenario.start_tick + (loop.began or 0)
-        recording = self._recorder.finish(loop.supervised.reference, start_tick, **metadata)
-        recording.save(self._output)
 
     # -- start, stop, reset -------------------------------------------------------------------
 
@@ -311,13 +247,8 @@ class Controller:
             self._refusal = str(error)
             self._complain(self._refusal)
             return
-        self._began()
-
-    def _began(self) -> None:
         self._refusal = ""
-        self._done = False
-        self._fault_tick = None
-        self._recorder = self._new_recorder()
+        self._record.begin()
 
     def _on_start(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         def start() -> str:
@@ -327,7 +258,8 @@ class Controller:
                 self._start_wanted = self._prepared = True
                 return "checked; control starts with the next samples"
             self._loop.start(now, max(self._tick, 0))
-            self._began()
+            self._refusal = ""
+            self._record.begin()
             if self._outcome is None:
                 self._cycle(self._tick, self._tick)  # simulated time waits for it
             return "started; control ramps in"
@@ -365,16 +297,17 @@ class Controller:
     def keep_house(self) -> None:
         """Watch the simulator, and tell how things are."""
         now = time.monotonic()
-        self._objects.keep_house(self._step, self._loop)
-        if not self._done:
+        self._objects.keep_house(self._record.step, self._loop)
+        if not self._record.done:
             self._watch_simulator(now)
-        level, message = self._condition()
-        if self._diagnostics.changed(level, message):
-            self._diagnostics.publish(level, message, self._figures())
-            if level != OK:
-                self._complain(message)
-        elif self._diagnostics.due():
-            self._diagnostics.publish(level, message, self._figures())
+        level, message = condition(self._loop, self._refusal)
+        changed = self._diagnostics.changed(level, message)
+        if changed or self._diagnostics.due():
+            found = figures(self._loop, self._record.step)
+            found |= {"tick": self._tick, **self._durations.figures("control cycle")}
+            self._diagnostics.publish(level, message, found)
+        if changed and level != OK:
+            self._complain(message)
 
     def _watch_simulator(self, now: float) -> None:
         """Notice on the wall clock that states have stopped; in lockstep nothing else would."""
@@ -401,57 +334,20 @@ class Controller:
         if self._attended:
             raise RunError(f"tick {self._tick}: {sentence}")
 
-    def _condition(self) -> tuple[bytes, str]:
-        """Return the level and the sentence of the diagnostics."""
-        loop, safety = self._loop, self._loop.safety
-        state = safety.state
-        if state in (State.FALLBACK, State.STOPPED):
-            return ERROR, f"{state.value}: {safety.cause}"
-        if state is State.INACTIVE:
-            trouble = self._refusal or loop.complaint or loop.joints.strangers
-            return (WARN, f"inactive: {trouble}") if trouble else (OK, "inactive")
-        if safety.closure_warning:
-            return WARN, f"{state.value}: the arms disagree about the object"
-        return OK, state.value
-
-    def _figures(self) -> dict[str, object]:
-        figures: dict[str, object] = {"tick": self._tick}
-        for number, (_, fault) in enumerate(self._loop.safety.faults, 1):
-            figures[f"fault {number}"] = fault
-        if self._step is not None:
-            names = ("force", "motion", "rate")
-            scales = self._step.scales.tolist()
-            figures |= {f"{n} scale": s for n, s in zip(names, scales, strict=False)}
-            figures["support over limit"] = scales[3]
-            figures["closure error [m or rad]"] = float(
-                np.max(np.abs(self._step.closure), initial=0.0)
-            )
-        saturated = ", ".join(self._loop.safety.saturated)
-        if saturated:
-            figures["saturated in the fallback"] = saturated
-        old = {n: s.watch.old_samples for n, s in self._loop.joints.streams.items()}
-        figures |= {f"{name} old samples": count for name, count in old.items() if count}
-        return figures | self._durations.figures("control cycle")
-
     def _complain(self, sentence: str) -> None:
         if sentence != self._said:
             self.node.get_logger().error(sentence)
         self._said = sentence
 
 
-def _answer(response: Trigger.Response, action: object) -> Trigger.Response:
+def _answer(response: Trigger.Response, action: Callable[[], str]) -> Trigger.Response:
     """Return the response to a service: what the action says, or why it was refused."""
     try:
-        response.message = action()  # type: ignore[operator]
+        response.message = action()
         response.success = True
     except RobotDynamicsError as error:
         response.success, response.message = False, str(error)
     return response
-
-
-def _unknown(step: ControlStep) -> ControlStep:
-    """Return a step like another, of which nothing is known."""
-    return ControlStep(*(np.full_like(np.asarray(x, dtype=float), np.nan) for x in step))
 
 
 def main() -> None:

@@ -142,6 +142,13 @@ CONTROLLER = (
         [""],
         "Names in joint states that are no mistake although no arm has them, as of grippers.",
     ),
+    Entry(
+        "stale_after",
+        0.0,
+        "wall_clock: time without a sample of an arm or sensor after which it counts as lost [s]; "
+        "0 for the number of periods that the scenario states.",
+        minimum=0.0,
+    ),
     Entry("use_wrenches", True, "Whether the arms have wrist sensors, on <arm>/wrench."),
 )
 _OF_ANY_NODE = {entry.name for entry in (*SIMULATOR, *CONTROLLER)}

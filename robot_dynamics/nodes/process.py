@@ -125,6 +125,7 @@ def run(
         )
         managed = create(reporter)
         signals.starting = False
+        reporter.tell("ready")
         if not signals.received:
             _spin(managed, signals, reporter)
         return 0
@@ -139,6 +140,8 @@ def run(
     finally:
         signals.starting = False
         _end(name, managed)
+        # When the interpreter ends it restores the default, and a late SIGINT would kill it.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _spin(managed: ManagedNode, signals: _Signals, reporter: Reporter) -> None:

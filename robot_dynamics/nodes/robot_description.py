@@ -147,8 +147,8 @@ def _numbers(values: Iterable[float]) -> str:
 
 
 def _number(value: float) -> str:
-    """Return a number with all its digits; whole numbers without a point."""
-    return f"{float(value):.17g}" if value != round(value) else f"{round(value)}"
+    """Return a number so that it is read back to the last bit; whole ones without a point."""
+    return repr(float(value)) if value != round(value) else str(round(value))
 
 
 def main() -> None:

@@ -80,7 +80,7 @@ class Simulator:
         self._paused = False
         self._steps_wanted = 0
         self._born = time.monotonic()
-        self._described = False
+        self._described = self._clock_is_read = False
         self._begin()
 
         self._joint_writer = JointStateWriter(system.joint_names)
@@ -91,7 +91,6 @@ class Simulator:
             self._publish_state()
         else:
             self._describe()  # which takes longer than real time can wait later
-        reporter.tell("ready")
 
     def close(self) -> None:
         """Save what was recorded."""
@@ -136,7 +135,7 @@ class Simulator:
         self._started_at: float | None = None
         self._first_tick: int | None = None  # of a command, in wall-clock mode
         self._heard_at = self._shown_at = time.monotonic()
-        self._listener = self._clock_is_read = False
+        self._listener = False
         self._repeats, self._refused = 0, ""
         self._round_trips = Durations(self._period)
         capacity = min(self._ticks, 100_000)

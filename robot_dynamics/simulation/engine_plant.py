@@ -12,7 +12,7 @@ from scipy.linalg import eigh, null_space
 
 from robot_dynamics.compile import load_kernel
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.manipulation.grasp_map import transmitted_force_map
+from robot_dynamics.manipulation.grasp_map import GraspMap, transmitted_force_map
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import SMALLEST_PIVOT, Robot
 from robot_dynamics.simulation.observation import observation
@@ -37,6 +37,8 @@ class EnginePlant:
         start: Positions (nq,) of the start, grasps closed.
         period: Control period [s].
         settings: Step, delay, friction, sensors.
+        grasp_map: What is meant by the internal force; by default the wrench transmitted through
+            the object.
 
     Raises:
         ArgumentError: If the control period is no whole number of steps, or the step is too long
@@ -44,7 +46,12 @@ class EnginePlant:
     """
 
     def __init__(
-        self, system: GraspSystem, start: Array, period: float, settings: PlantSettings
+        self,
+        system: GraspSystem,
+        start: Array,
+        period: float,
+        settings: PlantSettings,
+        grasp_map: GraspMap | None = None,
     ) -> None:
         self.system, self.period = system, period
         self.substeps = whole_steps(period, settings.step_s)
@@ -59,7 +66,8 @@ class EnginePlant:
         self._step_length = period / self.substeps
         self._check_step(np.asarray(start, dtype=float))
         self._step = kernel.bind(step_parameters(system.model, self.drives, self._step_length))
-        self._map = transmitted_force_map(system.grasps, [arm.load_share for arm in system.arms])
+        shares = [arm.load_share for arm in system.arms]
+        self._map = grasp_map or transmitted_force_map(system.grasps, shares)
         self._observe = observation(self._map)
         self._start = np.array(start, dtype=float)
         self._delay = CommandDelay(settings.command_delay_periods)

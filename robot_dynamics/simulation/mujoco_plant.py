@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.manipulation.grasp_map import transmitted_force_map
+from robot_dynamics.manipulation.grasp_map import GraspMap, transmitted_force_map
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation.engine_plant import checked_torque, drives_of, whole_steps
 from robot_dynamics.simulation.mujoco_model import addresses, mujoco_xml
@@ -37,6 +37,8 @@ class MujocoPlant:
         start: Positions (nq,) of the start, grasps closed.
         period: Control period [s].
         settings: Step, delay, friction, sensors.
+        grasp_map: What is meant by the internal force; by default the wrench transmitted through
+            the object.
 
     Raises:
         RobotDynamicsError: If MuJoCo is not installed.
@@ -44,7 +46,12 @@ class MujocoPlant:
     """
 
     def __init__(
-        self, system: GraspSystem, start: Array, period: float, settings: PlantSettings
+        self,
+        system: GraspSystem,
+        start: Array,
+        period: float,
+        settings: PlantSettings,
+        grasp_map: GraspMap | None = None,
     ) -> None:
         self.system, self.period = system, period
         self._mujoco = _import_mujoco()
@@ -67,7 +74,8 @@ class MujocoPlant:
             [int(self._model.sensor(f"{arm.name}_{kind}").adr[0]) for kind in ("moment", "force")]
             for arm in system.arms
         ]
-        self._map = transmitted_force_map(system.grasps, [arm.load_share for arm in system.arms])
+        shares = [arm.load_share for arm in system.arms]
+        self._map = grasp_map or transmitted_force_map(system.grasps, shares)
         self._start = np.array(start, dtype=float)
         self._delay = CommandDelay(settings.command_delay_periods)
         self._sensors = Sensors(settings.sensors, settings.seed)

@@ -4,7 +4,7 @@
 
 from robot_dynamics.spatial.inertia import ArticulatedInertia, Inertia
 from robot_dynamics.spatial.motion_force import Force, Motion
-from robot_dynamics.spatial.rotation import Rotation
+from robot_dynamics.spatial.rotation import Rotation, rotation_vector
 from robot_dynamics.spatial.transform import Transform
 from robot_dynamics.spatial.vector3 import Scalar, Symmetric3, Vector3
 
@@ -18,4 +18,5 @@ __all__ = [
     "Symmetric3",
     "Transform",
     "Vector3",
+    "rotation_vector",
 ]

@@ -7,7 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from robot_dynamics.scalar.functions import atan2, sqrt
 from robot_dynamics.spatial.vector3 import Scalar, Symmetric3, Vector3
+
+_TINY = 1e-12  # far below any sine that matters; keeps the axis of no rotation finite
 
 Row = tuple[Scalar, Scalar, Scalar]
 
@@ -98,3 +101,17 @@ class Rotation:
         columns = [self * column for column in transposed]
         a, b, c = (Vector3(*row) for row in zip(*columns, strict=True))
         return a, b, c
+
+
+def rotation_vector(orientation: Rotation) -> Vector3:
+    """Return the rotation vector [rad] of an orientation, for any angle below pi.
+
+    Args:
+        orientation: The matrix R whose columns are the turned axes, `R_1^T R_2` for the turn from
+            frame 1 to frame 2.
+    """
+    a, b, c = orientation.rows
+    sine = Vector3(c[1] - b[2], a[2] - c[0], b[0] - a[1]) * 0.5
+    cosine = (a[0] + b[1] + c[2] - 1.0) * 0.5
+    size = sqrt(sine.dot(sine) + _TINY * _TINY)
+    return sine * (atan2(size, cosine) / size)

@@ -14,7 +14,6 @@ from support.mechanisms import two_arms
 from robot_dynamics.control.coordinated import (
     CoordinatedController,
     grasp_map,
-    gravity_torque,
 )
 from robot_dynamics.control.gains import servo_gains
 from robot_dynamics.control.reference import plan_reference
@@ -28,7 +27,6 @@ from robot_dynamics.control.settings import (
     SegmentSettings,
     StartSettings,
 )
-from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.grasp_map import orthonormal_map, transmitted_force_map
 from robot_dynamics.robot import Robot
 
@@ -171,15 +169,6 @@ def test_the_basis_is_the_one_asked_for(basis):
         else orthonormal_map(SYSTEM.grasps)
     )
     assert_allclose(maps.internal, expected.internal)
-
-
-def test_gravity_torque_is_without_the_object():
-    """What holds up the arms alone is their bias at rest; a wrong length is refused."""
-    robot = Robot(SYSTEM.model)
-    C = robot.bias_forces(CELL.start, np.zeros(20))
-    assert_allclose(gravity_torque(SYSTEM, robot, Q), C[SYSTEM.v_index])
-    with pytest.raises(ArgumentError, match="expected \\(14,\\)"):
-        gravity_torque(SYSTEM, robot, Q[:-1])
 
 
 def test_errors_in_the_loop_are_those_of_sampling():

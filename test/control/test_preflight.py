@@ -106,8 +106,14 @@ def test_a_squeeze_too_strong():
     """Support is not to blame: squeeze and motion are."""
     error = refused(LIFT, force=(ForceStepSettings(0.2, 2000.0, duration_s=0.3),))
     assert 0.2 < error.problems[0].time < 0.5
-    assert "with squeeze and motion" in error.problems[0].sentence
-    assert "N m" in error.problems[0].sentence
+    assert any("N m with squeeze and motion" in p.sentence for p in error.problems)
+    assert not any("too heavy" in p.sentence for p in error.problems)
+
+
+def test_a_torque_that_would_change_too_fast():
+    """A reference may take half of the torque rate: the rest is for corrections."""
+    refused_at = refused(LIFT, torque_rate=20.0).problems[0]
+    assert "N m/s, expected at most 10 N m/s" in refused_at.sentence
 
 
 def test_a_singularity():

@@ -41,7 +41,7 @@ def layer(ramp_s=0.0, **options) -> SafetyLayer:
     """Return a layer in lockstep, with a fallback that is reached at once."""
     settings = SafetySettings(**{"torque_rate": np.inf, **options})
     fallback = FallbackTorque(
-        settings, support, INERTIA, LIMITS["effort"], (slice(0, 2), slice(2, 4))
+        settings, support, lambda q: np.diag(INERTIA), LIMITS["effort"], (slice(0, 2), slice(2, 4))
     )
     return SafetyLayer(
         settings,
@@ -322,7 +322,7 @@ def test_a_normal_instant_is_cheap():
     limits = {name: np.full(14, values[0]) for name, values in LIMITS.items()}
     settings = SafetySettings()
     fallback = FallbackTorque(
-        settings, support, np.ones(14), limits["effort"], (slice(0, 7), slice(7, 14))
+        settings, support, lambda q: np.eye(14), limits["effort"], (slice(0, 7), slice(7, 14))
     )
     safety = SafetyLayer(
         settings, arms, limits, fallback, period=PERIOD, unit_s=PERIOD, wrench_count=2

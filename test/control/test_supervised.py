@@ -10,6 +10,7 @@ from robot_dynamics.app.scenario import build_system, load_scenario, true_system
 from robot_dynamics.control.faults import Cause, Finding, State
 from robot_dynamics.control.start_check import StartError
 from robot_dynamics.control.supervised import SupervisedController
+from robot_dynamics.errors import RobotDynamicsError
 
 
 @pytest.fixture
@@ -65,13 +66,17 @@ def test_a_measurement_that_is_no_number(pair):
 
 def test_supporting_torque_of_the_fallback(pair):
     """Without the object the arms are held up against their own weight alone, with it by more."""
-    pilot, _, measured = pair
+    pilot, plant, measured = pair
     held, empty = pilot._support(measured.q, True), pilot._support(measured.q, False)
-    weight = 9.81 * pilot.system.model.bodies[pilot.system.object_body].inertia.components()[0]
-    assert np.abs(held - empty).max() > 0.05 * weight  # a lever of some centimetres at least
+    # Statics: the torques of the object's half weights at the grasps.
     at = pilot.system.model.neutral()
     at[pilot.system.q_index] = measured.q
-    assert np.isfinite(empty).all()
+    at[pilot.system.object_q] = plant.truth().object_pose
+    _, C, K, _, _, _ = pilot._terms(at, np.zeros(pilot.system.model.nv))
+    wrenches = pilot.controller.grasp_map.distribution @ C[pilot.system.object_v]
+    expected = C[pilot.system.v_index] - (K.T @ wrenches)[pilot.system.v_index]
+    np.testing.assert_allclose(held, expected, atol=1e-9)
+    np.testing.assert_allclose(empty, C[pilot.system.v_index], atol=1e-9)
 
 
 def test_a_lost_reference_is_held(pair):
@@ -94,3 +99,82 @@ def test_a_start_elsewhere_is_refused(pair):
     pilot, _, measured = pair
     with pytest.raises(StartError, match="has moved since"):
         pilot.start(0, measured.q + 0.01, measured.qd, measured.wrenches)
+
+
+def test_a_refused_start_changes_nothing(pair):
+    """A start while control runs is refused, and the torques go on as if it had not been asked."""
+    pilot, plant, measured = pair
+    for _ in range(400):
+        torque, step = update(pilot, measured)
+        measured = plant.step(torque)
+    expected = pilot.controller._evaluate(
+        measured.q, measured.qd, measured.wrenches, step.reference, 1.0
+    )
+    pilot._rehearsed = measured.q  # as after a check
+    with pytest.raises(RobotDynamicsError, match="start refused"):
+        pilot.start(measured.tick, measured.q, 0.0 * measured.qd, measured.wrenches)
+    again = pilot.controller._evaluate(
+        measured.q, measured.qd, measured.wrenches, step.reference, 1.0
+    )
+    np.testing.assert_array_equal(again.torque, expected.torque)
+
+
+def test_a_restart_departs_from_the_torque_that_was_sent(pair):
+    """After a fallback the torque goes on from the last one sent, within its rate."""
+    pilot, plant, measured = pair
+    for _ in range(20):
+        torque, _ = update(pilot, measured)
+        measured = plant.step(torque)
+    pilot.safety.stop(measured.tick)
+    for _ in range(500):
+        torque, _ = update(pilot, measured)
+        measured = plant.step(torque)
+    pilot.safety.reset(measured.tick)
+    pilot.check(measured.q, measured.qd)
+    pilot.start(measured.tick, measured.q, measured.qd, measured.wrenches)
+    after, _ = pilot.update(measured.tick, 0, measured.q, measured.qd, measured.wrenches)
+    rate = load_scenario("lift_box").safety.torque_rate
+    assert (np.abs(after - torque) <= rate * pilot.controller.period * (1 + 1e-9)).all()
+
+
+def test_an_implausible_wrench_is_a_lost_sensor(pair):
+    """A finite outlier of a wrist sensor holds the pose; control stays good."""
+    pilot, plant, measured = pair
+    for tick in range(1500):
+        seen = measured
+        if tick == 300:
+            wrenches = measured.wrenches.copy()
+            wrenches[0, 5] += 1e4
+            seen = measured._replace(wrenches=wrenches)
+        torque, step = update(pilot, seen)
+        measured = plant.step(torque)
+    assert "plausible" in pilot.safety.cause
+    assert step is not None
+    assert np.linalg.norm(step.error[3:]) < 1e-3
+
+
+def test_an_object_far_from_its_reference_is_a_fault():
+    """Where the arms cannot follow, control gives up instead of pushing on."""
+    scenario = load_scenario("lift_box", ["plant.object_mass_scale=1.7"])
+    pilot = SupervisedController(
+        build_system(scenario),
+        scenario.control,
+        scenario.safety,
+        scenario.plan(),
+        unit_s=scenario.control.period,
+    )
+    plant = make_plant(scenario, true_system(scenario, pilot.system))
+    measured = plant.reset()
+    pilot.check(measured.q, measured.qd)
+    pilot.start(0, measured.q, measured.qd, measured.wrenches)
+    for _ in range(3500):
+        torque, _ = update(pilot, measured)
+        measured = plant.step(torque)
+        if pilot.safety.faults:
+            break
+    assert pilot.safety.faults
+    assert pilot.safety.faults[0][1].cause in (Cause.TRACKING_LOST, Cause.SUPPORT_LIMIT)
+    away = (
+        plant.truth().object_pose[:3] - pilot.controller.reference.row(0.002 * measured.tick)[:3]
+    )
+    assert np.linalg.norm(away) < 0.1

@@ -18,10 +18,9 @@ from robot_dynamics.dynamics.kinematics import (
     body_velocities,
     joint_transforms,
 )
-from robot_dynamics.manipulation.object_estimate import estimate_object, small_rotation
+from robot_dynamics.manipulation.object_estimate import estimate_object
 from robot_dynamics.model import pose, pose_of
 from robot_dynamics.model.parameters import parameters_of
-from robot_dynamics.spatial import Rotation
 
 
 @pytest.fixture
@@ -98,11 +97,3 @@ def test_twists_are_averaged(cell, rng):
     ]
     seen = estimate(system, q, qd).velocity.components()
     assert_allclose(seen, np.mean(alone, axis=0), atol=1e-12)
-
-
-def test_small_rotation(rng):
-    """The rotation vector of an orientation matrix, exact to second order."""
-    vector = 1e-3 * rng.normal(size=3)
-    R = Rotation.of(Turn.from_rotvec(vector).as_matrix().tolist())
-    # The third order is |v|^3 / 6.
-    assert_allclose(list(small_rotation(R)), vector, atol=np.linalg.norm(vector) ** 3)

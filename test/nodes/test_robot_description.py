@@ -56,7 +56,7 @@ def test_it_is_the_same_mechanism(cell):
         x = random.normal(size=(3, len(names)))
         tau = one.inverse_dynamics(*x)
         expected = other.inverse_dynamics(*x[:, order])
-        # Numbers are written with 17 digits; roll, pitch and yaw lose a few roundings.
+        # Numbers are read back as they were; roll, pitch and yaw lose a few roundings.
         assert np.allclose(tau[order], expected, rtol=1e-12, atol=1e-11)
 
 

@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation as ScipyRotation
 
-from robot_dynamics.spatial import Rotation, Symmetric3, Vector3
+from robot_dynamics.spatial import Rotation, Symmetric3, Vector3, rotation_vector
 
 ATOL = 1e-14  # products of unit-norm rows
 
@@ -40,3 +41,12 @@ def test_about_z_turns_the_frame():
     """rz(theta) gives the coordinates of a fixed vector in a frame turned by theta (Table 2.2)."""
     E = Rotation.about_z(np.cos(0.3), np.sin(0.3))
     assert_allclose(list(E * Vector3(np.cos(0.3), np.sin(0.3), 0.0)), [1, 0, 0], atol=ATOL)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-9, 0.1, 1.5, 3.0, 3.1])
+def test_rotation_vector(angle):
+    """The rotation vector is SciPy's at every angle below pi, large ones included."""
+    vector = angle * np.array([0.6, -0.48, 0.64])
+    R = Rotation.of(ScipyRotation.from_rotvec(vector).as_matrix())
+    # Near pi the sine is small, and with it the digits of the axis: 1e-16 / sin(3.1) is 2e-15.
+    assert_allclose(list(rotation_vector(R)), vector, atol=1e-13)

@@ -1,0 +1,57 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the controller says of itself in its diagnostics."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robot_dynamics.control.coordinated import ControlStep
+from robot_dynamics.control.faults import State
+from robot_dynamics.nodes.control_loop import ControlLoop
+from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN
+
+_SCALES = ("force scale", "motion scale", "rate scale", "support over limit", "smallest pivot")
+
+
+def condition(loop: ControlLoop, refusal: str = "") -> tuple[bytes, str]:
+    """Return the level and the sentence: the state, and the first cause of a fault.
+
+    Args:
+        loop: The controller.
+        refusal: Why the last start was refused; empty if it was not.
+    """
+    safety = loop.safety
+    state = safety.state
+    if state in (State.FALLBACK, State.STOPPED):
+        return ERROR, f"{state.value}: {safety.cause}"
+    if state is State.INACTIVE:
+        trouble = refusal or loop.complaint
+        return (WARN, f"inactive: {trouble}") if trouble else (OK, "inactive")
+    if safety.closure_warning:
+        return WARN, f"{state.value}: the arms disagree about the object"
+    return OK, state.value
+
+
+def figures(loop: ControlLoop, step: ControlStep | None) -> dict[str, object]:
+    """Return what a status tells besides: faults, scales, closure, saturation, late samples.
+
+    Args:
+        loop: The controller.
+        step: What the law saw last.
+    """
+    safety = loop.safety
+    found: dict[str, object] = {
+        f"fault {number}": fault for number, (_, fault) in enumerate(safety.faults, 1)
+    }
+    if step is not None:
+        found |= zip(_SCALES, step.scales.tolist(), strict=True)
+        found["closure error [m or rad]"] = float(np.max(np.abs(step.closure), initial=0.0))
+    if safety.released:
+        found["left to their drives"] = ", ".join(safety.released)
+    if safety.saturated:
+        found["saturated in the fallback"] = ", ".join(safety.saturated)
+    for name, stream in loop.joints.streams.items():
+        if stream.watch.old_samples:
+            found[f"{name} old samples"] = stream.watch.old_samples
+    return found

@@ -1,0 +1,101 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Arms on ROS topics that stand still in lockstep, and lie when they are told to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from robot_dynamics.app.scenario import Scenario, build_system
+from robot_dynamics.manipulation.assembly import closed_configuration
+from robot_dynamics.nodes import topics
+from robot_dynamics.nodes.conversions import JointStateWriter, WrenchWriter, stamp_of
+from robot_dynamics.nodes.inbox import Inbox
+
+PATIENCE_S = 20.0
+
+
+class FakeArms:
+    """The arms of a scenario at its start.
+
+    Attributes:
+        tick: The next control tick.
+        torque: The last torques by arm.
+
+    Args:
+        node: Speaks for them.
+        scenario: Whose arms they are.
+    """
+
+    def __init__(self, node: Node, scenario: Scenario) -> None:
+        self.system = build_system(scenario)
+        self.period = scenario.control.period
+        start = closed_configuration(self.system, scenario.object_pose)
+        self.q = start[self.system.q_index]
+        self.tick = 0
+        self.torque: dict[str, np.ndarray] = {}
+        self._answers: dict[str, int] = {}
+        self._inbox = Inbox(node)
+        self._joints = node.create_publisher(JointState, topics.JOINT_STATES, topics.STREAM)
+        self._wrenches = []
+        for arm in self.system.arms:
+            topic = node.create_publisher(WrenchStamped, topics.wrench(arm.name), topics.STREAM)
+            self._wrenches.append((topic, WrenchWriter(arm.tool)))
+            self._inbox.subscribe(
+                Float64MultiArray,
+                topics.commands(arm.name),
+                lambda message, arm=arm.name: self._take(arm, message),
+                topics.STREAM,
+                awaited=True,
+            )
+
+    def wait_for_listener(self) -> None:
+        """Wait until somebody listens to all topics."""
+        until = time.monotonic() + PATIENCE_S
+        every = [self._joints, *(topic for topic, _ in self._wrenches)]
+        while not all(topic.get_subscription_count() for topic in every):
+            assert time.monotonic() < until, "nobody listens"
+            time.sleep(0.01)
+
+    def publish(
+        self,
+        spoil: Callable[[JointState], JointState | None] | None = None,
+        wrench: np.ndarray | None = None,
+    ) -> None:
+        """Publish the present tick; joint states as `spoil` returns them, none if it does not."""
+        stamp = stamp_of(self.tick, self.period)
+        for topic, writer in self._wrenches:
+            topic.publish(writer.fill(stamp, np.zeros(6) if wrench is None else wrench))
+        writer = JointStateWriter(self.system.joint_names)
+        message = writer.fill(stamp, self.q, np.zeros(len(self.q)))
+        if spoil is not None:
+            message = spoil(message)
+        if message is not None:
+            self._joints.publish(message)
+
+    def step(self, spoil=None, wrench=None) -> np.ndarray:
+        """Publish the present tick, wait for its answer, and return the torques (na,)."""
+        self.publish(spoil, wrench)
+        shown = time.monotonic()
+        until = shown + PATIENCE_S
+        names = [arm.name for arm in self.system.arms]
+        while [self._answers.get(name) for name in names] != [self.tick] * len(names):
+            assert time.monotonic() < until, f"no answer to tick {self.tick}"
+            self._inbox.wait(0.05)
+            self._inbox.read()
+            if time.monotonic() - shown > 0.2:  # as the simulator does
+                shown = time.monotonic()
+                self.publish(spoil, wrench)
+        self.tick += 1
+        return np.concatenate([self.torque[name] for name in names])
+
+    def _take(self, arm: str, message: Float64MultiArray) -> None:
+        self._answers[arm] = message.layout.data_offset
+        self.torque[arm] = np.array(message.data)

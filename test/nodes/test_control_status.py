@@ -1,0 +1,105 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Diagnostics say where the controller stands and why."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("diagnostic_msgs", reason="ROS 2 is not installed")
+
+from robot_dynamics.app.run import make_plant
+from robot_dynamics.app.scenario import load_scenario, true_system
+from robot_dynamics.nodes.control_loop import ControlLoop
+from robot_dynamics.nodes.control_status import condition, figures
+from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN
+
+SCENARIO = load_scenario("lift_box")
+
+
+@pytest.fixture(scope="module")
+def measured():
+    """Return what the arms measure at the start."""
+    return make_plant(SCENARIO, true_system(SCENARIO)).reset()
+
+
+def feed(loop, measured, tick, **changes):
+    """Bring a measurement to the loop."""
+    seen = measured._replace(**changes)
+    for arm, wrench in zip(loop.wrenches, seen.wrenches, strict=True):
+        loop.take_wrench(arm, tick, wrench, tick)
+    names = list(loop.system.joint_names)
+    loop.take_joints("joint_states", tick, names, seen.q, seen.qd, tick)
+
+
+def test_the_states_of_a_run(measured):
+    """Inactive, starting, fallback, stopped; each with what led there."""
+    loop = ControlLoop(SCENARIO, SCENARIO.control.period)
+    assert condition(loop) == (OK, "inactive")
+    assert figures(loop, None) == {}
+    assert condition(loop, "start refused: far away.") == (
+        WARN,
+        "inactive: start refused: far away.",
+    )
+    feed(loop, measured, 0, q=np.full(14, np.inf))
+    level, words = condition(loop)
+    assert level == WARN
+    assert words.startswith("inactive: left: position of joint 'left_joint1' is inf")
+
+    feed(loop, measured, 1)
+    assert condition(loop) == (OK, "inactive")
+    loop.prepare(1)
+    loop.start(1, 1)
+    step = loop.cycle(1, 1).step
+    assert condition(loop) == (OK, "starting")
+    found = figures(loop, step)
+    assert found["motion scale"] == 1.0
+    assert 0.0 < found["support over limit"] < 1.0
+    assert 0.0 <= found["closure error [m or rad]"] < 1e-9
+
+    feed(loop, measured, 2, qd=np.full(14, np.nan))
+    loop.cycle(2, 2)
+    level, words = condition(loop)
+    assert level == ERROR
+    assert words.startswith("fallback: left: velocity of joint 'left_joint1' is nan")
+    found = figures(loop, step)
+    assert str(found["fault 1"]).startswith("left: velocity")
+    assert str(found["fault 2"]).startswith("right: velocity")
+
+    # After the declared time their drives hold arms that are lost.
+    last = 3 + round(SCENARIO.safety.lost_arm_end_after_s / SCENARIO.control.period)
+    for tick in range(3, last):
+        feed(loop, measured, tick)
+        loop.cycle(tick, tick)
+    assert figures(loop, step)["left to their drives"] == "left, right"
+    loop.stop(last)
+    level, words = condition(loop)
+    assert level == ERROR
+    assert words.startswith("stopped: left: velocity")
+
+
+def test_old_samples_are_counted(measured):
+    """Duplicated and reordered messages are no fault, but worth knowing."""
+    loop = ControlLoop(SCENARIO, SCENARIO.control.period)
+    for tick in (5, 4, 5):
+        feed(loop, measured, tick)
+    loop.prepare(5)
+    loop.start(5, 5)
+    for tick in (6, 5, 6):
+        feed(loop, measured, tick)
+    assert figures(loop, None)["left old samples"] >= 2
+
+
+def test_arms_that_disagree_are_a_warning(measured):
+    """Before they count as lost."""
+    loop = ControlLoop(SCENARIO, SCENARIO.control.period)
+    feed(loop, measured, 0)
+    loop.prepare(0)
+    loop.start(0, 0)
+    bent = measured.q + 0.003 * np.eye(14)[1]
+    feed(loop, measured, 1, q=bent)
+    step = loop.cycle(1, 1).step
+    assert condition(loop) == (WARN, "starting: the arms disagree about the object")
+    closure = figures(loop, step)["closure error [m or rad]"]
+    assert SCENARIO.safety.closure_warning_m < closure < SCENARIO.safety.closure_limit_m

@@ -1,0 +1,373 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The controller node, in a process of its own, against arms that lie to it over real topics."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+from diagnostic_msgs.msg import DiagnosticArray
+from fake_arms import FakeArms
+from std_srvs.srv import Trigger
+
+from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.control.supervised import SupervisedController
+from robot_dynamics.nodes.conversions import write_time
+
+SCENARIO = load_scenario("lift_box")
+
+
+class Bench:
+    """A controller, the arms that it sees, and what is heard of it."""
+
+    def __init__(self, ros, start_node, **parameters):
+        self.ros = ros
+        self.node = ros.create_node("bench")
+        self.arms = FakeArms(self.node, SCENARIO)
+        self.controller = start_node("controller", **parameters)
+        self.services = {
+            name: self.node.create_client(Trigger, f"controller/{name}")
+            for name in ("start", "stop", "reset")
+        }
+        self.said = []
+        self.node.create_subscription(DiagnosticArray, "/diagnostics", self._hear, 10)
+        self.controller.wait_for("ready")
+        self.arms.wait_for_listener()
+
+    def _hear(self, message):
+        self.said += [s.message for s in message.status if s.name == "controller: state"]
+
+    def call(self, name):
+        """Call a service; return whether it succeeded and what it said."""
+        client = self.services[name]
+        assert client.wait_for_service(10.0)
+        future = client.call_async(Trigger.Request())
+        self.ros.spin_until_future_complete(self.node, future, timeout_sec=10.0)
+        return future.result().success, future.result().message
+
+    def wait_for_words(self, words):
+        """Wait until diagnostics say something."""
+        until = time.monotonic() + 10.0
+        while not any(words in said for said in self.said):
+            assert time.monotonic() < until, (words, self.said)
+            self.ros.spin_once(self.node, timeout_sec=0.05)
+
+    def restart(self):
+        """Reset, start again, and let some good ticks pass; return the torque of the last."""
+        if self.arms.torque:
+            self.call("stop")
+            for _ in range(2):  # the first after a pause says that time has jumped
+                self.arms.step()
+            assert self.call("reset") == (
+                True,
+                "faults are forgotten; the fallback goes on until the next start",
+            )
+            self.arms.step()
+        else:
+            self.arms.publish()
+            time.sleep(0.2)
+        success, words = self.call("start")
+        assert success, words
+        for _ in range(5):
+            torque = self.arms.step()
+        self.said.clear()
+        return torque
+
+
+@pytest.fixture(scope="module")
+def bench(ros, start_node):
+    """Return a bench whose controller waits to be started."""
+    bench = Bench(ros, start_node, scenario="lift_box", autostart="never")
+    yield bench
+    bench.node.destroy_node()
+
+
+@pytest.fixture(scope="module")
+def support():
+    """Return what holds arms and box up at the start."""
+    from robot_dynamics.app.scenario import build_system
+    from robot_dynamics.manipulation.assembly import closed_configuration
+
+    system = build_system(SCENARIO)
+    supervised = SupervisedController(
+        system, SCENARIO.control, SCENARIO.safety, SCENARIO.plan(), unit_s=0.002
+    )
+    q = closed_configuration(system, SCENARIO.object_pose)[system.q_index]
+    return supervised.controller.hold_support(q)
+
+
+def reorder(message):
+    """Turn the order of the joints around."""
+    message.name = message.name[::-1]
+    message.position = message.position[::-1]
+    message.velocity = message.velocity[::-1]
+    return message
+
+
+def without(joint):
+    """Return what drops a joint from a message."""
+
+    def spoil(message):
+        at = message.name.index(joint)
+        for field in ("name", "position", "velocity"):
+            values = list(getattr(message, field))
+            setattr(message, field, values[:at] + values[at + 1 :])
+        return message
+
+    return spoil
+
+
+def renamed(joint, name):
+    """Return what renames a joint."""
+
+    def spoil(message):
+        message.name = [name if own == joint else own for own in message.name]
+        return message
+
+    return spoil
+
+
+def with_number(field, at, value):
+    """Return what puts a number into a field."""
+
+    def spoil(message):
+        values = list(getattr(message, field))
+        values[at] = value
+        setattr(message, field, values)
+        return message
+
+    return spoil
+
+
+def with_field(field, values):
+    """Return what replaces a field."""
+
+    def spoil(message):
+        setattr(message, field, values)
+        return message
+
+    return spoil
+
+
+def at_time(seconds):
+    """Return what sets a message's time, as a clock that jumps does."""
+
+    def spoil(message):
+        write_time(message.header.stamp, round(seconds * 1e9))
+        return message
+
+    return spoil
+
+
+def test_nothing_is_sent_before_the_start(bench):
+    """Arms on brakes stay on brakes, also when their states come."""
+    bench.arms.publish()
+    time.sleep(0.3)
+    bench.arms._inbox.read()
+    assert bench.arms.torque == {}
+    bench.wait_for_words("inactive")
+
+
+def test_a_start_without_states_is_refused(bench):
+    """In one sentence that names the arm."""
+    bench.arms.tick = 1000
+    bench.arms.publish(renamed("left_joint3", "left_joint33"))
+    time.sleep(0.2)
+    success, words = bench.call("start")
+    assert not success
+    assert words.startswith("start refused: left: unknown joint 'left_joint33'; did you mean")
+    bench.arms.tick = 0
+
+
+def test_the_first_torque_holds_everything_up(bench, support):
+    """Servo terms and squeeze ramp in from there."""
+    bench.arms.publish()
+    time.sleep(0.2)
+    success, words = bench.call("start")
+    assert success, words
+    torque = bench.arms.step()
+    # At tick 0 the ramp is 0: what remains is the support, to the rounding of its sum.
+    assert np.allclose(torque, support, rtol=0.0, atol=1e-9)
+
+
+def test_order_does_not_matter(bench):
+    """The same state in another order gives the same torque to the last bit."""
+    one = bench.restart()
+    again = bench.restart()
+    assert np.array_equal(one, again)
+    bench.restart()
+    turned = bench.arms.step(reorder)
+    bench.restart()
+    assert np.array_equal(turned, bench.arms.step())
+
+
+FAULTS = {
+    "NaN position": (
+        with_number("position", 3, float("nan")),
+        "left: position of joint 'left_joint4' is nan; expected a finite number.",
+    ),
+    "infinite velocity": (
+        with_number("velocity", 9, float("inf")),
+        "right: velocity of joint 'right_joint3' is inf; expected a finite number.",
+    ),
+    "unknown joint": (
+        renamed("right_joint5", "right_jiont5"),
+        "right: unknown joint 'right_jiont5'; did you mean 'right_joint5'?",
+    ),
+    "missing joint": (without("left_joint2"), "left: joint 'left_joint2' is missing"),
+    "too few positions": (
+        with_field("position", [0.0] * 13),
+        "left: position has 13 entries, expected 14.",
+    ),
+    "no velocities": (with_field("velocity", []), "A velocity is needed for every joint."),
+    "clock back": (at_time(-50.0), "jumped back by"),
+    "clock ahead": (at_time(50.0), "jumped ahead by"),
+}
+
+
+@pytest.mark.parametrize("fault", [f for f in FAULTS if not f.startswith("clock")])
+def test_a_bad_joint_state_ends_in_the_fallback(bench, support, fault):
+    """At once, with finite torques within the limits, and with the cause in the diagnostics."""
+    spoil, words = FAULTS[fault]
+    before = bench.restart()
+    first = bench.arms.step(spoil)
+    limit = bench.arms.system.limits["effort"]
+    largest = SCENARIO.safety.torque_rate * SCENARIO.control.period
+    assert np.isfinite(first).all()
+    assert (np.abs(first - before) <= largest * (1 + 1e-12)).all()
+    for _ in range(30):
+        torque = bench.arms.step()
+        assert np.isfinite(torque).all()
+        assert (np.abs(torque) <= limit).all()
+    # Good states do not bring it back: a fault is latched. The arms stand still, and what holds
+    # them up is reached through the torque rate.
+    assert np.allclose(torque, support, atol=1e-9)
+    bench.wait_for_words(words)
+    assert any(said.startswith("fallback: ") for said in bench.said)
+
+
+@pytest.mark.parametrize("fault", ["clock back", "clock ahead"])
+def test_a_jump_of_time_ends_in_the_fallback(bench, fault):
+    """Both arms are lost; a new time is accepted after a reset."""
+    bench.restart()
+    tick = bench.arms.tick
+    bench.arms.tick = tick + 20000 if fault == "clock ahead" else 3
+    torque = bench.arms.step()
+    assert np.isfinite(torque).all()
+    bench.wait_for_words(FAULTS[fault][1])
+    bench.restart()
+
+
+def test_a_silent_arm_is_lost_after_the_declared_periods(bench):
+    """Messages with the joints of one arm alone leave the other stale."""
+
+    def right_only(message):
+        message.name = message.name[7:]
+        message.position = message.position[7:]
+        message.velocity = message.velocity[7:]
+        return message
+
+    bench.restart()
+    for _ in range(SCENARIO.safety.stale_after_periods):
+        bench.arms.step(right_only)
+    assert bench.said == [] or "fallback" not in bench.said[-1]
+    for _ in range(2):
+        bench.arms.step(right_only)
+    bench.wait_for_words("fallback: left: no new sample for")
+
+
+def test_a_lost_wrist_sensor_holds_the_pose(bench):
+    """A wrench that is no number is never used: control goes on without it, to a stop."""
+    bench.restart()
+    torque = bench.arms.step(wrench=np.full(6, np.nan))
+    assert np.isfinite(torque).all()
+    for _ in range(20):
+        assert np.isfinite(bench.arms.step()).all()
+    bench.wait_for_words("wrench: entry 0 of values is nan; expected a finite number.")
+
+
+def test_a_stop_latches(bench, support):
+    """The fallback goes on until a reset; a start before it is refused."""
+    bench.restart()
+    assert bench.call("stop")[0]
+    for _ in range(30):
+        torque = bench.arms.step()
+    assert np.allclose(torque, support, atol=1e-9)
+    success, words = bench.call("start")
+    assert not success
+    assert "expected inactive" in words
+    bench.wait_for_words("stopped: ")
+
+
+def test_a_start_far_from_the_grasp_is_refused(bench):
+    """The sentence names the arm and the distance; the fallback goes on."""
+    bench.restart()
+    bench.call("stop")
+    bench.arms.step()
+    assert bench.call("reset")[0]
+    home = bench.arms.q
+    bench.arms.q = home + 0.2 * np.eye(14)[0]
+    for _ in range(3):
+        bench.arms.step()
+    success, words = bench.call("start")
+    assert not success
+    assert words.startswith("start refused: arm 'left' is ")
+    assert np.isfinite(bench.arms.step()).all()
+    bench.arms.q = home
+    bench.restart()
+
+
+def test_it_leaves_with_what_holds_the_arms_up(bench, support):
+    """The last command is that of the fallback, and the exit status after two SIGINTs is 0."""
+    bench.restart()
+    tick = bench.arms.tick
+    bench.controller.interrupt()
+    time.sleep(0.02)
+    if bench.controller.process.poll() is None:
+        bench.controller.interrupt()
+    assert bench.controller.wait() == 0
+    bench.arms._inbox.read()
+    last = np.concatenate(list(bench.arms.torque.values()))
+    assert np.isfinite(last).all()
+    assert bench.arms.tick == tick
+    assert "Traceback" not in bench.controller.text
+
+
+def test_a_simulator_that_dies_is_noticed_within_a_second(ros, start_node):
+    """The controller falls back, says so, and ends with status 1 when a launcher waits for it."""
+    bench = Bench(ros, start_node, scenario="lift_box", autostart="in_lockstep")
+    for _ in range(5):
+        bench.arms.step()
+    died = time.monotonic()
+    said = bench.controller.wait_for("error")
+    assert time.monotonic() - died < 1.5  # 0.8 s of silence, and a process that ends
+    assert "the simulator is gone" in said["message"]
+    assert bench.controller.wait() == 1
+    bench.arms._inbox.read()
+    assert np.isfinite(np.concatenate(list(bench.arms.torque.values()))).all()
+    assert "Traceback" not in bench.controller.text
+    bench.node.destroy_node()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"scenario": "lift_bx"}, "unknown scenario 'lift_bx'; did you mean 'lift_box'?"),
+        ({"scenario": "no/such/file.yaml"}, "there is no such file"),
+        ({"duration": -1}, "parameter 'duration' is -1; expected at least 0."),
+        ({"mode": "lockstop"}, "parameter 'mode' is 'lockstop'; expected one of lockstep"),
+        ({"scenaro": "lift_box"}, "unknown parameter 'scenaro'; did you mean 'scenario'?"),
+    ],
+)
+def test_bad_settings_end_with_status_2(start_node, parameters, words):
+    """One sentence, no traceback."""
+    node = start_node("controller", **parameters)
+    assert node.wait(20.0) == 2
+    time.sleep(0.1)
+    assert words in node.text
+    assert "Traceback" not in node.text

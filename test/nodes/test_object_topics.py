@@ -1,0 +1,103 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The object's topics say what the controller saw and followed, to those who listen."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+from trajectory_msgs.msg import MultiDOFJointTrajectory
+from visualization_msgs.msg import MarkerArray
+
+from robot_dynamics.app.run import make_plant
+from robot_dynamics.app.scenario import load_scenario, true_system
+from robot_dynamics.nodes.control_loop import ControlLoop
+from robot_dynamics.nodes.conversions import read_time, read_wrench
+from robot_dynamics.nodes.object_topics import ObjectTopics
+
+KINDS = {
+    "object/odometry": Odometry,
+    "object/reference": MultiDOFJointTrajectory,
+    "object/internal_force": WrenchStamped,
+    "object/internal_force_reference": WrenchStamped,
+    "markers": MarkerArray,
+}
+
+
+@pytest.fixture(scope="module")
+def seen():
+    """Return a loop and the step of a moving object."""
+    scenario = load_scenario("lift_box")
+    loop = ControlLoop(scenario, scenario.control.period)
+    plant = make_plant(scenario, true_system(scenario))
+    measured = plant.reset()
+    names = list(loop.system.joint_names)
+    for tick in range(300):
+        for arm, wrench in zip(loop.wrenches, measured.wrenches, strict=True):
+            loop.take_wrench(arm, tick, wrench, tick)
+        loop.take_joints("joint_states", tick, names, measured.q, measured.qd, tick)
+        if tick == 0:
+            loop.prepare(0)
+            loop.start(0, 0)
+        outcome = loop.cycle(tick, tick)
+        measured = plant.step(outcome.torque)
+    return scenario, loop, outcome.step
+
+
+@pytest.mark.parametrize("in_real_time", [False, True])
+def test_everything_arrives(ros, seen, in_real_time):
+    """Estimate, reference, internal force and markers, with their frames."""
+    scenario, loop, step = seen
+    node = ros.create_node("speaker")
+    object_topics = ObjectTopics(node, scenario, loop, in_real_time=in_real_time)
+    object_topics.publish(0, step)  # nobody listens yet
+    heard = {}
+    for name, kind in KINDS.items():
+        node.create_subscription(kind, name, lambda m, n=name: heard.setdefault(n, m), 10)
+    until = time.monotonic() + 10.0
+    while set(heard) != set(KINDS):
+        assert time.monotonic() < until, set(heard)
+        object_topics.keep_house(step, loop)
+        object_topics.publish(7_000_000_003, step)
+        ros.spin_once(node, timeout_sec=0.02)
+
+    odometry = heard["object/odometry"]
+    assert read_time(odometry.header.stamp) == 7_000_000_003
+    assert (odometry.header.frame_id, odometry.child_frame_id) == ("world", "box")
+    assert odometry.pose.pose.position.z == step.pose[2]
+    assert odometry.twist.twist.linear.z > 0.0  # on its way up
+
+    (point,) = heard["object/reference"].points
+    assert point.transforms[0].translation.z == step.reference[2]
+    assert point.velocities[0].linear.z == step.reference[12]
+    force = heard["object/internal_force"]
+    assert force.header.frame_id == "box_grasp_middle"
+    assert read_wrench(force).tolist() == step.internal_force.tolist()
+    wanted = heard["object/internal_force_reference"]
+    assert read_wrench(wanted).tolist() == step.reference[19:].tolist()
+    names = {marker.ns for marker in heard["markers"].markers}
+    assert {"object", "object_reference", "grasp_force", "path", "reference_path"} <= names
+    object_topics.reset()
+    node.destroy_node()
+
+
+def test_what_nobody_hears_costs_nothing(ros, seen):
+    """Messages without a listener are not even built."""
+    scenario, loop, step = seen
+    node = ros.create_node("lonely")
+    object_topics = ObjectTopics(node, scenario, loop, in_real_time=False)
+    object_topics.keep_house(step, loop)
+    begin = time.perf_counter()
+    for _ in range(1000):
+        object_topics.publish(0, step)
+    # Building and sending all four takes 100 us and more each time.
+    assert time.perf_counter() - begin < 0.02
+    assert np.isfinite(step.pose).all()
+    node.destroy_node()

@@ -1,0 +1,166 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A node's process ends as shells and launchers expect, whatever happens to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+ROOT = Path(__file__).resolve().parents[2]
+NODE = """
+import os, sys, time
+from rclpy.node import Node
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.nodes.inbox import Inbox
+from robot_dynamics.nodes.process import RunError, run, seconds_since_process_start
+
+fate = sys.argv[1]
+
+class Mine:
+    period = None
+    incomplete = False
+    beats = 0
+
+    def __init__(self, reporter):
+        reporter.enabled = True
+        self.reporter = reporter
+        if fate == "refused":
+            raise RobotDynamicsError("the file is wrong.")
+        if fate == "slow":
+            reporter.tell("starting")
+            time.sleep(30.0)
+        self.node = Node("mine")
+        self.inbox = Inbox(self.node)
+        if fate == "timed":
+            self.period = 0.01
+            self.began = time.monotonic()
+        reporter.tell("made", age=seconds_since_process_start())
+
+    def on_messages(self):
+        pass
+
+    def on_period(self):
+        self.beats += 1
+        if self.beats == 50:
+            self.reporter.tell("beats", seconds=time.monotonic() - self.began)
+
+    def keep_house(self):
+        if fate == "fails":
+            raise RunError("the other side is gone.")
+        if fate == "bug":
+            raise KeyError("key")
+
+    def close(self):
+        self.reporter.tell("closed")
+        time.sleep(0.2)
+        if fate == "fails":
+            raise OSError("disk full")
+
+sys.exit(run("mine", Mine, sys.argv[1:]))
+"""
+
+
+def start(fate, *arguments, **options):
+    """Start a node with a fate."""
+    return subprocess.Popen(
+        [sys.executable, "-c", NODE, fate, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        **options,
+    )
+
+
+def line(process):
+    """Return the next report."""
+    return json.loads(process.stdout.readline())
+
+
+def end(process):
+    """Return exit status, reports and words."""
+    out, err = process.communicate(timeout=20.0)
+    return process.returncode, [json.loads(text)["event"] for text in out.splitlines()], err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_it_cleanly(domain, number):
+    """Two of them as well: the second changes nothing while it closes."""
+    process = start("lives")
+    assert [line(process)["event"] for _ in range(2)] == ["made", "ready"]
+    process.send_signal(number)
+    assert line(process)["event"] == "closed"
+    process.send_signal(number)
+    status, _, err = end(process)
+    assert (status, err) == (0, "")
+
+
+def test_an_interrupt_while_it_starts(domain):
+    """Compiling takes seconds; nobody has to wait for it."""
+    process = start("slow")
+    assert line(process)["event"] == "starting"
+    begin = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    status, _, err = end(process)
+    assert (status, err) == (0, "")
+    assert time.monotonic() - begin < 5.0
+
+
+def test_what_is_refused_ends_with_status_2(domain):
+    """With one sentence for people and one report for the launcher."""
+    status, events, err = end(start("refused"))
+    assert (status, events, err) == (2, ["error"], "mine: the file is wrong.\n")
+
+
+def test_bad_ros_arguments_are_refused(domain):
+    """Also in one sentence."""
+    status, _, err = end(start("lives", "--ros-args", "--params-file", "no-such-file.yaml"))
+    assert status == 2
+    assert "no-such-file.yaml" in err
+    assert "Traceback" not in err
+
+
+def test_a_failed_run_ends_with_status_1(domain):
+    """What goes wrong while it closes does not hide why it had to."""
+    status, events, err = end(start("fails"))
+    assert (status, events) == (1, ["made", "ready", "error", "closed"])
+    assert err == "mine: the other side is gone.\nmine: while ending: disk full\n"
+
+
+def test_a_bug_is_shown_in_full_after_closing(domain):
+    """A traceback helps to find it; the arms are looked after before."""
+    status, events, err = end(start("bug"))
+    assert (status, events) == (1, ["made", "ready", "error", "closed"])
+    assert "KeyError" in err
+
+
+def test_a_launcher_that_stops_reading_does_no_harm(domain):
+    """Reports that nobody reads are not worth an exception."""
+    process = start("lives")
+    assert [line(process)["event"] for _ in range(2)] == ["made", "ready"]
+    process.stdout.close()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20.0) == 0
+    assert process.stderr.read() == ""
+
+
+def test_the_period_is_kept_on_average(domain):
+    """50 periods of 10 ms take half a second."""
+    process = start("timed")
+    age = line(process)["age"]
+    assert line(process)["event"] == "ready"
+    assert 0.05 < age < 60.0  # the interpreter has started and imported, some time ago
+    # A busy machine may be late, and what is missed is not made up for; early it never is.
+    assert 0.49 < line(process)["seconds"] < 5.0
+    process.send_signal(signal.SIGINT)
+    assert end(process)[0] == 0

@@ -1,0 +1,270 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The simulator node with the real controller, and with commands that are none."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+from diagnostic_msgs.msg import DiagnosticArray
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import SetBool, Trigger
+
+from robot_dynamics.app.recording import Recording
+from robot_dynamics.app.run import simulate
+from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.description.load import load_description
+from robot_dynamics.nodes import topics
+from robot_dynamics.nodes.conversions import CommandWriter, read_time
+
+ARMS = ("left", "right")
+REST = (np.zeros(7), np.zeros(7))
+PERIOD = load_scenario("lift_box").control.period
+
+
+class Commander:
+    """Commands the arms of a simulator from this process, and hears what it says."""
+
+    def __init__(self, ros, name="commander"):
+        self.ros = ros
+        self.node = ros.create_node(name)
+        self.states, self.said, self.descriptions, self.times = [], [], [], []
+        node, stream = self.node, topics.STREAM
+        node.create_subscription(JointState, "joint_states", self.states.append, stream)
+        node.create_subscription(
+            Clock, "/clock", lambda m: self.times.append(read_time(m.clock)), stream
+        )
+        node.create_subscription(DiagnosticArray, "/diagnostics", self._hear, 10)
+        node.create_subscription(
+            String, "robot_description", self.descriptions.append, topics.LATCHED
+        )
+        self.topics = [
+            node.create_publisher(Float64MultiArray, topics.commands(arm), stream) for arm in ARMS
+        ]
+        self.clients = {
+            "pause": node.create_client(SetBool, "simulator/pause"),
+            "step": node.create_client(Trigger, "simulator/step"),
+            "reset": node.create_client(Trigger, "simulator/reset"),
+        }
+
+    def _hear(self, message):
+        self.said += [s.message for s in message.status if s.name == "simulator: state"]
+
+    @property
+    def tick(self):
+        """The tick of the newest state."""
+        return round(read_time(self.states[-1].header.stamp) / (PERIOD * 1e9))
+
+    def spin_until(self, condition, seconds=20.0):
+        """Wait for something."""
+        until = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < until, (self.said[-3:], len(self.states))
+            self.ros.spin_once(self.node, timeout_sec=0.02)
+
+    def spin(self, seconds):
+        """Listen for a while."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self.ros.spin_once(self.node, timeout_sec=0.02)
+
+    def wait_for_simulator(self):
+        """Wait until both sides have found each other."""
+        self.spin_until(
+            lambda: self.states and all(t.get_subscription_count() for t in self.topics)
+        )
+
+    def command(self, tick, torques=REST):
+        """Send torques of both arms."""
+        for topic, torque in zip(self.topics, torques, strict=True):
+            topic.publish(CommandWriter().fill(tick, np.asarray(torque)))
+
+    def call(self, name, request=None):
+        """Call a service."""
+        client = self.clients[name]
+        assert client.wait_for_service(10.0)
+        future = client.call_async(request or Trigger.Request())
+        self.ros.spin_until_future_complete(self.node, future, timeout_sec=10.0)
+        return future.result().success, future.result().message
+
+
+@pytest.fixture(scope="module")
+def pair(start_node, tmp_path_factory):
+    """Return the two nodes after a short run, and the two files they have written."""
+    folder = tmp_path_factory.mktemp("run")
+    nodes = [
+        start_node(name, scenario="lift_box", duration=0.6, output=str(folder / f"{name}.npz"))
+        for name in ("simulator", "controller")
+    ]
+    for node in nodes:
+        node.wait_for("done", 60.0)
+    return nodes, [Recording.load(folder / f"{node.name}.npz") for node in nodes]
+
+
+def test_over_topics_is_as_in_one_process(pair):
+    """Two processes in lockstep give the same states and torques to the last bit."""
+    _, sides = pair
+    recording = sides[0].merged(sides[1])
+    alone = simulate("lift_box", duration=0.6).recording
+    assert len(recording) == len(alone) == 300
+    assert recording.get("plant_state_hash") == alone.get("plant_state_hash")
+    for name, values in alone.columns.items():
+        if name != "step_time":
+            assert np.array_equal(recording[name], values), name
+
+
+def test_two_interrupts_end_both_cleanly(pair):
+    """As Ctrl-C under `ros2 launch` sends them."""
+    nodes, _ = pair
+    for node in nodes:
+        node.interrupt()
+    time.sleep(0.03)
+    for node in nodes:
+        if node.process.poll() is None:
+            node.interrupt()
+    assert [node.wait() for node in nodes] == [0, 0]
+    for node in nodes:
+        assert "Traceback" not in node.text
+        assert "rror" not in node.text
+
+
+def test_services_and_commands_in_lockstep(ros, start_node):
+    """Time moves when all commands of the tick are there, and not by any other message."""
+    simulator = start_node("simulator", scenario="lift_box", progress=True)
+    simulator.wait_for("ready")
+    commander = Commander(ros)
+    commander.wait_for_simulator()
+    assert commander.tick == 0
+
+    def stands_still():
+        commander.spin(0.3)
+        return commander.tick
+
+    commander.topics[0].publish(CommandWriter().fill(0, np.zeros(7)))
+    assert stands_still() == 0  # the right arm's is missing
+    commander.command(7)
+    assert stands_still() == 0  # those of another tick
+    commander.command(0, (np.zeros(7), np.full(7, np.nan)))
+    assert stands_still() == 0
+    commander.command(0, (np.zeros(7), np.zeros(6)))
+    assert stands_still() == 0
+    commander.command(0)
+    commander.spin_until(lambda: commander.tick == 1)
+    commander.spin_until(
+        lambda: (
+            any("right/commands: 6 torques, expected 7 or none." in s for s in commander.said)
+            or any("torque 0 is nan" in s for s in commander.said)
+        )
+    )
+    assert "torque 0 is nan; expected a finite number." in simulator.text
+
+    # Paused, commands wait; a step lets one period pass.
+    assert commander.call("step") == (False, "step refused: not paused.")
+    assert commander.call("pause", SetBool.Request(data=True)) == (True, "paused")
+    commander.command(1)
+    assert stands_still() == 1
+    assert commander.call("step")[0]
+    commander.spin_until(lambda: commander.tick == 2)
+    commander.command(2)
+    assert stands_still() == 2
+    assert commander.call("pause", SetBool.Request(data=False)) == (True, "running")
+    commander.spin_until(lambda: commander.tick == 3)
+
+    # A reset begins anew; stamps are multiples of the period.
+    assert commander.call("reset") == (True, "at the start, brakes on")
+    commander.spin_until(lambda: commander.tick == 0)
+    commander.command(0)
+    commander.spin_until(lambda: commander.tick == 1)
+    assert read_time(commander.states[-1].header.stamp) == round(PERIOD * 1e9)
+    commander.spin_until(lambda: commander.times[-1] == round(PERIOD * 1e9))
+    description = load_description(commander.descriptions[-1].data)
+    names = [joint.name for joint in description.mechanism.joints]
+    assert set(commander.states[-1].name) <= set(names)
+    simulator.process.send_signal(signal.SIGTERM)
+    assert simulator.wait() == 0
+    commander.node.destroy_node()
+
+
+def test_a_killed_controller_is_noticed_within_a_second(ros, start_node):
+    """The simulator says so, stands still, and ends when it is asked to."""
+    commander = Commander(ros, "witness")
+    simulator = start_node("simulator", scenario="lift_box", duration=60.0)
+    controller = start_node("controller", scenario="lift_box", duration=60.0)
+    controller.wait_for("progress", 60.0)
+    commander.spin_until(lambda: "running" in commander.said)
+    commander.said.clear()
+    controller.process.kill()
+    killed = time.monotonic()
+    # It may have sent one of its last two commands.
+    commander.spin_until(
+        lambda: any(s.endswith("right: simulated time stands still") for s in commander.said)
+    )
+    assert time.monotonic() - killed < 1.5  # 0.8 s of silence, and this process's own delays
+    assert simulator.process.poll() is None
+    simulator.interrupt()
+    assert simulator.wait() == 0
+    commander.node.destroy_node()
+
+
+def test_real_time_with_a_controller(ros, start_node, tmp_path):
+    """States come at the control rate before any command; then the object is lifted."""
+    commander = Commander(ros, "watcher")
+    simulator = start_node("simulator", scenario="lift_box", mode="wall_clock")
+    commander.wait_for_simulator()
+    begin, first = time.monotonic(), commander.tick
+    commander.spin_until(lambda: commander.tick >= first + 200)
+    # 200 periods of 2 ms; this process may have had up to 10 states waiting when it began.
+    assert time.monotonic() - begin > 0.35
+    commander.spin_until(lambda: "waiting for commands, brakes on" in commander.said)
+    controller = start_node(
+        "controller", scenario="lift_box", mode="wall_clock", autostart="always", stale_after=2.0
+    )
+    start = np.array(commander.states[-1].position)
+    controller.wait_for("progress", 60.0)
+    commander.spin_until(
+        lambda: np.abs(np.array(commander.states[-1].position) - start).max() > 0.05
+    )
+    assert "Traceback" not in simulator.text + controller.text
+
+    # A controller that ends leaves arms that hold themselves up; then the drives brake.
+    controller.interrupt()
+    assert controller.wait() == 0
+    commander.spin_until(lambda: "no commands for left, right: brakes on" in commander.said)
+    assert np.abs(np.array(commander.states[-1].velocity)).max() == 0.0
+    commander.node.destroy_node()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"scenario": "lift_bx"}, "unknown scenario 'lift_bx'; did you mean 'lift_box'?"),
+        ({"on_command_timeout": "fall"}, "parameter 'on_command_timeout' is 'fall'; expected one"),
+    ],
+)
+def test_bad_settings_end_with_status_2(start_node, parameters, words):
+    """One sentence, no traceback."""
+    node = start_node("simulator", **parameters)
+    assert node.wait(20.0) == 2
+    time.sleep(0.1)
+    assert words in node.text
+    assert "Traceback" not in node.text
+
+
+def test_a_scenario_with_a_typing_error_is_refused_with_its_line(start_node, tmp_path):
+    """The key that was probably meant is named."""
+    file = tmp_path / "mine.yaml"
+    file.write_text("extends: package://robot_dynamics/config/scenarios/lift_box.yaml\nplnt: {}\n")
+    node = start_node("simulator", scenario=str(file))
+    assert node.wait(20.0) == 2
+    time.sleep(0.1)
+    assert "mine.yaml:2" in node.text
+    assert "plant" in node.text
+    assert node.wait_for("error")["message"] in node.text
