@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import algorithms
+from robot_dynamics.dynamics.assembly import (
+    Assembly,
+    assemble,
+    consistent_velocity,
+    generic,
+)
+from robot_dynamics.dynamics.mobility import Mobility, mobility
 from robot_dynamics.dynamics.redundant import (
     RANK_TOLERANCE,
     ConstrainedMotion,
     rank_revealing_solution,
 )
+from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.model import Mechanism, Model, build
 
 Array = NDArray[np.float64]
@@ -98,6 +107,13 @@ class Robot:
         return self._bind("constraint_terms", algorithms.constraint_program)
 
     @cached_property
+    def closure(self) -> Any:
+        """`(q) -> (K, position_error)`: how loops are open, and what closes them."""
+        if self.model.constraint_count == 0:
+            return lambda q: (np.zeros((0, self.model.nv)), np.zeros(0))
+        return self._bind("closure", algorithms.closure_program)
+
+    @cached_property
     def forward_dynamics(self) -> Any:
         """`(q, qd, tau) -> qdd`: accelerations (..., nv), loops closed if there are any."""
         if not self.model.constraint_count:
@@ -145,6 +161,68 @@ class Robot:
         return rank_revealing_solution(
             self.model, H, force, K, k, length=length, tolerance=tolerance
         )
+
+    def assemble(
+        self,
+        q: Array | None = None,
+        *,
+        held: Iterable[str] | Mapping[str, object] = (),
+        velocities: Array | Mapping[str, object] | None = None,
+        metric: str = "length",
+        **options: Any,
+    ) -> Assembly:
+        """Return positions and velocities that close all loops, near a guess if there are some.
+
+        Args:
+            q: The guess (nq,); every joint at its zero by default.
+            held: Joints or coordinates that keep their value of the guess, or a mapping from
+                joints to the values that they are to have.
+            velocities: The velocity (nv,) to which the nearest consistent one is wanted; or a
+                mapping from joints to velocities that are met, with the least motion otherwise.
+            metric: What is least: "length" for displacements, with rotations at the declared
+                length, or "inertia" for kinetic energy.
+            options: `limits`, `length`, `tolerance`, `restarts`, `seed` and `iterations` of
+                `dynamics.assembly.assemble`.
+
+        Raises:
+            AssemblyError: If there is none; it names the loops and the gaps that remain.
+        """
+        if metric not in ("length", "inertia"):
+            raise UnknownNameError("metric", metric, ("length", "inertia"))
+        weigh = self.inertia_matrix if metric == "inertia" else None
+        guess = self.model.neutral() if q is None else np.asarray(q, dtype=float)
+        found = assemble(self.model, self.closure, guess, held=held, metric=weigh, **options)
+        if velocities is None:
+            return found
+        named = velocities if isinstance(velocities, Mapping) else None
+        qd = consistent_velocity(
+            self.model,
+            self.closure(found.q)[0],
+            np.zeros(self.model.nv) if named is not None else np.asarray(velocities, dtype=float),
+            held=named,
+            metric=None if weigh is None else weigh(found.q),
+            length=found.length,
+            q=found.q,
+        )
+        return dataclasses.replace(found, qd=qd)
+
+    def mobility(
+        self, q: Array | None = None, *, independent: Sequence[str] = (), **options: Any
+    ) -> Mobility:
+        """Return how the mechanism can move, what is redundant, and whether its drives suffice.
+
+        Args:
+            q: Positions (nq,) with all loops closed; by default some near the joints' zeros and
+                in no special position, since at zero many mechanisms are in one.
+            independent: Joints or coordinates that are wished for as independent ones.
+            options: `length`, `active`, `samples` and `seed` of `dynamics.mobility.mobility`.
+
+        Raises:
+            AssemblyError: Without `q`, if the loops cannot be closed.
+            RobotDynamicsError: If the coordinates wished for depend on one another.
+        """
+        closed = self.assemble(generic(self.model)).q if q is None else np.asarray(q, dtype=float)
+        return mobility(self.model, self.closure, closed, independent=independent, **options)
 
     def pose(self, link: str, q: Any) -> Array:
         """Return the pose (..., 4, 4) of a link in the world at positions `q` (..., nq)."""

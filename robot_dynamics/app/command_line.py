@@ -29,7 +29,7 @@ examples:
   robot_dynamics demo                              two arms lift a box, on ROS 2 topics
   robot_dynamics simulate lift_box --plot lift.png the same in one process, without ROS
   robot_dynamics simulate lift_box --set plant.object_mass_scale=1.2
-  robot_dynamics inspect my_robot.urdf --strict"""
+  robot_dynamics inspect my_robot.urdf --loops loops.yaml --graph tree.png"""
 
 
 class OutputError(RobotDynamicsError):
@@ -134,12 +134,19 @@ def _parser() -> argparse.ArgumentParser:
     inspect = commands.add_parser(
         "inspect",
         help="show what is in a URDF, and what is wrong with it",
-        description="Show the tree and the masses of descriptions, and everything that is wrong "
-        "or deserves a look, each with its line.",
+        description="Show the tree, loops, masses, limits and mobility of descriptions, and "
+        "everything that is wrong or deserves a look, each with its line. Ends with status 2 if "
+        "one is refused.",
     )
     inspect.add_argument("files", nargs="+", metavar="FILE", help="URDF file")
     inspect.add_argument("--strict", action="store_true", help="refuse files with warnings")
-    inspect.add_argument("--json", action="store_true", help="print JSON")
+    inspect.add_argument("--loops", type=Path, metavar="FILE", help="YAML file with loop joints")
+    inspect.add_argument(
+        "--json", action="store_true", help="print JSON: an object, or a list for several files"
+    )
+    inspect.add_argument(
+        "--graph", type=Path, metavar="FILE", help="write what hangs on what (.png, .pdf, .dot)"
+    )
     inspect.set_defaults(run=_inspect)
     return parser
 
@@ -248,9 +255,14 @@ def _inspect(options: argparse.Namespace) -> int:
 
     from robot_dynamics.app.inspection import inspect_file
 
-    found = [inspect_file(file, strict=options.strict) for file in options.files]
+    if len(options.files) > 1 and (options.loops or options.graph):
+        raise OutputError("--loops and --graph are for one file, expected no other beside it.")
+    if options.graph:
+        _require_parent(options.graph)
+    found = [inspect_file(file, options.loops, strict=options.strict) for file in options.files]
     if options.json:
-        print(json.dumps([inspection.as_json() for inspection in found], indent=2))
+        reports = [inspection.as_json() for inspection in found]
+        print(json.dumps(reports if len(reports) > 1 else reports[0], indent=2))
     for inspection in found if not options.json else ():
         for line in inspection.lines():
             print(line)
@@ -258,8 +270,12 @@ def _inspect(options: argparse.Namespace) -> int:
         for kind, sentences in (("error", inspection.errors), ("warning", inspection.warnings)):
             for sentence in sentences:
                 print(f"{kind}: {sentence}", file=sys.stderr)
-    refused = any(inspection.description is None for inspection in found)
-    return BAD_INPUT if refused else GOOD
+    described = found[0].description
+    if options.graph and described is not None:
+        from robot_dynamics.app.graph import write_graph
+
+        write_graph(described.mechanism, options.graph)
+    return GOOD if all(inspection.ok for inspection in found) else BAD_INPUT
 
 
 class _Outputs:

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is in a description: its tree, its masses, and what deserves a look."""
+"""What is in a description: its tree, its loops, how it can move, and what deserves a look."""
 
 from __future__ import annotations
 
@@ -12,7 +12,17 @@ from typing import Any
 from robot_dynamics.description.description import Description
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.load import load_description
+from robot_dynamics.dynamics.assembly import AssemblyError
+from robot_dynamics.dynamics.mobility import Mobility
+from robot_dynamics.dynamics.scaling import model_length
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.model import WORLD, Model
 from robot_dynamics.model.elements import JointElement, Mechanism
+from robot_dynamics.robot import Robot
+
+# Loops that stay open by less, as a part of the mechanism's length, come from numbers in a file
+# that were rounded to four digits; what stays open by more does not close.
+_ROUNDED = 1e-4
 
 
 @dataclass(frozen=True)
@@ -24,35 +34,59 @@ class Inspection:
         description: What it describes, None if it was refused.
         errors: Why it was refused, a sentence each.
         warnings: What deserves a look, a sentence each.
+        model: The numbered model, None if it was refused.
+        mobility: How it can move, None if it was refused.
     """
 
     file: str
     description: Description | None
     errors: tuple[str, ...]
     warnings: tuple[str, ...]
+    model: Model | None = None
+    mobility: Mobility | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the file was not refused."""
+        return not self.errors and self.description is not None
 
     def as_json(self) -> dict[str, Any]:
-        """Return everything as JSON values."""
+        """Return everything as JSON values; null or empty what is not known of a refused file."""
         result: dict[str, Any] = {
             "file": self.file,
-            "ok": self.description is not None,
+            "ok": self.ok,
             "errors": list(self.errors),
             "warnings": list(self.warnings),
         }
-        if self.description is None:
-            return result
-        mechanism = self.description.mechanism
-        result["name"] = mechanism.name
-        result["mass_kg"] = total_mass(mechanism)
-        result["root"] = mechanism.root
-        result["links"] = [
-            {"name": link.name, "mass_kg": float(link.mass)} for link in mechanism.links
-        ]
-        result["joints"] = [_joint_as_json(joint) for joint in mechanism.joints]
-        result["loops"] = [
-            {"name": loop.name, "type": loop.type, "links": [loop.predecessor, loop.successor]}
-            for loop in mechanism.loops
-        ]
+        # A program finds every key in every answer.
+        result |= {key: [] for key in ("bodies", "joints", "loops", "redundant_constraints")}
+        result |= dict.fromkeys(("n", "constraints", "rank", "mobility", "total_mass_kg"))
+        if self.description is not None:
+            mechanism = self.description.mechanism
+            result["name"] = mechanism.name
+            result["total_mass_kg"] = total_mass(mechanism)
+            result["root"] = mechanism.root
+            result["links"] = [
+                {"name": link.name, "mass_kg": float(link.mass)} for link in mechanism.links
+            ]
+            result["joints"] = [_joint_as_json(joint) for joint in mechanism.joints]
+            result["loops"] = [
+                {"name": loop.name, "type": loop.type, "links": [loop.predecessor, loop.successor]}
+                for loop in mechanism.loops
+            ]
+            result["couplings"] = [
+                {"name": c.name, "terms": dict(c.terms), "offset": float(c.offset)}
+                for c in mechanism.couplings
+            ]
+        if self.model is not None:
+            result["bodies"] = _bodies_as_json(self.model)
+            result["n"] = self.model.nv
+            result["constraints"] = self.model.constraint_count
+        if self.mobility is not None:
+            result["rank"] = self.mobility.rank
+            result["mobility"] = self.mobility.mobility
+            result["redundant_constraints"] = list(self.mobility.redundant)
+            result["mobility_report"] = self.mobility.as_dict()
         return result
 
     def lines(self) -> Iterator[str]:
@@ -68,25 +102,64 @@ class Inspection:
         yield from _tree(mechanism)
         for loop in mechanism.loops:
             yield f"  loop {loop.name} ({loop.type}): {loop.predecessor} to {loop.successor}"
+        for coupling in mechanism.couplings:
+            terms = " + ".join(f"{factor:g} {joint}" for joint, factor in coupling.terms)
+            yield f"  coupling {coupling.name}: {terms} = {coupling.offset:g}"
+        if self.mobility is not None:
+            yield from self.mobility.lines()
 
 
-def inspect_file(path: str | Path, *, strict: bool = False) -> Inspection:
+def inspect_file(
+    path: str | Path, loops: str | Path | None = None, *, strict: bool = False
+) -> Inspection:
     """Return what is in a description file, refused or not.
+
+    A file is refused as well if its loops cannot be closed.
 
     Args:
         path: The file.
+        loops: A YAML file with loop joints.
         strict: Whether warnings are reason enough to refuse.
     """
     try:
-        description = load_description(path, strict=strict)
+        description = load_description(path, loops=loops, strict=strict)
     except DescriptionError as error:
         found = [
             [p.sentence() for p in error.problems if p.severity == kind]
             for kind in ("error", "warning")
         ]
         return Inspection(str(path), None, tuple(found[0]), tuple(found[1]))
-    warnings = tuple(problem.sentence() for problem in description.diagnosis.warnings)
-    return Inspection(str(path), description, (), warnings)
+    warnings = [problem.sentence() for problem in description.diagnosis.warnings]
+    model, report, errors = None, None, []
+    try:
+        robot = Robot.from_mechanism(description.mechanism)
+        model = robot.model
+        report = _mobility(robot, str(path), warnings)
+    except RobotDynamicsError as error:
+        errors = [f"{path}: {error}"]
+    if strict and len(warnings) > len(description.diagnosis.warnings):
+        errors += warnings[len(description.diagnosis.warnings) :]
+    return Inspection(str(path), description, tuple(errors), tuple(warnings), model, report)
+
+
+def _mobility(robot: Robot, place: str, warnings: list[str]) -> Mobility:
+    """Return how a robot can move; what deserves a look is added to the warnings.
+
+    Raises:
+        AssemblyError: If the loops stay open by more than rounded numbers would explain.
+    """
+    try:
+        report = robot.mobility()
+    except AssemblyError as error:
+        if error.gap > _ROUNDED * model_length(robot.model):
+            raise
+        report = robot.mobility(error.q)
+        warnings.append(
+            f"{place}: the loops close only to {1e3 * error.gap:.2g} mm, as with rounded numbers."
+        )
+    if report.constraints and report.mobility == 0:
+        warnings.append(f"{place}: the loops leave no motion.")
+    return report
 
 
 def total_mass(mechanism: Mechanism) -> float:
@@ -131,3 +204,17 @@ def _joint_as_json(joint: JointElement) -> dict[str, Any]:
         value = getattr(joint.limits_of_each[0], name)
         result[name] = value if abs(value) != float("inf") else None
     return result
+
+
+def _bodies_as_json(model: Model) -> list[dict[str, Any]]:
+    names = [body.name for body in model.bodies]
+    return [
+        {
+            "name": body.name,
+            "parent": None if body.parent == WORLD else names[body.parent],
+            "joint": body.joint.name,
+            "freedoms": body.joint.type.nv,
+            "mass_kg": float(body.inertia.mass),
+        }
+        for body in model.bodies
+    ]

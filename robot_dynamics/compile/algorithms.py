@@ -101,6 +101,17 @@ def constraint_program(model: Model) -> Program:
     return _trace(model, run, "constraint_terms", q=model.nq, qd=model.nv)
 
 
+def closure_program(model: Model) -> Program:
+    """K and the position error of q: what assembly and mobility are about."""
+
+    def run(q: Any, block: Any) -> dict[str, Any]:
+        # What is not asked for leaves no trace in the program.
+        loops = closed_loop_terms(model, q, [0.0] * model.nv, unpack(model, block)).loops
+        return {"K": loops.K, "position_error": loops.position_error}
+
+    return _trace(model, run, "closure", q=model.nq)
+
+
 def link_pose_program(model: Model, link: str) -> Program:
     """The pose (4, 4) of a link in the world, of q."""
 

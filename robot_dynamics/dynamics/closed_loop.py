@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from robot_dynamics.dynamics.couplings import with_couplings
 from robot_dynamics.dynamics.inertia_matrix import composite_inertia_matrix
@@ -19,7 +19,14 @@ from robot_dynamics.dynamics.loops import LoopTerms, loop_terms
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.scalar.functions import minimum
-from robot_dynamics.scalar.linear_algebra import Factors, dot, factor, times, transposed_times
+from robot_dynamics.scalar.linear_algebra import (
+    Factors,
+    dot,
+    factor,
+    is_zero,
+    times,
+    transposed_times,
+)
 from robot_dynamics.spatial import Scalar, Transform
 
 
@@ -91,12 +98,21 @@ class ConstraintFactors:
 
 
 def constraint_factors(H: list[list[Scalar]], K: list[list[Scalar]]) -> ConstraintFactors:
-    """Factor H and A = K H^-1 K^T; A is singular exactly if constraints depend on one another."""
+    """Factor H and A = K H^-1 K^T; A is singular exactly if constraints depend on one another.
+
+    Constraints that no joint can affect, such as those normal to a planar loop, are taken out:
+    their multipliers, which nothing determines, are 0.0.
+    """
     of_H = factor(H)
     Y = [of_H.half_solve(row) for row in K]
     scaled = [of_H.scale(row) for row in Y]
     A = [[dot(Y[i], scaled[j]) for j in range(i + 1)] for i in range(len(K))]
-    return ConstraintFactors(of_H, Y, factor(A))
+    idle = [i for i, row in enumerate(K) if all(is_zero(entry) for entry in row)]
+    for i in idle:
+        A[i][i] = 1.0
+    of_A = factor(A)
+    inverse = [0.0 if i in idle else value for i, value in enumerate(of_A.inverse_diagonal)]
+    return ConstraintFactors(of_H, Y, replace(of_A, inverse_diagonal=inverse))
 
 
 def closed_loop_accelerations(

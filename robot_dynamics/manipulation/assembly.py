@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.dynamics.assembly import AssemblyError as OpenLoopsError
+from robot_dynamics.dynamics.assembly import assemble
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import mean_grasp_distance
-from robot_dynamics.manipulation.system import Arm, GraspSystem
+from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -46,8 +48,8 @@ def closed_configuration(
 ) -> Array:
     """Return positions (nq,) with the object at a pose and all grasps closed.
 
-    Damped Gauss-Newton steps on the position error of the loops, arm by arm, with the freedom
-    that an arm has left pulled towards the guess; steps end at the joint limits.
+    The smallest steps that close the loops are taken from the guess on, so that the freedom that
+    an arm has left stays near it; steps end at the joint limits.
 
     Args:
         system: Arms and object.
@@ -63,43 +65,27 @@ def closed_configuration(
     terms = terms or Robot(system.model).constraint_terms
     q = system.model.neutral()
     q[system.object_q] = object_pose
-    start = system.posture if guess is None else np.asarray(guess, dtype=float)
-    q[system.q_index] = start
-    lower, upper = system.limits["lower"], system.limits["upper"]
+    q[system.q_index] = system.posture if guess is None else np.asarray(guess, dtype=float)
     rest = np.zeros(system.model.nv)
+
+    def closure(positions: Array) -> tuple[Array, Array]:
+        _, _, K, _, error, _ = terms(positions, rest)
+        return K, error
+
     length = max(mean_grasp_distance(system.grasps), 0.1)
-    for count in range(iterations):
-        _, _, K, _, error, _ = terms(q, rest)
-        if np.max(np.abs(error)) < tolerance:
-            return q
-        arm_q = q[system.q_index]
-        for arm, at in zip(system.arms, system.arm_slices, strict=True):
-            step = _arm_step(arm, K, error, start[at] - arm_q[at], length, count)
-            arm_q[at] = arm_q[at] + step
-        q[system.q_index] = np.clip(arm_q, lower, upper)
-    _, _, _, _, error, _ = terms(q, rest)
-    gaps = error.reshape(-1, 6)
-    worst = max(system.arms, key=lambda arm: float(np.linalg.norm(gaps[arm.loop])))
-    gap = gaps[worst.loop]
-    if np.max(np.abs(gaps)) < 1e3 * tolerance:
-        return q
-    raise AssemblyError(worst.name, float(np.linalg.norm(gap[3:])), float(np.linalg.norm(gap[:3])))
-
-
-def _arm_step(
-    arm: Arm, K: Array, error: Array, toward_guess: Array, length: float, count: int
-) -> Array:
-    """Return a damped Newton step of one arm's joints, at most half a radian."""
-    rows = slice(6 * arm.loop, 6 * arm.loop + 6)
-    weight = np.array([length] * 3 + [1.0] * 3)  # rotations count as displacements of the grasps
-    J = K[rows, arm.v_index] * weight[:, None]
-    e = error[rows] * weight
-    size = float(np.linalg.norm(e))
-    damped = J @ J.T + min(1e-2, size * size) * np.eye(6)
-    inverse = np.linalg.solve(damped, np.eye(6))
-    step = -J.T @ (inverse @ e)
-    # The pull towards the guess fades out, so that the last steps are Newton's.
-    pull = 0.1 * 0.8**count * toward_guess
-    step += pull - J.T @ (inverse @ (J @ pull))
-    largest = float(np.max(np.abs(step), initial=0.0))
-    return step if largest < 0.5 else step * (0.5 / largest)
+    try:
+        found = assemble(
+            system.model,
+            closure,
+            q,
+            held=[system.model.bodies[system.object_body].joint.name],
+            length=length,
+            tolerance=tolerance / length,
+            restarts=0,
+            iterations=iterations,
+        )
+    except OpenLoopsError as error:
+        gaps = {arm.name: error.gaps[system.model.loops[arm.loop].name] for arm in system.arms}
+        worst = max(gaps, key=lambda name: gaps[name].position + length * gaps[name].rotation)
+        raise AssemblyError(worst, gaps[worst].position, gaps[worst].rotation) from error
+    return found.q

@@ -162,6 +162,15 @@ def test_inspect(capsys, tmp_path):
     assert main(["inspect", "--json", box, str(tmp_path / "no.urdf")]) == 2
     found = json.loads(capsys.readouterr().out)
     assert [entry["ok"] for entry in found] == [True, False]
+    assert main(["inspect", "--json", box, "--graph", str(tmp_path / "tree.dot")]) == 0
+    assert json.loads(capsys.readouterr().out)["total_mass_kg"] == 10.0
+    assert (tmp_path / "tree.dot").read_text().startswith("digraph")
+    assert main(["inspect", box, box, "--graph", str(tmp_path / "tree.dot")]) == 2
+    assert "for one file" in capsys.readouterr().err
+    loops = tmp_path / "loops.yaml"
+    loops.write_text("loops: [{name: a, type: weld, predecessor: {link: a}}]")
+    assert main(["inspect", box, "--loops", str(loops)]) == 2
+    assert "loops.yaml:1" in capsys.readouterr().err
 
 
 def test_benchmarks_need_a_checkout(tmp_path, monkeypatch, capsys):

@@ -39,8 +39,14 @@ def test_json(arm):
     """Everything is there as JSON too."""
     found = json.loads(json.dumps(inspect_file(arm).as_json(), allow_nan=False))
     assert found["ok"] is True
-    assert found["mass_kg"] == 2.0
+    assert found["total_mass_kg"] == 2.0
     assert found["joints"][0]["effort"] == 30.0
+    assert found["bodies"] == [
+        {"name": "tip", "parent": None, "joint": "turn", "freedoms": 1, "mass_kg": 2.0}
+    ]
+    counts = {key: found[key] for key in ("n", "constraints", "rank", "mobility")}
+    assert counts == {"n": 1, "constraints": 0, "rank": 0, "mobility": 1}
+    assert (found["loops"], found["redundant_constraints"]) == ([], [])
 
 
 def test_a_refused_file(arm):
@@ -48,9 +54,96 @@ def test_a_refused_file(arm):
     arm.write_text(ARM.replace('mass value="2"', 'mass value="-2"').replace("0 0 1", "0 0 0"))
     inspection = inspect_file(arm)
     assert list(inspection.lines()) == []
-    assert inspection.as_json()["ok"] is False
+    found = inspection.as_json()
+    assert (found["ok"], found["bodies"], found["n"], found["mobility"]) == (False, [], None, None)
     places = {error.split(": ")[0] for error in inspection.errors}
     assert places == {"arm.urdf:3", "arm.urdf:6"}
+
+
+FOUR_BAR = """<robot name="four_bar"><link name="base"/>{}</robot>"""
+BAR = """
+  <link name="{0}"><inertial><origin xyz="0.1 0 0"/><mass value="1"/>
+    <inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="{0}_joint" type="continuous"><parent link="{1}"/><child link="{0}"/>
+    <origin xyz="{2} 0 0"/><axis xyz="0 0 1"/><limit effort="10" velocity="5"/></joint>"""
+LOOPS = """
+loops:
+- name: pin
+  type: {}
+  predecessor: {{link: base, xyz: [0.9, {}, {}]}}
+  successor: {{link: rocker, xyz: [0.6, 0, 0]}}
+"""
+
+
+@pytest.fixture
+def four_bar(tmp_path):
+    """Return a function that writes a four-bar and its loop, and inspects them."""
+
+    def inspected(closure="revolute", y=0.0, z=0.0, **options):
+        bars = [("crank", "base", 0.0), ("coupler", "crank", 0.3), ("rocker", "coupler", 0.8)]
+        urdf, loops = tmp_path / "four_bar.urdf", tmp_path / "loops.yaml"
+        urdf.write_text(FOUR_BAR.format("".join(BAR.format(*bar) for bar in bars)))
+        loops.write_text(LOOPS.format(closure, y, z))
+        return inspect_file(urdf, loops, **options)
+
+    return inspected
+
+
+def test_loops(four_bar):
+    """A loop is shown, and how the mechanism can move, redundant constraints by name."""
+    inspection = four_bar()
+    assert inspection.ok
+    found = json.loads(json.dumps(inspection.as_json(), allow_nan=False))
+    keys = ("n", "constraints", "rank", "mobility", "redundant_constraints", "total_mass_kg")
+    assert [found[key] for key in keys] == [3, 5, 2, 1, ["pin.rx", "pin.ry", "pin.z"], 3.0]
+    assert found["loops"] == [{"name": "pin", "type": "revolute", "links": ["base", "rocker"]}]
+    lines = list(inspection.lines())
+    assert "  loop pin (revolute): base to rocker" in lines
+    assert any("mobility 1 = 3 coordinates - 2 independent of 5" in line for line in lines)
+
+
+def test_couplings(arm):
+    """Mimic joints are constraints, which are shown and take a motion away each."""
+    follower = """<link name="tip2"><inertial><mass value="1"/>
+      <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <joint name="turn2" type="continuous"><parent link="tip"/><child link="tip2"/>
+      <axis xyz="0 0 1"/><limit effort="1" velocity="1"/><mimic joint="turn" multiplier="2"/>
+      </joint></robot>"""
+    arm.write_text(ARM.replace("</robot>", follower))
+    inspection = inspect_file(arm)
+    found = inspection.as_json()
+    assert [found[key] for key in ("n", "constraints", "rank", "mobility")] == [2, 1, 1, 1]
+    assert found["couplings"][0]["terms"] == {"turn2": 1.0, "turn": -2.0}
+    assert any("1 turn2 + -2 turn = 0" in line for line in inspection.lines())
+
+
+def test_loops_that_cannot_close(four_bar):
+    """A loop out of reach is an error with the gap; the tree is shown all the same."""
+    inspection = four_bar(y=3.0)
+    assert not inspection.ok
+    assert len(inspection.errors) == 1
+    assert "loop 'pin' stays open by" in inspection.errors[0]
+    assert list(inspection.lines())
+    found = inspection.as_json()
+    assert (found["ok"], found["n"], found["constraints"]) == (False, 3, 5)
+    assert (found["rank"], found["mobility"]) == (None, None)
+
+
+def test_loops_of_rounded_numbers(four_bar):
+    """A loop that stays open by a hundredth of a millimetre is a warning, and has its mobility."""
+    inspection = four_bar(z=1e-5)
+    assert inspection.ok
+    assert "close only to 0.01 mm" in inspection.warnings[-1]
+    assert inspection.mobility.mobility == 1
+    assert not four_bar(z=1e-5, strict=True).ok
+
+
+def test_loops_that_leave_no_motion(four_bar):
+    """A structure is no error, but deserves a look."""
+    inspection = four_bar("fixed", y=0.5)
+    assert inspection.ok
+    assert inspection.mobility.mobility == 0
+    assert "leave no motion" in inspection.warnings[-1]
 
 
 def test_strict(arm):

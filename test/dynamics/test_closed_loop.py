@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
+from support import linkages
 from support.mechanisms import (
     closed_loop_mechanism,
     random_arm,
@@ -331,3 +332,24 @@ def _frames(model, loop):
     ):
         ends.append(np.linalg.inv(pose_of(model.link(name).placement)) @ pose_of(X))
     return ends
+
+
+@pytest.mark.parametrize("closure", ["revolute", "sphere_in_cylinder"])
+def test_planar_loops_need_no_detour(closure):
+    """Constraints normal to a planar loop, which no joint affects, do not make the rank drop.
+
+    Their multipliers are exactly zero; the motion is that of the loop without them.
+    """
+    robot = Robot.from_mechanism(linkages.four_bar(closure), gravity=(1.0, -9.0, 0.5))
+    state = robot.assemble([0.5, -0.5, -1.0], velocities={"crank_joint": 2.0})
+    tau = np.array([3.0, 0.0, 0.0])
+    qdd, multipliers, pivot = robot.closed_loop(state.q, state.qd, tau)
+    assert pivot > 1e-3
+    expected = robot.constrained_motion(state.q, state.qd, tau)
+    assert expected.rank == 2
+    # Conditions of H and of two constraints of order one: fourteen digits are left.
+    assert_allclose(qdd, expected.qdd, rtol=1e-11)
+    assert_allclose(robot.forward_dynamics(state.q, state.qd, tau), expected.qdd, rtol=1e-11)
+    assert_allclose(multipliers, expected.multipliers, atol=1e-10)
+    if closure == "revolute":
+        assert (multipliers[[0, 1, 4]] == 0.0).all()

@@ -1,0 +1,285 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Assembly: from a guess to positions and velocities that close all loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics.closure_search import SINGULAR, Closure, ClosureSearch, metric_root
+from robot_dynamics.dynamics.scaling import (
+    constraint_groups,
+    constraint_scales,
+    coordinate_scales,
+    coordinates_of,
+    model_length,
+)
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
+from robot_dynamics.model import Model
+
+Array = NDArray[np.float64]
+
+#: Gap that counts as closed, as a part of the mechanism's length: far above rounding, far below
+#: what a mechanism that does not close leaves.
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Gap:
+    """How far a loop joint is open.
+
+    Attributes:
+        position: Distance [m]; for a velocity gap [m/s].
+        rotation: Angle [rad]; for a velocity gap [rad/s].
+    """
+
+    position: float
+    rotation: float
+
+    def __str__(self) -> str:
+        parts = [f"{1e3 * self.position:.3g} mm"] if self.position else []
+        parts += [f"{np.degrees(self.rotation):.3g} degrees"] if self.rotation else []
+        return " and ".join(parts) or "nothing"
+
+
+class AssemblyError(RobotDynamicsError):
+    """No configuration, or no velocity, was found that closes the loops.
+
+    Attributes:
+        gaps: What remains open at the best that was found, by loop joint.
+        gap: The largest of them as one distance [m], rotations at the declared length.
+        q: The positions (nq,) at which that is.
+    """
+
+    def __init__(self, message: str, gaps: Mapping[str, Gap], gap: float, q: Array) -> None:
+        self.gaps, self.gap, self.q = dict(gaps), gap, q
+        super().__init__(message)
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """A configuration that closes all loops.
+
+    Attributes:
+        q: Positions (nq,).
+        qd: Velocities (nv,) that keep the loops closed.
+        gap: What is left open [m], rotations at `length`.
+        starts: How many starts it took; one if the guess led there.
+        length: The length [m] that makes rotations and displacements comparable.
+    """
+
+    q: Array
+    qd: Array
+    gap: float
+    starts: int
+    length: float
+
+
+def assemble(
+    model: Model,
+    closure: Closure,
+    q: Array,
+    *,
+    held: Iterable[str] | Mapping[str, object] = (),
+    limits: bool = True,
+    metric: Callable[[Array], Array] | None = None,
+    length: float | None = None,
+    tolerance: float = TOLERANCE,
+    restarts: int = 50,
+    seed: int = 0,
+    iterations: int = 200,
+) -> Assembly:
+    """Return positions that close all loops, near a guess if there are some.
+
+    Damped Gauss-Newton steps on the position errors. Where they end in an open configuration,
+    they start anew from random positions, at first near the guess and then anywhere.
+
+    Args:
+        model: The mechanism.
+        closure: Gives K and the position error.
+        q: The guess (nq,).
+        held: Names of joints or coordinates that keep their value of the guess, or a mapping from
+            joints to the values that they are to have.
+        limits: Whether positions have to be within the joint limits.
+        metric: Gives the matrix (nv, nv) in which steps are smallest, such as the inertia
+            matrix; by default displacements, with rotations at `length`.
+        length: Length [m] at which a rotation counts like a displacement; that of a typical link
+            by default.
+        tolerance: Largest gap left, as a part of `length`.
+        restarts: Random starts before giving up.
+        seed: Of the random starts.
+        iterations: Steps of one start.
+
+    Returns:
+        The configuration, with velocity zero.
+
+    Raises:
+        AssemblyError: If none is found; it names the loops and how far they stay open.
+        UnknownNameError: If a held joint does not exist.
+        ArgumentError: If the guess or a held value has the wrong size or is not finite.
+    """
+    guess = _array("q", q, model.nq)
+    guess, fixed = _held(model, guess, held)
+    length = model_length(model) if length is None else length
+    search = ClosureSearch(
+        model, closure, fixed, limits, metric, length, tolerance * length, iterations
+    )
+    rng = np.random.default_rng(seed)
+    best: tuple[float, Array] | None = None
+    for start in range(restarts + 1):
+        spread = min(1.0, 2.0 * start / max(restarts, 1))
+        found, gap = search.run(guess if start == 0 else search.scattered(guess, spread, rng))
+        if gap <= search.goal and search.is_genuine(found, gap, rng):
+            return Assembly(found, np.zeros(model.nv), gap, start + 1, length)
+        if gap > search.goal and (best is None or gap < best[0]):
+            best = (gap, found)
+    if best is not None:
+        found, gap = search.settled(best[1])
+        if gap <= search.goal and search.is_genuine(found, gap, rng):
+            return Assembly(found, np.zeros(model.nv), gap, restarts + 1, length)
+        best = (gap, found)
+    raise _failure(search, best, restarts + 1)
+
+
+def generic(model: Model, size: float = 0.3) -> Array:
+    """Return positions (nq,) near the joints' zeros that are in no special position.
+
+    Args:
+        model: The mechanism.
+        size: How far they are away [rad, or lengths of the mechanism].
+    """
+    steps = np.random.default_rng(0).uniform(0.5, 1.0, model.nv) * size
+    steps *= model_length(model) / coordinate_scales(model, model_length(model))
+    return np.array(model.integrate(model.neutral().tolist(), steps.tolist()), dtype=float)
+
+
+def consistent_velocity(
+    model: Model,
+    K: Array,
+    qd: Array,
+    *,
+    held: Mapping[str, object] | None = None,
+    metric: Array | None = None,
+    length: float | None = None,
+    tolerance: float = TOLERANCE,
+    q: Array | None = None,
+) -> Array:
+    """Return the velocity (nv,) nearest to a wish that keeps the loops closed: K qd = 0.
+
+    Args:
+        model: The mechanism.
+        K: Constraint Jacobian (n^c, nv).
+        qd: The wish (nv,).
+        held: The velocities of joints or coordinates that are to be met exactly.
+        metric: Matrix (nv, nv) in which the change is smallest; displacements by default.
+        length: Length [m] at which a rotation counts like a displacement.
+        tolerance: Largest violation left, as a part of the largest velocity.
+        q: The positions, for the error.
+
+    Raises:
+        AssemblyError: If the held velocities contradict the loops.
+    """
+    length = model_length(model) if length is None else length
+    result = _array("qd", qd, model.nv).copy()
+    free = np.ones(model.nv, dtype=bool)
+    for name, value in (held or {}).items():
+        at = coordinates_of(model, name)
+        result[at] = _array(f"velocity of {name!r}", value, len(at))
+        free[at] = False
+    J = constraint_scales(model, length)[:, None] * K
+    root = metric_root(metric, coordinate_scales(model, length))[np.ix_(free, free)]
+    rows = np.linalg.solve(root, J[:, free].T).T
+    wanted = J @ result
+    result[free] -= np.linalg.solve(root.T, np.linalg.pinv(rows, rcond=SINGULAR) @ wanted)
+    rest = J @ result
+    scale = float(np.max(np.abs(J) @ np.abs(result), initial=0.0))
+    worst = float(np.max(np.abs(rest), initial=0.0))
+    if worst > max(tolerance, 1e-12) * scale:
+        gaps = _gaps(model, rest / constraint_scales(model, length))
+        raise AssemblyError(
+            f"{model.name}: the held velocities contradict the loops: "
+            + _sentence(gaps, worst * 1e-3, "opens", " per second"),
+            gaps,
+            worst,
+            model.neutral() if q is None else q,
+        )
+    return result
+
+
+def _failure(
+    search: ClosureSearch, best: tuple[float, Array] | None, starts: int
+) -> AssemblyError:
+    """Return the error that tells what the best start left open."""
+    model, place = search.model, search.model.name
+    tried = f"{starts} starts" if starts > 1 else "the guess"
+    if best is None:
+        message = (
+            f"{place}: from {tried} the loops close only with an axis pointing the wrong way; "
+            "expected frames of loop joints whose axes can coincide."
+        )
+        return AssemblyError(message, {}, np.pi * search.length, model.neutral())
+    gap, q = best
+    _, error = search.closure(q)
+    gaps = _gaps(model, error * model.holonomic)
+    held = " and what is held" if not np.all(search.free) else ""
+    return AssemblyError(
+        f"{place}: no configuration that closes all loops was found from {tried}: "
+        + _sentence(gaps, search.goal, "stays open by")
+        + f"; expected one within reach, joint limits{held}.",
+        gaps,
+        gap,
+        q,
+    )
+
+
+def _sentence(gaps: Mapping[str, Gap], least: float, verb: str, unit: str = "") -> str:
+    """Return words for the gaps that matter, the largest first."""
+    order = sorted(gaps, key=lambda name: -(gaps[name].position + gaps[name].rotation))
+    shown = [n for n in order if gaps[n].position + gaps[n].rotation > least] or order[:1]
+    words = [f"loop {name!r} {verb} {gaps[name]}{unit}" for name in shown[:4]]
+    more = len(shown) - len(words)
+    return ", ".join(words) + (f" and {more} more" if more > 0 else "")
+
+
+def _gaps(model: Model, error: Array) -> dict[str, Gap]:
+    turning = constraint_scales(model, 2.0) == 2.0
+    return {
+        name: Gap(
+            float(np.linalg.norm(error[at][~turning[at]])),
+            float(np.linalg.norm(error[at][turning[at]])),
+        )
+        for name, at in constraint_groups(model)
+    }
+
+
+def _held(
+    model: Model, guess: Array, held: Iterable[str] | Mapping[str, object]
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Return the guess with held values put in, and which velocities stay zero."""
+    q, fixed = guess.copy(), np.zeros(model.nv, dtype=bool)
+    if isinstance(held, str):
+        raise ArgumentError(f"held is the text {held!r}, expected several names.")
+    for name in held:
+        fixed[coordinates_of(model, name)] = True
+    if isinstance(held, Mapping):
+        for name, value in held.items():
+            if name not in model.joint_names:
+                raise UnknownNameError("joint", name, model.joint_names, model.name)
+            at = model.q_slices[model.joint_index(name)]
+            q[at] = _array(f"held value of {name!r}", value, at.stop - at.start)
+    return q, fixed
+
+
+def _array(name: str, values: object, length: int) -> Array:
+    array = np.asarray(values, dtype=float)
+    if array.ndim == 0:
+        array = array[None]
+    if array.shape != (length,):
+        raise ArgumentError(f"{name} has shape {array.shape}, expected ({length},).")
+    if not np.all(np.isfinite(array)):
+        raise ArgumentError(f"{name} has entries that are not finite, expected numbers.")
+    return array

@@ -1,0 +1,201 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The search behind assembly: damped Gauss-Newton steps from one start.
+
+The position errors of loop joints are exact near closure only, and those with axes vanish as well
+where an axis points the wrong way (Table 8.1). The constraint Jacobian K, however, always points
+towards the closed joint, so steps follow K and not the slope of the error; an error that has
+vanished is believed only if its slope is K.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics.scaling import constraint_scales, coordinate_scales
+from robot_dynamics.model import Model
+
+Array = NDArray[np.float64]
+#: K (n^c, nv) and the position error (n^c,) of positions q (nq,).
+Closure = Callable[[Array], tuple[Array, Array]]
+
+SINGULAR = 1e-9  # relative; directions in which the constraints hardly act are left alone
+_LARGEST_STEP = 0.5  # rad, or lengths of the mechanism: linearisation is good for about so much
+_LARGEST_DAMPING = 1e-2
+_PATIENCE = 25  # steps without progress after which a start is given up
+
+
+class ClosureSearch:
+    """Steps from a start towards closed loops.
+
+    Attributes:
+        model: The mechanism.
+        closure: Gives K and the position error.
+        free: Coordinates (nv,) that may change.
+        goal: Gap that counts as closed [m], rotations at `length`.
+        length: Length [m] at which a rotation counts like a displacement.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        closure: Closure,
+        fixed: NDArray[np.bool_],
+        limits: bool,
+        metric: Callable[[Array], Array] | None,
+        length: float,
+        goal: float,
+        iterations: int,
+    ) -> None:
+        self.model, self.closure, self.metric = model, closure, metric
+        self.length, self.goal, self.iterations = length, goal, iterations
+        self.free = ~fixed
+        self.rows = constraint_scales(model, length) * model.holonomic
+        self.columns = coordinate_scales(model, length)
+        # Positions of these coordinates are plain numbers, which can be clipped.
+        self.at_q, self.at_v = _plain(model)
+        bounds = model.limits()
+        no = np.full(model.nv, np.inf)
+        self.lower = bounds["lower"] if limits else -no
+        self.upper = bounds["upper"] if limits else no
+
+    def run(self, start: Array) -> tuple[Array, float]:
+        """Return the best positions found from a start, and the gap that they leave [m]."""
+        q = self.within_limits(start)
+        best, best_gap, waited = q, np.inf, 0
+        for _ in range(self.iterations):
+            K, error = self.closure(q)
+            residual = self.rows * error
+            gap = float(np.max(np.abs(residual), initial=0.0))
+            if not np.isfinite(gap):
+                break
+            # Once closed, go on to the last digit: ranks are judged by what is left open.
+            waited = 0 if gap < 0.999 * best_gap else waited + 1
+            if gap < best_gap:
+                best, best_gap = q, gap
+            if gap == 0.0 or waited > (2 if best_gap <= self.goal else _PATIENCE):
+                break
+            q = self.within_limits(self.moved(q, self.step(q, K, residual)))
+        return best, best_gap
+
+    def settled(self, q: Array, steps: int = 200) -> tuple[Array, float]:
+        """Return where the gap is smallest around positions that do not close, and the gap [m].
+
+        Far from closure a full step may overshoot; here only those count that narrow the gap.
+        """
+        damping = _LARGEST_DAMPING
+        K, error = self.closure(q)
+        residual = self.rows * error
+        for _ in range(steps):
+            moved = self.within_limits(self.moved(q, self.step(q, K, residual, damping)))
+            K_there, error = self.closure(moved)
+            there = self.rows * error
+            if np.linalg.norm(there) < np.linalg.norm(residual):
+                q, K, residual, damping = moved, K_there, there, 0.3 * damping
+            else:
+                damping *= 4.0
+            if damping > 1e8:
+                break
+        return q, float(np.max(np.abs(residual), initial=0.0))
+
+    def step(self, q: Array, K: Array, residual: Array, damping: float | None = None) -> Array:
+        """Return a damped step (nv,) of limited length; none into a joint limit."""
+        J = self.rows[:, None] * K
+        root = metric_root(None if self.metric is None else self.metric(q), self.columns)
+        free = self.free.copy()
+        step = np.zeros(self.model.nv)
+        for _ in range(2):  # the second time without what is at its limit
+            step[:] = 0.0
+            if not np.any(free):
+                break
+            part = root[np.ix_(free, free)]
+            rows = np.asarray(np.linalg.solve(part, J[:, free].T).T, dtype=float)
+            step[free] = np.linalg.solve(part.T, self.damped(rows, residual, damping))
+            blocked = self.blocked(q, step)
+            if not np.any(blocked & free):
+                break
+            free &= ~blocked
+        largest = float(np.max(np.abs(step * self.columns), initial=0.0)) / self.length
+        return step if largest <= _LARGEST_STEP else step * (_LARGEST_STEP / largest)
+
+    def damped(self, J: Array, residual: Array, damping: float | None) -> Array:
+        """Return the step that takes the residual off, damped by more the larger it is."""
+        U, s, Vt = np.linalg.svd(J, full_matrices=False)
+        size = float(np.linalg.norm(residual)) / self.length
+        # Damping that falls with the square of the error keeps convergence quadratic, also where
+        # constraints depend on one another at the solution.
+        unit = float(s[0]) ** 2 if len(s) else 1.0
+        damping = unit * (min(_LARGEST_DAMPING, size * size) if damping is None else damping)
+        keep = s > SINGULAR * max(float(s[0]), 1e-300) if len(s) else s > 0.0
+        gain = np.where(keep, s / np.where(keep, s * s + damping, 1.0), 0.0)
+        result: Array = -Vt.T @ (gain * (U.T @ residual))
+        return result
+
+    def blocked(self, q: Array, step: Array) -> NDArray[np.bool_]:
+        """Return which coordinates (nv,) a step would take out of their limits."""
+        blocked = np.zeros(self.model.nv, dtype=bool)
+        at, value, change = self.at_v, q[self.at_q], step[self.at_v]
+        blocked[at] = ((value <= self.lower[at]) & (change < 0.0)) | (
+            (value >= self.upper[at]) & (change > 0.0)
+        )
+        return blocked
+
+    def moved(self, q: Array, step: Array) -> Array:
+        """Return the positions reached by a step (nv,)."""
+        model = self.model
+        return np.array(model.normalized(model.integrate(q.tolist(), step.tolist())), dtype=float)
+
+    def within_limits(self, q: Array) -> Array:
+        """Return positions with those that may change clipped to their limits."""
+        result = q.copy()
+        free = self.free[self.at_v]
+        at_q, at_v = self.at_q[free], self.at_v[free]
+        result[at_q] = np.clip(result[at_q], self.lower[at_v], self.upper[at_v])
+        return result
+
+    def scattered(self, guess: Array, spread: float, rng: np.random.Generator) -> Array:
+        """Return random positions; a spread of 1 is anywhere within limits, 0 is the guess."""
+        turning = coordinate_scales(self.model, 2.0) == 2.0
+        reach = np.where(turning, np.pi, 2.0 * self.length)
+        step = rng.uniform(-1.0, 1.0, self.model.nv) * reach
+        lower, upper, at = self.lower[self.at_v], self.upper[self.at_v], self.at_v
+        ranged = (upper - lower) < 2.0 * reach[at]
+        target = lower + rng.uniform(0.0, 1.0, len(at)) * np.where(ranged, upper - lower, 0.0)
+        step[at] = np.where(ranged, target - guess[self.at_q], step[at])
+        return self.moved(guess, np.where(self.free, spread * step, 0.0))
+
+    def is_genuine(self, q: Array, gap: float, rng: np.random.Generator) -> bool:
+        """Return whether the errors have the slope K: not so where an axis is turned round."""
+        K, _ = self.closure(q)
+        J = self.rows[:, None] * K / self.columns
+        h = 1e-6  # the best step of central differences in 64-bit numbers is near this
+        for _ in range(3):
+            direction = rng.normal(size=self.model.nv)
+            change = h * self.length / self.columns * direction
+            ends = [self.closure(self.moved(q, sign * change))[1] for sign in (1.0, -1.0)]
+            slope = self.rows * (ends[0] - ends[1]) / (2.0 * h * self.length)
+            # A reversed slope is wrong by twice its size: a tenth is far from either. An error
+            # turns the directions of K by as much as it is.
+            doubt = 0.1 * np.linalg.norm(J, axis=1) + 1e-6 + 10.0 * gap / self.length
+            if np.any(np.abs(slope - J @ direction) > doubt):
+                return False
+        return True
+
+
+def metric_root(metric: Array | None, columns: Array) -> Array:
+    """Return the lower factor of a metric; that of displacements is diagonal."""
+    return np.diag(columns) if metric is None else np.asarray(np.linalg.cholesky(metric), float)
+
+
+def _plain(model: Model) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
+    """Return the position and velocity indices of coordinates whose rate is their derivative."""
+    at_q: list[int] = []
+    at_v: list[int] = []
+    for body, q, v in zip(model.bodies, model.q_slices, model.v_slices, strict=True):
+        if body.joint.type.nq == body.joint.type.nv == 1:
+            at_q += range(q.start, q.stop)
+            at_v += range(v.start, v.stop)
+    return np.array(at_q, dtype=int), np.array(at_v, dtype=int)

@@ -1,0 +1,337 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""How a mechanism can move: mobility, redundant constraints, independent coordinates, drives.
+
+Section 8.10: the mobility is n - r, where r is the rank of the constraint Jacobian K. The rank is
+that of a matrix of ratios of distances (see `scaling`), whose entries are known as well as the
+loops are closed: what is smaller than that uncertainty is zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr
+
+from robot_dynamics.dynamics.assembly import AssemblyError, assemble
+from robot_dynamics.dynamics.closure_search import Closure
+from robot_dynamics.dynamics.redundant import constraint_names
+from robot_dynamics.dynamics.scaling import (
+    constraint_scales,
+    coordinate_names,
+    coordinate_scales,
+    coordinates_of,
+    model_length,
+    model_reach,
+)
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.model import Model
+
+Array = NDArray[np.float64]
+
+# A gap displaces the joint frames by a few times itself, up to where linkages are ill conditioned.
+_MARGIN = 100.0
+# Configurations nearby are this far away [rad, or lengths of the mechanism]: ranks that drop here
+# have recovered there by about as much, far above any uncertainty.
+_NEARBY = 0.05
+
+
+@dataclass(frozen=True)
+class Mobility:
+    """How a mechanism can move at one configuration.
+
+    Attributes:
+        name: The mechanism.
+        n: Velocities of the spanning tree.
+        constraints: Number of loop constraints, n^c.
+        rank: How many of them are independent, r.
+        mobility: n - r (8.52).
+        redundant: Names of the constraints that the others imply, as "loop.direction".
+        independent: Coordinates that determine the motion here, as many as the mobility.
+        immobile: Coordinates that cannot move at all.
+        nearby_ranks: The ranks found at closed configurations nearby, ascending; empty where
+            none was found, as in a mechanism that cannot move.
+        drives: Coordinates with a drive.
+        driven: How many independent motions the drives can force, rank of G_u (8.63).
+        closure_error: What the loops are open by [m], rotations at `length`.
+        tolerance: The singular value that counts as zero, from the closure error and `length`.
+        conditioning: The smallest singular value that counts as not zero; none without loops.
+        length: The length [m] that makes rotations and displacements comparable.
+    """
+
+    name: str
+    n: int
+    constraints: int
+    rank: int
+    mobility: int
+    redundant: tuple[str, ...]
+    independent: tuple[str, ...]
+    immobile: tuple[str, ...]
+    nearby_ranks: tuple[int, ...]
+    drives: tuple[str, ...]
+    driven: int
+    closure_error: float
+    tolerance: float
+    conditioning: float | None
+    length: float
+
+    @property
+    def rank_drops(self) -> bool:
+        """Whether configurations nearby have more independent constraints: a singularity."""
+        return self.rank < max(self.nearby_ranks, default=self.rank)
+
+    @property
+    def underactuated(self) -> bool:
+        """Whether there are motions that no drive acts on."""
+        return self.driven < self.mobility
+
+    @property
+    def redundantly_actuated(self) -> bool:
+        """Whether drives can work against each other."""
+        return len(self.drives) > self.driven
+
+    @property
+    def actuation(self) -> str:
+        """One of "none", "fully", "underactuated", "redundantly", "underactuated, redundantly"."""
+        words = ["underactuated"] if self.underactuated else []
+        words += ["redundantly"] if self.redundantly_actuated else []
+        if not self.drives:
+            return "none"
+        return ", ".join(words) or "fully"
+
+    def as_dict(self) -> dict[str, object]:
+        """Return everything as JSON values."""
+        values = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+        return {**values, "rank_drops": self.rank_drops, "actuation": self.actuation}
+
+    def lines(self) -> list[str]:
+        """Return the report for a person, a line each."""
+        lines = [
+            f"{self.name}: mobility {self.mobility} = {self.n} coordinates - "
+            f"{self.rank} independent of {self.constraints} constraints"
+        ]
+        if self.redundant:
+            lines.append(f"  redundant constraints: {', '.join(self.redundant)}")
+        if self.mobility and self.constraints:
+            lines.append(f"  independent coordinates: {', '.join(self.independent)}")
+        if self.immobile:
+            lines.append(f"  cannot move: {', '.join(self.immobile)}")
+        if self.rank_drops:
+            others = " or ".join(str(self.n - r) for r in reversed(self.nearby_ranks))
+            lines.append(f"  singular: nearby the mobility is {others}")
+        lines.append(f"  {self._drives_in_words()}")
+        if self.constraints:
+            lines.append(
+                f"  loops open by {self.closure_error:.1e} m; smallest independent constraint "
+                f"{self.conditioning or 0.0:.1e}, zero below {self.tolerance:.1e} "
+                f"(at a length of {self.length:.3g} m)"
+            )
+        return lines
+
+    def _drives_in_words(self) -> str:
+        count = len(self.drives)
+        drives = f"{count} drive{'' if count == 1 else 's'}"
+        if self.mobility == 0:
+            return f"{drives}, nothing to move"
+        kinds = {
+            "none": "no drives",
+            "fully": f"fully actuated by {drives}",
+            "underactuated": f"underactuated: {drives} for {self.mobility} motions",
+            "redundantly": f"redundantly actuated: {drives} for {self.mobility} motions",
+            "underactuated, redundantly": f"underactuated, and yet {drives} move only "
+            f"{self.driven} of {self.mobility} motions",
+        }
+        return kinds[self.actuation]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+def mobility(
+    model: Model,
+    closure: Closure,
+    q: Array,
+    *,
+    independent: Sequence[str] = (),
+    active: Iterable[str] | None = None,
+    length: float | None = None,
+    samples: int = 4,
+    seed: int = 0,
+) -> Mobility:
+    """Return how a mechanism can move at a configuration.
+
+    Args:
+        model: The mechanism.
+        closure: Gives K and the position error.
+        q: Positions (nq,) that close the loops.
+        independent: Joints or coordinates that are wished for as independent ones; the rest is
+            chosen by complete pivoting.
+        active: Joints or coordinates with a drive, if not those that the model says.
+        length: Length [m] at which a rotation counts like a displacement.
+        samples: Configurations nearby that are looked at; none with 0.
+        seed: Of their choice.
+
+    Raises:
+        ArgumentError: If `q` has the wrong size or is not finite, or more coordinates are wished
+            for than there are.
+        RobotDynamicsError: If the coordinates wished for depend on one another.
+    """
+    q = np.asarray(q, dtype=float)
+    if q.shape != (model.nq,) or not np.all(np.isfinite(q)):
+        raise ArgumentError(f"q has shape {q.shape}, expected {model.nq} finite numbers.")
+    length = model_length(model) if length is None else length
+    ranked = _Ranked.of(model, closure, q, length)
+    names = coordinate_names(model)
+    motions = ranked.motions
+    # Motions are known less well than constraints where the weakest constraint is weak.
+    doubt = ranked.tolerance / min(ranked.smallest or 1.0, 1.0)
+    driven = model.active.copy()
+    if active is not None:
+        driven[:] = False
+        for name in active:
+            driven[coordinates_of(model, name)] = True
+    forced = np.linalg.svd(motions[driven], compute_uv=False) if motions.size else np.zeros(0)
+    used = coordinate_scales(model, length)
+    still = np.linalg.norm(motions * (length / used)[:, None], axis=1) <= doubt
+    chosen = _independent_coordinates(model, ranked, independent)
+    return Mobility(
+        name=model.name,
+        n=model.nv,
+        constraints=model.constraint_count,
+        rank=ranked.rank,
+        mobility=model.nv - ranked.rank,
+        redundant=tuple(
+            name
+            for i, name in enumerate(constraint_names(model))
+            if i not in ranked.independent_rows()
+        ),
+        independent=tuple(names[i] for i in chosen),
+        immobile=tuple(name for name, is_still in zip(names, still, strict=True) if is_still),
+        nearby_ranks=_nearby_ranks(model, closure, q, ranked, samples, seed),
+        drives=tuple(name for name, drive in zip(names, driven, strict=True) if drive),
+        driven=int(np.sum(forced > doubt)),
+        closure_error=ranked.closure_error,
+        tolerance=ranked.tolerance,
+        conditioning=ranked.smallest,
+        length=length,
+    )
+
+
+@dataclass(frozen=True)
+class _Ranked:
+    """The constraint Jacobian as ratios of distances, and its rank."""
+
+    J: Array
+    rank: int
+    rows: Array  # the row space's coordinates of each row (n^c, rank): J without its noise
+    motions: Array  # orthonormal columns (nv, n - rank): the scaled velocities that are free
+    smallest: float | None
+    closure_error: float
+    tolerance: float
+    length: float
+
+    @classmethod
+    def of(cls, model: Model, closure: Closure, q: Array, length: float) -> _Ranked:
+        K, error = closure(q)
+        scales = constraint_scales(model, length)
+        J = scales[:, None] * K / coordinate_scales(model, length)
+        gap = float(np.max(np.abs(scales * error * model.holonomic), initial=0.0))
+        translations = float(np.max(np.abs(q), initial=0.0))  # of joints that slide far
+        rounding = np.finfo(float).eps * model.nv * (model_reach(model) + translations * length)
+        tolerance = _MARGIN * (gap + rounding) / length
+        if not J.size:
+            return cls(J, 0, J, np.eye(model.nv), None, gap, tolerance, length)
+        U, s, Vt = np.linalg.svd(J)
+        rank = int(np.sum(s > tolerance))
+        smallest = float(s[rank - 1]) if rank else None
+        rows = U[:, :rank] * s[:rank]
+        return cls(J, rank, rows, Vt[rank:].T, smallest, gap, tolerance, length)
+
+    def independent_rows(self) -> frozenset[int]:
+        """Return as many rows as the rank that imply the others; earlier rows first."""
+        if self.rank == 0:
+            return frozenset()
+        least = max(self.tolerance, 1e-3 * (self.smallest or 0.0))
+        basis: list[Array] = []
+        chosen: list[int] = []
+        for i, row in enumerate(self.rows):
+            rest = _without(row, basis)
+            size = float(np.linalg.norm(rest))
+            if size > least and len(chosen) < self.rank:
+                basis.append(rest / size)
+                chosen.append(i)
+        while len(chosen) < self.rank:  # rows that are weak one by one and strong together
+            sizes = [float(np.linalg.norm(_without(row, basis))) for row in self.rows]
+            best = int(np.argmax(sizes))
+            rest = _without(self.rows[best], basis)
+            basis.append(rest / np.linalg.norm(rest))
+            chosen.append(best)
+        return frozenset(chosen)
+
+
+def _without(row: Array, basis: Sequence[Array]) -> Array:
+    """Return what is left of a row without the parts along a basis."""
+    rest = row.copy()
+    for b in (*basis, *basis):  # twice: rounding of the first pass is taken out as well
+        rest -= b * (b @ rest)
+    return rest
+
+
+def _independent_coordinates(model: Model, ranked: _Ranked, wished: Sequence[str]) -> list[int]:
+    """Return coordinates whose velocities determine all others, those wished for among them.
+
+    A set of coordinates is independent exactly if the columns of K that are left have full rank,
+    that is, if its rows of the free motions do (8.51).
+    """
+    count = ranked.motions.shape[1]
+    chosen: list[int] = []
+    basis: list[Array] = []
+    least = ranked.tolerance / min(ranked.smallest or 1.0, 1.0)
+    for name in wished:
+        for index in coordinates_of(model, name):
+            rest = _without(ranked.motions[index], basis)
+            size = float(np.linalg.norm(rest))
+            if size <= least or len(chosen) == count:
+                others = ", ".join(coordinate_names(model)[i] for i in chosen) or "the loops"
+                raise RobotDynamicsError(
+                    f"{model.name}: {coordinate_names(model)[index]!r} cannot be independent "
+                    f"here, its velocity follows from {others}; expected {count} coordinates "
+                    "that do not determine one another."
+                )
+            chosen.append(index)
+            basis.append(rest / size)
+    if len(chosen) < count:
+        left = np.array([_without(row, basis) for row in ranked.motions])
+        # The largest pivot first, as complete pivoting of K has it: what is chosen last is free.
+        _, _, order = qr(left.T, mode="economic", pivoting=True)
+        chosen += [int(i) for i in order if i not in chosen][: count - len(chosen)]
+    return sorted(chosen)
+
+
+def _nearby_ranks(
+    model: Model, closure: Closure, q: Array, ranked: _Ranked, samples: int, seed: int
+) -> tuple[int, ...]:
+    """Return the ranks at closed configurations a small step away along the free motions."""
+    if not ranked.J.size or ranked.motions.shape[1] == 0:
+        return ()
+    rng = np.random.default_rng(seed)
+    scales = coordinate_scales(model, ranked.length) / ranked.length
+    found: set[int] = set()
+    for _ in range(samples):
+        direction = ranked.motions @ rng.normal(size=ranked.motions.shape[1])
+        step = _NEARBY * direction / max(float(np.max(np.abs(direction))), 1e-300) / scales
+        moved = np.array(model.integrate(q.tolist(), step.tolist()), dtype=float)
+        # Open by as much as here is as closed as it gets.
+        tolerance = max(1e-9, 10.0 * ranked.closure_error / ranked.length)
+        try:
+            near = assemble(
+                model, closure, moved, limits=False, length=ranked.length, restarts=0,
+                tolerance=tolerance,
+            )  # fmt: skip
+        except AssemblyError:
+            continue
+        found.add(_Ranked.of(model, closure, near.q, ranked.length).rank)
+    return tuple(sorted(found))

@@ -1,0 +1,112 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""One length for mixed units: rotations count like the displacements they cause at that distance.
+
+Norms and ranks of a constraint Jacobian mean nothing while metres and radians stand side by side.
+With rows and columns of rotations scaled by a length of the mechanism its entries are ratios of
+distances, and results depend neither on the unit of length nor on the size of the mechanism.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics.redundant import constraint_names
+from robot_dynamics.errors import UnknownNameError
+from robot_dynamics.model import Model
+from robot_dynamics.spatial import Transform
+
+Array = NDArray[np.float64]
+
+_DIRECTIONS = ("rx", "ry", "rz", "x", "y", "z")
+# Distances below this part of the largest come from rounding of frames that should coincide.
+_NEGLIGIBLE = 1e-9
+
+
+def model_length(model: Model) -> float:
+    """Return the length [m] of a typical link: the median distance between joints of a body.
+
+    It is 1 m for a model all of whose joints are in one point.
+    """
+    distances = np.array([_distance(X) for X in _placements(model)])
+    apart = distances[distances > _NEGLIGIBLE * np.max(distances, initial=0.0)]
+    return float(np.median(apart)) if len(apart) else 1.0
+
+
+def model_reach(model: Model) -> float:
+    """Return a distance [m] that no joint's frame exceeds, measured through the chain of links.
+
+    Rounding errors of positions are this times the precision of numbers.
+    """
+    return float(sum(_distance(X) for X in _placements(model)))
+
+
+def constraint_scales(model: Model, length: float) -> Array:
+    """Return what makes each row (n^c,) of K a displacement: `length` for rotations, else 1."""
+    turning = [row.rotational for loop in model.loops for row in loop.type.rows]
+    turning += [coupling.rotational for coupling in model.couplings]
+    return np.where(turning, length, 1.0) if turning else np.ones(0)
+
+
+def coordinate_scales(model: Model, length: float) -> Array:
+    """Return what makes velocities (nv,) comparable: `length` for rotations, else 1."""
+    scales = []
+    for body in model.bodies:
+        kind = body.joint.type
+        for column in kind.subspace(kind.neutral()):
+            turns = any(float(value) != 0.0 for value in column.angular)
+            scales.append(length if turns else 1.0)
+    return np.array(scales, dtype=float)
+
+
+def coordinate_names(model: Model) -> tuple[str, ...]:
+    """Return a name for each velocity (nv,): the joint's, with the direction if it has several."""
+    names: list[str] = []
+    for body in model.bodies:
+        kind, joint = body.joint.type, body.joint.name
+        if kind.nv == 1:
+            names.append(joint)
+            continue
+        columns = [list(column.components()) for column in kind.subspace(kind.neutral())]
+        plain = not kind.varying and all(sorted(c) == [0.0] * 5 + [1.0] for c in columns)
+        labels = [_DIRECTIONS[c.index(1.0)] for c in columns] if plain else map(str, count(1))
+        names += [f"{joint}.{label}" for label, _ in zip(labels, columns, strict=False)]
+    return tuple(names)
+
+
+def coordinates_of(model: Model, name: str) -> list[int]:
+    """Return the indices of the velocities of a joint, or that of one coordinate by its name.
+
+    Raises:
+        UnknownNameError: If there is neither a joint nor a coordinate of that name.
+    """
+    if name in model.joint_names:
+        at = model.v_slices[model.joint_index(name)]
+        return list(range(at.start, at.stop))
+    names = coordinate_names(model)
+    if name not in names:
+        valid = dict.fromkeys((*model.joint_names, *names))
+        raise UnknownNameError("joint or coordinate", name, valid, model.name)
+    return [names.index(name)]
+
+
+def constraint_groups(model: Model) -> list[tuple[str, slice]]:
+    """Return the rows of each loop joint by its name, and each row beyond those by its own."""
+    groups, start = [], 0
+    for loop in model.loops:
+        groups.append((loop.name, slice(start, start + len(loop.type.rows))))
+        start += len(loop.type.rows)
+    rest = constraint_names(model)[start:]
+    return groups + [(name, slice(i, i + 1)) for i, name in enumerate(rest, start)]
+
+
+def _placements(model: Model) -> list[Transform]:
+    ends = [(lo.predecessor_placement, lo.successor_placement) for lo in model.loops]
+    return [body.placement for body in model.bodies] + [X for pair in ends for X in pair]
+
+
+def _distance(X: Transform) -> float:
+    return float(np.linalg.norm([float(value) for value in X.r]))

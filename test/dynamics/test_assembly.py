@@ -1,0 +1,264 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""From a guess to closed loops, with coordinates held; a clear answer where there is no way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
+from support import linkages
+from support.mechanisms import world_poses
+
+from robot_dynamics.dynamics.assembly import AssemblyError, Gap, assemble, consistent_velocity
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
+from robot_dynamics.model import Limits, LoopElement, pose
+from robot_dynamics.robot import Robot
+
+# Errors are differences of positions of some metres: sixteen digits of those.
+CLOSED = 1e-14
+
+
+@pytest.fixture(scope="module")
+def four_bar():
+    return Robot.from_mechanism(linkages.four_bar())
+
+
+def rocker_angle(crank, lengths=(0.3, 0.8, 0.6), ground=0.9):
+    """Return the two coupler tips' distances from the ground pivot: the closed form."""
+    a, b, c = lengths
+    pin = np.array([a * np.cos(crank), a * np.sin(crank)]) - [ground, 0.0]
+    d = np.linalg.norm(pin)
+    return np.arccos((b * b + c * c - d * d) / (2 * b * c))  # the inner angle at the rocker
+
+
+@settings(max_examples=30, deadline=None)
+@given(crank=st.floats(-3.1, 3.1), seed=st.integers(0, 1000))
+def test_a_four_bar_closes_at_any_crank_angle(crank, seed):
+    """With the crank held anywhere the loop closes as the law of cosines says, from any guess."""
+    robot = Robot.from_mechanism(linkages.four_bar())
+    guess = np.random.default_rng(seed).uniform(-3, 3, 3)
+    found = robot.assemble(guess, held={"crank_joint": crank})
+    assert found.q[0] == crank
+    assert found.gap < CLOSED
+    # The rocker's joint turns by pi less the inner angle, to one side or the other.
+    turned = np.arccos(np.cos(np.pi - abs(found.q[2])))
+    assert_allclose(turned, rocker_angle(crank), atol=1e-9)
+
+
+def test_a_closed_guess_is_kept(four_bar):
+    """A configuration that closes the loops comes back as it is, at the first start."""
+    closed = four_bar.assemble([0.5, 0.1, 0.2]).q
+    again = four_bar.assemble(closed)
+    assert_allclose(again.q, closed, rtol=0, atol=1e-14)
+    assert again.starts == 1
+
+
+def test_the_nearest_configuration_is_found(four_bar):
+    """A small error is mended by a small motion: the assembly mode does not change."""
+    closed = four_bar.assemble([0.5, -0.5, -1.0]).q
+    near = four_bar.assemble(np.add(closed, [0.01, -0.02, 0.015])).q
+    assert np.max(np.abs(near - closed)) < 0.05
+
+
+@pytest.mark.parametrize("metric", ["length", "inertia"])
+def test_metrics(four_bar, metric):
+    """Steps are smallest in displacements or in kinetic energy; loops close in both."""
+    found = four_bar.assemble([0.4, -0.3, -1.4], metric=metric)
+    assert found.gap < CLOSED
+
+
+def test_unknown_metric(four_bar):
+    """Another metric is refused with those there are."""
+    with pytest.raises(UnknownNameError, match="length, inertia"):
+        four_bar.assemble(metric="energy")
+
+
+def test_floating_and_spherical_joints():
+    """Quaternions stay of unit length, and held joints of several freedoms stay where they are."""
+    robot = Robot.from_mechanism(linkages.stewart_platform())
+    q = robot.model.neutral()
+    q[:3] = [0.1, -0.05, 0.1]
+    q[3:7] = Rotation.from_euler("xyz", [0.1, -0.2, 0.3]).as_quat()
+    found = robot.assemble(q, held=["platform_joint"])
+    assert_allclose(found.q[:7], q[:7], rtol=0, atol=0)
+    assert found.gap < CLOSED
+
+
+def test_no_configuration(four_bar):
+    """Bars too short to meet: the error names the loop and the gap, which is the shortest one."""
+    robot = Robot.from_mechanism(linkages.four_bar(lengths=(0.1, 0.2, 0.3), ground=0.9))
+    with pytest.raises(AssemblyError, match=r"loop 'pin' stays open by 300 mm") as refusal:
+        robot.assemble(restarts=5)
+    error = refusal.value
+    assert_allclose(error.gaps["pin"].position, 0.3, rtol=1e-6)  # 0.9 - 0.1 - 0.2 - 0.3
+    assert_allclose(robot.closure(error.q)[1][2:4] @ robot.closure(error.q)[1][2:4], 0.09, 1e-6)
+    assert "6 starts" in str(error)
+
+
+def test_held_joints_can_stand_in_the_way(four_bar):
+    """What is held is named as a reason."""
+    with pytest.raises(AssemblyError, match="what is held"):
+        four_bar.assemble(held={"crank_joint": 0.0, "coupler_joint": 0.0}, restarts=3)
+
+
+def test_limits_are_kept_unless_told():
+    """The crank's range decides whether the loop can close; without limits it does."""
+    mechanism = linkages.four_bar()
+    narrow = Limits(lower=0.2, upper=0.4)
+    joints = [replace(j, limits=narrow) if j.name == "coupler_joint" else j
+              for j in mechanism.joints]  # fmt: skip
+    robot = Robot.from_mechanism(replace(mechanism, joints=tuple(joints)))
+    found = robot.assemble([3.0, 2.0, 1.0])
+    assert 0.2 <= found.q[1] <= 0.4
+    free = robot.assemble([0.5, -1.5, -1.0], limits=False)
+    assert free.q[1] < 0.2
+    with pytest.raises(AssemblyError):
+        robot.assemble(held={"crank_joint": 0.0, "rocker_joint": 0.0}, restarts=3)
+
+
+@pytest.mark.parametrize("kind", ["revolute", "cylindrical", "fixed", "prismatic"])
+def test_an_axis_turned_round_is_not_closed(kind):
+    """Errors vanish as well where the frame is turned by 180 degrees; that is not accepted."""
+    b = linkages.Builder("turned")
+    b.add("ball", "base", "floating")
+    b.close("hinge", kind, "base", "ball")
+    robot = Robot.from_mechanism(b.done())
+    turned = robot.model.neutral()
+    turned[3:7] = [1.0, 0.0, 0.0, 0.0]
+    assert np.max(np.abs(robot.closure(turned)[1])) < 1e-15
+    found = robot.assemble(turned)
+    frame = world_poses(robot.model, found.q)["ball"]
+    assert_allclose(frame[2, 2], 1.0, atol=1e-12)
+    assert found.gap < CLOSED
+
+
+def test_an_axis_that_cannot_be_turned_is_refused():
+    """Where only the reversed axis can be reached the error says so."""
+    b = linkages.Builder("reversed")
+    b.add("cart", "base", "prismatic", axis=linkages.X)
+    b.add("wheel", "cart", axis=linkages.Z)
+    flipped = pose((0, 0, 0), linkages.turn("z", np.pi))
+    b.close("weld", "fixed", "base", "wheel", None, flipped)
+    robot = Robot.from_mechanism(b.done())
+    with pytest.raises(AssemblyError, match="wrong way"):
+        robot.assemble([0.3, 0.0], held=["wheel_joint"], restarts=2)
+    assert_allclose(abs(robot.assemble([0.3, 0.1]).q[1]), np.pi, atol=1e-9)
+
+
+def test_velocities(four_bar):
+    """The velocity of a held joint is met, the others follow and keep the loop closed."""
+    found = four_bar.assemble([0.5, -0.5, -1.0], velocities={"crank_joint": 2.0})
+    assert found.qd[0] == 2.0
+    h = 1e-6
+    ends = [
+        four_bar.assemble(found.q + s * h * found.qd, held=["crank_joint"]).q for s in (1.0, -1.0)
+    ]
+    assert_allclose((ends[0] - ends[1]) / (2 * h), found.qd, atol=1e-8)
+    K, _ = four_bar.closure(found.q)
+    assert_allclose(K @ found.qd, 0.0, atol=1e-14)
+
+
+@pytest.mark.parametrize("metric", ["length", "inertia"])
+def test_the_nearest_velocity(four_bar, metric):
+    """A wish is changed as little as can be: a consistent one not at all, and twice as once."""
+    wish = np.array([1.0, 2.0, 3.0])
+    once = four_bar.assemble([0.5, -0.5, -1.0], velocities=wish, metric=metric)
+    twice = four_bar.assemble(once.q, velocities=once.qd, metric=metric)
+    assert_allclose(twice.qd, once.qd, atol=1e-12)
+    K, _ = four_bar.closure(once.q)
+    H = four_bar.inertia_matrix(once.q) if metric == "inertia" else np.eye(3)
+    # The change is orthogonal, in the metric, to every motion that the loops allow.
+    motion = np.linalg.svd(K)[2][2:]
+    assert_allclose(motion @ H @ (once.qd - wish), 0.0, atol=1e-12)
+
+
+def test_velocities_that_contradict_the_loops(four_bar):
+    """Two held velocities for one mobility are refused with the rate at which the loop opens."""
+    with pytest.raises(AssemblyError, match=r"loop 'pin' opens .* per second"):
+        four_bar.assemble(velocities={"crank_joint": 1.0, "coupler_joint": 1.0})
+
+
+def test_velocity_only_constraints_bind_velocities_alone():
+    """A soft finger's torsion is no obstacle to assembly, but to the velocity."""
+    b = linkages.Builder("finger")
+    b.add("ball", "base", "spherical")
+    b.close("touch", "soft_finger", "base", "ball")
+    robot = Robot.from_mechanism(b.done())
+    q = Rotation.from_euler("z", 0.7).as_quat()
+    found = robot.assemble(q, velocities=[0.3, 0.4, 0.5])
+    assert_allclose(found.q, q, atol=1e-15)
+    assert_allclose(found.qd, [0.3, 0.4, 0.0], atol=1e-15)
+
+
+def test_the_same_seed_gives_the_same_result(four_bar):
+    """Random starts are repeatable."""
+    held = {"crank_joint": 2.9}
+    first, second = (four_bar.assemble([0, 0, 0], held=held, seed=3) for _ in range(2))
+    assert_allclose(first.q, second.q, rtol=0, atol=0)
+
+
+def test_a_tree_is_closed_already():
+    """Without loops a guess is returned, moved into the limits."""
+    b = linkages.Builder("arm")
+    b.add("link", "base", limits=Limits(-1.0, 1.0))
+    robot = Robot.from_mechanism(b.done())
+    assert_allclose(robot.assemble([2.0]).q, [1.0])
+    assert_allclose(robot.assemble([2.0], limits=False).q, [2.0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"q": [0.0, 0.0]}, "q has shape"),
+        ({"q": [0.0, np.nan, 0.0]}, "not finite"),
+        ({"held": "crank_joint"}, "expected several names"),
+        ({"held": {"crank_joint": [1.0, 2.0]}}, "held value of 'crank_joint' has shape"),
+        ({"held": ["crank"]}, "did you mean 'crank_joint'"),
+        ({"held": {"handle": 1.0}}, "unknown joint"),
+        ({"velocities": [0.0]}, "qd has shape"),
+    ],
+)
+def test_bad_arguments(four_bar, arguments, words):
+    """What cannot be meant is refused before anything is searched."""
+    with pytest.raises(RobotDynamicsError, match=words):
+        four_bar.assemble(**arguments)
+
+
+def test_functions_take_any_closure(four_bar):
+    """The core is NumPy code over a callable: the compiled one is not needed."""
+    calls = []
+
+    def closure(q):
+        calls.append(q)
+        return four_bar.closure(q)
+
+    found = assemble(four_bar.model, closure, np.array([0.5, -0.5, -1.0]))
+    assert calls
+    qd = consistent_velocity(four_bar.model, closure(found.q)[0], np.ones(3))
+    assert qd.shape == (3,)
+    with pytest.raises(ArgumentError, match="not finite"):
+        consistent_velocity(four_bar.model, closure(found.q)[0], np.full(3, np.inf))
+
+
+def test_gaps_in_words():
+    """Only what is open is said."""
+    assert str(Gap(0.0012, 0.0)) == "1.2 mm"
+    assert str(Gap(0.0, np.pi)) == "180 degrees"
+    assert str(Gap(0.5, np.pi / 2)) == "500 mm and 90 degrees"
+    assert str(Gap(0.0, 0.0)) == "nothing"
+
+
+def test_several_open_loops_are_listed():
+    """Each loop that stays open is named, the widest first."""
+    mechanism = linkages.four_bar(lengths=(0.1, 0.2, 0.3))
+    mechanism = mechanism.with_loops(
+        [LoopElement("far", "spherical", "base", "rocker", pose((9.0, 0, 0)))]
+    )
+    with pytest.raises(AssemblyError, match=r"loop 'far' .*, loop 'pin'"):
+        Robot.from_mechanism(mechanism).assemble(restarts=1)
