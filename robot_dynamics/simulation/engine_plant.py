@@ -54,7 +54,7 @@ class EnginePlant:
         grasp_map: GraspMap | None = None,
     ) -> None:
         self.system, self.period = system, period
-        self.substeps = whole_steps(period, settings.step_s)
+        self.substeps = settings.steps("step_s", period)
         self.drives = drives_of(system, settings)
         self._robot = Robot(system.model)
         actuated = system.v_index.tolist()
@@ -181,21 +181,6 @@ def drives_of(system: GraspSystem, settings: PlantSettings) -> Drives:
         friction=settings.friction_scale * np.array([joint.friction for joint in joints]),
         friction_velocity=settings.friction_velocity,
     )
-
-
-def whole_steps(period: float, step: float) -> int:
-    """Return how many steps make a control period.
-
-    Raises:
-        ArgumentError: If it is no whole number.
-    """
-    count = round(period / step)
-    if count < 1 or abs(count * step - period) > 1e-9 * period:
-        raise ArgumentError(
-            f"the control period {period:g} s is no whole number of integration steps "
-            f"of {step:g} s."
-        )
-    return count
 
 
 def checked_torque(torque: Array, shape: tuple[int, ...]) -> Array:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import GraspMap, transmitted_force_map
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.simulation.engine_plant import checked_torque, drives_of, whole_steps
+from robot_dynamics.simulation.engine_plant import checked_torque, drives_of
 from robot_dynamics.simulation.mujoco_model import addresses, mujoco_xml
 from robot_dynamics.simulation.plant import Measurement, Truth
 from robot_dynamics.simulation.sensors import CommandDelay, Sensors
@@ -55,7 +55,7 @@ class MujocoPlant:
     ) -> None:
         self.system, self.period = system, period
         self._mujoco = _import_mujoco()
-        self.substeps = whole_steps(period, settings.mujoco_step_s)
+        self.substeps = settings.steps("mujoco_step_s", period)
         step = period / self.substeps
         xml = mujoco_xml(system, step, _STEPS_PER_TIME_CONSTANT * step)
         self._model: Any = self._mujoco.MjModel.from_xml_string(xml)

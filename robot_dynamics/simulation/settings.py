@@ -4,12 +4,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.settings import PoseSettings
 
 Engine = Literal["engine", "mujoco"]
+
+_LONGEST_STEP_S = {"step_s": 0.002, "mujoco_step_s": 0.0002}  # where none is stated
 
 
 @dataclass(frozen=True)
@@ -35,8 +39,10 @@ class PlantSettings:
 
     Attributes:
         engine: Which engine moves it: our closed-loop dynamics, or MuJoCo with weld equalities.
-        step_s: Integration step of our engine [s]; a control period is a whole number of them.
-        mujoco_step_s: The same for MuJoCo, whose welds are springs and need shorter steps [s].
+        step_s: Integration step of our engine [s]; a control period is a whole number of them. By
+            default the longest such step up to 2 ms.
+        mujoco_step_s: The same for MuJoCo, whose welds are springs and need shorter steps [s]:
+            up to 0.2 ms by default.
         command_delay_periods: Control periods between a measurement and the torque computed from
             it taking effect.
         object_mass_scale: True mass and inertia of the object over those of the cell.
@@ -52,8 +58,8 @@ class PlantSettings:
     """
 
     engine: Engine = "engine"
-    step_s: float = field(default=0.002, metadata={"above": 0.0, "unit": "s"})
-    mujoco_step_s: float = field(default=0.0002, metadata={"above": 0.0, "unit": "s"})
+    step_s: float | None = field(default=None, metadata={"above": 0.0, "unit": "s"})
+    mujoco_step_s: float | None = field(default=None, metadata={"above": 0.0, "unit": "s"})
     command_delay_periods: int = field(default=1, metadata={"minimum": 0, "maximum": 10})
     object_mass_scale: float = field(default=1.0, metadata={"above": 0.0, "maximum": 1000.0})
     grasp_error: dict[str, PoseSettings] = field(default_factory=dict)
@@ -63,3 +69,25 @@ class PlantSettings:
     torque_limit: bool = True
     sensors: SensorSettings = SensorSettings()
     seed: int = field(default=0, metadata={"minimum": 0})
+
+    def steps(self, key: Literal["step_s", "mujoco_step_s"], period: float) -> int:
+        """Return how many integration steps make a control period.
+
+        Args:
+            key: Whose steps.
+            period: Control period [s].
+
+        Raises:
+            ArgumentError: If the stated step does not divide the period.
+        """
+        step: float | None = getattr(self, key)
+        if step is None:
+            # Less rounding: ten steps of 0.0002 s are 0.002 s.
+            return max(1, math.ceil(period / _LONGEST_STEP_S[key] * (1.0 - 1e-9)))
+        count = round(period / step)
+        if count < 1 or abs(count * step - period) > 1e-9 * period:
+            raise ArgumentError(
+                f"plant.{key} {step:g} s does not divide the control period of {period:g} s; "
+                f"expected {period:g} s over a whole number."
+            )
+        return count

@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
+from robot_dynamics.app.run import simulate
 from robot_dynamics.app.scenario import (
     build_system,
     find_scenario,
@@ -132,6 +133,13 @@ def test_bad_input(override, message):
     with pytest.raises(RobotDynamicsError) as raised:
         build_system(load_scenario("lift_box", [override]))
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize("rate", [333.0, 400.0, 1000.0])
+def test_another_control_rate_needs_no_other_step(rate):
+    """Unless steps are stated, they follow the control period."""
+    scenario = load_scenario("lift_box", [f"control.rate_hz={rate}"])
+    assert simulate(scenario, duration=0.02).report["ticks"] == round(0.02 * rate)
 
 
 def test_a_typo_is_located(folder):

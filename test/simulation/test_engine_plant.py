@@ -20,7 +20,6 @@ from robot_dynamics.simulation.engine_plant import (
     SimulationError,
     checked_torque,
     drives_of,
-    whole_steps,
 )
 from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
 
@@ -167,20 +166,6 @@ def test_a_step_too_long_for_the_friction_is_refused():
     """Friction that the explicit scheme cannot follow is said so, with a step that can."""
     with pytest.raises(ArgumentError, match="expected at most"):
         plant(replace(FREE, friction_scale=1.0, friction_velocity=1e-6))
-
-
-@pytest.mark.parametrize(("period", "step"), [(0.002, 0.003), (0.002, 0.0015), (0.002, 0.0007)])
-def test_periods_are_whole_numbers_of_steps(period, step):
-    """Anything else is refused with both lengths."""
-    with pytest.raises(ArgumentError, match="whole number"):
-        whole_steps(period, step)
-
-
-def test_whole_steps():
-    """Rounding of decimal fractions is no reason to refuse."""
-    assert whole_steps(0.002, 0.002) == 1
-    assert whole_steps(0.01, 0.0001) == 100
-    assert whole_steps(1 / 500, 0.001) == 2
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.yaml_document import decode, parse_yaml
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.settings import PoseSettings
 from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
 
@@ -43,3 +44,27 @@ def test_nonsense_is_refused(text, message):
     """Values that cannot be meant are refused with what was expected."""
     with pytest.raises(DescriptionError, match=message):
         decode(PlantSettings, parse_yaml(text))
+
+
+@pytest.mark.parametrize(("period", "step"), [(0.002, 0.003), (0.002, 0.0015), (0.002, 0.0007)])
+def test_periods_are_whole_numbers_of_steps(period, step):
+    """Anything else is refused with both lengths."""
+    with pytest.raises(ArgumentError, match=r"plant\.step_s .* whole number"):
+        PlantSettings(step_s=step).steps("step_s", period)
+
+
+def test_steps():
+    """Rounding of decimal fractions is no reason to refuse."""
+    assert PlantSettings(step_s=0.002).steps("step_s", 0.002) == 1
+    assert PlantSettings(step_s=0.0001).steps("step_s", 0.01) == 100
+    assert PlantSettings(step_s=0.001).steps("step_s", 1 / 500) == 2
+
+
+@pytest.mark.parametrize(
+    ("rate", "own", "mujoco"),
+    [(500, 1, 10), (1000, 1, 5), (400, 2, 13), (333, 2, 16), (100, 5, 50)],
+)
+def test_steps_that_are_not_stated(rate, own, mujoco):
+    """They are the longest that divide the control period and are not above 2 ms and 0.2 ms."""
+    assert PlantSettings().steps("step_s", 1 / rate) == own
+    assert PlantSettings().steps("mujoco_step_s", 1 / rate) == mujoco
