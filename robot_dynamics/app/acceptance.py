@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -72,14 +72,21 @@ class AcceptanceSettings:
         return {name: value for name, value in every.items() if value is not None}
 
 
-def failures(figures: Mapping[str, Any], bars: Mapping[str, float]) -> list[str]:
+def failures(
+    figures: Mapping[str, Any],
+    bars: Mapping[str, float],
+    why_missing: Callable[[str], str] = lambda name: "",
+) -> list[str]:
     """Return a sentence for each bar that a report's figures do not keep.
 
     Args:
         figures: By name the figure, or None if it could not be computed.
         bars: By name of a `BarSettings` field the bound.
+        why_missing: Says of a figure by its name why it could not be computed, if that is known;
+            figures that are missing for the same reason share a sentence.
     """
     sentences = []
+    missing: dict[str, list[str]] = {}
     for bar, bound in bars.items():
         lower = bar.endswith("_least")
         name = bar.removesuffix("_least")
@@ -87,10 +94,14 @@ def failures(figures: Mapping[str, Any], bars: Mapping[str, float]) -> list[str]
             name += "_max"
         value = figures.get(name)
         words = _words(name)
-        if value is None:
+        if value is None and why_missing(name):
+            missing.setdefault(why_missing(name), []).append(words)
+        elif value is None:
             sentences.append(f"{words} could not be computed; expected {_side(lower)} {bound:g}.")
         elif not (value >= bound if lower else value <= bound):  # also for what is no number
             sentences.append(f"{words} is {value:.4g}, expected {_side(lower)} {bound:g}.")
+    for reason, names in missing.items():
+        sentences.append(f"{', '.join(names)} could not be computed: {reason}.")
     return sentences
 
 

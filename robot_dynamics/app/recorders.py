@@ -185,11 +185,17 @@ class ControlRecorder:
             "reference_internal_force": rows[:, FORCE],
         }
         end = float(times[-1]) if len(times) else 0.0
-        intervals = settled_intervals(reference, self._scenario.acceptance.settle_s, end)
+        settle_s = self._scenario.acceptance.settle_s
+        intervals = settled_intervals(reference, settle_s, end)
         offset = start_tick * period
+        first = min([a for a, _ in reference.settled_intervals(settle_s)], default=None)
+        if first is None:
+            first = reference.duration + settle_s
         gains = servo_gains(control.object)
         own = {
             "settled_intervals_s": [[a + offset, b + offset] for a, b in intervals],
+            "settle_s": settle_s,
+            "first_settled_s": first + offset,
             "reference_start_tick": start_tick,
             "object_gains": [gains.proportional, gains.derivative, gains.integral],
         }

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,7 @@ _REQUIRED = (
     "reference_pose",
     "reference_internal_force",
 )
+_SETTLED = ("_settled_m", "_settled_deg", "_settled_n", "_settled_nm")
 # A drive that passes a torque on changes no bit of it; rounding in another engine may.
 _TORQUE_TOLERANCE = 1e-9  # of the limit
 
@@ -59,7 +62,8 @@ def report_of(recording: Recording) -> dict[str, Any]:
             raise RecordingError(f"recording: there is no column {name!r}; was only one side run?")
     figures = _figures(recording)
     bars = recording.get("acceptance")
-    problems = [*_broken(recording), *missed_bars(figures, bars)]
+    why = partial(_why_missing, recording)
+    problems = [*_broken(recording), *missed_bars(figures, bars, why)]
     return {
         "ok": not problems,
         "failures": problems,
@@ -79,12 +83,12 @@ def write_report(report: dict[str, Any], path: str | Path) -> Path:
         RecordingError: If it cannot be written.
     """
     path = Path(path)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        partial.write_text(json.dumps(report, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-        os.replace(partial, path)
+        part.write_text(json.dumps(report, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        os.replace(part, path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise RecordingError(f"{path}: cannot be written ({error.strerror}).") from error
     return path
 
@@ -193,7 +197,8 @@ def _broken(recording: Recording) -> list[str]:
         sentences.append(
             f"{len(missing)} of {expected} control periods are missing or out of order{first}."
         )
-    for name, values in recording.columns.items():
+    # After a fault numbers may be missing: that follows from it, and would only hide it.
+    for name, values in () if fault else recording.columns.items():
         finite = np.isfinite(values)
         if not finite.all():
             row = int(np.argmin(finite.reshape(len(values), -1).all(axis=1)))
@@ -204,6 +209,27 @@ def _broken(recording: Recording) -> list[str]:
     if mismatch is not None:
         sentences.append(mismatch)
     return sentences
+
+
+def _why_missing(recording: Recording, name: str) -> str:
+    """Return why a figure could not be computed, or nothing if that is not known."""
+    if name.endswith(_SETTLED) and not settled(recording).any():
+        least = recording.metadata.get("first_settled_s")
+        if least is None:
+            return ""
+        # The last state is that of a period before the end; rounded up to be enough.
+        least = math.ceil(100.0 * (least + recording.get("period_s"))) / 100.0
+        return (
+            "the run ends before the reference has been at rest for "
+            f"{recording.get('settle_s'):g} s; expected at least {least:g} s"
+        )
+    if name == "correction_max" and recording.get("plant") != "engine":
+        return f"the plant {recording.get('plant')!r} has no corrections"
+    if not len(recording):
+        return "nothing was recorded"
+    if not all(np.isfinite(values).all() for values in recording.columns.values()):
+        return "some of its values are not finite"
+    return ""
 
 
 def _torque_mismatch(recording: Recording) -> str | None:

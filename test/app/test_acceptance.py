@@ -52,3 +52,13 @@ def test_lower_bounds():
     assert failures(figures, bars) == [
         "torque fraction of limit max is 0.4, expected at least 0.5."
     ]
+
+
+def test_missing_figures_with_a_reason():
+    """Figures that are missing for one reason share a sentence that says it."""
+    bars = {"object_position_error_settled_m": 1.0, "internal_force_error_settled_n": 2.0}
+    found = failures(dict.fromkeys(bars), bars, lambda name: "the run is too short")
+    assert found == [
+        "object position error settled [m], internal force error settled [N] could not be "
+        "computed: the run is too short."
+    ]

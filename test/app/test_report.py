@@ -10,6 +10,7 @@ import pytest
 
 from robot_dynamics.app.recording import Recording, RecordingError
 from robot_dynamics.app.report import report_of, state_hash, write_report
+from robot_dynamics.app.run import simulate
 
 # What whoever reads a report may rely on.
 FIGURES = {
@@ -186,6 +187,23 @@ def test_figures_follow_the_recording(recording):
     report = report_of(recording)
     # -q is the same orientation as q; the rest is rounding
     assert report["object_orientation_error_settled_deg"] == pytest.approx(0.5, rel=1e-6)
+
+
+def test_after_a_fault_missing_numbers_are_no_news(recording):
+    """A controller that stopped sees nothing any more: the fault is named, not its columns."""
+    note_fault(recording)
+    recording.columns["estimated_pose"][700:] = np.nan
+    assert report_of(recording)["failures"] == ["the controller stopped, at 1 s: left: lost."]
+
+
+def test_a_run_too_short_to_settle():
+    """Bars that ask for a reference at rest say how long the run had to be, in one sentence."""
+    report = simulate("lift_box", duration=1.0).report
+    (sentence,) = (s for s in report["failures"] if "could not be computed" in s)
+    assert "the run ends before the reference has been at rest for 0.5 s; expected" in sentence
+    least = float(sentence.rstrip(" s.").rpartition(" ")[2])
+    again = simulate("lift_box", duration=least).report
+    assert not any("could not be computed" in s for s in again["failures"])
 
 
 def test_the_hash_sees_every_bit(recording):
