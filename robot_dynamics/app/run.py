@@ -92,19 +92,21 @@ def simulate(
         RobotDynamicsError: If the scenario is refused.
     """
     started = time.perf_counter() if started is None else started
-    changes = [*overrides, *([f"plant.engine={plant}"] if plant else [])]
+    if not isinstance(overrides, str):
+        overrides = [*overrides, *([f"plant.engine={plant}"] if plant else [])]
     if isinstance(scenario, Scenario):
         if plant:
             scenario = replace(scenario, plant=replace(scenario.plant, engine=plant))
     else:
-        scenario = load_scenario(scenario, changes)
-    believed, control, reference = build_system(scenario), scenario.control, scenario.plan()
+        scenario = load_scenario(scenario, overrides)
+    control, reference = scenario.control, scenario.plan()
+    ticks = scenario.ticks(reference, duration)
+    believed = build_system(scenario)
     supervised = SupervisedController(
         believed, control, scenario.safety, reference, unit_s=control.period
     )
     truth = true_system(scenario, believed)
     simulated = make_plant(scenario, truth)
-    ticks = scenario.ticks(reference, duration)
     seen = PlantRecorder(truth, scenario, ticks)
     done = ControlRecorder(believed, scenario, ticks)
     watch = _Watch(believed, ticks, control.period, progress)
@@ -147,7 +149,7 @@ def make_plant(scenario: Scenario, system: GraspSystem) -> Plant:
         system: Arms and object as they truly are.
 
     Raises:
-        AssemblyError: If an arm does not reach its grasp.
+        ReachError: If an arm does not reach its grasp.
         RobotDynamicsError: If the engine is not installed.
     """
     start = closed_configuration(system, scenario.object_pose)

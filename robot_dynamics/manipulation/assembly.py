@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.dynamics.assembly import AssemblyError as OpenLoopsError
-from robot_dynamics.dynamics.assembly import assemble
+from robot_dynamics.dynamics.assembly import AssemblyError, assemble
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import mean_grasp_distance
 from robot_dynamics.manipulation.system import GraspSystem
@@ -19,7 +18,7 @@ from robot_dynamics.robot import Robot
 Array = NDArray[np.float64]
 
 
-class AssemblyError(RobotDynamicsError):
+class ReachError(RobotDynamicsError):
     """No joint positions were found at which an arm's tool meets its grasp.
 
     Attributes:
@@ -60,7 +59,7 @@ def closed_configuration(
         terms: `Robot.constraint_terms` of the system, if the caller has it already.
 
     Raises:
-        AssemblyError: If an arm does not get there; it names the arm and the gap.
+        ReachError: If an arm does not get there; it names the arm and the gap.
     """
     terms = terms or Robot(system.model).constraint_terms
     q = system.model.neutral()
@@ -84,8 +83,8 @@ def closed_configuration(
             restarts=0,
             iterations=iterations,
         )
-    except OpenLoopsError as error:
+    except AssemblyError as error:
         gaps = {arm.name: error.gaps[system.model.loops[arm.loop].name] for arm in system.arms}
         worst = max(gaps, key=lambda name: gaps[name].position + length * gaps[name].rotation)
-        raise AssemblyError(worst, gaps[worst].position, gaps[worst].rotation) from error
+        raise ReachError(worst, gaps[worst].position, gaps[worst].rotation) from error
     return found.q

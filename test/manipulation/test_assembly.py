@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 from support.mechanisms import OBJECT_POSE, two_arms, world_poses
 
-from robot_dynamics.manipulation.assembly import AssemblyError, closed_configuration
+from robot_dynamics.manipulation.assembly import ReachError, closed_configuration
 from robot_dynamics.model import pose
 from robot_dynamics.model.elements import Limits
 from robot_dynamics.robot import Robot
@@ -81,13 +81,13 @@ def test_joint_limits_hold(cell):
     system = replace(cell.system, model=replace(model, bodies=bodies))
     q = closed_configuration(system, moved((0.0, 0.0, 0.02)))
     assert 1.0 <= q[model.q_slices[index]][0] <= 1.25
-    with pytest.raises(AssemblyError, match="arm 'arm0' does not reach"):
+    with pytest.raises(ReachError, match="arm 'arm0' does not reach"):
         closed_configuration(system, moved((0.2, 0.0, 0.3)))
 
 
 def test_a_pose_out_of_reach_is_refused(cell, terms):
     """The error names the arm that is farthest off, and by how much."""
-    with pytest.raises(AssemblyError) as refusal:
+    with pytest.raises(ReachError) as refusal:
         closed_configuration(cell.system, moved((3.0, 0.0, 0.0)), terms=terms)
     error = refusal.value
     assert error.arm in {"arm0", "arm1"}
@@ -99,6 +99,6 @@ def test_a_pose_out_of_reach_is_refused(cell, terms):
 def test_one_arm_out_of_reach_is_the_one_named(cell, terms):
     """Where one arm reaches and the other does not, the other is named."""
     wrong = cell.system.with_grasp_error({"arm1": pose((0.0, 0.0, -3.0))})
-    with pytest.raises(AssemblyError) as refusal:
+    with pytest.raises(ReachError) as refusal:
         closed_configuration(wrong, OBJECT_POSE)
     assert refusal.value.arm == "arm1"
