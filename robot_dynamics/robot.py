@@ -55,6 +55,13 @@ class Robot:
         """Return the robot of named elements; `options` are those of `model.build`."""
         return cls(build(mechanism, **options))
 
+    def __repr__(self) -> str:
+        names = self.model.joint_names
+        if len(names) > 8:
+            names = (*names[:3], "...", *names[-3:])
+        joints = f"{len(self.model.bodies)} joints ({', '.join(names)})"
+        return f"<Robot {self.model.name!r}: {joints}, {len(self.model.loops)} loops>"
+
     def __getstate__(self) -> dict[str, Model]:
         """Keep the model alone: machine code is found again in the cache."""
         return {"model": self.model}

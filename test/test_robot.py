@@ -45,6 +45,14 @@ def closed_state(robot, rng):
     return CELL.start, qd - HK @ np.linalg.solve(K @ HK, K @ qd), 10 * tau
 
 
+def test_what_it_prints(arm, closed):
+    """A robot shows its name, its joints and the number of its loops."""
+    names = ", ".join(arm.model.joint_names)
+    assert repr(arm) == f"<Robot {arm.model.name!r}: 3 joints ({names}), 0 loops>"
+    assert ", ..., " in repr(closed)
+    assert repr(closed).endswith(f", {len(closed.model.loops)} loops>")
+
+
 def test_shapes_and_batches(arm, rng):
     """One state or any leading dimensions, which broadcast; each state as if it were alone."""
     q, qd, qdd = random_state(rng, arm.model, 6)

@@ -72,14 +72,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return BAD_INPUT
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         # By its name: importing NumPy here would slow every start.
-        if type(error).__name__ != "LinAlgError":
+        if type(error).__name__ not in ("LinAlgError", "OverflowError"):
             raise
-        sentence = "numbers are too far apart to compute with"
+        reason = str(error.args[-1] if error.args else error).rstrip(".")
         print(
-            f"robot_dynamics: {sentence} ({str(error).rstrip('.')}); expected masses, lengths and "
-            "gains of a usual size.",
+            f"robot_dynamics: numbers are too far apart to compute with ({reason}); expected "
+            "masses, lengths and gains of a usual size.",
             file=sys.stderr,
         )
         return BAD_INPUT
@@ -344,7 +344,10 @@ def _scenario(options: argparse.Namespace) -> Any:
     from robot_dynamics.app.scenario import load_scenario
 
     plant = [f"plant.engine={options.plant}"] if options.plant else []
-    return load_scenario(options.scenario, [*options.overrides, *plant])
+    scenario = load_scenario(options.scenario, [*options.overrides, *plant])
+    for sentence in scenario.delay_warnings():
+        print(f"robot_dynamics: warning: {sentence}", file=sys.stderr)
+    return scenario
 
 
 def _require_parent(path: Path) -> None:
@@ -369,15 +372,21 @@ def _discard_output() -> None:
 
 
 def _count(text: str) -> int:
-    value = int(text)
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text}: expected a whole number from 1 on")
     return value
 
 
 def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0.0 < value < 1e6:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text}: expected seconds, more than 0")
     return value
 

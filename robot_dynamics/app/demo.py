@@ -51,9 +51,12 @@ def demonstrate(
 
     Raises:
         RosMissingError: If rclpy is not installed.
+        ArgumentError: If the duration is no positive number, or too long.
         NodeError: If a node ends early or hangs; the other one is stopped.
     """
     require_ros()
+    if duration is not None:
+        scenario.ticks(scenario.plan(), duration)
     with tempfile.TemporaryDirectory(prefix="robot_dynamics-") as name:
         folder = Path(name)
         source = folder / "scenario.yaml"

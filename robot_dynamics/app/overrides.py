@@ -10,6 +10,7 @@ from dataclasses import replace
 from robot_dynamics.description.diagnosis import Problem
 from robot_dynamics.description.files import refused
 from robot_dynamics.description.yaml_document import Node, parse_yaml
+from robot_dynamics.errors import ArgumentError
 
 _OPTION = "--set"
 
@@ -28,7 +29,12 @@ def with_overrides(document: Node, overrides: Iterable[str]) -> Node:
     Raises:
         DescriptionError: If an override has no key or no value, or names an entry that a list
             does not have.
+        ArgumentError: If they are a text instead of a list of texts.
     """
+    if isinstance(overrides, str):
+        raise ArgumentError(
+            f"overrides are the text {overrides!r}; expected a list of such texts."
+        )
     for override in overrides:
         key, equals, text = override.partition("=")
         place = f"{_OPTION} {override}"

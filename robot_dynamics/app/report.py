@@ -67,6 +67,7 @@ def report_of(recording: Recording) -> dict[str, Any]:
     return {
         "ok": not problems,
         "failures": problems,
+        "warnings": recording.metadata.get("warnings", []),
         "scenario": recording.get("scenario"),
         "plant": recording.get("plant"),
         **figures,

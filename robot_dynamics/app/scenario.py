@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.app.acceptance import AcceptanceSettings
 from robot_dynamics.app.overrides import with_overrides, without_lines
+from robot_dynamics.control.gains import delay_margin, force_delay_margin, servo_gains
 from robot_dynamics.control.reference import Reference, plan_reference
 from robot_dynamics.control.rotation_path import from_rpy
 from robot_dynamics.control.settings import ControlSettings, ReferenceSettings, SafetySettings
@@ -127,6 +128,25 @@ class Scenario:
         if duration is None:
             return self.start_tick + math.ceil(reference.duration / self.control.period)
         return max(1, round(duration / self.control.period))
+
+    def delay_warnings(self) -> list[str]:
+        """Return a sentence for each servo that the plant's command delay makes unstable.
+
+        The controller refuses servos that do not bear the delay it believes in; a plant with
+        another one may be simulated, but whoever reads of its divergence has to know why.
+        """
+        period, delay = self.control.period, self.plant.command_delay_periods
+        gains, force = servo_gains(self.control.object), self.control.internal_force.bandwidth
+        margins = {
+            "control.object": delay_margin(gains, period, delay),
+            "control.internal_force": force_delay_margin(force, period, delay),
+        }
+        return [
+            f"plant.command_delay_periods is {delay}, with which the servo {servo} is unstable; "
+            f"expected a delay shorter by {-1e3 * margin:.2g} ms, or a lower bandwidth."
+            for servo, margin in margins.items()
+            if margin < 0.0
+        ]
 
     def text(self) -> str:
         """Return the scenario as YAML that does not depend on other scenario files."""

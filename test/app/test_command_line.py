@@ -119,7 +119,21 @@ def test_numbers_out_of_all_proportion(override, message, capfd):
     assert all(line.startswith("robot_dynamics: ") for line in errors.splitlines())
 
 
-@pytest.mark.parametrize("seconds", ["1e5", "5e5"])
+def test_a_delay_that_no_servo_bears(tmp_path, capsys):
+    """A plant with more delay than the gains bear is simulated, and the reason is said before."""
+    report = tmp_path / "r.json"
+    delayed = ["--set", "plant.command_delay_periods=8", "--json", str(report)]
+    main([*SHORT, *delayed])
+    first = capsys.readouterr().err.splitlines()[0]
+    sentence = "plant.command_delay_periods is 8, with which the servo control.object is unstable"
+    assert first.startswith(f"robot_dynamics: warning: {sentence}")
+    assert json.loads(report.read_text())["warnings"][0].startswith(sentence)
+    assert main([*SHORT, "--json", str(report)]) == 0
+    assert capsys.readouterr().err == ""
+    assert json.loads(report.read_text())["warnings"] == []
+
+
+@pytest.mark.parametrize("seconds", ["1e5", "1e9"])
 def test_a_run_that_cannot_be_kept(seconds, capsys):
     """A run of days is refused before it starts, with how long it may be."""
     assert main(["simulate", "--duration", seconds]) == 2

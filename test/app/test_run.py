@@ -9,7 +9,7 @@ from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.report import report_of
 from robot_dynamics.app.run import simulate
 from robot_dynamics.app.scenario import build_system, load_scenario
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 
 SHORT = 0.3  # s
 
@@ -66,6 +66,19 @@ def test_length(scenario):
     assert run.report["duration_s"] == pytest.approx(SHORT)
     assert run.report["real_time_factor"] == pytest.approx(SHORT / run.report["wall_time_s"])
     assert run.report["start_to_first_torque_s"] > 0.0
+
+
+@pytest.mark.parametrize("duration", [0.0, -1.0, np.nan, np.inf, 1e9])
+def test_a_length_that_cannot_be(scenario, duration):
+    """Durations that no run can have are refused with what was expected."""
+    with pytest.raises(ArgumentError, match=r"expected (more than 0|at most 4000) s"):
+        simulate(scenario, duration=duration)
+
+
+def test_overrides_are_a_list():
+    """A text in their place is told from a list of texts."""
+    with pytest.raises(ArgumentError, match=r"'plant\.seed=1'; expected a list"):
+        simulate("lift_box", overrides="plant.seed=1")
 
 
 def test_progress(scenario):
