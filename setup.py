@@ -90,7 +90,7 @@ setup(
     ],
     entry_points={
         "console_scripts": [
-            f"{NAME} = robot_dynamics.app.command_line:main",
+            f"{NAME} = robot_dynamics.__main__:main",
             "simulator = robot_dynamics.nodes.simulator:main",
             "controller = robot_dynamics.nodes.controller:main",
         ],

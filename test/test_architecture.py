@@ -27,7 +27,7 @@ FLOORS = (
     ("manipulation",),
     ("control", "simulation"),
     ("app",),
-    ("nodes",),
+    ("nodes", "__main__"),
 )
 FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 # What the package itself exports is for its users, and for the floors above all of it.

@@ -195,10 +195,10 @@ def _demo(options: argparse.Namespace) -> int:
 
     require_ros()
     scenario = _scenario(options)
-    outputs = _Outputs(options, options.output or Path("runs") / scenario.name)
-    with display(scenario.name) as progress:
-        run = demonstrate(scenario, duration=options.duration, progress=progress)
-    return outputs.finish(run)
+    with _Outputs(options, options.output or Path("runs") / scenario.name) as outputs:
+        with display(scenario.name) as progress:
+            run = demonstrate(scenario, duration=options.duration, progress=progress)
+        return outputs.finish(run)
 
 
 def _simulate(options: argparse.Namespace) -> int:
@@ -206,25 +206,26 @@ def _simulate(options: argparse.Namespace) -> int:
     from robot_dynamics.app.run import simulate
 
     scenario = _scenario(options)
-    outputs = _Outputs(options, options.output)
     started = _process_start()
     hashes = []
-    for number in range(options.repeat):
-        title = f"{scenario.name} {number + 1}" if options.repeat > 1 else scenario.name
-        with display(title) as progress:
-            run = simulate(
-                scenario,
-                duration=options.duration,
-                progress=progress,
-                started=started if number == 0 else None,
-            )
-        hashes.append(run.report["state_hash"])
-    if len(set(hashes)) > 1:
-        run.report["failures"].append(f"{len(set(hashes))} of {len(hashes)} runs were different.")
-        run.report["ok"] = False
-    elif options.repeat > 1:
-        print(f"{options.repeat} runs with equal states: {hashes[0]}")
-    return outputs.finish(run)
+    with _Outputs(options, options.output) as outputs:
+        for number in range(options.repeat):
+            title = f"{scenario.name} {number + 1}" if options.repeat > 1 else scenario.name
+            with display(title) as progress:
+                run = simulate(
+                    scenario,
+                    duration=options.duration,
+                    progress=progress,
+                    started=started if number == 0 else None,
+                )
+            hashes.append(run.report["state_hash"])
+        different = len(set(hashes))
+        if different > 1:
+            run.report["failures"].append(f"{different} of {len(hashes)} runs were different.")
+            run.report["ok"] = False
+        elif options.repeat > 1:
+            print(f"{options.repeat} runs with equal states: {hashes[0]}")
+        return outputs.finish(run)
 
 
 def _benchmark(options: argparse.Namespace) -> int:
@@ -279,21 +280,37 @@ def _inspect(options: argparse.Namespace) -> int:
 
 
 class _Outputs:
-    """Where the results of a run go; checked before it starts."""
+    """Where the results of a run go; checked before it starts.
+
+    As a context it takes folders that it made away again when a run raises.
+    """
 
     def __init__(self, options: argparse.Namespace, folder: Path | None) -> None:
-        self.json: Path | None = options.json or (folder and folder / "report.json")
-        self.plot: Path | None = options.plot or (folder and folder / "run.png")
+        # A report or figure asked for by name does not leave an older one in the folder.
+        self.reports = [path for path in (folder and folder / "report.json", options.json) if path]
+        self.plots = [path for path in (folder and folder / "run.png", options.plot) if path]
         self.recording: Path | None = folder and folder / "recording.npz"
+        self._made: list[Path] = []
+        for path in filter(None, (options.json, options.plot)):
+            _require_parent(path)
+        if self.plots:
+            self._check_plot(wanted=options.plot is not None)
         if folder is not None:
+            missing = [path for path in (folder, *folder.parents) if not path.exists()]
             try:
                 folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise OutputError(f"{folder}: cannot be made ({error.strerror}).") from error
-        for path in filter(None, (options.json, options.plot)):
-            _require_parent(path)
-        if self.plot is not None:
-            self._check_plot(wanted=options.plot is not None)
+            self._made = missing  # the innermost first
+
+    def __enter__(self) -> _Outputs:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            with contextlib.suppress(OSError):  # as when there is something in it by now
+                for path in self._made:
+                    path.rmdir()
 
     def _check_plot(self, *, wanted: bool) -> None:
         from robot_dynamics.app.plots import PlotError, require_matplotlib
@@ -304,7 +321,7 @@ class _Outputs:
             if wanted:
                 raise
             print(f"robot_dynamics: no plot: {error}", file=sys.stderr)
-            self.plot = None
+            self.plots = []
 
     def finish(self, run: Any) -> int:
         """Write everything, say how the run went, and return the exit status."""
@@ -313,12 +330,10 @@ class _Outputs:
         for line in summary(run.report):
             print(line)
         written = []
-        if self.json is not None:
-            written.append(run.write_report(self.json))
+        written += [run.write_report(path) for path in self.reports]
         if self.recording is not None:
             written.append(run.save(self.recording))
-        if self.plot is not None:
-            written.append(run.plot(self.plot))
+        written += [run.plot(path) for path in self.plots]
         if written:
             print("written: " + ", ".join(map(str, written)))
         sys.stdout.flush()

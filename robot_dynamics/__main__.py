@@ -1,0 +1,22 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m robot_dynamics`, and the command of that name."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> int:
+    """Run the command and return its exit status; Ctrl-C while it is being imported included."""
+    try:
+        from robot_dynamics.app.command_line import main as command
+
+        return command()
+    except KeyboardInterrupt:
+        print("robot_dynamics: interrupted.", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())
