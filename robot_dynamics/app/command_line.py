@@ -290,27 +290,34 @@ class _Outputs:
         self.reports = [path for path in (folder and folder / "report.json", options.json) if path]
         self.plots = [path for path in (folder and folder / "run.png", options.plot) if path]
         self.recording: Path | None = folder and folder / "recording.npz"
-        self._made: list[Path] = []
-        for path in filter(None, (options.json, options.plot)):
-            _require_parent(path)
-        if self.plots:
-            self._check_plot(wanted=options.plot is not None)
+        self._made: list[Path] = []  # the innermost folder first
         if folder is not None:
             missing = [path for path in (folder, *folder.parents) if not path.exists()]
             try:
                 folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise OutputError(f"{folder}: cannot be made ({error.strerror}).") from error
-            self._made = missing  # the innermost first
+            self._made = missing
+        try:
+            for path in filter(None, (options.json, options.plot)):
+                _require_parent(path)
+            if self.plots:
+                self._check_plot(wanted=options.plot is not None)
+        except RobotDynamicsError:
+            self._take_away()
+            raise
 
     def __enter__(self) -> _Outputs:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
-            with contextlib.suppress(OSError):  # as when there is something in it by now
-                for path in self._made:
-                    path.rmdir()
+            self._take_away()
+
+    def _take_away(self) -> None:
+        with contextlib.suppress(OSError):  # as when there is something in it by now
+            for path in self._made:
+                path.rmdir()
 
     def _check_plot(self, *, wanted: bool) -> None:
         from robot_dynamics.app.plots import PlotError, require_matplotlib

@@ -42,22 +42,22 @@ def test_help(arguments, capsys):
 def test_a_good_run(tmp_path, capsys):
     """A good run ends with 0; report, figure and recording are where they were asked for."""
     folder = tmp_path / "new" / "folder"
-    report = tmp_path / "r.json"
+    report = folder / "r.json"
     assert main([*SHORT, "--output", str(folder), "--json", str(report)]) == 0
     assert json.loads(report.read_text())["ok"] is True
     # The folder holds this run alone: no report of an earlier one.
     names = {file.name for file in folder.iterdir()}
-    assert names == {"report.json", "run.png", "recording.npz"}
+    assert names == {"report.json", "r.json", "run.png", "recording.npz"}
     assert (folder / "report.json").read_text() == report.read_text()
     assert "good" in capsys.readouterr().out
 
 
 def test_a_refused_run_leaves_no_folder(tmp_path):
     """Folders made for a run that is refused are taken away; those of others stay."""
-    refused = ["--set", "control.object.bandwidth=500"]
-    for folder in (tmp_path / "new" / "folder", tmp_path):
-        assert main([*SHORT, *refused, "--output", str(folder)]) == 2
-        assert list(tmp_path.iterdir()) == []
+    for refused in (["--set", "control.object.bandwidth=500"], ["--json", "no/folder/r.json"]):
+        for folder in (tmp_path / "new" / "folder", tmp_path):
+            assert main([*SHORT, *refused, "--output", str(folder)]) == 2
+            assert list(tmp_path.iterdir()) == []
 
 
 def test_a_bad_run(tmp_path, capsys):
