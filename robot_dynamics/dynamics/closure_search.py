@@ -124,7 +124,7 @@ class ClosureSearch:
     def damped(self, J: Array, residual: Array, damping: float | None) -> Array:
         """Return the step that takes the residual off, damped by more the larger it is."""
         U, s, Vt = np.linalg.svd(J, full_matrices=False)
-        size = float(np.linalg.norm(residual)) / self.length
+        size = min(float(np.linalg.norm(residual)) / self.length, 1e100)  # its square is a number
         # Damping that falls with the square of the error keeps convergence quadratic, also where
         # constraints depend on one another at the solution.
         unit = float(s[0]) ** 2 if len(s) else 1.0
