@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any, Protocol
 
 import rclpy
+from numpy.linalg import LinAlgError
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.exceptions import ROSInterruptException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
@@ -140,6 +141,13 @@ def run(
     except (RobotDynamicsError, RCLError) as error:
         _complain(name, reporter, _one_line(error))
         return BAD_INPUT if managed is None else int(getattr(error, "exit_status", FAILED))
+    except (LinAlgError, OverflowError, MemoryError) as error:
+        sentence = (
+            f"numbers are too large or too far apart ({_one_line(error)}); expected masses, "
+            "lengths, gains and durations of a usual size."
+        )
+        _complain(name, reporter, sentence)
+        return BAD_INPUT if managed is None else FAILED
     except Exception as error:
         _complain(name, reporter, f"unexpected {type(error).__name__}: {_one_line(error)}")
         raise

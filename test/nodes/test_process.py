@@ -36,6 +36,8 @@ class Mine:
         self.reporter = reporter
         if fate == "refused":
             raise RobotDynamicsError("the file is wrong.")
+        if fate == "huge":
+            raise OverflowError("out of range")
         if fate == "slow":
             reporter.tell("starting")
             time.sleep(30.0)
@@ -120,6 +122,13 @@ def test_what_is_refused_ends_with_status_2(domain):
     """With one sentence for people and one report for the launcher."""
     status, events, err = end(start("refused"))
     assert (status, events, err) == (2, ["error"], "mine: the file is wrong.\n")
+
+
+def test_numbers_out_of_proportion_end_with_status_2(domain):
+    """What cannot be computed with is a sentence, not a traceback."""
+    status, events, err = end(start("huge"))
+    assert (status, events, len(err.splitlines())) == (2, ["error"], 1)
+    assert "numbers are too large or too far apart (out of range)" in err
 
 
 def test_bad_ros_arguments_are_refused(domain):
