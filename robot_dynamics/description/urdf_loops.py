@@ -48,6 +48,14 @@ COUPLING_TAG = "coupling"
 _ONE_DEGREE = ("revolute", "continuous", "prismatic", "helical")
 
 
+_PARENT_CHILD = ("parent", "child", "parent_origin", "child_origin", "parent_axis", "child_axis")
+_CHILDREN = {
+    "loop_joint": ("link1", "link2", "axis", *_PARENT_CHILD),
+    "constraint": ("axis", *_PARENT_CHILD),
+    "loop": ("predecessor", "successor", "axis"),
+}
+
+
 @dataclass(frozen=True)
 class _End:
     """One side of a loop joint as a tag states it.
@@ -80,6 +88,7 @@ def read_loop(
     ends = _ends(tag, links)
     if kind is None or ends is None:
         return None
+    tag.only_children(*_CHILDREN[tag.name], unused=("dynamics", "limit"))
     parameters = {key: tag.number(key) for key in parameter_names(kind)}
     valid = loop_joint_names()
     what = "loop joint type"
@@ -106,6 +115,7 @@ def read_coupling(
     The positions of the joints from the last common link to the successor add up to `ratio` times
     those to the predecessor.
     """
+    tag.only_children("predecessor", "successor", "ratio")
     ends = [_link_of(tag, end, links) for end in ("predecessor", "successor")]
     ratio_tag = tag.child("ratio")
     if ratio_tag is None:
@@ -155,6 +165,7 @@ def _ends(tag: Tag, links: Collection[str]) -> tuple[_End, _End] | None:
             found.append((side, origin))
     ends = []
     for side, origin in found:
+        side.only_children(*(("origin",) if tag.name == "loop" else ()))
         link = side.text("link")
         if link is not None and link not in links:
             side.diagnosis.unknown(side.place, side.owner, "link", link, links)

@@ -167,6 +167,20 @@ class Tag:
                     f"<{child.name}> is not known and is ignored", f"did you mean <{close}>?"
                 )
 
+    def only_children(self, *known: str, unused: Sequence[str] = ()) -> None:
+        """Refuse child tags that are not known: where geometry is stated, nothing may get lost.
+
+        Args:
+            known: Names of children that are read.
+            unused: Names of children that are understood and not used; they are warned of.
+        """
+        for child in self.children():
+            if child.name in unused:
+                child.warning(f"<{child.name}> of a <{self.name}> is not used")
+            elif child.name not in known:
+                names = ", ".join(f"<{name}>" for name in known) or "no child"
+                child.error(f"<{child.name}> is not known in <{self.name}>", f"expected {names}")
+
     def _is_number(self, attribute: str, word: str) -> bool:
         if _NUMBER.fullmatch(word) and math.isfinite(float(word)):
             return True

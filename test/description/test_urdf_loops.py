@@ -190,3 +190,46 @@ def test_a_joint_without_axis_is_warned_of():
     """z of the stated frames is taken, which may not be what was meant."""
     (problem,) = read_urdf(closed(PLUS.replace('<axis xyz="0 1 0"/>', ""))).diagnosis.warnings
     assert "has no <axis>, it is taken as z" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("tag", "message"),
+    [
+        (
+            '<loop_joint name="l" type="fixed"><parent link="a"/><child link="b"/>'
+            '<origin xyz="2 0 0"/></loop_joint>',
+            "<origin> is not known in <loop_joint>",
+        ),
+        (
+            '<loop_joint name="l" type="fixed"><parent link="a"/><child link="b"/>'
+            '<parent_orgin xyz="2 0 0"/></loop_joint>',
+            "<parent_orgin> is not known in <loop_joint>",
+        ),
+        (
+            '<constraint name="l" type="fixed"><parent link="a"><origin xyz="2 0 0"/></parent>'
+            '<child link="b"/></constraint>',
+            "<origin> is not known in <parent>",
+        ),
+        (
+            '<loop name="l" type="fixed"><predecessor link="a"><orgin xyz="2 0 0"/></predecessor>'
+            '<successor link="b"/></loop>',
+            "<orgin> is not known in <predecessor>",
+        ),
+    ],
+)
+def test_no_geometry_of_a_loop_gets_lost(tag, message):
+    """A child that is not read is refused: ignored, it would put the loop somewhere else."""
+    inertial = (
+        '<inertial><mass value="1"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    )
+    joints = "".join(
+        f'<joint name="{name}{name}" type="continuous"><parent link="base"/>'
+        f'<child link="{name}"/><axis xyz="0 0 1"/></joint>'
+        for name in "ab"
+    )
+    links = "".join(f'<link name="{name}">{inertial}</link>' for name in "ab")
+    text = f'<robot name="r"><link name="base"/>{links}{joints}{tag}</robot>'
+    with pytest.raises(DescriptionError) as refusal:
+        read_urdf(text)
+    assert message in str(refusal.value)
