@@ -103,8 +103,7 @@ def rank_revealing_solution(
     rows = np.linalg.solve(lower, (K * weight[:, None]).T).T
     found, independent = _independent_rows(rows, tolerance)
     rank = found if rank is None else min(rank, found)
-    free = force if force.ndim else force[None]
-    unconstrained = cho_solve(factors, free)
+    unconstrained = cho_solve(factors, force)
     drift = weight * (k - K @ unconstrained)
     U, s, _ = np.linalg.svd(rows, full_matrices=False)
     keep = slice(0, rank)

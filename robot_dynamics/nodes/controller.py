@@ -63,7 +63,6 @@ class Controller:
         values = declare(node, CONTROLLER)
         reporter.enabled = values["progress"]
         self._lockstep = values["mode"] == "lockstep"
-        # Both sides are slow without a code generator: silence is counted in steps as well then.
         self._silence_limit = values["silence_limit"]
         self._patience = values["patience"]
         self._attended = bool(values["progress"] or values["output"])
@@ -82,6 +81,7 @@ class Controller:
             ignored_joints=filter(None, values["ignored_joints"]),
             stale_after_s=0.0 if self._lockstep else values["stale_after"],
         )
+        # Both sides are slow without a code generator.
         self._silence_limit += _SILENT_STEPS * loop.supervised.step_time
         limited = self._lockstep or values["output"] or values["duration"] > 0.0
         ticks = scenario.ticks(loop.supervised.reference, values["duration"] or None)

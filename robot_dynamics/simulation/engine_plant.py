@@ -4,23 +4,21 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh, null_space
 
 from robot_dynamics.compile import load_kernel
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.manipulation.grasp_map import GraspMap, transmitted_force_map
+from robot_dynamics.manipulation.grasp_map import GraspMap
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import SMALLEST_PIVOT, Robot
 from robot_dynamics.simulation.observation import observation
-from robot_dynamics.simulation.plant import Measurement, Truth
-from robot_dynamics.simulation.sensors import CommandDelay, Sensors
+from robot_dynamics.simulation.periodic_plant import PeriodicPlant
+from robot_dynamics.simulation.plant import Truth
 from robot_dynamics.simulation.settings import PlantSettings
 from robot_dynamics.simulation.singular_step import singular_step
-from robot_dynamics.simulation.step import Drives, step_parameters, step_program
+from robot_dynamics.simulation.step import step_parameters, step_program
 
 Array = NDArray[np.float64]
 
@@ -29,7 +27,7 @@ class SimulationError(RobotDynamicsError):
     """The simulation cannot go on; the message says when and why."""
 
 
-class EnginePlant:
+class EnginePlant(PeriodicPlant):
     """Arms, object and grasps, integrated with a fixed step; loops closed by projection.
 
     Args:
@@ -53,9 +51,8 @@ class EnginePlant:
         settings: PlantSettings,
         grasp_map: GraspMap | None = None,
     ) -> None:
-        self.system, self.period = system, period
+        super().__init__(system, start, period, settings, grasp_map)
         self.substeps = settings.steps("step_s", period)
-        self.drives = drives_of(system, settings)
         self._robot = Robot(system.model)
         actuated = system.v_index.tolist()
         kernel = load_kernel(
@@ -64,45 +61,29 @@ class EnginePlant:
             lanes=1,
         )
         self._step_length = period / self.substeps
-        self._check_step(np.asarray(start, dtype=float))
+        self._check_step(self._start)
         self._step = kernel.bind(step_parameters(system.model, self.drives, self._step_length))
-        shares = [arm.load_share for arm in system.arms]
-        self._map = grasp_map or transmitted_force_map(system.grasps, shares)
         self._observe = observation(self._map)
-        self._start = np.array(start, dtype=float)
-        self._delay = CommandDelay(settings.command_delay_periods)
-        self._sensors = Sensors(settings.sensors, settings.seed)
         self.reset()
 
-    def reset(self) -> Measurement:
-        """Return to the start at rest, brakes on."""
-        self._tick = 0
+    def _begin(self) -> None:
         self._q, self._qd = self._start.copy(), np.zeros(self.system.model.nv)
         self._multipliers = self._resting_wrenches()
         self._closure = np.zeros(self.system.model.constraint_count)
         self._drift = np.zeros_like(self._closure)
-        self._torque = np.zeros(len(self.system.joint_names))
-        self._hash = hashlib.sha256()
-        self._delay.reset()
-        self._sensors.reset()
-        return self._measurement()
 
-    def step(self, torque: Array) -> Measurement:
-        """Advance by one control period; see `Plant`.
+    def _run(self, torque: Array) -> None:
+        self._drift = np.zeros(len(self._drift))
+        for _ in range(self.substeps):
+            self._advance(torque)
 
-        Raises:
-            ArgumentError: If the torque has the wrong shape or is not finite.
-        """
-        applied = self._delay.push(checked_torque(torque, self._torque.shape))
-        if applied is not None:  # else the brakes still hold
-            effort = self.drives.effort
-            self._torque = np.minimum(np.maximum(applied, -effort), effort)
-            self._drift = np.zeros(len(self._drift))
-            for _ in range(self.substeps):
-                self._advance(applied)
-        self._tick += 1
-        self._hash.update(self._q.tobytes() + self._qd.tobytes())
-        return self._measurement()
+    def _state(self) -> bytes:
+        return self._q.tobytes() + self._qd.tobytes()
+
+    def _seen(self) -> tuple[Array, Array, Array]:
+        system = self.system
+        wrenches = self._multipliers.reshape(-1, 6)
+        return self._q[system.q_index], self._qd[system.v_index], wrenches
 
     def truth(self) -> Truth:
         """Return the present true state."""
@@ -113,10 +94,6 @@ class EnginePlant:
         )
         position, rotation, correction = gaps.tolist()
         return Truth(pose, twist, internal_force, position, rotation, correction, self._torque)
-
-    def state_hash(self) -> str:
-        """Return a SHA-256 over the states of all control instants since `reset`."""
-        return self._hash.hexdigest()
 
     def _check_step(self, start: Array) -> None:
         """Refuse a step at which friction makes the explicit scheme unstable.
@@ -153,45 +130,7 @@ class EnginePlant:
         self._q, self._qd, self._multipliers, self._closure = q, qd, multipliers, closure
         self._drift = np.maximum(self._drift, np.abs(drift))
 
-    def _measurement(self) -> Measurement:
-        return self._sensors.measure(
-            Measurement(
-                self._tick,
-                self._tick * self.period,
-                self._q[self.system.q_index],
-                self._qd[self.system.v_index],
-                self._multipliers.reshape(-1, 6),
-            )
-        )
-
     def _resting_wrenches(self) -> Array:
         """Return the wrenches of arms on brakes, which statics leaves open: shared as declared."""
         bias = self._robot.bias_forces(self._q, self._qd)[self.system.object_v]
         return np.asarray(self._map.distribution @ bias)
-
-
-def drives_of(system: GraspSystem, settings: PlantSettings) -> Drives:
-    """Return the drives of a system's arm joints with the friction of their descriptions."""
-    joints = [system.model.bodies[system.model.joint_index(n)].joint for n in system.joint_names]
-    effort = system.limits["effort"] if settings.torque_limit else np.full(len(joints), np.inf)
-    return Drives(
-        v_index=system.v_index,
-        effort=effort,
-        damping=settings.damping_scale * np.array([joint.damping for joint in joints]),
-        friction=settings.friction_scale * np.array([joint.friction for joint in joints]),
-        friction_velocity=settings.friction_velocity,
-    )
-
-
-def checked_torque(torque: Array, shape: tuple[int, ...]) -> Array:
-    """Return a copy of a torque command.
-
-    Raises:
-        ArgumentError: If its shape is wrong or an entry is not finite.
-    """
-    values = np.array(torque, dtype=float)
-    if values.shape != shape:
-        raise ArgumentError(f"torque has shape {values.shape}, expected {shape}.")
-    if not np.isfinite(values).all():
-        raise ArgumentError("torque has entries that are not finite.")
-    return values

@@ -8,19 +8,17 @@ how well the internal force can follow.
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.manipulation.grasp_map import GraspMap, transmitted_force_map
+from robot_dynamics.manipulation.grasp_map import GraspMap
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.simulation.engine_plant import checked_torque, drives_of
 from robot_dynamics.simulation.mujoco_model import addresses, mujoco_xml
-from robot_dynamics.simulation.plant import Measurement, Truth
-from robot_dynamics.simulation.sensors import CommandDelay, Sensors
+from robot_dynamics.simulation.periodic_plant import PeriodicPlant
+from robot_dynamics.simulation.plant import Truth
 from robot_dynamics.simulation.settings import PlantSettings
 
 Array = NDArray[np.float64]
@@ -29,7 +27,7 @@ Array = NDArray[np.float64]
 _STEPS_PER_TIME_CONSTANT = 2.0
 
 
-class MujocoPlant:
+class MujocoPlant(PeriodicPlant):
     """Arms, object and welded grasps in MuJoCo.
 
     Args:
@@ -53,14 +51,13 @@ class MujocoPlant:
         settings: PlantSettings,
         grasp_map: GraspMap | None = None,
     ) -> None:
-        self.system, self.period = system, period
+        super().__init__(system, start, period, settings, grasp_map)
         self._mujoco = _import_mujoco()
         self.substeps = settings.steps("mujoco_step_s", period)
         step = period / self.substeps
         xml = mujoco_xml(system, step, _STEPS_PER_TIME_CONSTANT * step)
         self._model: Any = self._mujoco.MjModel.from_xml_string(xml)
         self._data: Any = self._mujoco.MjData(self._model)
-        self.drives = drives_of(system, settings)
         self._q_at, self._v_at = addresses(self._model, system.model, system.joint_names)
         body = system.model.bodies[system.object_body]
         joint = self._model.joint(body.joint.name)
@@ -74,52 +71,36 @@ class MujocoPlant:
             [int(self._model.sensor(f"{arm.name}_{kind}").adr[0]) for kind in ("moment", "force")]
             for arm in system.arms
         ]
-        shares = [arm.load_share for arm in system.arms]
-        self._map = grasp_map or transmitted_force_map(system.grasps, shares)
-        self._start = np.array(start, dtype=float)
-        self._delay = CommandDelay(settings.command_delay_periods)
-        self._sensors = Sensors(settings.sensors, settings.seed)
         self.reset()
 
-    def reset(self) -> Measurement:
-        """Return to the start at rest, brakes on."""
+    def _begin(self) -> None:
         data, system = self._data, self.system
         self._mujoco.mj_resetData(self._model, data)
         data.qpos[self._q_at] = self._start[system.q_index]
         x, y, z, qx, qy, qz, qw = self._start[system.object_q]
         data.qpos[self._object_q] = [x, y, z, qw, qx, qy, qz]
         self._mujoco.mj_forward(self._model, data)
-        self._tick = 0
-        self._torque = np.zeros(len(system.joint_names))
         weight = np.concatenate([np.zeros(3), self._weight_in_object()])
         self._wrenches = (self._map.distribution @ weight).reshape(-1, 6)
-        self._hash = hashlib.sha256()
-        self._delay.reset()
-        self._sensors.reset()
-        return self._measurement()
 
-    def step(self, torque: Array) -> Measurement:
-        """Advance by one control period; see `Plant`.
+    def _run(self, torque: Array) -> None:
+        data, drives = self._data, self.drives
+        for _ in range(self.substeps):
+            rate = data.qvel[self._v_at]
+            smooth = rate / np.sqrt(rate**2 + drives.friction_velocity**2)
+            friction = drives.damping * rate + drives.friction * smooth
+            data.qfrc_applied[self._v_at] = torque - friction
+            self._mujoco.mj_step(self._model, data)
+        # mj_step leaves sensors and poses at the start of its last step.
+        self._mujoco.mj_forward(self._model, data)
+        self._read_wrenches()
 
-        Raises:
-            ArgumentError: If the torque has the wrong shape or is not finite.
-        """
-        applied = self._delay.push(checked_torque(torque, self._torque.shape))
-        if applied is not None:  # else the brakes still hold
-            data, drives = self._data, self.drives
-            self._torque = np.clip(applied, -drives.effort, drives.effort)
-            for _ in range(self.substeps):
-                rate = data.qvel[self._v_at]
-                smooth = rate / np.sqrt(rate**2 + drives.friction_velocity**2)
-                friction = drives.damping * rate + drives.friction * smooth
-                data.qfrc_applied[self._v_at] = self._torque - friction
-                self._mujoco.mj_step(self._model, data)
-            # mj_step leaves sensors and poses at the start of its last step.
-            self._mujoco.mj_forward(self._model, data)
-            self._read_wrenches()
-        self._tick += 1
-        self._hash.update(self._data.qpos.tobytes() + self._data.qvel.tobytes())
-        return self._measurement()
+    def _state(self) -> bytes:
+        return bytes(self._data.qpos.tobytes() + self._data.qvel.tobytes())
+
+    def _seen(self) -> tuple[Array, Array, Array]:
+        data = self._data
+        return data.qpos[self._q_at].copy(), data.qvel[self._v_at].copy(), self._wrenches.copy()
 
     def truth(self) -> Truth:
         """Return the present true state."""
@@ -136,22 +117,6 @@ class MujocoPlant:
             closure_rotation=max(gap[1] for gap in gaps),
             correction=0.0,
             torque=self._torque.copy(),
-        )
-
-    def state_hash(self) -> str:
-        """Return a SHA-256 over the states of all control instants since `reset`."""
-        return self._hash.hexdigest()
-
-    def _measurement(self) -> Measurement:
-        data = self._data
-        return self._sensors.measure(
-            Measurement(
-                self._tick,
-                self._tick * self.period,
-                data.qpos[self._q_at].copy(),
-                data.qvel[self._v_at].copy(),
-                self._wrenches.copy(),
-            )
         )
 
     def _read_wrenches(self) -> None:

@@ -15,12 +15,8 @@ from support.mechanisms import two_arms, world_poses
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.grasp_map import transmitted_force_map
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.engine_plant import (
-    EnginePlant,
-    SimulationError,
-    checked_torque,
-    drives_of,
-)
+from robot_dynamics.simulation.engine_plant import EnginePlant, SimulationError
+from robot_dynamics.simulation.periodic_plant import checked_torque, drives_of
 from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
 
 PERIOD = 0.002
