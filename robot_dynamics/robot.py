@@ -100,6 +100,11 @@ class Robot:
         return self._bind("forward_dynamics", algorithms.forward_dynamics_program)
 
     @cached_property
+    def energies(self) -> Any:
+        """`(q, qd) -> (kinetic, potential)`: energy of motion and of gravity (...) [J]."""
+        return self._bind("energies", algorithms.energies_program)
+
+    @cached_property
     def closed_loop(self) -> Any:
         """`(q, qd, tau) -> (qdd, lambda, pivot)` at full rank (section 8.5).
 

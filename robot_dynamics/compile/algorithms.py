@@ -14,6 +14,7 @@ from robot_dynamics.dynamics.closed_loop import (
     closed_loop_forward_dynamics,
     closed_loop_terms,
 )
+from robot_dynamics.dynamics.energy import energies
 from robot_dynamics.dynamics.forward import forward_dynamics
 from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
 from robot_dynamics.dynamics.inverse import bias_forces, inverse_dynamics
@@ -110,6 +111,16 @@ def closure_program(model: Model) -> Program:
         return {"K": loops.K, "position_error": loops.position_error}
 
     return _trace(model, run, "closure", q=model.nq)
+
+
+def energies_program(model: Model) -> Program:
+    """Kinetic () and potential () energy of q, qd."""
+
+    def run(q: Any, qd: Any, block: Any) -> dict[str, Any]:
+        kinetic, potential = energies(model, q, qd, unpack(model, block))
+        return {"kinetic": kinetic, "potential": potential}
+
+    return _trace(model, run, "energies", q=model.nq, qd=model.nv)
 
 
 def link_pose_program(model: Model, link: str) -> Program:

@@ -14,11 +14,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.compile import cache
+from robot_dynamics.compile.chain import Chain
 from robot_dynamics.compile.emission import emit_module
 from robot_dynamics.compile.errors import CompilerError
 from robot_dynamics.compile.host import Host, find_host, interpretation_forced
 from robot_dynamics.compile.machine import MachineCode, compile_object
-from robot_dynamics.compile.plain_function import interpreted_function, machine_function
+from robot_dynamics.compile.plain_function import (
+    MachineLoop,
+    interpreted_function,
+    machine_function,
+)
 from robot_dynamics.compile.ports import Ports, check_parameters
 from robot_dynamics.compile.preparation import prepare
 from robot_dynamics.compile.program import Program
@@ -58,9 +63,10 @@ class Kernel:
         ports: Ports,
         lanes: int,
         make_function: Callable[[NDArray[np.float64]], Any],
+        make_loop: Callable[[NDArray[np.float64]], MachineLoop] | None = None,
     ) -> None:
         self.name, self.ports, self.lanes = ports.name, ports, lanes
-        self._make_function = make_function
+        self._make_function, self._make_loop = make_function, make_loop
 
     @classmethod
     def interpreted(cls, program: Program) -> Kernel:
@@ -85,7 +91,13 @@ class Kernel:
             bind: Callable[..., Any] = UfuncTemplate(ports, machine.address, machine).bind
         else:
             bind = partial(machine_function, ports, machine.address, machine)
-        return cls(ports, code.lanes, lambda block: bind(prepare(block)))
+        loop = partial(MachineLoop, ports, machine.address, machine)
+        return cls(
+            ports,
+            code.lanes,
+            lambda block: bind(prepare(block)),
+            lambda block: loop(prepare(block)),
+        )
 
     @property
     def inputs(self) -> dict[str, tuple[int, ...]]:
@@ -128,9 +140,32 @@ class Kernel:
         Raises:
             ShapeError: If the block has another length.
         """
+        return self._make_function(self._block(parameters))
+
+    def chain(self, parameters: ArrayLike | None = None) -> Chain:
+        """Return the function that applies this kernel again and again to its own results.
+
+        Args:
+            parameters: The parameter block, as for `bind`.
+
+        Raises:
+            CompilerError: If the kernel takes several states at once: each has to wait for the
+                one before it.
+            ShapeError: If no output has the name of an input, or the block has another length.
+        """
+        if self.lanes > 1:
+            raise CompilerError(
+                f"{self.name}: a chain takes one state after the other, expected a kernel of one "
+                f"lane, got {self.lanes}."
+            )
+        block = self._block(parameters)
+        make = self._make_loop or self._make_function
+        return Chain(self.ports, make(block))
+
+    def _block(self, parameters: ArrayLike | None) -> NDArray[np.float64]:
         block = np.array(check_parameters(self.ports, parameters))
         block.flags.writeable = False
-        return self._make_function(block)
+        return block
 
 
 def compile_program(program: Program, lanes: int | None = None) -> Kernel:

@@ -146,21 +146,48 @@ def machine_function(
         owner: What keeps the loop in memory.
         parameters: The parameter block, which must not be changed afterwards.
     """
-    loop = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(address)
-    loop.owner = owner  # type: ignore[attr-defined]
-    sizes = (*ports.input_sizes, *ports.output_sizes)
-    shapes = [shape for _, shape in (*ports.inputs, *ports.outputs)]
-    strides = [8 * size for size in sizes]
-    for shape in shapes:
-        strides += [8 * int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))]
-    dimensions = [0, *(length for shape in shapes for length in shape)]
-    steps = (ctypes.c_ssize_t * len(strides))(*strides)
+    loop = MachineLoop(ports, address, owner, parameters)
 
     def evaluate(inputs: list[NDArray[np.float64]], outputs: list[NDArray[np.float64]]) -> None:
         arrays = [*inputs, *outputs]
-        pointers = (ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays])
-        lengths = (ctypes.c_ssize_t * len(dimensions))(*dimensions)
-        lengths[0] = len(arrays[0])
-        loop(pointers, lengths, steps, parameters.ctypes.data)
+        loop(len(arrays[0]), [array.ctypes.data for array in arrays], loop.sizes)
 
     return PlainFunction(ports, evaluate)
+
+
+class MachineLoop:
+    """A compiled loop, called through ctypes with addresses of states that are contiguous.
+
+    Attributes:
+        sizes: Bytes of one state of every input and output, in order.
+    """
+
+    def __init__(
+        self, ports: Ports, address: int, owner: object, parameters: NDArray[np.float64]
+    ) -> None:
+        """Prepare calls; see `machine_function`."""
+        self._loop = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(address)
+        self._owner, self._parameters = owner, parameters
+        shapes = [shape for _, shape in (*ports.inputs, *ports.outputs)]
+        self.sizes = [8 * size for size in (*ports.input_sizes, *ports.output_sizes)]
+        self._strides = [
+            8 * int(np.prod(shape[axis + 1 :])) for shape in shapes for axis in range(len(shape))
+        ]
+        self._lengths = [length for shape in shapes for length in shape]
+
+    def __call__(self, count: int, addresses: Sequence[int], steps: Sequence[int]) -> None:
+        """Evaluate `count` states.
+
+        Args:
+            count: The number of states.
+            addresses: Of the first state of every input and output, in order.
+            steps: Bytes from each state to the next, likewise.
+        """
+        dimensions = [count, *self._lengths]
+        strides = [*steps, *self._strides]
+        self._loop(
+            (ctypes.c_void_p * len(addresses))(*addresses),
+            (ctypes.c_ssize_t * len(dimensions))(*dimensions),
+            (ctypes.c_ssize_t * len(strides))(*strides),
+            self._parameters.ctypes.data,
+        )

@@ -1,0 +1,113 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A kernel applied again and again to its own results, without Python in between.
+
+The loop of a kernel takes one state after the other. With each state's results written where the
+next state is read, it becomes a recursion: a million steps cost what their arithmetic costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.compile.errors import ShapeError
+from robot_dynamics.compile.plain_function import MachineLoop
+from robot_dynamics.compile.ports import Ports, stack_inputs
+
+Array = NDArray[np.float64]
+
+
+class Chain:
+    """A recursion `x[i+1] = f(x[i], constants)` of a bound kernel.
+
+    Inputs that have the name of an output are what the recursion carries; the others are constant.
+
+    Attributes:
+        carried: The names of what is carried on.
+    """
+
+    def __init__(self, ports: Ports, step: Callable[..., Any] | MachineLoop) -> None:
+        """Prepare the recursion.
+
+        Args:
+            ports: Names and shapes.
+            step: The compiled loop, one state at a time; or any function of the inputs.
+
+        Raises:
+            ShapeError: If nothing is carried on, or an output has another shape than the input of
+                its name.
+        """
+        inputs, outputs = dict(ports.inputs), dict(ports.outputs)
+        self.carried = tuple(name for name in inputs if name in outputs)
+        if not self.carried or any(inputs[name] != outputs[name] for name in self.carried):
+            raise ShapeError(
+                f"{ports.name}: expected outputs with the names and shapes of inputs, to carry on."
+            )
+        self._ports, self._step = ports, step
+
+    def __repr__(self) -> str:
+        return f"<chain {self._ports.name} carrying {', '.join(self.carried)}>"
+
+    def __call__(self, count: int, *arrays: ArrayLike) -> tuple[Array, ...]:
+        """Return the outputs of `count` links, each of shape (count, *output shape).
+
+        Args:
+            count: How many times the kernel is applied.
+            arrays: The inputs of the first time, each of the declared shape.
+
+        Raises:
+            ShapeError: If an array has another shape than declared.
+        """
+        ports = self._ports
+        flat, batch = stack_inputs(ports, arrays)
+        if batch:
+            raise ShapeError(f"{ports.name}: a chain takes one state, got a batch of {batch}.")
+        # One row more than there are links: the first holds what the chain starts from.
+        rows = [np.empty((count + 1, size)) for size in ports.output_sizes]
+        names = [name for name, _ in ports.outputs]
+        for (name, _), value in zip(ports.inputs, flat, strict=True):
+            if name in self.carried:
+                rows[names.index(name)][0] = value
+        if isinstance(self._step, MachineLoop):
+            self._run_machine(self._step, count, flat, rows)
+        else:
+            self._run_python(self._step, count, flat, rows)
+        return tuple(
+            row[1:].reshape((count, *shape))
+            for row, (_, shape) in zip(rows, ports.outputs, strict=True)
+        )
+
+    def _run_machine(
+        self, loop: MachineLoop, count: int, flat: list[Array], rows: list[Array]
+    ) -> None:
+        ports = self._ports
+        names = [name for name, _ in ports.outputs]
+        addresses, steps = [], []
+        constants = [np.ascontiguousarray(value) for value in flat]
+        for (name, _), constant in zip(ports.inputs, constants, strict=True):
+            row = rows[names.index(name)] if name in self.carried else None
+            addresses.append((constant if row is None else row).ctypes.data)
+            steps.append(0 if row is None else row.strides[0])
+        for row, size in zip(rows, ports.output_sizes, strict=True):
+            addresses.append(row.ctypes.data + 8 * size)
+            steps.append(8 * size)
+        loop(count, addresses, steps)
+
+    def _run_python(
+        self, step: Callable[..., Any], count: int, flat: list[Array], rows: list[Array]
+    ) -> None:
+        ports = self._ports
+        names = [name for name, _ in ports.outputs]
+        for link in range(count):
+            inputs = [
+                (rows[names.index(name)][link] if name in self.carried else value).reshape(shape)
+                for (name, shape), value in zip(ports.inputs, flat, strict=True)
+            ]
+            results = step(*inputs)
+            results = results if isinstance(results, tuple) else (results,)
+            for row, result in zip(rows, results, strict=True):
+                row[link + 1] = np.ravel(result)
