@@ -21,11 +21,8 @@ from robot_dynamics.dynamics.assembly import (
     generic,
 )
 from robot_dynamics.dynamics.mobility import Mobility, mobility
-from robot_dynamics.dynamics.redundant import (
-    RANK_TOLERANCE,
-    ConstrainedMotion,
-    rank_revealing_solution,
-)
+from robot_dynamics.dynamics.rank import constraint_rank
+from robot_dynamics.dynamics.redundant import ConstrainedMotion, rank_revealing_solution
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.model import Mechanism, Model, build
 
@@ -33,8 +30,6 @@ Array = NDArray[np.float64]
 
 # Below this relative pivot of K H^-1 K^T the full-rank solution has lost half of its digits.
 SMALLEST_PIVOT = 1e-8
-# Constraints that add more than this part of themselves are never taken for redundant.
-_LARGEST_TOLERANCE = 1e-5
 
 
 class Robot:
@@ -152,7 +147,7 @@ class Robot:
         return qdd
 
     def constrained_motion(
-        self, q: Array, qd: Array, tau: Array, *, length: float = 1.0
+        self, q: Array, qd: Array, tau: Array, *, length: float | None = None
     ) -> ConstrainedMotion:
         """Return accelerations and loop forces at any rank, redundant constraints by name.
 
@@ -160,19 +155,16 @@ class Robot:
             q: Positions (nq,).
             qd: Velocities (nv,).
             tau: Joint forces (nv,).
-            length: Length [m] at which a rotation counts like a displacement.
+            length: Length [m] at which a rotation counts like a displacement; that of a typical
+                link by default.
 
         Raises:
             RobotDynamicsError: If a number is not finite.
         """
         H, C, K, k, error, _ = self.constraint_terms(q, qd)
-        # Loops that are open by e turn the constraints' directions by about as much.
-        opening = float(np.max(np.abs(error), initial=0.0))
-        tolerance = max(RANK_TOLERANCE, min(10.0 * opening, _LARGEST_TOLERANCE))
+        ranked = constraint_rank(self.model, K, error, np.asarray(q, dtype=float), length=length)
         force = np.asarray(tau, dtype=float) - C
-        return rank_revealing_solution(
-            self.model, H, force, K, k, length=length, tolerance=tolerance
-        )
+        return rank_revealing_solution(self.model, H, force, K, k, ranked=ranked)
 
     def assemble(
         self,
@@ -230,7 +222,7 @@ class Robot:
             options: `length`, `active`, `samples` and `seed` of `dynamics.mobility.mobility`.
 
         Raises:
-            AssemblyError: Without `q`, if the loops cannot be closed.
+            AssemblyError: If the loops are open at `q`, or cannot be closed without it.
             RobotDynamicsError: If the coordinates wished for depend on one another.
         """
         closed = self.assemble(generic(self.model)).q if q is None else np.asarray(q, dtype=float)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.closure_search import SINGULAR, Closure, ClosureSearch, metric_root
+from robot_dynamics.dynamics.rank import opening
 from robot_dynamics.dynamics.scaling import (
     constraint_groups,
     constraint_scales,
@@ -208,6 +209,33 @@ def consistent_velocity(
             model.neutral() if q is None else q,
         )
     return result
+
+
+def require_closed(model: Model, q: Array, error: Array, largest: float, length: float) -> None:
+    """Refuse positions at which the loops are open by more than a part of the length.
+
+    Args:
+        model: The mechanism.
+        q: Positions (nq,).
+        error: Position error (n^c,) there.
+        largest: The largest opening that is accepted, as a part of `length`.
+        length: Length [m] at which a rotation counts like a displacement.
+
+    Raises:
+        AssemblyError: It names the loops and how far they are open.
+    """
+    gap = opening(model, error, length)
+    if gap <= largest * length:
+        return
+    gaps = _gaps(model, error * model.holonomic)
+    raise AssemblyError(
+        f"{model.name}: the loops are open at these positions: "
+        + _sentence(gaps, largest * length, "by")
+        + "; expected positions that close them, as those of `assemble`.",
+        gaps,
+        gap,
+        q,
+    )
 
 
 def _failure(

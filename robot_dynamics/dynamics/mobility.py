@@ -16,24 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from robot_dynamics.dynamics.assembly import AssemblyError, assemble
+from robot_dynamics.dynamics.assembly import AssemblyError, assemble, require_closed
 from robot_dynamics.dynamics.closure_search import Closure
-from robot_dynamics.dynamics.redundant import constraint_names
+from robot_dynamics.dynamics.rank import LARGEST_OPENING, ConstraintRank, constraint_rank, without
 from robot_dynamics.dynamics.scaling import (
-    constraint_scales,
     coordinate_names,
     coordinate_scales,
     coordinates_of,
     model_length,
-    model_reach,
 )
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model import Model
 
 Array = NDArray[np.float64]
 
-# A gap displaces the joint frames by a few times itself, up to where linkages are ill conditioned.
-_MARGIN = 100.0
 # Configurations nearby are this far away [rad, or lengths of the mechanism]: ranks that drop here
 # have recovered there by about as much, far above any uncertainty.
 _NEARBY = 0.05
@@ -136,13 +132,14 @@ class Mobility:
         drives = f"{count} drive{'' if count == 1 else 's'}"
         if self.mobility == 0:
             return f"{drives}, nothing to move"
+        motions = f"{self.mobility} motion{'' if self.mobility == 1 else 's'}"
         kinds = {
             "none": "no drives",
             "fully": f"fully actuated by {drives}",
-            "underactuated": f"underactuated: {drives} for {self.mobility} motions",
-            "redundantly": f"redundantly actuated: {drives} for {self.mobility} motions",
+            "underactuated": f"underactuated: {drives} for {motions}",
+            "redundantly": f"redundantly actuated: {drives} for {motions}",
             "underactuated, redundantly": f"underactuated, and yet {drives} move only "
-            f"{self.driven} of {self.mobility} motions",
+            f"{self.driven} of {motions}",
         }
         return kinds[self.actuation]
 
@@ -177,17 +174,19 @@ def mobility(
     Raises:
         ArgumentError: If `q` has the wrong size or is not finite, or more coordinates are wished
             for than there are.
+        AssemblyError: If the loops are open at `q` by more than a thousandth of the length: the
+            rank there is not that of the closed mechanism. It names the loops and the gaps.
         RobotDynamicsError: If the coordinates wished for depend on one another.
     """
     q = np.asarray(q, dtype=float)
     if q.shape != (model.nq,) or not np.all(np.isfinite(q)):
         raise ArgumentError(f"q has shape {q.shape}, expected {model.nq} finite numbers.")
     length = model_length(model) if length is None else length
-    ranked = _Ranked.of(model, closure, q, length)
+    K, error = closure(q)
+    require_closed(model, q, error, LARGEST_OPENING, length)
+    ranked = constraint_rank(model, K, error, q, length=length)
     names = coordinate_names(model)
     motions = ranked.motions
-    # Motions are known less well than constraints where the weakest constraint is weak.
-    doubt = ranked.tolerance / min(ranked.smallest or 1.0, 1.0)
     driven = model.active.copy()
     if active is not None:
         driven[:] = False
@@ -195,7 +194,7 @@ def mobility(
             driven[coordinates_of(model, name)] = True
     forced = np.linalg.svd(motions[driven], compute_uv=False) if motions.size else np.zeros(0)
     used = coordinate_scales(model, length)
-    still = np.linalg.norm(motions * (length / used)[:, None], axis=1) <= doubt
+    still = np.linalg.norm(motions * (length / used)[:, None], axis=1) <= ranked.doubt
     chosen = _independent_coordinates(model, ranked, independent)
     return Mobility(
         name=model.name,
@@ -203,16 +202,12 @@ def mobility(
         constraints=model.constraint_count,
         rank=ranked.rank,
         mobility=model.nv - ranked.rank,
-        redundant=tuple(
-            name
-            for i, name in enumerate(constraint_names(model))
-            if i not in ranked.independent_rows()
-        ),
+        redundant=ranked.redundant,
         independent=tuple(names[i] for i in chosen),
         immobile=tuple(name for name, is_still in zip(names, still, strict=True) if is_still),
         nearby_ranks=_nearby_ranks(model, closure, q, ranked, samples, seed),
         drives=tuple(name for name, drive in zip(names, driven, strict=True) if drive),
-        driven=int(np.sum(forced > doubt)),
+        driven=int(np.sum(forced > ranked.doubt)),
         closure_error=ranked.closure_error,
         tolerance=ranked.tolerance,
         conditioning=ranked.smallest,
@@ -220,67 +215,9 @@ def mobility(
     )
 
 
-@dataclass(frozen=True)
-class _Ranked:
-    """The constraint Jacobian as ratios of distances, and its rank."""
-
-    J: Array
-    rank: int
-    rows: Array  # the row space's coordinates of each row (n^c, rank): J without its noise
-    motions: Array  # orthonormal columns (nv, n - rank): the scaled velocities that are free
-    smallest: float | None
-    closure_error: float
-    tolerance: float
-    length: float
-
-    @classmethod
-    def of(cls, model: Model, closure: Closure, q: Array, length: float) -> _Ranked:
-        K, error = closure(q)
-        scales = constraint_scales(model, length)
-        J = scales[:, None] * K / coordinate_scales(model, length)
-        gap = float(np.max(np.abs(scales * error * model.holonomic), initial=0.0))
-        translations = float(np.max(np.abs(q), initial=0.0))  # of joints that slide far
-        rounding = np.finfo(float).eps * model.nv * (model_reach(model) + translations * length)
-        tolerance = _MARGIN * (gap + rounding) / length
-        if not J.size:
-            return cls(J, 0, J, np.eye(model.nv), None, gap, tolerance, length)
-        U, s, Vt = np.linalg.svd(J)
-        rank = int(np.sum(s > tolerance))
-        smallest = float(s[rank - 1]) if rank else None
-        rows = U[:, :rank] * s[:rank]
-        return cls(J, rank, rows, Vt[rank:].T, smallest, gap, tolerance, length)
-
-    def independent_rows(self) -> frozenset[int]:
-        """Return as many rows as the rank that imply the others; earlier rows first."""
-        if self.rank == 0:
-            return frozenset()
-        least = max(self.tolerance, 1e-3 * (self.smallest or 0.0))
-        basis: list[Array] = []
-        chosen: list[int] = []
-        for i, row in enumerate(self.rows):
-            rest = _without(row, basis)
-            size = float(np.linalg.norm(rest))
-            if size > least and len(chosen) < self.rank:
-                basis.append(rest / size)
-                chosen.append(i)
-        while len(chosen) < self.rank:  # rows that are weak one by one and strong together
-            sizes = [float(np.linalg.norm(_without(row, basis))) for row in self.rows]
-            best = int(np.argmax(sizes))
-            rest = _without(self.rows[best], basis)
-            basis.append(rest / np.linalg.norm(rest))
-            chosen.append(best)
-        return frozenset(chosen)
-
-
-def _without(row: Array, basis: Sequence[Array]) -> Array:
-    """Return what is left of a row without the parts along a basis."""
-    rest = row.copy()
-    for b in (*basis, *basis):  # twice: rounding of the first pass is taken out as well
-        rest -= b * (b @ rest)
-    return rest
-
-
-def _independent_coordinates(model: Model, ranked: _Ranked, wished: Sequence[str]) -> list[int]:
+def _independent_coordinates(
+    model: Model, ranked: ConstraintRank, wished: Sequence[str]
+) -> list[int]:
     """Return coordinates whose velocities determine all others, those wished for among them.
 
     A set of coordinates is independent exactly if the columns of K that are left have full rank,
@@ -289,12 +226,11 @@ def _independent_coordinates(model: Model, ranked: _Ranked, wished: Sequence[str
     count = ranked.motions.shape[1]
     chosen: list[int] = []
     basis: list[Array] = []
-    least = ranked.tolerance / min(ranked.smallest or 1.0, 1.0)
     for name in wished:
         for index in coordinates_of(model, name):
-            rest = _without(ranked.motions[index], basis)
+            rest = without(ranked.motions[index], basis)
             size = float(np.linalg.norm(rest))
-            if size <= least or len(chosen) == count:
+            if size <= ranked.doubt or len(chosen) == count:
                 others = ", ".join(coordinate_names(model)[i] for i in chosen) or "the loops"
                 raise RobotDynamicsError(
                     f"{model.name}: {coordinate_names(model)[index]!r} cannot be independent "
@@ -304,7 +240,7 @@ def _independent_coordinates(model: Model, ranked: _Ranked, wished: Sequence[str
             chosen.append(index)
             basis.append(rest / size)
     if len(chosen) < count:
-        left = np.array([_without(row, basis) for row in ranked.motions])
+        left = np.array([without(row, basis) for row in ranked.motions])
         # The largest pivot first, as complete pivoting of K has it: what is chosen last is free.
         _, _, order = qr(left.T, mode="economic", pivoting=True)
         chosen += [int(i) for i in order if i not in chosen][: count - len(chosen)]
@@ -312,10 +248,10 @@ def _independent_coordinates(model: Model, ranked: _Ranked, wished: Sequence[str
 
 
 def _nearby_ranks(
-    model: Model, closure: Closure, q: Array, ranked: _Ranked, samples: int, seed: int
+    model: Model, closure: Closure, q: Array, ranked: ConstraintRank, samples: int, seed: int
 ) -> tuple[int, ...]:
     """Return the ranks at closed configurations a small step away along the free motions."""
-    if not ranked.J.size or ranked.motions.shape[1] == 0:
+    if not model.constraint_count or ranked.motions.shape[1] == 0:
         return ()
     rng = np.random.default_rng(seed)
     scales = coordinate_scales(model, ranked.length) / ranked.length
@@ -333,5 +269,5 @@ def _nearby_ranks(
             )  # fmt: skip
         except AssemblyError:
             continue
-        found.add(_Ranked.of(model, closure, near.q, ranked.length).rank)
+        found.add(constraint_rank(model, *closure(near.q), near.q, length=ranked.length).rank)
     return tuple(sorted(found))

@@ -3,8 +3,14 @@
 """Closed-loop forward dynamics when constraints depend on one another, or may do.
 
 Decisions about rank depend on numbers, so this is NumPy code on top of the traced terms. The
-accelerations are unique whatever the rank; the multipliers returned are those of minimum norm in
-a stated metric, and the constraints that the others already imply are named.
+accelerations are unique whatever the rank; the multipliers returned are those of minimum norm, and
+both the constraints that the others already imply and the multipliers that nothing determines are
+named.
+
+With J = U S V^T, the constraints as ratios of distances (see `rank`), K qdd = k says that
+V^T x = S^-1 U^T (scaled k) for the scaled accelerations x. These r equations are as well
+conditioned as the inertia allows, however nearly the constraints depend on one another: the
+singular values are divided by once, and never squared as in K H^-1 K^T.
 """
 
 from __future__ import annotations
@@ -13,16 +19,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, qr
+from scipy.linalg import solve_triangular
 
+from robot_dynamics.dynamics.rank import ConstraintRank, constraint_rank
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Model
 
 Array = NDArray[np.float64]
-
-# Relative size below which a row adds nothing to the rows before it. Twelve-digit rows leave about
-# sqrt(n) 1e-15 of rounding after orthogonalisation; closure errors of e m change directions by e.
-RANK_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -31,13 +34,21 @@ class ConstrainedMotion:
 
     Attributes:
         qdd: Accelerations (nv,); unique.
-        multipliers: Constraint forces lambda (n^c,) in the directions of T [N m, N]; of minimum
-            norm, with moments divided by `length`, where they are not unique.
+        multipliers: Constraint forces lambda (n^c,) in the directions of T [N m, N]. Where they
+            are not unique they are those with the least sum of squares, moments divided by
+            `length` and so counted as forces [N].
         rank: Number of independent constraints.
         redundant: Names of the constraints that the others imply, as "loop.direction".
         determined: For each multiplier whether it is unique (n^c,).
+        undetermined: Names of the constraints whose multipliers are not: they can be traded
+            against one another without any effect on the motion.
         residual: Largest entry of K qdd - k that is left [rad/s^2, m/s^2].
-        length: The length [m] that makes moments and forces comparable.
+        closure_error: What the loops are open by [m], rotations at `length`.
+        tolerance: How strongly a constraint has to act to count, as a ratio of distances; from
+            closure error, rounding and `length` (see `dynamics.rank`).
+        conditioning: How strongly the weakest one acts that counts; none without constraints.
+        length: The length [m] that makes moments and forces, rotations and displacements
+            comparable.
     """
 
     qdd: Array
@@ -45,14 +56,12 @@ class ConstrainedMotion:
     rank: int
     redundant: tuple[str, ...]
     determined: NDArray[np.bool_]
+    undetermined: tuple[str, ...]
     residual: float
+    closure_error: float
+    tolerance: float
+    conditioning: float | None
     length: float
-
-
-def constraint_names(model: Model) -> tuple[str, ...]:
-    """Return a name for each row: the loop joint and the direction it blocks, or the coupling."""
-    of_loops = [f"{loop.name}.{row.direction}" for loop in model.loops for row in loop.type.rows]
-    return (*of_loops, *(coupling.name for coupling in model.couplings))
 
 
 def rank_revealing_solution(
@@ -62,11 +71,12 @@ def rank_revealing_solution(
     K: Array,
     k: Array,
     *,
-    length: float = 1.0,
-    tolerance: float = RANK_TOLERANCE,
-    rank: int | None = None,
+    ranked: ConstraintRank | None = None,
 ) -> ConstrainedMotion:
     """Solve `[[H, K^T], [K, 0]] [qdd; -lambda] = [force; k]` at any rank of K.
+
+    Where the loops are open by a little, constraints that depend on one another when closed
+    contradict each other by as little: they are then met in the mean.
 
     Args:
         model: The mechanism, for the names of its constraints.
@@ -74,12 +84,7 @@ def rank_revealing_solution(
         force: tau - C (nv,).
         K: Constraint Jacobian (n^c, nv).
         k: Right-hand side (n^c,), stabilisation included.
-        length: A length of the mechanism [m]; rotational rows count as displacements at this
-            distance, so that the rank does not depend on the unit of length.
-        tolerance: Relative size under which a constraint counts as implied by the others.
-        rank: The rank, if it is known. Where the loops are open by a little, constraints that
-            depend on one another when closed contradict each other by as little: the solution
-            then heeds only what has this rank.
+        ranked: The rank of K, from `constraint_rank`; by default that of closed loops.
 
     Raises:
         RobotDynamicsError: If a number is not finite or H is not positive definite.
@@ -88,58 +93,35 @@ def rank_revealing_solution(
         if not np.all(np.isfinite(values)):
             raise RobotDynamicsError(f"{name} has entries that are not finite; expected numbers.")
     try:
-        factors = cho_factor(H, lower=True)
+        lower = np.linalg.cholesky(H)
     except np.linalg.LinAlgError as error:
         raise RobotDynamicsError(
             "the joint-space inertia matrix is not positive definite: a moving body has no "
             "inertia."
         ) from error
-    lower = np.tril(factors[0])
-    weight = np.array(
-        [length if row.rotational else 1.0 for loop in model.loops for row in loop.type.rows]
-        + [length if coupling.rotational else 1.0 for coupling in model.couplings]
-    )
-    # Rows in the metric of H^-1: their products are the entries of A = K H^-1 K^T.
-    rows = np.linalg.solve(lower, (K * weight[:, None]).T).T
-    found, independent = _independent_rows(rows, tolerance)
-    rank = found if rank is None else min(rank, found)
-    unconstrained = cho_solve(factors, force)
-    drift = weight * (k - K @ unconstrained)
-    U, s, _ = np.linalg.svd(rows, full_matrices=False)
-    keep = slice(0, rank)
-    scaled = U[:, keep] @ ((U[:, keep].T @ drift) / s[keep] ** 2)  # minimum norm
-    multipliers = weight * scaled
-    qdd = unconstrained + cho_solve(factors, K.T @ multipliers)
-    names = constraint_names(model)
-    range_projector = U[:, keep] @ U[:, keep].T
-    determined = np.abs(np.diag(range_projector) - 1.0) < 1e-6
+    ranked = constraint_rank(model, K) if ranked is None else ranked
+    # B qdd = b holds the constraints, without their noise; in the metric of H its rows are Y.
+    B = ranked.V.T * ranked.column_scales
+    b = ranked.U.T @ (ranked.row_scales * k) / ranked.s
+    Y = solve_triangular(lower, B.T, lower=True)
+    pushed = solve_triangular(lower, force, lower=True)
+    # L^T qdd is the point nearest to L^-1 force among those that satisfy the constraints.
+    Q, R = np.linalg.qr(Y)
+    along = solve_triangular(R, b, trans="T")
+    half = pushed + Q @ (along - Q.T @ pushed)
+    of_rows = solve_triangular(R, along - Q.T @ pushed)
+    qdd = solve_triangular(lower, half, lower=True, trans="T")
+    multipliers = ranked.row_scales * (ranked.U @ (of_rows / ranked.s))
     return ConstrainedMotion(
         qdd=qdd,
         multipliers=multipliers,
-        rank=rank,
-        redundant=tuple(n for i, n in enumerate(names) if i not in independent),
-        determined=determined,
+        rank=ranked.rank,
+        redundant=ranked.redundant,
+        determined=ranked.determined,
+        undetermined=ranked.undetermined,
         residual=float(np.max(np.abs(K @ qdd - k), initial=0.0)),
-        length=length,
+        closure_error=ranked.closure_error,
+        tolerance=ranked.tolerance,
+        conditioning=ranked.smallest,
+        length=ranked.length,
     )
-
-
-def _independent_rows(rows: Array, tolerance: float) -> tuple[int, frozenset[int]]:
-    """Return the rank and a set of rows that span the row space, earlier rows first."""
-    if rows.size == 0:
-        return 0, frozenset()
-    norms = np.linalg.norm(rows, axis=1)
-    unit = rows / np.where(norms > 0.0, norms, 1.0)[:, None]
-    _, R, _ = qr(unit.T, mode="economic", pivoting=True)
-    rank = int(np.sum(np.abs(np.diag(R)) > tolerance * max(abs(R[0, 0]), 1e-300)))
-    basis: list[Array] = []
-    chosen: list[int] = []
-    for i, row in enumerate(unit):
-        rest = row.copy()
-        for b in (*basis, *basis):  # twice: rounding of the first pass is taken out as well
-            rest -= b * (b @ rest)
-        size = float(np.linalg.norm(rest))
-        if size > tolerance and len(chosen) < rank:
-            basis.append(rest / size)
-            chosen.append(i)
-    return len(chosen), frozenset(chosen)

@@ -14,7 +14,6 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.dynamics.redundant import constraint_names
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.model import Model
 from robot_dynamics.spatial import Transform
@@ -75,6 +74,12 @@ def coordinate_names(model: Model) -> tuple[str, ...]:
         labels = [_DIRECTIONS[c.index(1.0)] for c in columns] if plain else map(str, count(1))
         names += [f"{joint}.{label}" for label, _ in zip(labels, columns, strict=False)]
     return tuple(names)
+
+
+def constraint_names(model: Model) -> tuple[str, ...]:
+    """Return a name for each row: the loop joint and the direction it blocks, or the coupling."""
+    of_loops = [f"{loop.name}.{row.direction}" for loop in model.loops for row in loop.type.rows]
+    return (*of_loops, *(coupling.name for coupling in model.couplings))
 
 
 def coordinates_of(model: Model, name: str) -> list[int]:

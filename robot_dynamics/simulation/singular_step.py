@@ -5,7 +5,8 @@
 The same scheme as `step.py` in NumPy, with the rank-revealing solution in the place of the factors
 that exist only at full rank. Slow, and right. The rank is that of the state from which the step
 goes: at the states within it the loops are open by the square of its length, and constraints that
-depend on one another when closed would contradict each other and stop the motion.
+depend on one another when closed would contradict each other and stop the motion. Constraints on
+velocities alone have no part in the projection of positions.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.dynamics.redundant import rank_revealing_solution
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.step import Drives, drive_forces
@@ -40,13 +42,16 @@ def singular_step(
         forces = drive_forces(model.nv, actuated, at_v.tolist(), torque.tolist(), packed.tolist())
         return np.array(forces)
 
-    _, _, _, _, closure, _ = robot.constraint_terms(q, qd)
-    rank = robot.constrained_motion(q, qd, joint_forces(qd)).rank
+    _, _, K, _, closure, _ = robot.constraint_terms(q, qd)
+    on_positions = model.holonomic[:, None]
+    rank = constraint_rank(model, K, closure, q).rank
+    rank_of_positions = constraint_rank(model, K * on_positions, closure, q).rank
 
     def slopes(at_q: Array, at_v: Array) -> tuple[Array, Array]:
-        H, C, K, k, _, _ = robot.constraint_terms(at_q, at_v)
+        H, C, K, k, error, _ = robot.constraint_terms(at_q, at_v)
+        ranked = constraint_rank(model, K, error, at_q, rank=rank)
         force = joint_forces(at_v) - C
-        motion = rank_revealing_solution(model, H, force, K, k, rank=rank)
+        motion = rank_revealing_solution(model, H, force, K, k, ranked=ranked)
         return np.array(model.position_rate(at_q.tolist(), at_v.tolist())), motion.qdd
 
     stages: list[tuple[Array, Array]] = []
@@ -58,12 +63,14 @@ def singular_step(
     new_v = qd + weights @ np.array([s[1] for s in stages])
 
     H, C, K, k, drift, speed = robot.constraint_terms(new_q, new_v)
-    tau = joint_forces(new_v)
-    end = rank_revealing_solution(model, H, tau - C, K, k, rank=rank)
+    ranked = constraint_rank(model, K, drift, new_q, rank=rank)
+    of_positions = K * on_positions
+    narrow = constraint_rank(model, of_positions, drift, new_q, rank=rank_of_positions)
+    end = rank_revealing_solution(model, H, joint_forces(new_v) - C, K, k, ranked=ranked)
     # A jump of the motion by the constraints' errors is the same problem without forces.
     at_rest = np.zeros(model.nv)
-    dq = rank_revealing_solution(model, H, at_rest, K, -drift, rank=rank).qdd
-    dv = rank_revealing_solution(model, H, at_rest, K, -speed, rank=rank).qdd
+    dq = rank_revealing_solution(model, H, at_rest, of_positions, -drift, ranked=narrow).qdd
+    dv = rank_revealing_solution(model, H, at_rest, K, -speed, ranked=ranked).qdd
     return (
         np.array(model.integrate(new_q.tolist(), dq.tolist())),
         new_v + dv,

@@ -11,7 +11,7 @@ from support.mechanisms import random_tree
 from robot_dynamics.dynamics.closed_loop import closed_loop_terms
 from robot_dynamics.dynamics.couplings import with_couplings
 from robot_dynamics.dynamics.loops import LoopTerms
-from robot_dynamics.dynamics.redundant import constraint_names
+from robot_dynamics.dynamics.scaling import constraint_names
 from robot_dynamics.model import (
     CouplingElement,
     JointElement,

@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 from support import linkages
 
+from robot_dynamics.dynamics.assembly import AssemblyError
 from robot_dynamics.dynamics.mobility import Mobility
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model import LoopElement, Mechanism, pose
@@ -223,6 +224,25 @@ def test_positions_are_checked(four_bar, q):
     """Positions of the wrong size, or that are not finite, are refused."""
     with pytest.raises(ArgumentError, match="expected 3 finite"):
         four_bar.mobility(q)
+
+
+def test_an_open_configuration_is_refused(four_bar):
+    """Open loops have no mobility: each is named with its gap; tolerance is as for files."""
+    closed = four_bar.assemble([0.5, -0.5, -1.0]).q
+    opened = np.add(closed, [0.0, 0.02, 0.0])
+    # The rocker's joint is 0.8 from the coupler's, which turned by 0.02: and 0.02 in angle.
+    with pytest.raises(AssemblyError, match=r"loop 'pin' by .* mm; expected positions") as no:
+        four_bar.mobility(opened)
+    assert_allclose(no.value.q, opened)
+    assert 0.0 < no.value.gaps["pin"].position < 0.8 * 0.02 + 0.6 * 0.02
+    assert four_bar.mobility(np.add(closed, [0.0, 1e-4, 0.0])).mobility == 1
+
+
+def test_one_motion_is_singular_in_words(four_bar):
+    """Three drives act on one motion, not on "1 motions"; on two they are plural."""
+    names = four_bar.model.joint_names
+    assert "redundantly actuated: 3 drives for 1 motion" in str(four_bar.mobility(active=names))
+    assert "1 motions" not in str(four_bar.mobility(active=names))
 
 
 def test_more_wishes_than_motions(four_bar):

@@ -12,7 +12,9 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 from support.mechanisms import random_state, two_arms
 
-from robot_dynamics.dynamics.redundant import constraint_names, rank_revealing_solution
+from robot_dynamics.dynamics.rank import constraint_rank
+from robot_dynamics.dynamics.redundant import rank_revealing_solution
+from robot_dynamics.dynamics.scaling import constraint_names
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, build, pose
 from robot_dynamics.robot import Robot
@@ -116,8 +118,12 @@ def test_the_unit_of_length_does_not_matter(state):
     columns[-3:] = 1e3  # the object's velocity in mm/s
     H_mm, K_mm = H * 1e6 / np.outer(columns, columns), K * rows[:, None] / columns
     force_mm = (tau - C) * 1e6 / columns
-    metres = rank_revealing_solution(twice, H, tau - C, K, k, length=0.3)
-    millimetres = rank_revealing_solution(twice, H_mm, force_mm, K_mm, k * rows, length=300.0)
+    metres = rank_revealing_solution(
+        twice, H, tau - C, K, k, ranked=constraint_rank(twice, K, length=0.3)
+    )
+    millimetres = rank_revealing_solution(
+        twice, H_mm, force_mm, K_mm, k * rows, ranked=constraint_rank(twice, K_mm, length=300.0)
+    )
     assert (metres.rank, metres.redundant) == (millimetres.rank, millimetres.redundant)
     scale = np.max(np.abs(metres.qdd))
     assert_allclose(millimetres.qdd / columns, metres.qdd, atol=1e-9 * scale)
@@ -151,13 +157,15 @@ def test_a_known_rank_is_heeded(state, rng):
     scale = np.max(np.abs(once.qdd))
     naive = rank_revealing_solution(twice, H, tau - C, turned, k)
     assert naive.rank > 12
-    known = rank_revealing_solution(twice, H, tau - C, turned, k, rank=12)
+    known = rank_revealing_solution(
+        twice, H, tau - C, turned, k, ranked=constraint_rank(twice, turned, rank=12)
+    )
     assert known.rank == 12
     # The opening itself acts in proportion to its size, and conditions of 1e2.
     assert_allclose(known.qdd, once.qdd, atol=1e-4 * scale)
     assert np.max(np.abs(known.multipliers)) < 10 * np.max(np.abs(once.multipliers))
     # A rank that is not there is not believed.
-    assert rank_revealing_solution(twice, H, tau - C, K, k, rank=18).rank == 12
+    assert constraint_rank(twice, K, rank=18).rank == 12
 
 
 def test_no_constraints(rng):

@@ -1,0 +1,216 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The rank of the loop constraints: which are independent, and how far that can be told.
+
+With rows and columns of rotations scaled by a length of the mechanism (see `scaling`), K becomes a
+matrix J of ratios of distances. Its entries are known as well as the loops are closed: where they
+are open by a part e of that length, the directions of the constraints are off by a few times e. A
+singular value below that uncertainty is zero. Everything that asks for a rank asks here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics.scaling import (
+    constraint_names,
+    constraint_scales,
+    coordinate_scales,
+    model_length,
+    model_reach,
+)
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.model import Model
+
+Array = NDArray[np.float64]
+
+# A gap of e lengths turned singular values that should be zero into 4 e at most, over the linkages
+# of the tests and where their weakest constraint was above 0.02. It displaces coordinates by the
+# gap over the weakest constraint, so that weaker ones may need more.
+_MARGIN = 100.0
+# Openings beyond this part of the length say nothing of the closed mechanism: every constraint
+# that acts on a tenth of what others act on would be in doubt.
+LARGEST_OPENING = 1e-3
+
+
+@dataclass(frozen=True)
+class ConstraintRank:
+    """The constraint Jacobian as ratios of distances, and its rank.
+
+    J = diag(row_scales) K diag(1 / column_scales) = U diag(s) V^T to within the tolerance.
+
+    Attributes:
+        rank: Number of independent constraints, r.
+        names: A name for each constraint, as "loop.direction" (n^c,).
+        row_scales: What makes rows displacements (n^c,) [m/rad, 1].
+        column_scales: What makes coordinates displacements (nv,) [m/rad, 1].
+        U: Orthonormal columns (n^c, r): which combinations of the constraints act.
+        s: How strongly they act (r,), descending.
+        V: Orthonormal columns (nv, r): which scaled velocities they forbid.
+        motions: Orthonormal columns (nv, nv - r): the scaled velocities that are free.
+        idle: Orthonormal columns (n^c, n^c - r): combinations of multipliers that do nothing.
+        closure_error: What the loops are open by [m], rotations at `length`.
+        tolerance: The singular value that counts as zero, from closure error, rounding and length.
+        length: The length [m] that makes rotations and displacements comparable.
+    """
+
+    rank: int
+    names: tuple[str, ...]
+    row_scales: Array
+    column_scales: Array
+    U: Array
+    s: Array
+    V: Array
+    motions: Array
+    idle: Array
+    closure_error: float
+    tolerance: float
+    length: float
+
+    @property
+    def smallest(self) -> float | None:
+        """The smallest singular value that counts as not zero; none without constraints."""
+        return float(self.s[-1]) if self.rank else None
+
+    @property
+    def doubt(self) -> float:
+        """How far `motions` and `idle` may be off.
+
+        They are known less well than constraints where the weakest constraint is weak.
+        """
+        return self.tolerance / min(self.smallest or 1.0, 1.0)
+
+    @property
+    def rows(self) -> Array:
+        """The coordinates in V of each row of J (n^c, r): J without its noise."""
+        return self.U * self.s
+
+    @property
+    def determined(self) -> NDArray[np.bool_]:
+        """For each constraint whether the motion determines its multiplier (n^c,)."""
+        result: NDArray[np.bool_] = np.linalg.norm(self.idle, axis=1) <= min(self.doubt, 0.5)
+        return result
+
+    @property
+    def undetermined(self) -> tuple[str, ...]:
+        """Names of the constraints whose multipliers can be traded against one another."""
+        known = self.determined
+        return tuple(name for i, name in enumerate(self.names) if not known[i])
+
+    @property
+    def redundant(self) -> tuple[str, ...]:
+        """Names of constraints that the others imply; of those that can be chosen, later ones."""
+        kept = self.independent_rows()
+        return tuple(name for i, name in enumerate(self.names) if i not in kept)
+
+    def independent_rows(self) -> frozenset[int]:
+        """Return as many rows as the rank that imply the others; earlier rows first."""
+        if self.rank == 0:
+            return frozenset()
+        rows = self.rows
+        least = max(self.tolerance, 1e-3 * float(self.s[-1]))
+        basis: list[Array] = []
+        chosen: list[int] = []
+        for i, row in enumerate(rows):
+            rest = without(row, basis)
+            size = float(np.linalg.norm(rest))
+            if size > least and len(chosen) < self.rank:
+                basis.append(rest / size)
+                chosen.append(i)
+        while len(chosen) < self.rank:  # rows that are weak one by one and strong together
+            sizes = [float(np.linalg.norm(without(row, basis))) for row in rows]
+            best = int(np.argmax(sizes))
+            rest = without(rows[best], basis)
+            basis.append(rest / np.linalg.norm(rest))
+            chosen.append(best)
+        return frozenset(chosen)
+
+
+def constraint_rank(
+    model: Model,
+    K: Array,
+    error: Array | None = None,
+    q: Array | None = None,
+    *,
+    length: float | None = None,
+    rank: int | None = None,
+) -> ConstraintRank:
+    """Return the rank of the constraints, and the bases that go with it.
+
+    Args:
+        model: The mechanism.
+        K: Constraint Jacobian (n^c, nv).
+        error: Position error (n^c,) of the loops [rad, m]; closed without it.
+        q: Positions (nq,), which matter to rounding where joints slide far.
+        length: Length [m] at which a rotation counts like a displacement; that of a typical link
+            by default.
+        rank: The rank, if it is known from a state nearby where the loops are closed better. It
+            is an upper bound: a rank that is not there is not believed.
+
+    Raises:
+        RobotDynamicsError: If a number is not finite.
+    """
+    K = np.asarray(K, dtype=float)
+    if not np.all(np.isfinite(K)):
+        raise RobotDynamicsError("K has entries that are not finite; expected numbers.")
+    length = model_length(model) if length is None else length
+    rows, columns = constraint_scales(model, length), coordinate_scales(model, length)
+    J = rows[:, None] * K / columns
+    gap = opening(model, error, length) if error is not None else 0.0
+    if J.size:
+        U, s, Vt = np.linalg.svd(J)
+    else:
+        U, s, Vt = np.eye(len(K)), np.zeros(0), np.eye(model.nv)
+    tolerance = rank_tolerance(model, gap, float(np.max(s, initial=0.0)), length, q)
+    found = int(np.sum(s > tolerance))
+    r = found if rank is None else min(rank, found)
+    return ConstraintRank(
+        r, constraint_names(model), rows, columns, U[:, :r], s[:r], Vt[:r].T, Vt[r:].T, U[:, r:],
+        gap, tolerance, length,
+    )  # fmt: skip
+
+
+def rank_tolerance(
+    model: Model, gap: float, strongest: float, length: float, q: Array | None = None
+) -> float:
+    """Return the singular value of J at which a constraint counts as implied by the others.
+
+    Args:
+        model: The mechanism.
+        gap: What the loops are open by [m], rotations at `length`.
+        strongest: The largest singular value of J.
+        length: Length [m] at which a rotation counts like a displacement.
+        q: Positions (nq,) of joints that may slide far.
+    """
+    far = 0.0 if q is None else _slid(model, q, length)
+    # Entries of J are sums of distances up to the reach, even where they cancel.
+    rounding = np.finfo(float).eps * model.nv * max((model_reach(model) + far) / length, strongest)
+    return float(_MARGIN * (gap / length + rounding))
+
+
+def _slid(model: Model, q: Array, length: float) -> float:
+    """Return the largest displacement by a joint [m], rotations at `length`."""
+    columns, largest = coordinate_scales(model, length), 0.0
+    for at_q, at_v in zip(model.q_slices, model.v_slices, strict=True):
+        # Quaternions are of unit length: what is larger in their company is a translation.
+        scale = columns[at_v] if at_q.stop - at_q.start == len(columns[at_v]) else 1.0
+        largest = max(largest, float(np.max(np.abs(q[at_q] * scale), initial=0.0)))
+    return largest
+
+
+def opening(model: Model, error: Array, length: float) -> float:
+    """Return what the loops are open by [m], rotations at `length`; rows on velocities aside."""
+    scaled = constraint_scales(model, length) * error * model.holonomic
+    return float(np.max(np.abs(scaled), initial=0.0))
+
+
+def without(row: Array, basis: Sequence[Array]) -> Array:
+    """Return what is left of a row without the parts along an orthonormal basis."""
+    rest = row.copy()
+    for b in (*basis, *basis):  # twice: rounding of the first pass is taken out as well
+        rest -= b * (b @ rest)
+    return rest
