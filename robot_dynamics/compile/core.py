@@ -20,7 +20,9 @@ from robot_dynamics.compile.graph import (
     CONSTANT,
     COS,
     DIVIDE,
+    EXP,
     INPUT,
+    LOG,
     MAXIMUM,
     MINIMUM,
     MULTIPLY,
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 
 _INSTRUCTIONS = {ADD: "fadd", SUBTRACT: "fsub", MULTIPLY: "fmul", DIVIDE: "fdiv"}
 _INTRINSICS = {SQRT: "sqrt", ABSOLUTE: "fabs"}
+# Functions of the C library; `emission` declares them.
+_LIBRARY = {ATAN2: "atan2", EXP: "exp", LOG: "log"}
 _COMPARISONS = {MINIMUM: "olt", MAXIMUM: "ogt"}
 # Up to this many zeros of an output are stored one by one, more by a loop before all else.
 _FEW_ZEROS = 16
@@ -171,8 +175,9 @@ class Core:
             return self._negative(names[left])
         if operation in _INTRINSICS:
             return arithmetic.intrinsic(_INTRINSICS[operation], names[left])
-        if operation == ATAN2:
-            return self._atan2(names[left], names[right])
+        if operation in _LIBRARY:
+            arguments = [names[left]] if right is None else [names[left], names[right]]
+            return self._library_call(_LIBRARY[operation], arguments)
         a, b = names[left], names[right]
         real = lanes.real
         chosen = self.writer.emit(f"fcmp {_COMPARISONS[operation]} {real} {a}, {b}")
@@ -224,17 +229,25 @@ class Core:
             f"<{lanes.width} x i32> zeroinitializer"
         )
 
-    def _atan2(self, y: str, x: str) -> str:
-        """Call the C library for each lane."""
+    def _library_call(self, function: str, arguments: list[str]) -> str:
+        """Call a function of the C library for each lane."""
         writer, lanes = self.writer, self.lanes
+
+        def call(numbers: list[str]) -> str:
+            return writer.emit(
+                f"call double @{function}({', '.join(f'double {name}' for name in numbers)})"
+            )
+
         if lanes.width == 1:
-            return writer.emit(f"call double @atan2(double {y}, double {x})")
+            return call(arguments)
         value = "undef"
         for lane in range(lanes.width):
-            y_lane = writer.emit(f"extractelement {lanes.real} {y}, i32 {lane}")
-            x_lane = writer.emit(f"extractelement {lanes.real} {x}, i32 {lane}")
-            angle = writer.emit(f"call double @atan2(double {y_lane}, double {x_lane})")
-            value = writer.emit(f"insertelement {lanes.real} {value}, double {angle}, i32 {lane}")
+            of_lane = [
+                writer.emit(f"extractelement {lanes.real} {name}, i32 {lane}")
+                for name in arguments
+            ]
+            result = call(of_lane)
+            value = writer.emit(f"insertelement {lanes.real} {value}, double {result}, i32 {lane}")
         return value
 
     def _call(self, program: Program, arguments: tuple[int, ...]) -> str:

@@ -71,6 +71,7 @@ def emit_module(parts: Prepared, width: int, fma: bool) -> str:
     loop = Loop(program, lanes, "direct", core)
     text = loop.text(ENTRY)
     declarations = ["declare double @atan2(double, double)"]
+    declarations += [f"declare double @{name}(double)" for name in ("exp", "log")]
     for suffix, real in {(Lanes(1).suffix, "double"), (lanes.suffix, lanes.real)}:
         declarations += [
             f"declare {real} @llvm.fma.{suffix}({real}, {real}, {real})",

@@ -41,12 +41,15 @@ MAXIMUM = 13
 ATAN2 = 14  # y, x
 CALL = 15  # program, tuple of arguments
 RESULT = 16  # call, slot of the called program
+EXP = 17
+LOG = 18
 
 NAMES = (
     *("constant", "input", "parameter", "add", "subtract", "multiply", "divide", "negate"),
     *("sqrt", "sin", "cos", "absolute", "minimum", "maximum", "atan2", "call", "result"),
+    *("exp", "log"),
 )
-UNARY = frozenset((NEGATE, SQRT, SIN, COS, ABSOLUTE))
+UNARY = frozenset((NEGATE, SQRT, SIN, COS, ABSOLUTE, EXP, LOG))
 BINARY = frozenset((ADD, SUBTRACT, MULTIPLY, DIVIDE, MINIMUM, MAXIMUM, ATAN2))
 
 
@@ -218,6 +221,14 @@ class Symbol(SymbolicScalar):
     def sqrt(self) -> Symbol:
         """The square root, nan for a negative value."""
         return self.graph.unary(SQRT, self)
+
+    def exp(self) -> Symbol:
+        """The exponential function."""
+        return self.graph.unary(EXP, self)
+
+    def log(self) -> Symbol:
+        """The natural logarithm, nan for a negative value."""
+        return self.graph.unary(LOG, self)
 
     def absolute(self) -> Symbol:
         """The absolute value."""

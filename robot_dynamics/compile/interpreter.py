@@ -31,6 +31,8 @@ _FUNCTIONS_OF_FLOATS: dict[str, Any] = {
     "minimum": functions.minimum,
     "maximum": functions.maximum,
     "atan2": math.atan2,
+    "exp": math.exp,
+    "log": math.log,
 }
 _FUNCTIONS_OF_ARRAYS: dict[str, Any] = {
     "sqrt": np.sqrt,
@@ -40,6 +42,8 @@ _FUNCTIONS_OF_ARRAYS: dict[str, Any] = {
     "minimum": np.minimum,
     "maximum": np.maximum,
     "atan2": np.arctan2,
+    "exp": np.exp,
+    "log": np.log,
 }
 _SPECIAL = {"inf": math.inf, "nan": math.nan}
 

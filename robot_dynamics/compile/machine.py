@@ -121,4 +121,7 @@ def _library_functions() -> dict[str, int]:
     library = ctypes.CDLL(None)  # what Python itself is linked with, the C library included
     if not hasattr(library, "atan2"):
         library = ctypes.CDLL("libm.so.6")
-    return {"atan2": ctypes.cast(library.atan2, ctypes.c_void_p).value or 0}
+    return {
+        name: ctypes.cast(library[name], ctypes.c_void_p).value or 0
+        for name in ("atan2", "exp", "log")
+    }

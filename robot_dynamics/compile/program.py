@@ -76,8 +76,8 @@ class Program:
 
         Returns:
             Counts by name ("add", "subtract", "multiply", "divide", "negate", "sqrt", "sin",
-            "cos", "absolute", "minimum", "maximum", "atan2", "call"); no key for what does not
-            occur.
+            "cos", "absolute", "minimum", "maximum", "atan2", "exp", "log", "call"); no key for
+            what does not occur.
         """
         counts: Counter[str] = Counter()
         for node in self.nodes:

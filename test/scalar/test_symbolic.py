@@ -5,8 +5,10 @@
 import numpy as np
 import pytest
 
+from robot_dynamics.compile import trace
 from robot_dynamics.compile.graph import Graph
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.scalar import functions
 from robot_dynamics.scalar.symbolic import SymbolicScalar, SymbolicValueError
 
 
@@ -75,3 +77,64 @@ def test_arrays_do_not_mix(x):
     for operation in (lambda a: a * x, lambda a: x * a, lambda a: a + x, lambda a: x - a):
         with pytest.raises(TypeError):
             operation(np.ones(3))
+
+
+NUMPY = {
+    np.sin: functions.sin, np.cos: functions.cos, np.tan: functions.tan,
+    np.arcsin: functions.asin, np.arccos: functions.acos, np.arctan: functions.atan,
+    np.sqrt: functions.sqrt, np.exp: functions.exp, np.log: functions.log,
+    np.absolute: functions.absolute, np.fabs: functions.absolute,
+    np.negative: lambda x: -x, np.positive: lambda x: x, np.square: lambda x: x * x,
+    np.radians: lambda x: x * (np.pi / 180.0), np.degrees: lambda x: x * (180.0 / np.pi),
+}  # fmt: skip
+NUMPY_OF_TWO = {
+    np.arctan2: functions.atan2, np.hypot: functions.hypot,
+    np.minimum: functions.minimum, np.maximum: functions.maximum,
+    np.add: lambda a, b: a + b, np.subtract: lambda a, b: a - b,
+    np.multiply: lambda a, b: a * b, np.divide: lambda a, b: a / b,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("ufunc", NUMPY, ids=lambda f: f.__name__)
+def test_functions_of_numpy_are_ours(x, ufunc):
+    """np.sin(symbol) records what our sine does, also in an array of symbols."""
+    assert ufunc(x) is NUMPY[ufunc](x)
+    assert ufunc(np.array([x]))[0] is NUMPY[ufunc](x)
+
+
+@pytest.mark.parametrize("ufunc", NUMPY_OF_TWO, ids=lambda f: f.__name__)
+def test_functions_of_two_are_ours(x, ufunc):
+    """A symbol, a NumPy number or an array of symbols may stand in either place."""
+    function, y = NUMPY_OF_TWO[ufunc], x + 1.0
+    assert ufunc(x, y) is function(x, y)
+    assert ufunc(np.float64(2.0), x) is function(2.0, x)
+    assert ufunc(x, np.float64(2.0)) is function(x, 2.0)
+    assert ufunc(np.array([x]), y)[0] is function(x, y)
+
+
+def test_vectors_of_symbols(x):
+    """Products, norms and cross products of arrays of symbols are recorded."""
+    v = np.array([x, x + 1.0, 2.0 * x])
+    assert v @ np.array([0.0, 1.0, 0.0]) is x + 1.0
+    assert np.cross(v, [1.0, 0.0, 0.0])[1] is 2.0 * x
+    assert np.linalg.norm(v) is functions.sqrt(v @ v)
+
+
+def test_powers(x):
+    """Whole powers are products, one half is the root, others go through the logarithm."""
+    assert x**2 is x * x
+    assert np.power(x, 3) is x * x * x
+    assert x**-1 is 1.0 / x
+    assert x**0.5 is functions.sqrt(x)
+    assert x**1.5 is functions.exp(1.5 * functions.log(x))
+    assert x**x is functions.exp(x * functions.log(x))
+    program = trace(lambda x, p: {"y": 2.0**x}, "power", {"x": ()})
+    # An exponential of a logarithm: the rounding of the exponent counts.
+    assert program.evaluate(1.5)[0] == pytest.approx(2.0**1.5, rel=1e-15)
+
+
+@pytest.mark.parametrize("ask", [np.floor, lambda x: np.less(x, 1.0), lambda x: np.add.reduce(x)])
+def test_other_functions_of_numpy_are_refused(x, ask):
+    """What cannot be recorded is refused, and the message says where to look."""
+    with pytest.raises(SymbolicValueError, match=r"robot_dynamics\.scalar\.functions"):
+        ask(x)
