@@ -16,6 +16,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
+from robot_dynamics.app.inspect_command import add_inspect, run_inspect
+from robot_dynamics.app.output_files import OutputError, require_parent
 from robot_dynamics.errors import RobotDynamicsError
 
 GOOD, BAD_RUN, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -29,11 +31,8 @@ examples:
   robot_dynamics demo                              two arms lift a box, on ROS 2 topics
   robot_dynamics simulate lift_box --plot lift.png the same in one process, without ROS
   robot_dynamics simulate lift_box --set plant.object_mass_scale=1.2
-  robot_dynamics inspect my_robot.urdf --loops loops.yaml --graph tree.png"""
-
-
-class OutputError(RobotDynamicsError):
-    """A place to write to that cannot be used."""
+  robot_dynamics inspect my_robot.urdf --loops loops.yaml --graph tree.png
+  robot_dynamics inspect my_robot.urdf.xacro arm:=left gripper:=true"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -131,23 +130,7 @@ def _parser() -> argparse.ArgumentParser:
     benchmark.add_argument("more", nargs="*", help=argparse.SUPPRESS)
     benchmark.set_defaults(run=_benchmark)
 
-    inspect = commands.add_parser(
-        "inspect",
-        help="show what is in a URDF, and what is wrong with it",
-        description="Show the tree, loops, masses, limits and mobility of descriptions, and "
-        "everything that is wrong or deserves a look, each with its line. Ends with status 2 if "
-        "one is refused.",
-    )
-    inspect.add_argument("files", nargs="+", metavar="FILE", help="URDF file")
-    inspect.add_argument("--strict", action="store_true", help="refuse files with warnings")
-    inspect.add_argument("--loops", type=Path, metavar="FILE", help="YAML file with loop joints")
-    inspect.add_argument(
-        "--json", action="store_true", help="print JSON: an object, or a list for several files"
-    )
-    inspect.add_argument(
-        "--graph", type=Path, metavar="FILE", help="write what hangs on what (.png, .pdf, .dot)"
-    )
-    inspect.set_defaults(run=_inspect)
+    add_inspect(commands).set_defaults(run=_inspect)
     return parser
 
 
@@ -242,7 +225,7 @@ def _benchmark(options: argparse.Namespace) -> int:
     sys.path.insert(0, str(root))
     sys.argv = ["robot_dynamics benchmark", *options.more]
     if options.json:
-        _require_parent(options.json)
+        require_parent(options.json)
         sys.argv += ["--json", str(options.json)]
     try:
         runpy.run_module("benchmarks", run_name="__main__", alter_sys=True)
@@ -252,31 +235,7 @@ def _benchmark(options: argparse.Namespace) -> int:
 
 
 def _inspect(options: argparse.Namespace) -> int:
-    import json
-
-    from robot_dynamics.app.inspection import inspect_file
-
-    if len(options.files) > 1 and (options.loops or options.graph):
-        raise OutputError("--loops and --graph are for one file, expected no other beside it.")
-    if options.graph:
-        _require_parent(options.graph)
-    found = [inspect_file(file, options.loops, strict=options.strict) for file in options.files]
-    if options.json:
-        reports = [inspection.as_json() for inspection in found]
-        print(json.dumps(reports if len(reports) > 1 else reports[0], indent=2))
-    for inspection in found if not options.json else ():
-        for line in inspection.lines():
-            print(line)
-        sys.stdout.flush()
-        for kind, sentences in (("error", inspection.errors), ("warning", inspection.warnings)):
-            for sentence in sentences:
-                print(f"{kind}: {sentence}", file=sys.stderr)
-    described = found[0].description
-    if options.graph and described is not None:
-        from robot_dynamics.app.graph import write_graph
-
-        write_graph(described.mechanism, options.graph)
-    return GOOD if all(inspection.ok for inspection in found) else BAD_INPUT
+    return GOOD if run_inspect(options) else BAD_INPUT
 
 
 class _Outputs:
@@ -300,7 +259,7 @@ class _Outputs:
             self._made = missing
         try:
             for path in filter(None, (options.json, options.plot)):
-                _require_parent(path)
+                require_parent(path)
             if self.plots:
                 self._check_plot(wanted=options.plot is not None)
         except RobotDynamicsError:
@@ -370,13 +329,6 @@ def _scenario(options: argparse.Namespace) -> Any:
     for sentence in scenario.delay_warnings():
         print(f"robot_dynamics: warning: {sentence}", file=sys.stderr)
     return scenario
-
-
-def _require_parent(path: Path) -> None:
-    if not path.parent.is_dir():
-        raise OutputError(f"{path}: there is no folder {path.parent}, expected one to write into.")
-    if path.is_dir():
-        raise OutputError(f"{path}: is a folder, expected the name of a file.")
 
 
 def _complain(error: RobotDynamicsError) -> None:

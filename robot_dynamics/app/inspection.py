@@ -4,25 +4,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from robot_dynamics.description.description import Description
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.load import load_description
-from robot_dynamics.dynamics.assembly import AssemblyError
-from robot_dynamics.dynamics.mobility import Mobility
-from robot_dynamics.dynamics.scaling import model_length
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import WORLD, Model
+from robot_dynamics.model.couplings import CouplingElement
 from robot_dynamics.model.elements import JointElement, Mechanism
-from robot_dynamics.robot import Robot
+
+# The algorithms are imported once a file turns out to be sound: a refusal does not wait for them.
+if TYPE_CHECKING:
+    from robot_dynamics.dynamics.assembly import AssemblyError
+    from robot_dynamics.dynamics.mobility import Mobility
+    from robot_dynamics.robot import Robot
 
 # Loops that stay open by less, as a part of the mechanism's length, come from numbers in a file
 # that were rounded to four digits; what stays open by more does not close.
 _ROUNDED = 1e-4
+_MATTERS = 1e-2  # of the largest gap: loops open by less would close if that one did
 
 
 @dataclass(frozen=True)
@@ -96,21 +101,24 @@ class Inspection:
         mechanism = self.description.mechanism
         moving = [joint for joint in mechanism.joints if joint.type != "fixed"]
         yield (
-            f"{self.file}: {mechanism.name!r}, {len(mechanism.links)} links, "
-            f"{len(moving)} movable joints, {total_mass(mechanism):.4g} kg"
+            f"{self.file}: {mechanism.name!r}, {_counted(len(mechanism.links), 'link')}, "
+            f"{_counted(len(moving), 'movable joint')}, {total_mass(mechanism):.4g} kg"
         )
         yield from _tree(mechanism)
         for loop in mechanism.loops:
             yield f"  loop {loop.name} ({loop.type}): {loop.predecessor} to {loop.successor}"
         for coupling in mechanism.couplings:
-            terms = " + ".join(f"{factor:g} {joint}" for joint, factor in coupling.terms)
-            yield f"  coupling {coupling.name}: {terms} = {coupling.offset:g}"
+            yield f"  coupling {coupling.name}: {equation(coupling)}"
         if self.mobility is not None:
             yield from self.mobility.lines()
 
 
 def inspect_file(
-    path: str | Path, loops: str | Path | None = None, *, strict: bool = False
+    path: str | Path,
+    loops: str | Path | None = None,
+    *,
+    strict: bool = False,
+    arguments: Mapping[str, object] | None = None,
 ) -> Inspection:
     """Return what is in a description file, refused or not.
 
@@ -120,26 +128,36 @@ def inspect_file(
         path: The file.
         loops: A YAML file with loop joints.
         strict: Whether warnings are reason enough to refuse.
+        arguments: Values of the arguments of a xacro file.
     """
     try:
-        description = load_description(path, loops=loops, strict=strict)
+        description = load_description(path, loops=loops, strict=strict, arguments=arguments)
     except DescriptionError as error:
         found = [
             [p.sentence() for p in error.problems if p.severity == kind]
             for kind in ("error", "warning")
         ]
         return Inspection(str(path), None, tuple(found[0]), tuple(found[1]))
+    return _inspected(str(path), description, strict)
+
+
+def _inspected(path: str, description: Description, strict: bool) -> Inspection:
+    from robot_dynamics.dynamics.assembly import AssemblyError
+    from robot_dynamics.robot import Robot
+
     warnings = [problem.sentence() for problem in description.diagnosis.warnings]
     model, report, errors = None, None, []
     try:
         robot = Robot.from_mechanism(description.mechanism)
         model = robot.model
-        report = _mobility(robot, str(path), warnings)
+        report = _mobility(robot, path, warnings)
+    except AssemblyError as error:
+        errors = _open_loops(error, path, description, robot)
     except RobotDynamicsError as error:
         errors = [f"{path}: {error}"]
     if strict and len(warnings) > len(description.diagnosis.warnings):
         errors += warnings[len(description.diagnosis.warnings) :]
-    return Inspection(str(path), description, tuple(errors), tuple(warnings), model, report)
+    return Inspection(path, description, tuple(errors), tuple(warnings), model, report)
 
 
 def _mobility(robot: Robot, place: str, warnings: list[str]) -> Mobility:
@@ -148,6 +166,9 @@ def _mobility(robot: Robot, place: str, warnings: list[str]) -> Mobility:
     Raises:
         AssemblyError: If the loops stay open by more than rounded numbers would explain.
     """
+    from robot_dynamics.dynamics.assembly import AssemblyError
+    from robot_dynamics.dynamics.scaling import model_length
+
     try:
         report = robot.mobility()
     except AssemblyError as error:
@@ -155,11 +176,58 @@ def _mobility(robot: Robot, place: str, warnings: list[str]) -> Mobility:
             raise
         report = robot.mobility(error.q)
         warnings.append(
-            f"{place}: the loops close only to {1e3 * error.gap:.2g} mm, as with rounded numbers."
+            f"{place}: the loops close only to {_distance(error.gap)}, as with rounded numbers."
         )
     if report.constraints and report.mobility == 0:
         warnings.append(f"{place}: the loops leave no motion.")
     return report
+
+
+def _open_loops(
+    error: AssemblyError, path: str, description: Description, robot: Robot
+) -> list[str]:
+    """Return a sentence for each loop that cannot be closed, with the place where it is stated."""
+    from robot_dynamics.dynamics.scaling import model_length
+
+    length = model_length(robot.model)
+    sizes = {name: gap.position + length * gap.rotation for name, gap in error.gaps.items()}
+    order = sorted(sizes, key=lambda name: -sizes[name])
+    sentences = []
+    for name in order:
+        if sizes[name] < _MATTERS * sizes[order[0]]:
+            break
+        gap = error.gaps[name]
+        parts = [_distance(gap.position)] if gap.position else []
+        parts += [f"{math.degrees(gap.rotation):.3g} degrees"] if gap.rotation else []
+        sentences.append(
+            f"{description.places.loop(name) or path}: loop {name!r} cannot be closed, it stays "
+            f"open by {' and '.join(parts)} at best; expected ends that reach each other, within "
+            "joint limits."
+        )
+    return sentences or [f"{path}: {error}"]
+
+
+def equation(coupling: CouplingElement) -> str:
+    """Return the relation of a gear as an equation: "finger_2 + 2 finger_1 = 0.1"."""
+    words = ""
+    for joint, factor in coupling.terms:
+        if factor:
+            sign = (" - " if words else "-") if factor < 0.0 else (" + " if words else "")
+            size = "" if abs(factor) == 1.0 else f"{abs(factor):g} "
+            words += f"{sign}{size}{joint}"
+    return f"{words or '0'} = {coupling.offset + 0.0:g}"
+
+
+def _distance(metres: float) -> str:
+    """Return a distance in a unit in which it has few digits."""
+    if metres < 1.0:
+        return f"{1e3 * metres:.3g} mm"
+    # Three digits of metres, but no power of ten before there are millions of them.
+    return f"{metres:.3g} m" if metres < 1e3 or metres >= 1e6 else f"{metres:.0f} m"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def total_mass(mechanism: Mechanism) -> float:
@@ -185,11 +253,15 @@ def _tree(mechanism: Mechanism) -> Iterator[str]:
 
 def _joint_words(joint: JointElement) -> str:
     words = f"{joint.name} ({joint.type})"
-    limits = joint.limits_of_each[0]
-    if joint.type in ("revolute", "prismatic"):
-        words += f" {limits.lower:.3g} to {limits.upper:.3g}"
+    limits, slides = joint.limits_of_each[0], joint.type == "prismatic"
+    unit, force = ("m", "N") if slides else ("rad", "N m")
+    bounded = math.isfinite(limits.lower) or math.isfinite(limits.upper)
+    if bounded and joint.type in ("revolute", "prismatic"):
+        words += f" {limits.lower:.3g} to {limits.upper:.3g} {unit}"
     if joint.type in ("revolute", "continuous", "prismatic"):
-        words += f", at most {limits.effort:.3g} and {limits.velocity:.3g}/s"
+        most = [(limits.effort, force), (limits.velocity, f"{unit}/s")]
+        stated = [f"{value:.3g} {of}" for value, of in most if math.isfinite(value)]
+        words += f", at most {' and '.join(stated)}" if stated else ", without limits of drive"
     return words
 
 

@@ -24,7 +24,7 @@ from robot_dynamics.control.rotation_path import from_rpy
 from robot_dynamics.control.settings import ControlSettings, ReferenceSettings, SafetySettings
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.load import load_description
-from robot_dynamics.description.urdf_elements import rotation_of_rpy
+from robot_dynamics.description.orientations import rotation_of_rpy
 from robot_dynamics.description.world import Part, place
 from robot_dynamics.description.yaml_document import decode, parse_yaml, read_yaml
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError

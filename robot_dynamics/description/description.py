@@ -12,7 +12,9 @@ from typing import Literal
 import numpy as np
 
 from robot_dynamics.description.diagnosis import Diagnosis
+from robot_dynamics.description.equality import same
 from robot_dynamics.description.meshes import locate_mesh
+from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.elements import Array, LoopElement, Mechanism
 
@@ -40,6 +42,9 @@ class Shape:
     size: tuple[float, ...]
     mesh: str = ""
     color: tuple[float, float, float, float] | None = None
+
+    __eq__ = same
+    __hash__ = None  # type: ignore[assignment]
 
     def points(self) -> Array:
         """Return points (N, 3) in the link frame whose convex hull contains the shape.
@@ -110,6 +115,8 @@ class Description:
         independent: Joints that the file proposes as independent coordinates.
         actuated: Joints that the file says are driven; None if it does not say.
         folder: What relative addresses of meshes are relative to; empty if not known.
+        places: Where its elements stand, for messages of checks made later. Descriptions are
+            equal wherever they stand.
     """
 
     mechanism: Mechanism
@@ -121,6 +128,10 @@ class Description:
     independent: tuple[str, ...] = ()
     actuated: tuple[str, ...] | None = None
     folder: str = ""
+    places: Places = field(default_factory=lambda: Places(""), compare=False, repr=False)
+
+    __eq__ = same
+    __hash__ = None  # type: ignore[assignment]
 
     def locate(self, shape: Shape) -> Path:
         """Return the file of a mesh, which is looked for now.

@@ -31,6 +31,7 @@ import numpy as np
 from robot_dynamics.description.description import Description
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.inertia_checks import check_links, check_units
+from robot_dynamics.description.orientations import DEGREES_HINT, looks_like_degrees
 from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.description.yaml_document import Node, decode
 from robot_dynamics.errors import RobotDynamicsError
@@ -186,15 +187,15 @@ def read_dh(node: Node) -> Description:
     check_links(mechanism, places, diagnosis)
     check_units(mechanism, (), places, diagnosis)
     for row in document.rows:
-        if abs(row.alpha) > 2.0 * math.pi + 1e-6 or abs(row.theta) > 2.0 * math.pi + 1e-6:
+        if looks_like_degrees((row.alpha, row.theta)):
             diagnosis.warning(
                 row.place,
                 f"row {row.name!r}",
                 f"alpha is {row.alpha:g} and theta is {row.theta:g} rad",
-                "were degrees meant? the unit is rad",
+                DEGREES_HINT,
             )
     diagnosis.raise_if_refused()
-    return Description(mechanism, diagnosis=diagnosis, source=node.file)
+    return Description(mechanism, diagnosis=diagnosis, source=node.file, places=places)
 
 
 def _z(angle: float, distance: float) -> Array:

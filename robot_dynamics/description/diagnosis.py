@@ -13,6 +13,8 @@ from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 _MANY_NAMES = 300
 _MANY_LINES = 100
 _LONG_HINT = 300
+# A file with more errors than this is something else than it should be; the rest is not read.
+MOST_ERRORS = 1000
 
 Severity = Literal["error", "warning"]
 
@@ -74,6 +76,10 @@ class Diagnosis:
     """The problems found so far in one description."""
 
     _problems: list[Problem] = field(default_factory=list)
+    _error_count: int = field(default=0, init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._error_count = sum(problem.severity == "error" for problem in self._problems)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -86,6 +92,11 @@ class Diagnosis:
         return len(self._problems)
 
     @property
+    def error_count(self) -> int:
+        """How many errors there are."""
+        return self._error_count
+
+    @property
     def errors(self) -> tuple[Problem, ...]:
         """The problems because of which the file is refused."""
         return tuple(problem for problem in self.problems if problem.severity == "error")
@@ -96,8 +107,12 @@ class Diagnosis:
         return tuple(problem for problem in self.problems if problem.severity == "warning")
 
     def error(self, place: str, element: str, message: str, hint: str = "") -> None:
-        """Note an error."""
-        self._problems.append(Problem("error", place, element, message, hint))
+        """Note an error.
+
+        Raises:
+            DescriptionError: If there are more than `MOST_ERRORS`; with all problems so far.
+        """
+        self.extend([Problem("error", place, element, message, hint)])
 
     def warning(self, place: str, element: str, message: str, hint: str = "") -> None:
         """Note a warning."""
@@ -118,8 +133,18 @@ class Diagnosis:
         self.error(place, element, message, hint.rstrip(".") if hint[-3:] != "..." else hint)
 
     def extend(self, problems: Iterable[Problem]) -> None:
-        """Note problems found elsewhere."""
-        self._problems.extend(problems)
+        """Note problems found elsewhere.
+
+        Raises:
+            DescriptionError: If there are more than `MOST_ERRORS` errors.
+        """
+        for problem in problems:
+            self._problems.append(problem)
+            self._error_count += problem.severity == "error"
+            if self._error_count > MOST_ERRORS:
+                message = f"has more than {MOST_ERRORS} errors, the rest of it was not read"
+                stop = Problem("error", problem.place, "", message)
+                raise DescriptionError([*self.problems, stop])
 
     def raise_if_refused(self, *, strict: bool = False) -> None:
         """Raise if there is an error, or with `strict` if there is any problem.
@@ -127,7 +152,7 @@ class Diagnosis:
         Raises:
             DescriptionError: With all problems, warnings included.
         """
-        if self.errors or (strict and self._problems):
+        if self._error_count or (strict and self._problems):
             raise DescriptionError(self.problems)
 
 

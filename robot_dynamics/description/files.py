@@ -92,4 +92,4 @@ def _likely(path: Path) -> str:
         close = get_close_matches(path.name, [p.name for p in path.parent.iterdir()], n=1)
     except (OSError, ValueError):
         return ""
-    return f"did you mean {str(path.with_name(close[0]))!r}" if close else ""
+    return f"did you mean {str(path.with_name(close[0]))!r}?" if close else ""

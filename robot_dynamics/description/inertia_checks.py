@@ -5,14 +5,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from robot_dynamics.description.description import Shape
 from robot_dynamics.description.diagnosis import Diagnosis
+from robot_dynamics.description.orientations import DEGREES_HINT
 from robot_dynamics.description.tree_checks import Places
-from robot_dynamics.model.elements import JointElement, LinkElement, Mechanism
+from robot_dynamics.model.elements import (
+    JointElement,
+    LinkElement,
+    LoopElement,
+    Mechanism,
+)
 
 # Principal moments below zero by less than this come from printing few digits.
 _NEGATIVE = 0.01  # of the largest moment
@@ -20,10 +26,14 @@ _ROUNDING = 1e-7  # kg m^2
 _TRIANGLE = 1e-3  # part of the largest moment by which it may exceed the sum of the others
 _HEAVY = 1000.0  # kg: more is more likely grams
 _LONG = 20.0  # m: more is more likely millimetres
+_HEAVIEST = 1e9  # kg: more than any ship, and more than numbers can be computed with
+_FARTHEST = 1e6  # m: no part of a machine is so far from the next
+_LARGEST = 1e15  # kg m^2: a moment of inertia that no machine has
 _WIDE = 4.0 * math.pi  # rad: limits beyond are more likely degrees
 _SMALL_LINK = 0.1  # m: the size that a link is given if nothing in the file tells
 _LIGHTEST = 500.0  # kg/m^3: a compact link of this density gives its size from its mass
 _LARGE_RADIUS = 2.5  # in sizes of the link
+_MILLIMETRES = "were millimetres meant? the unit is m"
 _TINY = 1e-3  # kg: below, points of mass stand for sensors and the like
 _DENSEST = 22_600.0  # kg/m^3, osmium
 
@@ -35,6 +45,8 @@ def check_links(mechanism: Mechanism, places: Places, diagnosis: Diagnosis) -> N
         place, element = places.link(link.name), f"link {link.name!r}"
         if link.mass < 0.0:
             diagnosis.error(place, element, f"mass is {link.mass:g} kg, expected at least zero")
+            continue
+        if _beyond_all_machines(link, place, diagnosis):
             continue
         moments = np.linalg.eigvalsh(link.inertia)
         largest = float(np.abs(moments).max())
@@ -64,6 +76,29 @@ def check_links(mechanism: Mechanism, places: Places, diagnosis: Diagnosis) -> N
         elif link.mass == 0.0:
             massless.append(link.name)
     _summarise_massless(mechanism, massless, places, diagnosis)
+    for joint in mechanism.joints:
+        distance = float(np.linalg.norm(joint.placement[:3, 3]))
+        if distance > _FARTHEST:
+            diagnosis.error(
+                places.joint(joint.name),
+                f"joint {joint.name!r}",
+                f"its origin is {distance:g} m from the parent's, expected at most {_FARTHEST:g}",
+            )
+
+
+def _beyond_all_machines(link: LinkElement, place: str, diagnosis: Diagnosis) -> bool:
+    """Note an error if a link's numbers are out of all proportion, and return whether they are."""
+    distance = max(map(abs, link.center))
+    moment = float(np.abs(link.inertia).max())
+    before = diagnosis.error_count
+    for value, most, words in (
+        (link.mass, _HEAVIEST, f"mass is {link.mass:g} kg"),
+        (distance, _FARTHEST, f"the centre of mass is {distance:g} m from the link's origin"),
+        (moment, _LARGEST, f"the inertia has {moment:g} kg m^2"),
+    ):
+        if value > most:
+            diagnosis.error(place, f"link {link.name!r}", f"{words}, expected at most {most:g}")
+    return diagnosis.error_count > before
 
 
 def check_units(
@@ -83,12 +118,28 @@ def check_units(
                 place,
                 element,
                 f"the centre of mass is {distance:g} m from the link's origin",
-                "were millimetres meant? the unit is m",
+                _MILLIMETRES,
             )
         elif link.mass > 0.0:
             _check_radius(link, sizes[link.name], place, diagnosis)
     for joint in mechanism.joints:
         _check_joint_units(joint, places.joint(joint.name), diagnosis)
+    check_loop_units(mechanism.loops, places, diagnosis)
+
+
+def check_loop_units(loops: Iterable[LoopElement], places: Places, diagnosis: Diagnosis) -> None:
+    """Warn of frames of loop joints that look like millimetres."""
+    for loop in loops:
+        ends = ((loop.predecessor, loop.predecessor_pose), (loop.successor, loop.successor_pose))
+        for link, frame in ends:
+            distance = float(np.linalg.norm(frame[:3, 3]))
+            if distance > _LONG:
+                diagnosis.warning(
+                    places.loop(loop.name),
+                    f"loop joint {loop.name!r}",
+                    f"its origin is {distance:g} m from that of link {link!r}",
+                    _MILLIMETRES,
+                )
 
 
 def _check_joint_units(joint: JointElement, place: str, diagnosis: Diagnosis) -> None:
@@ -99,19 +150,15 @@ def _check_joint_units(joint: JointElement, place: str, diagnosis: Diagnosis) ->
             place,
             element,
             f"its origin is {distance:g} m from the parent's",
-            "were millimetres meant? the unit is m",
+            _MILLIMETRES,
         )
     ends = [x for limits in joint.limits_of_each for x in (limits.lower, limits.upper)]
     finite = [abs(x) for x in ends if math.isfinite(x)]
     widest = max(finite, default=0.0)
     if joint.type == "revolute" and widest > _WIDE * (1.0 + 1e-6):
-        diagnosis.warning(
-            place, element, f"a limit is {widest:g} rad", "were degrees meant? the unit is rad"
-        )
+        diagnosis.warning(place, element, f"a limit is {widest:g} rad", DEGREES_HINT)
     if joint.type == "prismatic" and widest > _LONG:
-        diagnosis.warning(
-            place, element, f"a limit is {widest:g} m", "were millimetres meant? the unit is m"
-        )
+        diagnosis.warning(place, element, f"a limit is {widest:g} m", _MILLIMETRES)
 
 
 def _check_radius(link: LinkElement, size: float, place: str, diagnosis: Diagnosis) -> None:

@@ -4,16 +4,21 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Collection, Mapping
+import math
+from collections.abc import Callable, Collection, Mapping
+from inspect import Parameter, signature
 
 from robot_dynamics.description.diagnosis import Diagnosis
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.description.xml_tags import Tag
+from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.model.joints import JOINT_TYPES, JointType, joint_type
 from robot_dynamics.model.joints.registry import REVERSED
 
 #: What other programs call the types that close loops.
 ALIASES = {"6d": "fixed", "weld": "fixed", "3d": "spherical", "ball": "spherical"}
+#: Units of what joint types take, where they are known.
+PARAMETER_UNITS = {"pitch": "m/rad", "radius": "m"}
+_COLLECTING = (Parameter.VAR_KEYWORD, Parameter.VAR_POSITIONAL)
 
 
 def known_type(
@@ -40,6 +45,11 @@ def known_type(
     if plain not in valid:
         diagnosis.unknown(place, element, kind, plain, valid)
         return None
+    wrong = _wrong_parameters(name, parameters)
+    for message, hint in wrong:
+        diagnosis.error(place, element, message, hint)
+    if wrong:
+        return None
     try:
         return joint_type(name, **dict(parameters))  # type: ignore[arg-type]
     except RobotDynamicsError as error:
@@ -49,13 +59,59 @@ def known_type(
 
 def parameter_names(name: str) -> tuple[str, ...]:
     """Return what a joint type takes besides its name, for instance `pitch`; empty if unknown."""
-    factory = JOINT_TYPES.get(name[len(REVERSED) :] if name.startswith(REVERSED) else name)
-    if factory is None or not dataclasses.is_dataclass(factory):
-        return ()
-    return tuple(field.name for field in dataclasses.fields(factory))
+    return tuple(_parameters(name))
+
+
+def stated_parameters(tag: Tag, name: str) -> dict[str, float] | None:
+    """Return what the attributes of a joint's tag state of a type's parameters.
+
+    Those of other types are among them, for `known_type` to refuse. None after noting that one
+    is no number.
+
+    Args:
+        tag: The tag.
+        name: Name of the joint type.
+    """
+    before = tag.diagnosis.error_count
+    names = dict.fromkeys((*parameter_names(name), *PARAMETER_UNITS))
+    found = {key: tag.number(key) for key in names if tag.element.get(key) is not None}
+    return found if tag.diagnosis.error_count == before else None
 
 
 def joint_has_axis(name: str) -> bool:
     """Return whether a description gives joints of this type an axis."""
-    factory = JOINT_TYPES.get(name[len(REVERSED) :] if name.startswith(REVERSED) else name)
-    return bool(getattr(factory, "has_axis", False))
+    return bool(getattr(_factory(name), "has_axis", False))
+
+
+def _parameters(name: str) -> dict[str, Parameter]:
+    """Return the parameters of a joint type by their names; none if it is unknown."""
+    factory = _factory(name)
+    return {} if factory is None else dict(signature(factory).parameters)
+
+
+def _factory(name: str) -> Callable[..., JointType] | None:
+    return JOINT_TYPES.get(name[len(REVERSED) :] if name.startswith(REVERSED) else name)
+
+
+def _wrong_parameters(name: str, given: Mapping[str, float]) -> list[tuple[str, str]]:
+    """Return a message and a hint for each parameter that is missing, unknown or no number."""
+    wrong = []
+    taken = _parameters(name)
+    anything = any(p.kind is Parameter.VAR_KEYWORD for p in taken.values())
+    for key, value in given.items():
+        if key not in taken and not anything:
+            said = str(UnknownNameError("parameter", key, taken))
+            hint = said.partition("; ")[2].rstrip(".") if taken else "it takes none"
+            wrong.append((f"joint type {name!r} has no parameter {key!r}", hint))
+        elif not math.isfinite(value):
+            wrong.append((f"the parameter {_words(key)} is {value}, expected a finite number", ""))
+    for key, parameter in taken.items():
+        needed = parameter.default is Parameter.empty and parameter.kind not in _COLLECTING
+        if needed and key not in given:
+            wrong.append((f"joint type {name!r} needs the parameter {_words(key)}", ""))
+    return wrong
+
+
+def _words(parameter: str) -> str:
+    unit = PARAMETER_UNITS.get(parameter)
+    return f"{parameter!r} in {unit}" if unit else repr(parameter)

@@ -4,24 +4,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from robot_dynamics.description.coupling_checks import check_couplings
 from robot_dynamics.description.description import Description
 from robot_dynamics.description.dh import DH_KEY, read_dh
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.extended_urdf import extended
 from robot_dynamics.description.files import locate, refused
 from robot_dynamics.description.frames import rigid_piece
+from robot_dynamics.description.inertia_checks import check_loop_units
 from robot_dynamics.description.loops import checked_loops, is_extended
 from robot_dynamics.description.model_file import SavedModel, read_model_node
 from robot_dynamics.description.urdf import locked_mechanism, read_urdf
 from robot_dynamics.description.urdf_objects import read_urdf_object
 from robot_dynamics.description.xacro_files import SUFFIX, expand_xacro
 from robot_dynamics.description.yaml_document import Node, read_yaml
-from robot_dynamics.model.elements import Mechanism
+from robot_dynamics.model.couplings import CouplingElement
+from robot_dynamics.model.elements import LoopElement, Mechanism
 
 # Formats that people bring and that are not read, with what to do.
 _NOT_READ = {
@@ -72,7 +75,7 @@ def load_saved(
     Arguments and errors are those of `load_description`; other files state neither.
     """
     if not isinstance(path, (str, Path)):
-        return _with_loops(read_urdf_object(path, strict=strict, locked=locked), loops)
+        return _with_loops(read_urdf_object(path, strict=strict, locked=locked), loops, strict)
     suffix = "" if "<" in str(path) else Path(path).suffix.lower()
     if suffix in _NOT_READ:
         raise refused(path, f"{suffix} is not read, expected a URDF file", _NOT_READ[suffix])
@@ -89,15 +92,17 @@ def load_saved(
         )
     elif suffix in _YAML:
         saved = _from_yaml(read_yaml(path), strict, locked)
-        return replace(saved, description=_with_loops(saved.description, loops).description)
+        return replace(
+            saved, description=_with_loops(saved.description, loops, strict).description
+        )
     else:
         description = read_urdf(path, strict=strict, locked=locked)
-    return _with_loops(description, loops)
+    return _with_loops(description, loops, strict)
 
 
-def _with_loops(description: Description, loops: str | Path | None) -> SavedModel:
+def _with_loops(description: Description, loops: str | Path | None, strict: bool) -> SavedModel:
     if loops is not None:
-        description = _closed(description, read_yaml(loops))
+        description = _closed(description, read_yaml(loops), strict)
     return SavedModel(description)
 
 
@@ -109,21 +114,43 @@ def _from_yaml(node: Node, strict: bool, locked: Mapping[str, float] | None) -> 
     return replace(saved, description=replace(description, mechanism=mechanism))
 
 
-def _closed(description: Description, node: Node) -> Description:
+def _closed(description: Description, node: Node, strict: bool) -> Description:
     """Return a description with the loop joints, gears and drives of a YAML document."""
-    mechanism = description.mechanism
+    mechanism, diagnosis = description.mechanism, Diagnosis()
+    taken = {element.name for element in _closing(mechanism)}
     if is_extended(node):
         mechanism, actuated = extended(mechanism, node)
     else:
         links = [link.name for link in mechanism.links]
         movable = [joint.name for joint in mechanism.joints if joint.type != "fixed"]
-        loops, couplings, actuated = checked_loops(node, links, movable)
-        _check_ends(mechanism.with_loops(loops), node, len(loops))
+        loops, couplings, actuated = checked_loops(node, links, movable, diagnosis)
+        _check_ends(mechanism, loops, node, diagnosis)
         mechanism = mechanism.with_loops(loops).with_couplings(couplings)
+    stated = {
+        item["name"].value: item.place
+        for key in ("loops", "couplings")
+        for item in (node[key].value if key in node else ())
+    }
+    names = [element.name for element in _closing(mechanism)]
+    stated = {name: stated.get(name, node.place) for name in names if name not in taken}
+    places = replace(description.places, loops={**description.places.loops, **stated})
+    added = [loop for loop in mechanism.loops if loop.name not in taken]
+    check_loop_units(added, places, diagnosis)
+    check_couplings(mechanism.couplings, places, diagnosis)
+    diagnosis.raise_if_refused(strict=strict)
     if actuated is not None:
         mechanism = with_drives(mechanism, actuated)
-        description = replace(description, actuated=actuated)
-    return replace(description, mechanism=mechanism)
+    return replace(
+        description,
+        mechanism=mechanism,
+        diagnosis=Diagnosis([*description.diagnosis.problems, *diagnosis.problems]),
+        actuated=description.actuated if actuated is None else actuated,
+        places=places,
+    )
+
+
+def _closing(mechanism: Mechanism) -> tuple[LoopElement | CouplingElement, ...]:
+    return (*mechanism.loops, *mechanism.couplings)
 
 
 def with_drives(mechanism: Mechanism, actuated: tuple[str, ...]) -> Mechanism:
@@ -135,16 +162,20 @@ def with_drives(mechanism: Mechanism, actuated: tuple[str, ...]) -> Mechanism:
     return replace(mechanism, joints=joints)
 
 
-def _check_ends(mechanism: Mechanism, node: Node, count: int) -> None:
-    """Refuse loops between links that are fixed to each other, and names used twice."""
-    diagnosis = Diagnosis()
+def _check_ends(
+    mechanism: Mechanism, loops: Iterable[LoopElement], node: Node, diagnosis: Diagnosis
+) -> None:
+    """Note loops between links that are fixed to each other, and names used twice."""
     carrier = {joint.child: joint for joint in mechanism.joints}
-    new = mechanism.loops[len(mechanism.loops) - count :]
-    taken = {loop.name for loop in mechanism.loops[: len(mechanism.loops) - count]}
-    for i, loop in enumerate(new):
+    taken = {element.name for element in _closing(mechanism)}
+    for key in ("loops", "couplings"):
+        for item in node[key].value if key in node else ():
+            name = item["name"].value
+            if name in taken:
+                message = "the description has a loop or gear of this name already"
+                diagnosis.error(item.place, f"{key[:-1]} {name!r}", message)
+    for i, loop in enumerate(loops):
         place, element = node["loops"][i].place, f"loop joint {loop.name!r}"
-        if loop.name in taken:
-            diagnosis.error(place, element, "the URDF has a loop of this name already")
         if rigid_piece(loop.predecessor, carrier) == rigid_piece(loop.successor, carrier):
             diagnosis.error(
                 place,
@@ -152,4 +183,3 @@ def _check_ends(mechanism: Mechanism, node: Node, count: int) -> None:
                 f"links {loop.predecessor!r} and {loop.successor!r} are fixed to each other "
                 "already",
             )
-    diagnosis.raise_if_refused()

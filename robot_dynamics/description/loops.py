@@ -25,19 +25,26 @@ from pathlib import Path
 
 import numpy as np
 import yaml
-from scipy.spatial.transform import Rotation
 
 from robot_dynamics.description.diagnosis import Diagnosis
-from robot_dynamics.description.joint_names import ALIASES, known_type
-from robot_dynamics.description.urdf_elements import rotation_of_rpy
+from robot_dynamics.description.joint_names import ALIASES, PARAMETER_UNITS, known_type
+from robot_dynamics.description.mimics import idle_gear
+from robot_dynamics.description.orientations import (
+    DEGREES_HINT,
+    Quadruple,
+    Triple,
+    is_unit,
+    looks_like_degrees,
+    quaternion_of_rotation,
+    rotation_of_quaternion,
+    rotation_of_rpy,
+    rpy_of_rotation,
+)
 from robot_dynamics.description.yaml_document import Node, decode, read_yaml
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.couplings import CouplingElement
 from robot_dynamics.model.elements import Array, LoopElement, pose
 from robot_dynamics.model.joints import loop_joint_names
-
-Triple = tuple[float, float, float]
-Quadruple = tuple[float, float, float, float]
 
 _EXTENDED = ("closed_loop", "name_mot", "joint_name", "joint_type")
 
@@ -62,13 +69,13 @@ class LoopEnd:
     def __post_init__(self) -> None:
         if self.rpy is not None and self.quat_xyzw is not None:
             raise RobotDynamicsError("has both rpy and quat_xyzw, expected one of them.")
-        if self.quat_xyzw is not None and abs(np.linalg.norm(self.quat_xyzw) - 1.0) > 1e-3:
+        if self.quat_xyzw is not None and not is_unit(self.quat_xyzw):
             raise RobotDynamicsError("quat_xyzw is not of unit length.")
 
     def pose(self) -> Array:
         """Return the pose (4, 4) of the joint's frame in the link."""
         if self.quat_xyzw is not None:
-            return pose(self.xyz, Rotation.from_quat(self.quat_xyzw).as_matrix())
+            return pose(self.xyz, rotation_of_quaternion(self.quat_xyzw))
         return pose(self.xyz, rotation_of_rpy(self.rpy or (0.0, 0.0, 0.0)))
 
 
@@ -80,7 +87,7 @@ class LoopEntry:
     type: str
     predecessor: LoopEnd
     successor: LoopEnd
-    parameters: dict[str, float] = field(default_factory=dict)
+    parameters: dict[str, float] = field(default_factory=dict, metadata={"units": PARAMETER_UNITS})
     unilateral: bool = False
     place: str = field(default="", metadata={"place": True})
 
@@ -161,7 +168,10 @@ def read_loops(path: str | Path, links: Collection[str] | None = None) -> tuple[
 
 
 def checked_loops(
-    node: Node, links: Collection[str] | None = None, joints: Collection[str] | None = None
+    node: Node,
+    links: Collection[str] | None = None,
+    joints: Collection[str] | None = None,
+    diagnosis: Diagnosis | None = None,
 ) -> tuple[tuple[LoopElement, ...], tuple[CouplingElement, ...], tuple[str, ...] | None]:
     """Return the loop joints, gears and actuated joints of a document with the project's own keys.
 
@@ -169,12 +179,13 @@ def checked_loops(
         node: The document.
         links: The names of the links there are; None if that is not to be checked.
         joints: The names of the joints that move; None if that is not to be checked.
+        diagnosis: Where problems are noted, for callers who want the warnings.
 
     Raises:
         DescriptionError: With every problem found.
     """
     document = decode(LoopDocument, node)
-    diagnosis = Diagnosis()
+    diagnosis = Diagnosis() if diagnosis is None else diagnosis
     seen: dict[str, str] = {}
     for loop in document.loops:
         element = f"loop joint {loop.name!r}"
@@ -189,12 +200,21 @@ def checked_loops(
         for end in (loop.predecessor, loop.successor):
             if links is not None and end.link not in links:
                 diagnosis.unknown(end.place, element, "link", end.link, links)
+            odd = looks_like_degrees(end.rpy or ())
+            if odd:
+                diagnosis.warning(
+                    end.place, element, f"rpy in link {end.link!r}: {odd}", DEGREES_HINT
+                )
     for coupling in document.couplings:
         element = f"coupling {coupling.name!r}"
         _note_twice(coupling.name, coupling.place, element, seen, diagnosis)
         for name, _ in coupling.element().terms:
             if joints is not None and name not in joints:
                 diagnosis.unknown(coupling.place, element, "joint", name, joints)
+        if coupling.driver and coupling.ratio == 0.0:
+            diagnosis.warning(
+                coupling.place, element, *idle_gear("ratio", coupling.joint, coupling.offset)
+            )
         if coupling.joint and coupling.joint == coupling.driver:
             diagnosis.error(coupling.place, element, f"joint {coupling.joint!r} drives itself")
     for name in document.actuated or ():
@@ -242,19 +262,6 @@ def closing_types() -> tuple[str, ...]:
     return loop_joint_names()
 
 
-def rpy_of_rotation(matrix: Array) -> Triple:
-    """Return roll, pitch and yaw [rad] about fixed axes of a rotation matrix (3, 3)."""
-    horizontal = float(np.hypot(matrix[0, 0], matrix[1, 0]))
-    pitch = float(np.arctan2(-matrix[2, 0], horizontal))
-    if horizontal > 1e-9:
-        roll = float(np.arctan2(matrix[2, 1], matrix[2, 2]))
-        yaw = float(np.arctan2(matrix[1, 0], matrix[0, 0]))
-    else:  # pitch of +-90 degrees: only the difference or sum of the others matters
-        roll = float(np.arctan2(-matrix[1, 2], matrix[1, 1]))
-        yaw = 0.0
-    return roll, pitch, yaw
-
-
 def _note_twice(
     name: str, place: str, element: str, seen: dict[str, str], diagnosis: Diagnosis
 ) -> None:
@@ -282,8 +289,7 @@ def _end(link: str, frame: Array) -> dict[str, object]:
     rpy = rpy_of_rotation(frame[:3, :3])
     if np.abs(rotation_of_rpy(rpy) - frame[:3, :3]).max() < 1e-15:
         return {"link": link, "xyz": xyz, "rpy": list(rpy)}
-    quaternion = [float(v) for v in Rotation.from_matrix(frame[:3, :3]).as_quat()]
-    return {"link": link, "xyz": xyz, "quat_xyzw": quaternion}
+    return {"link": link, "xyz": xyz, "quat_xyzw": list(quaternion_of_rotation(frame[:3, :3]))}
 
 
 def _coupling(coupling: CouplingElement) -> dict[str, object]:

@@ -50,8 +50,24 @@ def mimic_couplings(
                     "means nothing and is ignored",
                 )
             else:
+                if multiplier == 0.0:
+                    diagnosis.warning(place, element, *idle_gear("multiplier", name, offset))
                 couplings.append(CouplingElement.gear(name, name, other, multiplier, offset))
     return tuple(couplings)
+
+
+def idle_gear(what: str, joint: str, offset: float) -> tuple[str, str]:
+    """Return the message and the hint for a gear whose ratio is zero.
+
+    Args:
+        what: What the file calls the ratio.
+        joint: Name of the joint that it drives.
+        offset: Where that leaves the joint [rad or m].
+    """
+    return (
+        f"the {what} is 0, so that joint {joint!r} is held at {offset:g}",
+        "leave it out for a ratio of 1, or make the joint fixed",
+    )
 
 
 def _closes_circle(name: str, mimics: Mapping[str, tuple[str, float, float]]) -> bool:

@@ -30,7 +30,7 @@ import numpy as np
 
 from robot_dynamics.description.description import Description, Shape, Transmission
 from robot_dynamics.description.diagnosis import Diagnosis, Problem
-from robot_dynamics.description.joint_names import known_type
+from robot_dynamics.description.joint_names import PARAMETER_UNITS, known_type
 from robot_dynamics.description.tree_checks import Places, check_tree
 from robot_dynamics.description.yaml_document import Node, decode, read_yaml
 from robot_dynamics.errors import RobotDynamicsError
@@ -104,7 +104,7 @@ class _Joint:
     damping: float | tuple[float, ...] = 0.0
     friction: float | tuple[float, ...] = 0.0
     active: bool | tuple[bool, ...] | None = None
-    parameters: dict[str, float] = field(default_factory=dict)
+    parameters: dict[str, float] = field(default_factory=dict, metadata={"units": PARAMETER_UNITS})
     armature: float | tuple[float, ...] = 0.0
     safety: SafetyController | None = None
     place: str = field(default="", metadata=_PLACE)
@@ -118,7 +118,7 @@ class _Loop:
     successor: str
     predecessor_pose: Pose = _IDENTITY
     successor_pose: Pose = _IDENTITY
-    parameters: dict[str, float] = field(default_factory=dict)
+    parameters: dict[str, float] = field(default_factory=dict, metadata={"units": PARAMETER_UNITS})
     unilateral: bool = False
     place: str = field(default="", metadata=_PLACE)
 
@@ -215,7 +215,7 @@ def read_model_node(node: Node) -> SavedModel:
     joints = tuple(JointElement(**_arguments(joint)) for joint in document.joints)
     loops = tuple(LoopElement(**_arguments(loop)) for loop in document.loops)
     diagnosis = Diagnosis()
-    _check(document, links, joints, diagnosis)
+    places = _check(document, links, joints, diagnosis)
     diagnosis.raise_if_refused()
     description = Description(
         Mechanism(document.name, links, joints, loops, document.couplings),
@@ -227,6 +227,7 @@ def read_model_node(node: Node) -> SavedModel:
         document.independent,
         document.actuated,
         document.folder,
+        places,
     )
     return SavedModel(description, document.gravity, document.variable)
 
@@ -236,11 +237,12 @@ def _check(
     links: tuple[LinkElement, ...],
     joints: tuple[JointElement, ...],
     diagnosis: Diagnosis,
-) -> None:
+) -> Places:
     places = Places(
         document.place,
         {link.name: link.place for link in document.links},
         {joint.name: joint.place for joint in document.joints},
+        {loop.name: loop.place for loop in document.loops},
     )
     groups: tuple[tuple[str, Iterable[Any]], ...] = (
         ("link", document.links),
@@ -278,8 +280,9 @@ def _check(
         rotation = np.array(rows)[:, :3]
         if np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-6 or np.linalg.det(rotation) < 0:
             diagnosis.error(place, what, "its pose is no rotation and translation")
-    if not diagnosis.errors:
+    if not diagnosis.error_count:
         check_tree(links, joints, places, diagnosis)
+    return places
 
 
 def _poses(document: _Document) -> Iterable[tuple[str, str, Pose]]:

@@ -19,12 +19,14 @@ class Places:
         file: What is named where no better place is known: the file, or its first line.
         links: The place of each link.
         joints: The place of each joint.
+        loops: The place of each loop joint and of each gear.
         with_inertial: The links for which the file states a mass, be it zero.
     """
 
     file: str
     links: dict[str, str] = field(default_factory=dict)
     joints: dict[str, str] = field(default_factory=dict)
+    loops: dict[str, str] = field(default_factory=dict)
     with_inertial: set[str] = field(default_factory=set)
 
     def link(self, name: str) -> str:
@@ -34,6 +36,10 @@ class Places:
     def joint(self, name: str) -> str:
         """Return the place of a joint; the file if it is not known."""
         return self.joints.get(name, self.file)
+
+    def loop(self, name: str) -> str:
+        """Return the place of a loop joint or a gear; for a mimic joint that of the joint."""
+        return self.loops.get(name) or self.joint(name)
 
 
 def check_tree(

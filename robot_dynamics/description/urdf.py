@@ -9,6 +9,7 @@ from pathlib import Path
 
 from lxml import etree
 
+from robot_dynamics.description.coupling_checks import check_couplings
 from robot_dynamics.description.description import Description, Shape, Transmission
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.files import locate, read_bytes, refused
@@ -38,9 +39,12 @@ from robot_dynamics.model.couplings import CouplingElement
 from robot_dynamics.model.elements import JointElement, LinkElement, LoopElement, Mechanism
 
 MAX_BYTES = 8 * 2**20
+MAX_NAME = 1000  # characters
 MAX_ELEMENTS = 50_000  # XML elements; the largest robots known have some thousands
 _TEXT = "<text>"
 _CLOSING = (*LOOP_TAGS, COUPLING_TAG)
+_TREE = ("link", "joint", *_CLOSING)
+_INCLUSIONS = ("{http://www.w3.org/2001/XInclude}*", "{http://www.w3.org/2003/XInclude}*")
 _TOP = ("link", "joint", "material", "transmission", "gazebo", "ros2_control", "sensor", *_CLOSING)
 
 
@@ -133,11 +137,25 @@ class _Reader:
             transmissions,
             tuple(self.independent),
             folder=self.folder,
+            places=self.places,
         )
 
     def _check_top(self) -> None:
         self.root.check_children(*_TOP)
+        name = self.root.element.get("name", "")
+        if len(name) > MAX_NAME:
+            self.root.error(f"name has {len(name)} characters, expected at most {MAX_NAME}")
+        for element in self.root.element.iter(*_INCLUSIONS):
+            Tag(element, self.file, self.root.lines, self.diagnosis).error(
+                "inclusions of XML are never followed",
+                "put the text in its place, or include it with xacro",
+            )
         own = etree.QName(self.root.element).namespace
+        if own:
+            self.root.warning(
+                f"<robot> is in the namespace {own!r}, expected none: other programs may not "
+                "read it"
+            )
         without_links = next(self.root.children("link"), None) is None
         for element in self.root.element.iterchildren("{*}*"):
             name = etree.QName(element)
@@ -145,12 +163,16 @@ class _Reader:
             if element.prefix == "xacro" or "xacro" in (name.namespace or ""):
                 tag.error("this is xacro, not URDF", "expand it first: xacro FILE > robot.urdf")
                 return
-            if name.localname == "link" and name.namespace != own and without_links:
-                tag.error(
-                    f"<link> is in the namespace {name.namespace!r}, expected that of <robot>, "
-                    f"{own or 'none'}"
-                )
+            if name.localname not in _TREE or name.namespace == own:
+                continue
+            message = (
+                f"<{name.localname}> is in the namespace {name.namespace or 'without a name'!r}, "
+                f"expected that of <robot>, {own or 'none'}"
+            )
+            if without_links:
+                tag.error(message)
                 return
+            tag.warning(f"{message}; it is left out")
 
     def _materials(self) -> dict[str, Color | None]:
         found = {}
@@ -163,6 +185,9 @@ class _Reader:
         """Return a tag's name, or None after noting that it is missing or taken."""
         name = tag.text("name")
         if name is None:
+            return None
+        if len(name) > MAX_NAME:
+            tag.error(f"name has {len(name)} characters, expected at most {MAX_NAME}")
             return None
         if name in known:
             first = known[name].rpartition(":")[2]
@@ -198,9 +223,8 @@ class _Reader:
     def _closures(self) -> None:
         """Read the loop joints and couplings, which need the tree that is closed."""
         carrier = {joint.child: joint for joint in self.joints.values()}
-        known: dict[str, str] = {}
         for tag in self.root.children(*_CLOSING):
-            name = self._name(tag, known)
+            name = self._name(tag, self.places.loops)
             tag = tag.owned(f"<{tag.name}> {name!r}" if name else f"<{tag.name}>")
             if tag.name == COUPLING_TAG:
                 coupling = read_coupling(tag, self.places.links, carrier)
@@ -222,7 +246,7 @@ class _Reader:
         self, transmissions: tuple[Transmission, ...], locked: Mapping[str, float]
     ) -> Mechanism | None:
         """Return the mechanism with joints locked, or None if it has errors."""
-        name = self.root.element.get("name") or "robot"
+        name = (self.root.element.get("name") or "robot").strip()
         mechanism = Mechanism(
             name,
             tuple(self.links.values()),
@@ -241,7 +265,8 @@ class _Reader:
             complete=self._is_complete(),
         )
         check_links(mechanism, self.places, self.diagnosis)
-        if self.diagnosis.errors:
+        check_couplings(mechanism.couplings, self.places, self.diagnosis)
+        if self.diagnosis.error_count:
             return None
         check_units(mechanism, self.shapes, self.places, self.diagnosis)
         mechanism = locked_mechanism(mechanism, locked)

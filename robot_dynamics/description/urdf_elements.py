@@ -4,16 +4,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
 
 from robot_dynamics.description.description import Shape
+from robot_dynamics.description.orientations import (
+    DEGREES_HINT,
+    is_unit,
+    looks_like_degrees,
+    rotation_of_quaternion,
+    rotation_of_rpy,
+)
 from robot_dynamics.description.xml_tags import Tag
 from robot_dynamics.model.elements import Array, LinkElement, pose
-from robot_dynamics.spatial import Rotation
 
 Color = tuple[float, float, float, float]
 
@@ -53,28 +58,18 @@ def read_pose(origin: Tag) -> Array:
     origin.check_attributes("xyz", "rpy", "quat_xyzw", "link")
     translation = origin.numbers("xyz", 3, (0.0, 0.0, 0.0))
     if origin.element.get("quat_xyzw") is None:
-        return pose(translation, rotation_of_rpy(origin.numbers("rpy", 3, (0.0, 0.0, 0.0))))
+        angles = origin.numbers("rpy", 3, (0.0, 0.0, 0.0))
+        odd = looks_like_degrees(angles)
+        if odd:
+            origin.warning(f"rpy of <{origin.name}>: {odd}", DEGREES_HINT)
+        return pose(translation, rotation_of_rpy(angles))
     if origin.element.get("rpy") is not None:
         origin.error(f"<{origin.name}> has both rpy and quat_xyzw, expected one of them")
     quaternion = origin.numbers("quat_xyzw", 4, (0.0, 0.0, 0.0, 1.0))
-    if abs(math.hypot(*quaternion) - 1.0) > 1e-3:
+    if not is_unit(quaternion):
         origin.error("quat_xyzw is not of unit length")
         quaternion = [0.0, 0.0, 0.0, 1.0]
-    length = math.hypot(*quaternion)
-    x, y, z, w = (value / length for value in quaternion)
-    return pose(translation, np.array(Rotation.from_quaternion(x, y, z, w).rows).T)
-
-
-def rotation_of_rpy(rpy: list[float] | tuple[float, float, float]) -> Array:
-    """Return the matrix (3, 3) of roll, pitch and yaw [rad] about the fixed axes x, y, z."""
-    (sr, cr), (sp, cp), (sy, cy) = ((math.sin(angle), math.cos(angle)) for angle in rpy)
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )
+    return pose(translation, rotation_of_quaternion(quaternion))
 
 
 def read_color(tag: Tag) -> Color | None:

@@ -8,7 +8,12 @@ import math
 
 import numpy as np
 
-from robot_dynamics.description.joint_names import joint_has_axis, known_type, parameter_names
+from robot_dynamics.description.joint_names import (
+    joint_has_axis,
+    known_type,
+    parameter_names,
+    stated_parameters,
+)
 from robot_dynamics.description.urdf_elements import read_origin
 from robot_dynamics.description.xml_tags import Tag
 from robot_dynamics.model.elements import JointElement, Limits, SafetyController
@@ -27,7 +32,8 @@ _FURTHER_BOUNDS = ("acceleration", "deceleration", "jerk")  # of URDF 1.2
 
 def read_joint(tag: Tag, name: str) -> JointElement | None:
     """Return the joint of a `<joint>` tag, or None if it does not say what it connects."""
-    tag.check_attributes("name", "type", "independent")
+    own = parameter_names(tag.element.get("type", ""))
+    tag.check_attributes("name", "type", "independent", *own)
     tag.check_children(*_JOINT_TAGS)
     kind, parameters = _joint_kind(tag)
     placement = read_origin(tag)
@@ -78,9 +84,11 @@ def _joint_kind(tag: Tag) -> tuple[str, dict[str, float]]:
     kind = tag.text("type")
     if kind is None or kind in JOINT_TYPES:
         return kind or "fixed", {}
-    parameters = {name: tag.number(name) for name in parameter_names(kind)}
+    parameters = stated_parameters(tag, kind)
     place, owner, names = tag.place, tag.owner, tree_joint_names()
-    if known_type(kind, parameters, names, tag.diagnosis, place, owner) is None:
+    if parameters is None or (
+        known_type(kind, parameters, names, tag.diagnosis, place, owner) is None
+    ):
         return "fixed", {}
     tag.warning(f"{kind!r} is no joint type of URDF, other programs will not read it")
     return kind, parameters

@@ -36,6 +36,7 @@ from robot_dynamics.description.joint_names import (
     joint_has_axis,
     known_type,
     parameter_names,
+    stated_parameters,
 )
 from robot_dynamics.description.urdf_elements import read_pose
 from robot_dynamics.description.xml_tags import Tag
@@ -82,17 +83,20 @@ def read_loop(
         joints: The tree joints, by the names of the links they carry.
     """
     name = tag.element.get("name", "").strip()
-    before = len(tag.diagnosis.errors)
+    before = tag.diagnosis.error_count
     kind = tag.text("type")
     kind = ALIASES.get(kind.lower(), kind) if kind else None
     ends = _ends(tag, links)
     if kind is None or ends is None:
         return None
     tag.only_children(*_CHILDREN[tag.name], unused=("dynamics", "limit"))
-    parameters = {key: tag.number(key) for key in parameter_names(kind)}
+    tag.check_attributes("name", "type", *parameter_names(kind))
+    parameters = stated_parameters(tag, kind)
     valid = loop_joint_names()
     what = "loop joint type"
-    if known_type(kind, parameters, valid, tag.diagnosis, tag.place, tag.owner, what) is None:
+    if parameters is None or (
+        known_type(kind, parameters, valid, tag.diagnosis, tag.place, tag.owner, what) is None
+    ):
         return None
     first, second = ends
     if first.link == second.link:
@@ -102,7 +106,7 @@ def read_loop(
         tag.error(f"links {first.link!r} and {second.link!r} are fixed to each other already")
         return None
     frames = _frames(tag, kind, first, second, links, joints)
-    if len(tag.diagnosis.errors) > before:
+    if tag.diagnosis.error_count > before:
         return None
     return LoopElement(name, kind, first.link, second.link, *frames, parameters=parameters)
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 from lxml import etree
-from scipy.spatial.transform import Rotation
 
 from robot_dynamics.description.description import Description
+from robot_dynamics.description.orientations import quaternion_of_rotation
 from robot_dynamics.description.urdf import read_urdf
 from robot_dynamics.errors import RobotDynamicsError
 
@@ -176,7 +176,7 @@ def _origin(parent: Any, origin: Any) -> None:
         raise RobotDynamicsError(f"an origin has the shape {matrix.shape}, expected (4, 4).")
     attributes: dict[str, Any] = {"xyz": matrix[:3, 3]}
     if not np.array_equal(matrix[:3, :3], np.eye(3)):
-        attributes["quat_xyzw"] = Rotation.from_matrix(matrix[:3, :3]).as_quat()
+        attributes["quat_xyzw"] = quaternion_of_rotation(matrix[:3, :3])
     _tag(parent, "origin", **attributes)
 
 

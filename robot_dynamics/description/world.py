@@ -10,8 +10,8 @@ from typing import Literal
 
 from robot_dynamics.description.description import Description, Shape
 from robot_dynamics.description.motion_checks import joints_without_inertia
+from robot_dynamics.description.orientations import rotation_of_rpy
 from robot_dynamics.description.urdf import locked_mechanism
-from robot_dynamics.description.urdf_elements import rotation_of_rpy
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.model.builder import build
 from robot_dynamics.model.elements import JointElement, Mechanism, joined, pose

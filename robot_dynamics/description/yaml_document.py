@@ -11,7 +11,7 @@
 
 What a field may declare in its metadata:
 
-- `unit`: named in messages.
+- `unit`: named in messages; `units`: those of the keys of a dictionary.
 - `minimum`, `maximum`: bounds of each number in the value, themselves allowed.
 - `above`, `below`: bounds that are not themselves allowed.
 - `infinite`: True if infinite numbers (`.inf`) are allowed; nan never is.
@@ -180,7 +180,11 @@ class _Decoder:
     def _dictionary(self, kind: Any, node: Node, metadata: Mapping[str, Any]) -> Any:
         if not node.is_mapping:
             return self._wrong("a mapping (name: value)", node)
-        values = {key: self.value(kind, item, metadata) for key, item in node.items()}
+        units = metadata.get("units", {})
+        values = {
+            key: self.value(kind, item, {**metadata, "unit": units.get(key, metadata.get("unit"))})
+            for key, item in node.items()
+        }
         return _FAILED if any(value is _FAILED for value in values.values()) else values
 
     def _number(self, kind: type, node: Node, metadata: Mapping[str, Any]) -> Any:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from math import asin, atan2, pi
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.description.description import Shape
 from robot_dynamics.description.load import load_description
+from robot_dynamics.description.orientations import rpy_of_rotation
 from robot_dynamics.description.world import Part, place
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.settings import CellSettings
@@ -69,17 +69,6 @@ def write_urdf(mechanism: Mechanism, shapes: Iterable[Shape] = (), name: str = "
         _add_joint(robot, joint)
     ET.indent(robot)
     return ET.tostring(robot, encoding="unicode") + "\n"
-
-
-def rpy_of(rotation: Array) -> tuple[float, float, float]:
-    """Return roll, pitch, yaw [rad] about fixed axes of a matrix (3, 3)."""
-    sine = float(np.clip(-rotation[2, 0], -1.0, 1.0))
-    if abs(sine) > 1.0 - 1e-12:  # roll and yaw turn about the same axis: all of it is roll
-        sign = 1.0 if sine > 0.0 else -1.0
-        roll = atan2(sign * float(rotation[0, 1]), sign * float(rotation[0, 2]))
-        return roll, sign * 0.5 * pi, 0.0
-    roll = atan2(float(rotation[2, 1]), float(rotation[2, 2]))
-    return roll, asin(sine), atan2(float(rotation[1, 0]), float(rotation[0, 0]))
 
 
 def _add_link(robot: ET.Element, link: LinkElement, shapes: Sequence[Shape]) -> None:
@@ -138,7 +127,7 @@ def _add_joint(robot: ET.Element, joint: JointElement) -> None:
 
 
 def _add_origin(tag: ET.Element, pose: Array) -> None:
-    xyz, rpy = pose[:3, 3].tolist(), rpy_of(pose[:3, :3])
+    xyz, rpy = pose[:3, 3].tolist(), rpy_of_rotation(pose[:3, :3])
     ET.SubElement(tag, "origin", xyz=_numbers(xyz), rpy=_numbers(rpy))
 
 

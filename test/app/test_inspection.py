@@ -3,10 +3,12 @@
 """What is in a description."""
 
 import json
+import re
 
 import pytest
 
-from robot_dynamics.app.inspection import inspect_file
+from robot_dynamics.app.inspection import equation, inspect_file
+from robot_dynamics.model import CouplingElement
 from robot_dynamics.resources import share_directory
 
 ARM = """<robot name="arm">
@@ -30,9 +32,11 @@ def arm(tmp_path):
 def test_tree(arm):
     """The tree names links with their masses and joints with their limits."""
     lines = list(inspect_file(arm).lines())
-    assert lines[0].endswith("'arm', 2 links, 1 movable joints, 2 kg")
+    assert lines[0].endswith("'arm', 2 links, 1 movable joint, 2 kg")
     assert lines[1] == "  base  [no mass]"
-    assert lines[2] == "    tip  [2 kg]  <- turn (revolute) -1 to 2, at most 30 and 4/s"
+    assert (
+        lines[2] == "    tip  [2 kg]  <- turn (revolute) -1 to 2 rad, at most 30 N m and 4 rad/s"
+    )
 
 
 def test_json(arm):
@@ -114,7 +118,7 @@ def test_couplings(arm):
     found = inspection.as_json()
     assert [found[key] for key in ("n", "constraints", "rank", "mobility")] == [2, 1, 1, 1]
     assert found["couplings"][0]["terms"] == {"turn2": 1.0, "turn": -2.0}
-    assert any("1 turn2 + -2 turn = 0" in line for line in inspection.lines())
+    assert any("coupling turn2: turn2 - 2 turn = 0" in line for line in inspection.lines())
 
 
 def test_loops_that_cannot_close(four_bar):
@@ -122,11 +126,51 @@ def test_loops_that_cannot_close(four_bar):
     inspection = four_bar(y=3.0)
     assert not inspection.ok
     assert len(inspection.errors) == 1
-    assert "loop 'pin' stays open by" in inspection.errors[0]
+    assert re.search(
+        r"loops\.yaml:3: loop 'pin' cannot be closed, it stays open by \d\.\d+ m",
+        inspection.errors[0],
+    )
     assert list(inspection.lines())
     found = inspection.as_json()
     assert (found["ok"], found["n"], found["constraints"]) == (False, 3, 5)
     assert (found["rank"], found["mobility"]) == (None, None)
+
+
+def test_loops_far_out_of_reach_are_in_metres(four_bar):
+    """Distances have the unit in which they have few digits, be they of a wrong unit."""
+    (error,) = four_bar(y=3000.0).errors
+    assert re.search(r"open by 2\d\d\d m ", error)
+    (error,) = four_bar(y=1.5).errors
+    assert re.search(r"open by \d\d\.\d mm", error)
+
+
+def test_loops_of_the_urdf_have_their_line(four_bar, tmp_path):
+    """Also those inside the URDF."""
+    four_bar()
+    urdf = tmp_path / "four_bar.urdf"
+    text = urdf.read_text()
+    loop = """
+<loop_joint name="pin" type="spherical">
+<link1 link="base" xyz="9 0 0"/><link2 link="rocker"/></loop_joint></robot>"""
+    urdf.write_text(text.replace("</robot>", loop))
+    (error,) = inspect_file(urdf).errors
+    assert error.startswith(
+        f"four_bar.urdf:{text.count(chr(10)) + 2}: loop 'pin' cannot be closed"
+    )
+
+
+@pytest.mark.parametrize(
+    ("terms", "offset", "words"),
+    [
+        ((("a", 1.0), ("b", -2.0)), 0.0, "a - 2 b = 0"),
+        ((("a", -1.0), ("b", 1.0)), -0.5, "-a + b = -0.5"),
+        ((("a", 1.0), ("b", -0.0)), -0.0, "a = 0"),
+        ((("a", 2.5), ("b", 1.0), ("c", -40.0)), 1.0, "2.5 a + b - 40 c = 1"),
+    ],
+)
+def test_equations(terms, offset, words):
+    """Gears read as one would write them, without ones, zeros and double signs."""
+    assert equation(CouplingElement("g", terms, offset)) == words
 
 
 def test_loops_of_rounded_numbers(four_bar):

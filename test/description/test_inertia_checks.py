@@ -9,7 +9,7 @@ from robot_dynamics.description.description import Shape
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.inertia_checks import check_links, check_units
 from robot_dynamics.description.tree_checks import Places
-from robot_dynamics.model import JointElement, LinkElement, Mechanism
+from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, pose
 
 
 def problems_of(mass, moments, shapes=(), rotation=None, center=(0.0, 0.0, 0.0)):
@@ -50,6 +50,8 @@ def test_thin_rods_and_rounded_numbers_pass():
         (1.0, (0.01, 0.01, 0.05), "warning", "larger than the sum of the others"),
         (0.0, (0.01, 0.01, 0.01), "warning", "rotational inertia but no mass"),
         (0.0, (0, 0, 0), "warning", "has no mass, it is taken as a frame"),
+        (1e300, (1, 1, 1), "error", "mass is 1e+300 kg, expected at most 1e+09"),
+        (1.0, (1e200,) * 3, "error", "the inertia has 1e+200 kg m^2, expected at most 1e+15"),
         (3.0, (20.0, 20.0, 20.0), "warning", "check the units"),
         (3.0, (1e-7, 1e-7, 1e-7), "warning", "not even a ball of solid metal"),
         (3000.0, (500.0, 500.0, 500.0), "warning", "were grams meant?"),
@@ -60,6 +62,24 @@ def test_impossible_bodies_are_found(mass, moments, severity, message):
     (problem,) = problems_of(mass, moments)
     assert problem.severity == severity
     assert message in problem.sentence()
+
+
+def test_distances_out_of_all_proportion_are_errors():
+    """Of centres of mass and of joints; a loop's frame that looks like millimetres is doubted."""
+    (problem,) = problems_of(1.0, (1, 1, 1), center=(0.0, 1e9, 0.0))
+    assert problem.severity == "error"
+    assert "1e+09 m from the link's origin, expected at most 1e+06" in problem.message
+    links = (LinkElement("a"), LinkElement("b"))
+    far = JointElement("j", "fixed", "a", "b", pose((1e7, 0.0, 0.0)))
+    diagnosis = Diagnosis()
+    check_links(Mechanism("m", links, (far,)), Places("f"), diagnosis)
+    assert "its origin is 1e+07 m from the parent's" in diagnosis.errors[0].message
+    loop = LoopElement("l", "fixed", "a", "b", pose((0.0, 300.0, 0.0)))
+    diagnosis = Diagnosis()
+    check_units(Mechanism("m", links, (), (loop,)), (), Places("f", loops={"l": "f:7"}), diagnosis)
+    (problem,) = diagnosis.problems
+    assert problem.place == "f:7"
+    assert "were millimetres meant?" in problem.hint
 
 
 def test_eigenvalues_of_rounding_size_are_no_error():

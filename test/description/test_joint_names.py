@@ -7,6 +7,7 @@ import pytest
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.joint_names import (
     ALIASES,
+    PARAMETER_UNITS,
     joint_has_axis,
     known_type,
     parameter_names,
@@ -37,14 +38,50 @@ def test_types_are_found_with_their_parameters():
     assert not joint_has_axis("spherical")
 
 
+def test_every_parameter_has_a_unit_and_is_asked_for():
+    """Whatever types there are: what they take is missed by name, with its unit."""
+    for name in JOINT_TYPES:
+        for parameter in parameter_names(name):
+            diagnosis = Diagnosis()
+            assert known_type(name, {}, JOINT_TYPES, diagnosis, "f:3", "joint 'j'") is None
+            (problem,) = diagnosis.problems
+            assert f"{parameter!r} in {PARAMETER_UNITS[parameter]}" in problem.message
+
+
+def test_a_misspelt_parameter_is_named_with_the_one_that_was_meant():
+    """Both are said: what is unknown, and what is missing."""
+    diagnosis = Diagnosis()
+    known_type("helical", {"pich": 1.0}, JOINT_TYPES, diagnosis, "f:3", "joint 'j'")
+    text = " ".join(p.sentence() for p in diagnosis.problems)
+    assert "has no parameter 'pich'; did you mean 'pitch'?" in text
+    assert "needs the parameter 'pitch'" in text
+
+
+def test_types_of_users_may_be_functions():
+    """What such a function says of its arguments is passed on."""
+    JOINT_TYPES["test screw"] = lambda lead: JOINT_TYPES["helical"](pitch=lead)
+    try:
+        diagnosis = Diagnosis()
+        known_type("test screw", {}, JOINT_TYPES, diagnosis, "f:3", "joint 'j'")
+        assert "lead" in diagnosis.errors[0].sentence()
+        assert (
+            known_type("test screw", {"lead": 0.1}, JOINT_TYPES, diagnosis, "f:3", "") is not None
+        )
+    finally:
+        del JOINT_TYPES["test screw"]
+
+
 @pytest.mark.parametrize(
     ("name", "parameters", "message"),
     [
         ("helicl", {}, "did you mean 'helical'"),
         ("reversed helicl", {}, "did you mean 'helical'"),
-        ("helical", {}, "pitch"),
-        ("helical", {"pitch": float("nan")}, "nan"),
-        ("revolute", {"pitch": 1.0}, "takes no arguments"),
+        ("helical", {}, "joint type 'helical' needs the parameter 'pitch' in m/rad"),
+        ("reversed helical", {}, "joint type 'reversed helical' needs the parameter 'pitch'"),
+        ("rack_and_pinion", {}, "needs the parameter 'radius' in m."),
+        ("helical", {"pitch": float("nan")}, "'pitch' in m/rad is nan, expected a finite number"),
+        ("revolute", {"pitch": 1.0}, "'revolute' has no parameter 'pitch'; it takes none"),
+        ("reversed planar", {"radius": 1.0}, "'reversed planar' has no parameter 'radius'"),
         ("soft_finger", {}, "unknown joint type 'soft_finger'"),
     ],
 )

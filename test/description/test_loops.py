@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.description.diagnosis import DescriptionError
+from robot_dynamics.description.diagnosis import DescriptionError, Diagnosis
 from robot_dynamics.description.loops import (
     checked_loops,
     closing_types,
     read_loops,
-    rpy_of_rotation,
     write_loops,
 )
-from robot_dynamics.description.urdf_elements import rotation_of_rpy
+from robot_dynamics.description.orientations import rotation_of_rpy
 from robot_dynamics.description.yaml_document import parse_yaml, read_yaml
 from robot_dynamics.model import CouplingElement, LoopElement, pose
 
@@ -62,13 +61,6 @@ def test_what_was_written_is_read_back(tmp_path, rng):
         np.testing.assert_allclose(after.successor_pose, before.successor_pose, atol=1e-15)
 
 
-def test_angles_are_found_again(rng):
-    """Roll, pitch and yaw of a matrix are those it was made of, within half a turn."""
-    for rpy in rng.uniform(-1.5, 1.5, size=(50, 3)):
-        # A pitch of 1.5 rad leaves a cosine of 0.07 to find the other angles from.
-        np.testing.assert_allclose(rpy_of_rotation(rotation_of_rpy(rpy)), rpy, atol=1e-14)
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -90,6 +82,42 @@ def test_mistakes_are_located(tmp_path, old, new, message):
     """A typo in a key, a type or a link is answered with its line and what was meant."""
     with pytest.raises(DescriptionError, match=message):
         read(tmp_path, GOOD.replace(old, new))
+
+
+def test_degrees_and_idle_gears_are_doubted():
+    """The line of the end, or of the gear, and what was probably meant."""
+    diagnosis = Diagnosis()
+    text = (
+        GOOD.replace("1.5, 0", "90, 0") + "couplings:\n- {name: g, joint: a, driver: b, ratio: 0}"
+    )
+    checked_loops(parse_yaml(text), diagnosis=diagnosis)
+    degrees, idle = diagnosis.problems
+    assert (degrees.severity, degrees.place) == ("warning", "<text>:4")
+    assert "rpy in link 'tool': an angle is 90 rad" in degrees.message
+    assert "were degrees meant?" in degrees.hint
+    assert (idle.severity, idle.place) == ("warning", "<text>:7")
+    assert "the ratio is 0, so that joint 'a' is held at 0" in idle.message
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("type: helical", "'helical' needs the parameter 'pitch' in m/rad"),
+        ("type: helical\n  parameters: {pitch: x}", "'x'|expected a number in m/rad"),
+        ("type: helical\n  parameters: {pitch: .nan}", "pitch: expected a finite number"),
+        ("type: helical\n  parameters: {pich: 1}", "no parameter 'pich'; did you mean 'pitch'"),
+        ("type: helical\n  parameters: 0.1", "expected a mapping"),
+        ("type: revolute\n  parameters: {pitch: 1}", "'revolute' has no parameter 'pitch'"),
+        ("type: rack_and_pinion", "needs the parameter 'radius' in m"),
+        ("type: reversed helical", "'reversed helical' needs the parameter 'pitch' in m/rad"),
+    ],
+)
+def test_parameters_of_joint_types_are_checked(tmp_path, entry, message):
+    """Missing, misspelt, of the wrong kind or of another type: one line, name and unit."""
+    with pytest.raises(DescriptionError, match=message) as caught:
+        read(tmp_path, GOOD.replace("type: fixed", entry))
+    assert "loops.yaml:" in str(caught.value)
+    assert "argument" not in str(caught.value)
 
 
 GEARS = """couplings:

@@ -29,6 +29,14 @@ def test_multiplier_and_offset_are_those_of_the_gear():
     )
 
 
+def test_a_multiplier_of_zero_is_doubted():
+    """It holds the joint at the offset: hardly what was meant, but a mechanism."""
+    couplings, (problem,) = gears({"b": ("a", 0.0, 0.5)}, {"a": "revolute", "b": "revolute"})
+    assert couplings == (CouplingElement.gear("b", "b", "a", 0.0, 0.5),)
+    assert (problem.severity, problem.place) == ("warning", "f:3")
+    assert "the multiplier is 0, so that joint 'b' is held at 0.5" in problem.message
+
+
 @pytest.mark.parametrize(
     ("mimics", "severity", "message"),
     [

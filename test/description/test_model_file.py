@@ -117,7 +117,7 @@ def descriptions(draw):
 def bits(value):
     """Return a value as text from which every bit of every number can be told."""
     if dataclasses.is_dataclass(value):
-        found = [bits(getattr(value, f.name)) for f in dataclasses.fields(value)]
+        found = [bits(getattr(value, f.name)) for f in dataclasses.fields(value) if f.compare]
         return f"{type(value).__name__}{found}"
     if isinstance(value, np.ndarray):
         return bits(value.tolist())

@@ -11,21 +11,12 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.urdf import read_urdf
-from robot_dynamics.description.urdf_elements import rotation_of_rpy
 
 
 def joint_of(joint, top=""):
     """Return the joint that a text describes, between two links."""
     link = f'<link name="a"/><link name="b">{INERTIAL}</link>'
     return read_urdf(f"<robot name='r'>{top}{link}{joint}</robot>").mechanism.joints[0]
-
-
-def test_roll_pitch_yaw_turn_about_fixed_axes(rng):
-    """The matrix is that of three rotations about the parent's axes, x first."""
-    for rpy in rng.uniform(-3.0, 3.0, size=(20, 3)):
-        expected = Rotation.from_euler("xyz", rpy).as_matrix()
-        # A handful of products of numbers of size one.
-        np.testing.assert_allclose(rotation_of_rpy(rpy.tolist()), expected, atol=1e-15)
 
 
 def test_an_orientation_may_be_a_quaternion():

@@ -13,7 +13,7 @@ from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.description.load import load_description
 from robot_dynamics.manipulation.settings import RobotSettings
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, pose
-from robot_dynamics.nodes.robot_description import robot_description, rpy_of, write_urdf
+from robot_dynamics.nodes.robot_description import robot_description, write_urdf
 from robot_dynamics.robot import Robot
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,18 +74,6 @@ def test_limits_names_and_shapes_survive(cell):
     assert len(written.shapes) == 2 * len(source.shapes)
     assert written.mechanism.name == "cell"
     assert not [p for p in written.diagnosis.problems if p.severity == "error"]
-
-
-@pytest.mark.parametrize("pitch", [0.0, 0.3, -1.2, np.pi / 2, -np.pi / 2])
-def test_roll_pitch_yaw_of_any_rotation(pitch):
-    """Also where roll and yaw turn about the same axis."""
-    from robot_dynamics.description.urdf_elements import rotation_of_rpy
-
-    for roll, yaw in ((0.0, 0.0), (0.4, -2.0), (-3.0, 3.1)):
-        R = rotation_of_rpy((roll, pitch, yaw))
-        # At a right angle the sine is off by its square: half the digits of the angle are left.
-        close = 1e-7 if abs(abs(pitch) - np.pi / 2) < 1e-9 else 1e-14
-        assert np.allclose(rotation_of_rpy(rpy_of(R)), R, atol=close)
 
 
 def test_joints_without_limits_can_be_written():

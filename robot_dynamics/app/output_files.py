@@ -1,0 +1,25 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Places that a user names for results, checked before the work that fills them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from robot_dynamics.errors import RobotDynamicsError
+
+
+class OutputError(RobotDynamicsError):
+    """A place to write to that cannot be used."""
+
+
+def require_parent(path: Path) -> None:
+    """Check that a file can be where a user wants it.
+
+    Raises:
+        OutputError: If its folder does not exist, or it is a folder itself.
+    """
+    if not path.parent.is_dir():
+        raise OutputError(f"{path}: there is no folder {path.parent}, expected one to write into.")
+    if path.is_dir():
+        raise OutputError(f"{path}: is a folder, expected the name of a file.")
