@@ -199,14 +199,16 @@ class Robot:
         if velocities is None:
             return found
         named = velocities if isinstance(velocities, Mapping) else None
+        K, error = self.closure(found.q)
         qd = consistent_velocity(
             self.model,
-            self.closure(found.q)[0],
+            K,
             np.zeros(self.model.nv) if named is not None else np.asarray(velocities, dtype=float),
             held=named,
             metric=None if weigh is None else weigh(found.q),
             length=found.length,
             q=found.q,
+            error=error,
         )
         return dataclasses.replace(found, qd=qd)
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.dynamics.closure_search import SINGULAR, Closure, ClosureSearch, metric_root
-from robot_dynamics.dynamics.rank import opening
+from robot_dynamics.dynamics.closure_search import Closure, ClosureSearch, metric_root
+from robot_dynamics.dynamics.rank import constraint_rank, opening
 from robot_dynamics.dynamics.scaling import (
     constraint_groups,
     constraint_scales,
@@ -168,6 +168,7 @@ def consistent_velocity(
     length: float | None = None,
     tolerance: float = TOLERANCE,
     q: Array | None = None,
+    error: Array | None = None,
 ) -> Array:
     """Return the velocity (nv,) nearest to a wish that keeps the loops closed: K qd = 0.
 
@@ -179,7 +180,8 @@ def consistent_velocity(
         metric: Matrix (nv, nv) in which the change is smallest; displacements by default.
         length: Length [m] at which a rotation counts like a displacement.
         tolerance: Largest violation left, as a part of the largest velocity.
-        q: The positions, for the error.
+        q: The positions (nq,).
+        error: Position error (n^c,) there: K is known as well as the loops are closed.
 
     Raises:
         AssemblyError: If the held velocities contradict the loops.
@@ -191,16 +193,19 @@ def consistent_velocity(
         at = coordinates_of(model, name)
         result[at] = _array(f"velocity of {name!r}", value, len(at))
         free[at] = False
-    J = constraint_scales(model, length)[:, None] * K
-    root = metric_root(metric, coordinate_scales(model, length))[np.ix_(free, free)]
-    rows = np.linalg.solve(root, J[:, free].T).T
-    wanted = J @ result
-    result[free] -= np.linalg.solve(root.T, np.linalg.pinv(rows, rcond=SINGULAR) @ wanted)
+    ranked = constraint_rank(model, K, error, q, length=length)
+    B = ranked.V.T * ranked.column_scales  # K qd = 0 without its noise: orthonormal in the length
+    root = metric_root(metric, ranked.column_scales)[np.ix_(free, free)]
+    rows = np.linalg.solve(root, B[:, free].T).T
+    # What is left of B without the held columns has a rank of its own, as doubtful as B.
+    inverse = np.linalg.pinv(rows, rcond=min(ranked.doubt, 0.1))
+    result[free] -= np.linalg.solve(root.T, inverse @ (B @ result))
+    J = ranked.row_scales[:, None] * K
     rest = J @ result
     scale = float(np.max(np.abs(J) @ np.abs(result), initial=0.0))
     worst = float(np.max(np.abs(rest), initial=0.0))
-    if worst > max(tolerance, 1e-12) * scale:
-        gaps = _gaps(model, rest / constraint_scales(model, length))
+    if worst > max(tolerance, ranked.tolerance) * scale:
+        gaps = _gaps(model, rest / ranked.row_scales)
         raise AssemblyError(
             f"{model.name}: the held velocities contradict the loops: "
             + _sentence(gaps, worst * 1e-3, "opens", " per second"),

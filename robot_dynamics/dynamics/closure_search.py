@@ -14,7 +14,9 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import null_space
 
+from robot_dynamics.dynamics.position_limits import PositionLimits
 from robot_dynamics.dynamics.scaling import constraint_scales, coordinate_scales
 from robot_dynamics.model import Model
 
@@ -55,12 +57,7 @@ class ClosureSearch:
         self.free = ~fixed
         self.rows = constraint_scales(model, length) * model.holonomic
         self.columns = coordinate_scales(model, length)
-        # Positions of these coordinates are plain numbers, which can be clipped.
-        self.at_q, self.at_v = _plain(model)
-        bounds = model.limits()
-        no = np.full(model.nv, np.inf)
-        self.lower = bounds["lower"] if limits else -no
-        self.upper = bounds["upper"] if limits else no
+        self.limits = PositionLimits(model, limits)
 
     def run(self, start: Array) -> tuple[Array, float]:
         """Return the best positions found from a start, and the gap that they leave [m]."""
@@ -105,19 +102,23 @@ class ClosureSearch:
         """Return a damped step (nv,) of limited length; none into a joint limit."""
         J = self.rows[:, None] * K
         root = metric_root(None if self.metric is None else self.metric(q), self.columns)
-        free = self.free.copy()
+        free, bars = self.free, np.zeros((0, self.model.nv))
         step = np.zeros(self.model.nv)
-        for _ in range(2):  # the second time without what is at its limit
-            step[:] = 0.0
-            if not np.any(free):
+        if not np.any(free):
+            return step
+        part = root[np.ix_(free, free)]
+        rows = np.asarray(np.linalg.solve(part, J[:, free].T).T, dtype=float)
+        for _ in range(2):  # the second time along the limits that the first would cross
+            if len(bars):
+                along = null_space(np.linalg.solve(part, bars[:, free].T).T)
+                change = along @ self.damped(rows @ along, residual, damping)
+            else:
+                change = self.damped(rows, residual, damping)
+            step[free] = np.linalg.solve(part.T, change)
+            crossed = self.limits.barriers(q, step)
+            if not len(crossed):
                 break
-            part = root[np.ix_(free, free)]
-            rows = np.asarray(np.linalg.solve(part, J[:, free].T).T, dtype=float)
-            step[free] = np.linalg.solve(part.T, self.damped(rows, residual, damping))
-            blocked = self.blocked(q, step)
-            if not np.any(blocked & free):
-                break
-            free &= ~blocked
+            bars = np.vstack([bars, crossed])
         largest = float(np.max(np.abs(step * self.columns), initial=0.0)) / self.length
         return step if largest <= _LARGEST_STEP else step * (_LARGEST_STEP / largest)
 
@@ -134,15 +135,6 @@ class ClosureSearch:
         result: Array = -Vt.T @ (gain * (U.T @ residual))
         return result
 
-    def blocked(self, q: Array, step: Array) -> NDArray[np.bool_]:
-        """Return which coordinates (nv,) a step would take out of their limits."""
-        blocked = np.zeros(self.model.nv, dtype=bool)
-        at, value, change = self.at_v, q[self.at_q], step[self.at_v]
-        blocked[at] = ((value <= self.lower[at]) & (change < 0.0)) | (
-            (value >= self.upper[at]) & (change > 0.0)
-        )
-        return blocked
-
     def moved(self, q: Array, step: Array) -> Array:
         """Return the positions reached by a step (nv,)."""
         model = self.model
@@ -150,21 +142,18 @@ class ClosureSearch:
 
     def within_limits(self, q: Array) -> Array:
         """Return positions with those that may change clipped to their limits."""
-        result = q.copy()
-        free = self.free[self.at_v]
-        at_q, at_v = self.at_q[free], self.at_v[free]
-        result[at_q] = np.clip(result[at_q], self.lower[at_v], self.upper[at_v])
-        return result
+        return self.limits.clipped(q, self.free)
 
     def scattered(self, guess: Array, spread: float, rng: np.random.Generator) -> Array:
         """Return random positions; a spread of 1 is anywhere within limits, 0 is the guess."""
         turning = coordinate_scales(self.model, 2.0) == 2.0
         reach = np.where(turning, np.pi, 2.0 * self.length)
         step = rng.uniform(-1.0, 1.0, self.model.nv) * reach
-        lower, upper, at = self.lower[self.at_v], self.upper[self.at_v], self.at_v
+        at_q, at = _plain(self.model)  # others are clipped
+        lower, upper = self.limits.lower[at], self.limits.upper[at]
         ranged = (upper - lower) < 2.0 * reach[at]
         target = lower + rng.uniform(0.0, 1.0, len(at)) * np.where(ranged, upper - lower, 0.0)
-        step[at] = np.where(ranged, target - guess[self.at_q], step[at])
+        step[at] = np.where(ranged, target - guess[at_q], step[at])
         return self.moved(guess, np.where(self.free, spread * step, 0.0))
 
     def is_genuine(self, q: Array, gap: float, rng: np.random.Generator) -> bool:

@@ -122,6 +122,44 @@ def test_limits_are_kept_unless_told():
         robot.assemble(held={"crank_joint": 0.0, "rocker_joint": 0.0}, restarts=3)
 
 
+def test_limits_of_joints_with_several_freedoms():
+    """A cart on a plane may turn and slide only so far: its arm does the rest, the loop closes."""
+    b = linkages.Builder("cart")
+    narrow = (Limits(-0.1, 0.1), Limits(0.0, 0.2), Limits(-0.3, 0.05))
+    b.add("cart", "base", "planar", limits=narrow)
+    b.add("arm", "cart", at=(0.2, 0, 0))
+    b.close("pin", "sphere_in_cylinder", "base", "arm", (0.5, 0.5, 0), (0.6, 0, 0))
+    robot = Robot.from_mechanism(b.done())
+    for seed in range(10):
+        guess = np.random.default_rng(seed).uniform(-2, 2, 4)
+        found = robot.assemble(guess)
+        assert found.gap < CLOSED
+        assert np.all(found.q[:3] >= [-0.1, 0.0, -0.3])
+        assert np.all(found.q[:3] <= [0.1, 0.2, 0.05])
+    far = robot.assemble([0.0, 0.5, 0.5, 0.0], limits=False).q
+    assert not 0.0 <= far[1] <= 0.2
+
+
+def test_limits_of_a_ball_joint():
+    """A ball joint that may tilt by little reaches what it can; beyond, the error says so."""
+    b = linkages.Builder("ball")
+    tilt = (Limits(-0.3, 0.3), Limits(-0.3, 0.3), Limits())
+    b.add("rod", "base", "spherical", limits=tilt)
+    b.add("slide", "rod", "prismatic", axis=linkages.X)
+    b.close("tip", "spherical", "base", "slide", (0.9, 0.1, 0.2))
+    robot = Robot.from_mechanism(b.done())
+    found = robot.assemble()
+    assert found.gap < CLOSED
+    assert np.all(np.abs(Rotation.from_quat(found.q[:4]).as_rotvec()[:2]) <= 0.3)
+    # To point straight down the rod has to turn by a right angle about y, or about x as well.
+    b.loops.clear()
+    b.close("tip", "spherical", "base", "slide", (0.0, 0.0, -0.9))
+    robot = Robot.from_mechanism(b.done())
+    with pytest.raises(AssemblyError, match="joint limits"):
+        robot.assemble(restarts=10)
+    assert robot.assemble(limits=False).gap < CLOSED
+
+
 @pytest.mark.parametrize("kind", ["revolute", "cylindrical", "fixed", "prismatic"])
 def test_an_axis_turned_round_is_not_closed(kind):
     """Errors vanish as well where the frame is turned by 180 degrees; that is not accepted."""

@@ -20,8 +20,18 @@ from dynamics.joint_mechanisms import (
 from numpy.testing import assert_allclose
 
 from robot_dynamics.dynamics.closed_loop import closed_loop_terms
+from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.dynamics.redundant import rank_revealing_solution
-from robot_dynamics.model import LinkElement, LoopElement, Mechanism, build, joint_type, pose_of
+from robot_dynamics.model import (
+    WORLD,
+    LinkElement,
+    LoopElement,
+    Mechanism,
+    build,
+    joint_type,
+    pose_of,
+    transform_of,
+)
 from robot_dynamics.model.parameters import parameters_of
 
 # Types with two and more freedoms twice, so that closed mechanisms keep some mobility.
@@ -107,14 +117,82 @@ def carried(frame, motion):
     return np.concatenate([w, R @ motion[3:] + np.cross(p, w)])
 
 
-def accelerations(model, q, qd):
-    """Return the motions of all links, the mobility and the scale of the accelerations."""
+def solved(model, q, qd):
+    """Return the motion without drives, and the largest acceleration that it is made of.
+
+    Constraint forces cancel part of what weight and speed would bring about; where nothing can
+    move they cancel all of it, and rounding is a part of what was cancelled.
+    """
     terms = closed_loop_terms(model, list(q), list(qd), parameters_of(model))
-    K = np.array(terms.loops.K).reshape(-1, model.nv)
-    motion = rank_revealing_solution(
-        model, np.array(terms.H), -np.array(terms.C), K, np.array(terms.loops.k)
+    K, H, C = np.array(terms.loops.K).reshape(-1, model.nv), np.array(terms.H), np.array(terms.C)
+    ranked = constraint_rank(model, K, np.array(terms.loops.position_error), np.array(q))
+    motion = rank_revealing_solution(model, H, -C, K, np.array(terms.loops.k), ranked=ranked)
+    return motion, max(np.abs(motion.qdd).max(), np.abs(np.linalg.solve(H, C)).max())
+
+
+def joint_wrenches(mechanism, model, motions, poses, motion):
+    """Return the wrench (6,) on the child or successor of every joint, in the world, by name.
+
+    Newton's and Euler's equations for each link, from the leaves of the tree on; loop joints give
+    T times their multipliers.
+    """
+    body_poses = {b.name: poses[b.name] @ np.linalg.inv(pose_of(model.link(b.name).placement))
+                  for b in model.bodies} | {"base": np.eye(4)}  # fmt: skip
+    names = ["base" if i == WORLD else model.bodies[i].name for i in range(-1, len(model.bodies))]
+    needed = {link.name: net_wrench(link, motions[link.name], poses[link.name])
+              for link in mechanism.links if link.name != "base"}  # fmt: skip
+    needed["base"] = np.zeros(6)
+    found, start = {}, 0
+    for loop in model.loops:
+        p, s = names[loop.predecessor + 1], names[loop.successor + 1]
+        frame = body_poses[s] @ pose_of(loop.successor_placement)
+        other = body_poses[p] @ pose_of(loop.predecessor_placement)
+        T = loop.type.constraints(transform_of(np.linalg.inv(other) @ frame))
+        force = sum(
+            multiplier * np.array(t.components())
+            for multiplier, t in zip(motion.multipliers[start : start + len(T)], T, strict=True)
+        )
+        start += len(T)
+        wrench = in_world(frame, force)
+        needed[s], needed[p] = needed[s] - wrench, needed[p] + wrench
+        found[loop.name] = wrench if s == successor_of(mechanism, loop.name) else -wrench
+    for body in reversed(model.bodies):
+        wrench, parent = needed[body.name], names[body.parent + 1]
+        needed[parent] = needed[parent] + wrench
+        name = body.joint.name
+        found[name] = wrench if body.name == successor_of(mechanism, name) else -wrench
+    return found
+
+
+def successor_of(mechanism, name):
+    """Return the link that a joint of a description goes to."""
+    loops = {loop.name: loop.successor for loop in mechanism.loops}
+    return {joint.name: joint.child for joint in mechanism.joints}.get(name, loops.get(name))
+
+
+def net_wrench(link, motion, frame):
+    """Return I a + v x* I v, less the weight (6,), of a link in the world."""
+    c = cross_matrix(link.center)
+    M, J = link.mass * np.eye(3), link.inertia - link.mass * c @ c
+    inertia = np.block([[J, link.mass * c], [-link.mass * c, M]])  # Eq 2.63
+    v, a = motion[:6], motion[6:].copy()
+    a[3:] -= frame[:3, :3].T @ GRAVITY
+    h = inertia @ v
+    turning = np.concatenate(
+        [np.cross(v[:3], h[:3]) + np.cross(v[3:], h[3:]), np.cross(v[:3], h[3:])]
     )
-    return link_motions(model, q, qd, motion.qdd), model.nv - motion.rank
+    return in_world(frame, inertia @ a + turning)
+
+
+def in_world(frame, force):
+    """Return a wrench of a frame about the world's origin, in its axes."""
+    R, p = frame[:3, :3], frame[:3, 3]
+    linear = R @ force[3:]
+    return np.concatenate([R @ force[:3] + np.cross(p, linear), linear])
+
+
+def cross_matrix(r):
+    return np.cross(np.eye(3), r)
 
 
 def closed_velocity(rng, model, q):
@@ -146,33 +224,56 @@ def other_trees(rng, mechanism, first):
         yield build(shuffled, gravity=GRAVITY, root="base", spanning_tree=[chord])
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_accelerations_of_bodies_are_the_same(seed):
-    """Random closed mechanisms of all types: all trees and numberings give equal accelerations.
-
-    So they give equal mobilities, although numbers of variables and constraints differ.
-    """
+def compare(seed, extra=3):
+    """Compare a random mechanism's trees; return in how many all forces were determined."""
     rng = np.random.default_rng(seed)
-    mechanism, positions, first = random_mechanism(rng)
+    mechanism, positions, first = random_mechanism(rng, extra=extra)
     model = build(mechanism, gravity=GRAVITY, root="base", spanning_tree=first)
     q = positions_of(model, positions)
     qd = closed_velocity(rng, model, q)
-    expected, mobility = accelerations(model, q, qd)
-    poses = world_poses(model, q)
-    scale = max(np.abs(motion).max() for motion in expected.values())
-    trees = set()
+    motion, scale = solved(model, q, qd)
+    expected, poses = link_motions(model, q, qd, motion.qdd), world_poses(model, q)
+    wrenches = joint_wrenches(mechanism, model, expected, poses, motion)
+    force_scale = max(np.abs(wrench).max() for wrench in wrenches.values())
+    trees, determined = set(), 0
     for other in other_trees(rng, mechanism, first):
         trees.add(frozenset(other.joint_names))
         q2 = positions_of(other, positions)
         for name, frame in world_poses(other, q2).items():
             assert_allclose(frame, poses[name], atol=1e-12)
         qd2 = velocities_of(mechanism, expected, poses, positions, other)
-        found, freedom = accelerations(other, q2, qd2)
-        assert freedom == mobility
-        for name, motion in expected.items():
-            # Condition numbers of constrained systems with loops drawn at random reach 1e6.
-            assert np.abs(found[name] - motion).max() < 1e-8 * scale
-    assert len(trees) > 1
+        found, found_scale = solved(other, q2, qd2)
+        motions = link_motions(other, q2, qd2, found.qdd)
+        assert other.nv - found.rank == model.nv - motion.rank
+        for name, one in expected.items():
+            # Accelerations of different joints make up one link's, and condition numbers of
+            # constrained systems with loops drawn at random reach 1e6.
+            assert np.abs(motions[name] - one).max() < 1e-8 * max(scale, found_scale)
+        if motion.determined.all() and found.determined.all():
+            determined += 1
+            for name, wrench in joint_wrenches(mechanism, other, motions, poses, found).items():
+                assert np.abs(wrench - wrenches[name]).max() < 1e-8 * force_scale
+    assert len(trees) > 1 or extra < 3
+    return determined
+
+
+@pytest.mark.parametrize("seed", [*range(20), 1018])
+def test_motions_are_the_same(seed):
+    """Random closed mechanisms of all types: all trees and numberings give equal motions.
+
+    So they give equal mobilities, although numbers of variables and constraints differ; and where
+    the forces are determined, equal forces through every joint. The mechanism of the last seed is
+    overconstrained and cannot move at all.
+    """
+    compare(seed)
+
+
+@pytest.mark.parametrize(("seed", "extra"), [(16, 3), (24, 3), (26, 3), (0, 1), (2, 1), (3, 1)])
+def test_forces_through_joints_are_the_same(seed, extra):
+    """Where constraints are independent, joints bear equal forces in all ten trees, whether they
+    are in the tree or close a loop.
+    """
+    assert compare(seed, extra) == 10
 
 
 def test_trees_without_loops_have_one_spanning_tree():
