@@ -110,8 +110,43 @@ class Robot:
 
     @cached_property
     def constraint_terms(self) -> Any:
-        """`(q, qd) -> (H, C, K, k, position_error, velocity_error)`: the terms of Eq 8.6."""
+        """`(q, qd) -> (H, C, K, k, position_error, velocity_error)`: the terms of Eq 8.6.
+
+        C is C - tau_a of Table 8.2: springs, and dampers of loop joints, are in it.
+        """
         return self._bind("constraint_terms", algorithms.constraint_program)
+
+    @cached_property
+    def loop_drives(self) -> Any:
+        """`(q) -> B` (..., nv, drives): drives in loop joints act like joint forces B u (8.28).
+
+        Their order is that of `model.loop_drive_names`; `forward_dynamics(q, qd, tau + B @ u)`.
+        """
+        if not self.model.loop_drives:
+            return lambda q: np.zeros((*np.shape(q)[:-1], self.model.nv, 0))
+        return self._bind("loop_drives", algorithms.loop_drive_program)
+
+    def loop_forces(self, q: Any, qd: Any, multipliers: Any, efforts: Any = None) -> Array:
+        """Return the forces (..., loops, 6) of the loop joints on their successors (8.4).
+
+        Moment [N m], then force [N], in the joint's frame on the successor and about its origin.
+        Constraints, springs, dampers and drives are in it; the predecessor feels the opposite.
+
+        Args:
+            q: Positions (..., nq).
+            qd: Velocities (..., nv).
+            multipliers: lambda (..., n^c), as `closed_loop` and `constrained_motion` return it.
+            efforts: Of the drives in loop joints (..., drives) [N m or N]; zero by default.
+        """
+        if not self.model.loops:
+            return np.zeros((*np.shape(q)[:-1], 0, 6))
+        if efforts is None:
+            efforts = np.zeros(len(self.model.loop_drives))
+        return np.asarray(self._loop_forces(q, qd, multipliers, efforts))
+
+    @cached_property
+    def _loop_forces(self) -> Any:
+        return self._bind("loop_forces", algorithms.loop_force_program)
 
     @cached_property
     def closure(self) -> Any:

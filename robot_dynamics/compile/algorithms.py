@@ -20,6 +20,7 @@ from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
 from robot_dynamics.dynamics.inverse import bias_forces, inverse_dynamics
 from robot_dynamics.dynamics.jacobian import link_jacobian
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_pose
+from robot_dynamics.dynamics.loop_forces import loop_drive_matrix, loop_joint_forces
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import block_size, pack, unpack
 
@@ -121,6 +122,26 @@ def energies_program(model: Model) -> Program:
         return {"kinetic": kinetic, "potential": potential}
 
     return _trace(model, run, "energies", q=model.nq, qd=model.nv)
+
+
+def loop_drive_program(model: Model) -> Program:
+    """B (nv, drives) of q: what the drives in loop joints do in the tree."""
+
+    def run(q: Any, block: Any) -> dict[str, Any]:
+        return {"B": loop_drive_matrix(model, q, unpack(model, block))}
+
+    return _trace(model, run, "loop_drives", q=model.nq)
+
+
+def loop_force_program(model: Model) -> Program:
+    """Forces (loops, 6) on the successors of loop joints of q, qd, multipliers and efforts."""
+
+    def run(q: Any, qd: Any, multipliers: Any, efforts: Any, block: Any) -> dict[str, Any]:
+        forces = loop_joint_forces(model, q, qd, multipliers, efforts, unpack(model, block))
+        return {"f": [force.components() for force in forces]}
+
+    sizes = {"multipliers": model.constraint_count, "efforts": len(model.loop_drives)}
+    return _trace(model, run, "loop_forces", q=model.nq, qd=model.nv, **sizes)
 
 
 def link_pose_program(model: Model, link: str) -> Program:

@@ -16,6 +16,7 @@ from robot_dynamics.dynamics.inverse import (
 )
 from robot_dynamics.dynamics.kinematics import joint_transforms
 from robot_dynamics.dynamics.loops import LoopTerms, loop_terms
+from robot_dynamics.dynamics.passive import passive_forces
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.scalar.functions import minimum
@@ -36,7 +37,7 @@ class ClosedLoopTerms:
 
     Attributes:
         H: Joint-space inertia matrix (nv, nv).
-        C: Bias force (nv,), gravity included.
+        C: Bias force (nv,), gravity, springs and dampers of loop joints included: C - tau_a.
         loops: K, k and the constraint errors.
     """
 
@@ -65,7 +66,9 @@ def terms_of_transforms(
     """
     v, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity, q)
     H = composite_inertia_matrix(model, Xup, parameters, q)
-    C = joint_forces(model, Xup, net_forces(v, avp, parameters), q)
+    passive = passive_forces(model, Xup, v, parameters, q)
+    of_tree = joint_forces(model, Xup, net_forces(v, avp, parameters), q)
+    C = [c - tau_a for c, tau_a in zip(of_tree, passive, strict=True)]  # Table 8.2
     loops = loop_terms(model, Xup, v, avp, parameters, q)
     return ClosedLoopTerms(H, C, with_couplings(loops, model, q, qd))
 

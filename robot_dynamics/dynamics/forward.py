@@ -12,6 +12,7 @@ from robot_dynamics.dynamics.kinematics import (
     motion_subspaces,
     velocity_products,
 )
+from robot_dynamics.dynamics.passive import passive_forces
 from robot_dynamics.model import WORLD, Model
 from robot_dynamics.model.joints import combined
 from robot_dynamics.model.parameters import Parameters
@@ -30,7 +31,7 @@ def forward_dynamics(
     """Return the accelerations of the tree under joint forces, loops left open.
 
     Args:
-        model: The mechanism; its loop joints are not looked at.
+        model: The mechanism; constraints of its loop joints are not looked at.
         q: Positions (nq,).
         qd: Velocities (nv,).
         tau: Joint forces (nv,) [N m or N], friction already taken off.
@@ -57,6 +58,8 @@ def forward_dynamics(
         p = v_i.cross_force(inertia * v_i)
         pA.append(p if external is None else p - external[i])
 
+    passive = passive_forces(model, Xup, v, parameters, q)
+    tau = [t + p for t, p in zip(tau, passive, strict=True)]
     U: list[list[Force]] = [[] for _ in model.bodies]
     D: list[Factors] = [factor([])] * len(model.bodies)
     u: list[list[Scalar]] = [[] for _ in model.bodies]

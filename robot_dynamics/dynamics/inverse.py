@@ -11,6 +11,7 @@ from robot_dynamics.dynamics.kinematics import (
     motion_subspaces,
     velocity_products,
 )
+from robot_dynamics.dynamics.passive import passive_forces
 from robot_dynamics.model import WORLD, Model
 from robot_dynamics.model.joints import combined
 from robot_dynamics.model.parameters import Parameters
@@ -27,8 +28,11 @@ def inverse_dynamics(
 ) -> list[Scalar]:
     """Return the joint forces that give the accelerations `qdd` to the tree, loops left open.
 
+    They are H qdd + C - tau_a: springs in all joints and dampers in loop joints do their part,
+    and what is returned is what is left to do for drives and constraints (section 8.12).
+
     Args:
-        model: The mechanism; its loop joints are not looked at.
+        model: The mechanism; constraints of its loop joints are not looked at.
         q: Positions (nq,).
         qd: Velocities (nv,).
         qdd: Accelerations (nv,).
@@ -36,12 +40,13 @@ def inverse_dynamics(
         external: Forces on the bodies from outside, each in its body's coordinates.
 
     Returns:
-        The joint forces tau (nv,) [N m or N], friction not included.
+        The joint forces tau (nv,) [N m or N], friction of tree joints not included.
     """
     Xup = joint_transforms(model, q)
     v, a = velocities_and_accelerations(model, Xup, qd, qdd, parameters.gravity, q)
     f = net_forces(v, a, parameters, external)
-    tau = joint_forces(model, Xup, f, q)
+    passive = passive_forces(model, Xup, v, parameters, q)
+    tau = [t - p for t, p in zip(joint_forces(model, Xup, f, q), passive, strict=True)]
     for i, armature in enumerate(model.armature.tolist()):
         if armature:
             tau[i] = tau[i] + qdd[i] * armature
@@ -131,7 +136,12 @@ def bias_forces(
     parameters: Parameters,
     external: Sequence[Force] | None = None,
 ) -> list[Scalar]:
-    """Return C (nv,): the joint forces of zero acceleration (gravity, Coriolis, external)."""
+    """Return C (nv,): the joint forces of zero acceleration.
+
+    Gravity, Coriolis forces, `external` ones, springs, and dampers of loop joints.
+    """
     Xup = joint_transforms(model, q)
     v, a = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity, q)
-    return joint_forces(model, Xup, net_forces(v, a, parameters, external), q)
+    passive = passive_forces(model, Xup, v, parameters, q)
+    C = joint_forces(model, Xup, net_forces(v, a, parameters, external), q)
+    return [c - p for c, p in zip(C, passive, strict=True)]

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from robot_dynamics.dynamics.inverse import base_acceleration
-from robot_dynamics.dynamics.jacobian import columns_in_frame
-from robot_dynamics.model import WORLD, Model
+from robot_dynamics.dynamics.loop_frames import loop_frames
+from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.spatial import Motion, Scalar, Transform
 
@@ -70,45 +70,20 @@ def loop_terms(
     # The base, if a loop joint sits on it, has velocity zero and acceleration -a_g.
     base = base_acceleration(parameters.gravity)
     terms = LoopTerms([], [], [], [])
-    for loop, (X_P, X_S) in zip(model.loops, parameters.loops, strict=True):
-        p, s = loop.predecessor, loop.successor
-        root = loop_root(model, p, s)
-        # From body p's coordinates to the loop joint's frame on the successor.
-        X = X_S.compose(_from_root(model, root, s, Xup)).compose(
-            _from_root(model, root, p, Xup).inverse()
-        )
-        v_s = X_S * (Motion.zero() if s == WORLD else v[s])
-        v_p = X * (Motion.zero() if p == WORLD else v[p])
+    for frame in loop_frames(model, Xup, parameters, q):
+        v_p, v_s = frame.ends(v, Motion.zero())
+        a_p, a_s = frame.ends(avp, base)
         vJ = v_s - v_p
-        aJ = X_S * (base if s == WORLD else avp[s]) - X * (base if p == WORLD else avp[p])
-        aJ = aJ + v_s.cross(v_p)
-
-        columns = columns_in_frame(model, s, Xup, X_S, root, q)
-        for index, column in columns_in_frame(model, p, Xup, X, root, q).items():
-            columns[index] = -column  # Eq 8.20
-
-        sXp = X.compose(X_P.inverse())  # Eq 8.24
-        T, T_rate = loop.type.constraints(sXp), loop.type.constraint_rates(sXp, vJ)
+        aJ = a_s - a_p + v_s.cross(v_p)
+        kind, sXp = frame.joint.type, frame.placement
+        T, T_rate = kind.constraints(sXp), kind.constraint_rates(sXp, vJ)
         for direction, rate in zip(T, T_rate, strict=True):
             row: list[Scalar] = [0.0] * model.nv
-            for index, column in columns.items():
+            for index, column in frame.columns.items():
                 row[index] = column.dot(direction)
             terms.K.append(row)
             # Eq 8.47, where dT/dt = v_s x* T, and the rate of T's components
             terms.k.append(-aJ.dot(direction) - vJ.dot(rate))
             terms.velocity_error.append(vJ.dot(direction))
-        terms.position_error.extend(loop.type.residual(sXp))
+        terms.position_error.extend(kind.residual(sXp))
     return terms
-
-
-def loop_root(model: Model, predecessor: int, successor: int) -> int:
-    """Return the last body that carries both ends of a loop joint; `WORLD` for the base."""
-    return model.tree.loop_root(predecessor, successor)
-
-
-def _from_root(model: Model, root: int, body: int, Xup: Sequence[Transform]) -> Transform:
-    """Return the transform from the coordinates of a body's ancestor `root` to its own."""
-    X = Transform.identity()
-    for i in model.support(body)[len(model.support(root)) :]:
-        X = Xup[i].compose(X)
-    return X

@@ -15,8 +15,9 @@ from robot_dynamics.model.elements import (
     joined,
     pose,
 )
+from robot_dynamics.model.joint_data import Joint, LoopJoint
 from robot_dynamics.model.joints import JointType, joint_type, register
-from robot_dynamics.model.model import Body, Joint, Link, LoopJoint, Model
+from robot_dynamics.model.model import Body, Link, Model
 
 __all__ = [
     "WORLD",

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +20,9 @@ from robot_dynamics.model.elements import (
     LoopElement,
     Mechanism,
 )
+from robot_dynamics.model.joint_data import Joint, LoopJoint
 from robot_dynamics.model.joints import JointType, joint_type, reverse
-from robot_dynamics.model.model import Body, Joint, Link, LoopJoint, Model
+from robot_dynamics.model.model import Body, Link, Model
 from robot_dynamics.model.spanning_tree import Arc
 from robot_dynamics.model.spanning_tree import spanning_tree as find_spanning_tree
 from robot_dynamics.spatial import Inertia, Rotation, Symmetric3, Transform, Vector3
@@ -28,6 +30,9 @@ from robot_dynamics.spatial import Inertia, Rotation, Symmetric3, Transform, Vec
 # Entries of rotations this near to 0 or +-1 come from rounding of placements such as pi/2 to six
 # or sixteen digits; made exact, they fold away in traced programs.
 _SNAP = 1e-12
+
+# What acts in a degree of freedom.
+_FORCES = ("stiffness", "damping", "active")
 
 #: Choices of the spanning tree.
 DESCRIBED, MINIMUM_DEPTH = "described", "minimum depth"
@@ -63,6 +68,12 @@ class _Arc:
         """Whether the links on both sides become one body: a fixed tree joint, no fixed loop."""
         return self.kind.nv == 0 and isinstance(self.element, JointElement)
 
+    @property
+    def carries(self) -> bool:
+        """Whether it can be in the tree: a contact that only pushes is none to hang a body on."""
+        one_sided = isinstance(self.element, LoopElement) and self.element.unilateral
+        return self.kind.carries and (self.welds or self.kind.nv > 0) and not one_sided
+
     def flipped(self) -> _Arc:
         """Return the same joint from its successor to its predecessor."""
         return _Arc(
@@ -80,7 +91,7 @@ def build(
     *,
     gravity: Iterable[float] = (0.0, 0.0, -9.81),
     variable: Iterable[str] = (),
-    spanning_tree: str | Iterable[str] = DESCRIBED,
+    spanning_tree: str | Iterable[str] | None = None,
     root: str | None = None,
 ) -> Model:
     """Return the model of a mechanism.
@@ -89,17 +100,20 @@ def build(
     frame of its link turned so that the joint's axis is z; link frames keep their own placement.
 
     With a spanning tree other than the described one, joints and loop joints alike may end up in
-    the tree or close a loop. A tree joint whose predecessor hangs on its successor is reversed;
-    its variables keep their meaning. What is known about the drive, the limits and the friction
-    of a joint is lost if it closes a loop, and a floating joint that closes one is left out.
+    the tree or close a loop, with their springs, friction, limits and drives. A tree joint whose
+    predecessor hangs on its successor is reversed; its variables keep their meaning. Joints with
+    the armature of a rotor, or in a coupling, are always in the tree, unilateral contacts never. A
+    floating joint that would close a loop is left out if no force acts in it.
 
     Args:
         mechanism: The elements.
         gravity: Acceleration of gravity [m/s^2].
         variable: Bodies and loop joints whose values are parameters of compiled code.
         spanning_tree: "described": tree joints are tree joints and must form a tree. "minimum
-            depth": every body as few joints from the base as can be. Otherwise the names of
-            joints that are to be in the tree, which is made complete with minimum depth.
+            depth": every body as few joints from the base as can be, and among equals a joint
+            with a drive before one without. Otherwise the names of joints that are to be in the
+            tree, which is made complete with minimum depth. By default the described tree if
+            the tree joints form one, minimum depth if some close loops.
         root: Name of the link that is the fixed base, if the tree joints do not tell.
 
     Raises:
@@ -112,10 +126,14 @@ def build(
     root = mechanism.root if root is None else root
     if root not in elements:
         raise UnknownNameError("link", root, elements, mechanism.name)
+    if spanning_tree is None:
+        spanning_tree = DESCRIBED if _is_tree(root, elements, arcs) else MINIMUM_DEPTH
     if spanning_tree != DESCRIBED:
         required = set(() if spanning_tree == MINIMUM_DEPTH else spanning_tree)
         # A coupling is one of positions, which only joints of the tree have.
         required |= {joint for coupling in mechanism.couplings for joint, _ in coupling.terms}
+        # The inertia matrix of the tree is where rotors are.
+        required |= {joint.name for joint in mechanism.joints if np.any(joint.armature)}
         arcs, loops = _chosen(mechanism, root, [*arcs, *loops], frozenset(required))
     bodies, links = _tree(mechanism.name, elements, root, arcs)
     closing = tuple(_loop_joint(arc, links) for arc in loops)
@@ -132,6 +150,22 @@ def build(
         variable,
         tuple(_coupling(coupling, bodies) for coupling in mechanism.couplings),
     )
+
+
+def _is_tree(root: str, links: Collection[str], arcs: Sequence[_Arc]) -> bool:
+    """Return whether every link but the root is the successor of one joint, all on the root."""
+    parent = {arc.successor: arc.predecessor for arc in arcs}
+    if len(parent) != len(arcs) or set(parent) != set(links) - {root}:
+        return False
+    on_root = {root}
+    for link in parent:
+        path = [link]
+        while path[-1] not in on_root and len(path) <= len(links):
+            path.append(parent[path[-1]])
+        if path[-1] not in on_root:
+            return False
+        on_root.update(path)
+    return True
 
 
 def _tree(
@@ -166,7 +200,9 @@ def _tree(
         if arc.welds:
             place(arc.successor, body, at @ on_child)
             continue
-        bodies.append(Body(arc.successor, body, _joint(arc), transform_of(at), Inertia.zero()))
+        armature = getattr(arc.element, "armature", 0.0)
+        joint = Joint(arc.name, arc.kind, armature=armature, **_of_freedoms(arc))
+        bodies.append(Body(arc.successor, body, joint, transform_of(at), Inertia.zero()))
         index = len(bodies) - 1
         merged[index] = Inertia.zero()
         place(arc.successor, index, on_child)
@@ -180,7 +216,7 @@ def _chosen(
     mechanism: Mechanism, root: str, arcs: Sequence[_Arc], required: frozenset[str]
 ) -> tuple[list[_Arc], list[_Arc]]:
     """Return the joints of a spanning tree, from parent to child, and those that close loops."""
-    able = [arc for arc in arcs if arc.kind.carries and (arc.welds or arc.kind.nv > 0)]
+    able = [arc for arc in arcs if arc.carries]
     for name in required:
         if name not in (names := [arc.name for arc in able]):
             raise UnknownNameError("joint that can carry a body", name, names, mechanism.name)
@@ -190,14 +226,22 @@ def _chosen(
         return 0.0 if arc.welds else 1.0 if arc.kind.nv < 6 else float(len(arcs) + 1)
 
     graph = [
-        Arc(a.name, a.predecessor, a.successor, length(a), a.welds or a.name in required)
-        for a in able
+        Arc(
+            arc.name,
+            arc.predecessor,
+            arc.successor,
+            length(arc),
+            required=arc.welds or arc.name in required,
+            favoured=bool(np.any(_of_freedoms(arc)["active"])),
+        )
+        for arc in able
     ]
     branches = find_spanning_tree(root, graph)
     # In the order of the description, which numbers the branches.
     tree = {id(able[b.arc]): b.reversed for b in branches}
     chosen = [arc.flipped() if tree[id(arc)] else arc for arc in arcs if id(arc) in tree]
-    return chosen, [arc for arc in arcs if id(arc) not in tree and arc.kind.nv < 6]
+    closing = [arc for arc in arcs if id(arc) not in tree]
+    return chosen, [arc for arc in closing if arc.kind.nv < 6 or _acts(arc)]
 
 
 def _arc_of_joint(joint: JointElement, links: Iterable[str]) -> _Arc:
@@ -222,28 +266,33 @@ def _arc_of_loop(loop: LoopElement, links: Iterable[str]) -> _Arc:
         if end not in links:
             raise UnknownNameError("link", end, links, place)
     kind = joint_type(loop.type, place, **loop.parameters)
-    if loop.unilateral and all(row.direction != "z" for row in kind.rows):
-        raise RobotDynamicsError(f"{place}: a {kind.name} joint has no force along z to push.")
-    return _Arc(
+    arc = _Arc(
         loop, kind, loop.predecessor, loop.successor, loop.predecessor_pose, loop.successor_pose
     )
+    if kind.nv == 0 and any(np.any(getattr(loop, name)) for name in _FORCES):
+        raise RobotDynamicsError(
+            f"{place}: a {kind.name} joint has no freedom in which a spring, a damper or a "
+            "drive could act."
+        )
+    if loop.unilateral and all(row.direction != "z" for row in kind.rows):
+        raise RobotDynamicsError(f"{place}: a {kind.name} joint has no force along z to push.")
+    return arc
 
 
-def _joint(arc: _Arc) -> Joint:
-    """Return a tree joint, with what its element knows about its degrees of freedom."""
+def _of_freedoms(arc: _Arc) -> dict[str, Any]:
+    """Return what an element knows about its degrees of freedom, by the names of the fields."""
     element = arc.element
-    if isinstance(element, LoopElement):
-        return Joint(element.name, arc.kind)
-    active = arc.kind.nv < 6 if element.active is None else element.active
-    return Joint(
-        element.name,
-        arc.kind,
-        element.limits,
-        element.damping,
-        element.friction,
-        active,
-        element.armature,
-    )
+    values = {name: getattr(element, name) for name in ("limits", "friction", *_FORCES)}
+    values["rest"] = element.rest
+    if element.active is None:
+        values["active"] = arc.kind.nv < 6
+    return values
+
+
+def _acts(arc: _Arc) -> bool:
+    """Return whether forces act in the degrees of freedom of a joint."""
+    values = _of_freedoms(arc)
+    return any(np.any(values[name]) for name in _FORCES)
 
 
 def transform_of(frame: Array) -> Transform:
@@ -289,7 +338,7 @@ def _loop_joint(arc: _Arc, links: dict[str, Link]) -> LoopJoint:
             "body."
         )
     unilateral = isinstance(arc.element, LoopElement) and arc.element.unilateral
-    return LoopJoint(arc.name, arc.kind, p, s, X_P, X_S, unilateral)
+    return LoopJoint(arc.name, arc.kind, p, s, X_P, X_S, unilateral, **_of_freedoms(arc))
 
 
 def _inverse(frame: Array) -> Array:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.model.by_value import ByValue
 from robot_dynamics.model.couplings import CouplingElement, substituted
 
 Array = NDArray[np.float64]
@@ -29,8 +30,8 @@ def pose(translation: Iterable[float] = (0.0, 0.0, 0.0), rotation: Array | None 
     return matrix
 
 
-@dataclass(frozen=True)
-class LinkElement:
+@dataclass(frozen=True, eq=False)
+class LinkElement(ByValue):
     """A link: its mass [kg], centre of mass [m] and inertia about it [kg m^2], in link axes."""
 
     name: str
@@ -79,8 +80,8 @@ class SafetyController:
     k_velocity: float = 0.0
 
 
-@dataclass(frozen=True)
-class JointElement:
+@dataclass(frozen=True, eq=False)
+class JointElement(ByValue):
     """A tree joint from a parent link to a child link.
 
     Attributes:
@@ -98,6 +99,8 @@ class JointElement:
         parameters: What the type takes: `pitch` [m/rad] of a helical joint, `radius` [m] ...
         armature: Inertia of a geared rotor as the joint feels it, likewise [kg m^2 or kg].
         safety: The soft limits of its drive, if any are stated.
+        stiffness: Of a spring, one for all degrees of freedom or one each [N m/rad or N/m].
+        rest: Coordinate at which the spring is at rest, likewise [rad or m].
     """
 
     name: str
@@ -113,6 +116,8 @@ class JointElement:
     parameters: Mapping[str, float] = field(default_factory=dict)
     armature: float | tuple[float, ...] = 0.0
     safety: SafetyController | None = None
+    stiffness: float | tuple[float, ...] = 0.0
+    rest: float | tuple[float, ...] = 0.0
 
     @property
     def limits_of_each(self) -> tuple[Limits, ...]:
@@ -120,19 +125,26 @@ class JointElement:
         return self.limits if isinstance(self.limits, tuple) else (self.limits,)
 
 
-@dataclass(frozen=True)
-class LoopElement:
-    """A joint that closes a loop between two links.
+@dataclass(frozen=True, eq=False)
+class LoopElement(ByValue):
+    """A joint that closes a loop between two links, or a spring and damper between them.
 
     Attributes:
         name: Its name.
-        type: A name of `joints.JOINT_TYPES`, or "reversed " and such a name.
+        type: A name of `joints.JOINT_TYPES`, or "reversed " and such a name; "floating" for
+            forces without a constraint.
         predecessor: Name of the link it comes from.
         successor: Name of the link it goes to; constraint forces are those on this link.
         predecessor_pose: Pose of the loop joint's frame in the predecessor link (4, 4).
         successor_pose: Pose of the loop joint's frame in the successor link (4, 4).
         parameters: What the type takes: `pitch` [m/rad] of a helical joint, `radius` [m] ...
         unilateral: Whether it can only push, along z of the loop joint.
+        limits: Limits, one for all degrees of freedom or a tuple with one each.
+        damping: Viscous friction, likewise [N m s/rad or N s/m].
+        friction: Coulomb friction, likewise [N m or N]; the dynamics leave it out.
+        active: Whether a drive can act, likewise.
+        stiffness: Of a spring, likewise [N m/rad or N/m].
+        rest: Coordinate at which the spring is at rest, likewise [rad or m].
     """
 
     name: str
@@ -143,6 +155,12 @@ class LoopElement:
     successor_pose: Array = field(default_factory=lambda: np.eye(4))
     parameters: Mapping[str, float] = field(default_factory=dict)
     unilateral: bool = False
+    limits: Limits | tuple[Limits, ...] = Limits()
+    damping: float | tuple[float, ...] = 0.0
+    friction: float | tuple[float, ...] = 0.0
+    active: bool | tuple[bool, ...] = False
+    stiffness: float | tuple[float, ...] = 0.0
+    rest: float | tuple[float, ...] = 0.0
 
 
 @dataclass(frozen=True)

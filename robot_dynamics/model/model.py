@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,45 +15,8 @@ from numpy.typing import NDArray
 from robot_dynamics.errors import ArgumentError, UnknownNameError, require_length
 from robot_dynamics.model.connectivity import LoopCluster, Tree
 from robot_dynamics.model.couplings import Coupling
-from robot_dynamics.model.elements import Limits
-from robot_dynamics.model.joints import JointType
+from robot_dynamics.model.joint_data import Joint, LoopJoint
 from robot_dynamics.spatial import Inertia, Scalar, Transform
-
-Freedoms = TypeVar("Freedoms")
-
-
-@dataclass(frozen=True)
-class Joint:
-    """A tree joint: its type and what is known about each of its degrees of freedom.
-
-    Attributes:
-        name: Its name.
-        type: Its joint type.
-        limits: Limits, one for all degrees of freedom or a tuple with one each.
-        damping: Viscous friction, likewise [N m s/rad or N s/m].
-        friction: Coulomb friction, likewise [N m or N].
-        active: Whether a drive can act, likewise; a joint may have active and passive freedoms.
-        armature: Inertia of a geared rotor as the joint feels it, likewise [kg m^2 or kg].
-    """
-
-    name: str
-    type: JointType
-    limits: Limits | tuple[Limits, ...] = field(default_factory=Limits)
-    damping: float | tuple[float, ...] = 0.0
-    friction: float | tuple[float, ...] = 0.0
-    active: bool | tuple[bool, ...] = True
-    armature: float | tuple[float, ...] = 0.0
-
-    def __post_init__(self) -> None:
-        for name in ("limits", "damping", "friction", "active", "armature"):
-            values = getattr(self, name)
-            if isinstance(values, tuple):
-                what = f"{name} of joint {self.name!r}"
-                require_length(what, values, self.type.nv, "one for each degree of freedom")
-
-    def of_each_freedom(self, values: Freedoms | tuple[Freedoms, ...]) -> tuple[Freedoms, ...]:
-        """Return one value for each degree of freedom."""
-        return values if isinstance(values, tuple) else (values,) * self.type.nv
 
 
 @dataclass(frozen=True)
@@ -91,29 +53,6 @@ class Link:
     body: int
     placement: Transform
     inertia: Inertia
-
-
-@dataclass(frozen=True)
-class LoopJoint:
-    """A joint that closes a kinematic loop.
-
-    Attributes:
-        name: Its name.
-        type: Its joint type.
-        predecessor: Index of the body it comes from; `WORLD` for the fixed base.
-        successor: Index of the body it goes to; constraint forces are those on this body.
-        predecessor_placement: X_P, from the predecessor's body frame to the loop joint's frame.
-        successor_placement: X_S, from the successor's body frame to the loop joint's frame.
-        unilateral: Whether it can only push, along z: the multiplier of that row is not negative.
-    """
-
-    name: str
-    type: JointType
-    predecessor: int
-    successor: int
-    predecessor_placement: Transform
-    successor_placement: Transform
-    unilateral: bool = False
 
 
 @dataclass(frozen=True)
@@ -261,6 +200,33 @@ class Model:
         """Which degrees of freedom have a drive (nv,)."""
         return np.array(self._of_each_freedom("active"), dtype=bool)
 
+    @cached_property
+    def loop_drives(self) -> tuple[tuple[int, int], ...]:
+        """Which freedoms of loop joints have a drive: index of the loop joint, and of the freedom.
+
+        Drives of the tree's joints are not among them: see `active`.
+        """
+        return tuple(
+            (number, freedom)
+            for number, loop in enumerate(self.loops)
+            for freedom, driven in enumerate(loop.of_each_freedom(loop.active))
+            if driven
+        )
+
+    @cached_property
+    def loop_drive_names(self) -> tuple[str, ...]:
+        """Names of the drives in loop joints, as `coordinate_names` has those of the tree."""
+        return tuple(self.loops[loop].freedom_names[freedom] for loop, freedom in self.loop_drives)
+
+    @cached_property
+    def loop_drive_effort(self) -> NDArray[np.float64]:
+        """The largest effort of each drive in a loop joint [N m or N]; infinite where unknown."""
+        limits = [
+            self.loops[loop].of_each_freedom(self.loops[loop].limits)[freedom]
+            for loop, freedom in self.loop_drives
+        ]
+        return np.array([limit.effort for limit in limits], dtype=float)
+
     def _of_each_freedom(self, name: str) -> list[object]:
         joints = [body.joint for body in self.bodies]
         return [value for j in joints for value in j.of_each_freedom(getattr(j, name))]
@@ -353,6 +319,10 @@ class Model:
             flat = [entry for row in transform.E.rows for entry in row]
             return [float(value).hex() for value in (*flat, *transform.r)]
 
+        def of_freedoms(joint: Joint | LoopJoint, *names: str) -> list[str]:
+            each = (joint.of_each_freedom(getattr(joint, name)) for name in names)
+            return [float(value).hex() for values in each for value in values]
+
         bodies = [
             [
                 body.parent,
@@ -361,11 +331,7 @@ class Model:
                 "variable"
                 if body.name in self.variable
                 else [float(value).hex() for value in body.inertia.components()],
-                [
-                    float(value).hex()
-                    for values in (body.joint.damping, body.joint.friction, body.joint.armature)
-                    for value in body.joint.of_each_freedom(values)
-                ],
+                of_freedoms(body.joint, "damping", "friction", "armature", "stiffness", "rest"),
             ]
             for body in self.bodies
         ]
@@ -377,6 +343,7 @@ class Model:
                 "variable"
                 if loop.name in self.variable
                 else [numbers(loop.predecessor_placement), numbers(loop.successor_placement)],
+                of_freedoms(loop, "damping", "stiffness", "rest", "active"),
             ]
             for loop in self.loops
         ]

@@ -21,6 +21,7 @@ class Arc:
         successor: The node it goes to.
         length: What it adds to the depth of what hangs on it: 1 for a joint, 0 for a weld.
         required: Whether it has to be in the tree.
+        favoured: Whether it comes before others that lead as near to the root.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Arc:
     successor: str
     length: float = 1.0
     required: bool = False
+    favoured: bool = False
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,8 @@ def spanning_tree(root: str, arcs: Sequence[Arc]) -> tuple[Branch, ...]:
 
     Without required arcs it is a tree of minimum depth: every node is as near to the root as the
     graph lets it be, which keeps the numbers well conditioned (section 10.2). With required arcs,
-    nodes that these connect are entered at the nearest of them. Among equals the earlier arc wins.
+    nodes that these connect are entered at the nearest of them. Among equals a favoured
+    arc wins, and then the earlier one.
 
     Args:
         root: The node that becomes the fixed base.
@@ -70,10 +73,10 @@ def spanning_tree(root: str, arcs: Sequence[Arc]) -> tuple[Branch, ...]:
     branches: list[Branch] = []
     reached: set[str] = set()
     entered: set[str] = set()
-    # Depth, then the order of the arcs; the root is reached by no arc.
-    waiting: list[tuple[float, int, str, str, bool]] = [(0.0, -1, "", root, False)]
+    # Depth, then favour, then the order of the arcs; the root is reached by no arc.
+    waiting: list[tuple[float, bool, int, str, str, bool]] = [(0.0, False, -1, "", root, False)]
     while waiting:
-        depth, index, parent, node, backwards = heapq.heappop(waiting)
+        depth, _, index, parent, node, backwards = heapq.heappop(waiting)
         required = index >= 0 and arcs[index].required
         if node in reached or (not required and group.get(node, node) in entered):
             continue
@@ -82,7 +85,8 @@ def spanning_tree(root: str, arcs: Sequence[Arc]) -> tuple[Branch, ...]:
         if index >= 0:
             branches.append(Branch(index, parent, node, backwards))
         for to, other, back in around.get(node, ()):
-            heapq.heappush(waiting, (depth + arcs[to].length, to, node, other, back))
+            reached_at = (depth + arcs[to].length, not arcs[to].favoured)
+            heapq.heappush(waiting, (*reached_at, to, node, other, back))
     return tuple(branches)
 
 
@@ -102,7 +106,8 @@ def _groups(arcs: Sequence[Arc]) -> dict[str, str]:
         if a == b:
             raise RobotDynamicsError(
                 f"joint {arc.name!r} closes a loop with others that are to be in the spanning "
-                "tree, expected no loop among those."
+                "tree, expected no loop among those that are asked for, welded, in a coupling or "
+                "with the armature of a rotor."
             )
         leader[b] = a
     return {node: find(node) for node in leader}

@@ -19,8 +19,8 @@ from support.mechanisms import (
 from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
 from robot_dynamics.dynamics.inverse import bias_forces, velocities_and_accelerations
 from robot_dynamics.dynamics.kinematics import joint_transforms
-from robot_dynamics.dynamics.loops import LoopTerms, loop_root, loop_terms
-from robot_dynamics.model import WORLD, JointElement, LinkElement, Mechanism, build, pose
+from robot_dynamics.dynamics.loops import LoopTerms, loop_terms
+from robot_dynamics.model import JointElement, LinkElement, Mechanism, build, pose
 from robot_dynamics.model.parameters import parameters_of
 
 TYPES = ["revolute", "prismatic", "revolute", "floating", "revolute", "revolute", "prismatic"]
@@ -107,28 +107,11 @@ def test_nothing_moves_a_loop_that_does_not_belong_to_it(rng):
     model, _ = closed_loop_mechanism(
         rng, random_tree(rng, TYPES, chain=True), [("link2", "link6")]
     )
-    assert loop_root(model, 2, 6) == 2
     q, qd, _ = random_state(rng, model)
     inside = {j for body in (3, 4, 5, 6) for j in range(model.nv)[model.v_slices[body]]}
     for row in terms_at(model, q, qd).K:
         for j, entry in enumerate(row):
             assert (isinstance(entry, float) and entry == 0.0) or j in inside
-
-
-@pytest.mark.parametrize(
-    ("predecessor", "successor", "root"),
-    [(WORLD, 3, WORLD), (3, WORLD, WORLD), (1, 3, 1), (2, 4, 1), (4, 5, WORLD)],
-)
-def test_loop_root(predecessor, successor, root):
-    """The root is the last common ancestor, which may be one of the ends itself."""
-    parents = {"a": "base", "b": "a", "c": "b", "d": "c", "e": "b", "f": "base"}
-    joints = [
-        JointElement(f"to_{child}", "revolute", parent, child) for child, parent in parents.items()
-    ]
-    links = [LinkElement("base"), *(LinkElement(name, 1.0) for name in parents)]
-    model = build(Mechanism("m", tuple(links), tuple(joints)))
-    assert [body.name for body in model.bodies] == list("abcdef")
-    assert loop_root(model, predecessor, successor) == root
 
 
 def test_nothing_is_lost_far_from_the_base(rng):

@@ -160,7 +160,7 @@ def test_what_is_no_tree_is_refused():
         build(changed(arm(), "flange", parent="lowr"))
     twice = replace(arm(), joints=(*arm().joints, JointElement("x", "revolute", "free", "slider")))
     with pytest.raises(RobotDynamicsError, match="'slider' has two parents"):
-        build(twice)
+        build(twice, spanning_tree="described")
     circle = changed(arm(), "shoulder", parent="tool")
     with pytest.raises(RobotDynamicsError, match="'upper' is not connected to 'base'"):
         build(circle)
@@ -202,8 +202,10 @@ def ring(**changes):
 def test_a_graph_of_joints_gets_a_spanning_tree_of_minimum_depth():
     """The joint farthest from the base closes the loop, and its frames are where they were."""
     with pytest.raises(RobotDynamicsError, match="'coupler' has two parents"):
-        build(ring())
+        build(ring(), spanning_tree="described")
     model = build(ring(), spanning_tree="minimum depth")
+    # Joints that form no tree are nobody's choice of one.
+    assert build(ring()) == model
     assert model.joint_names == ("left", "top", "right")
     assert [model.tree.depth(i) for i in range(3)] == [1, 2, 1]
     (loop,) = model.loops
@@ -332,3 +334,91 @@ def test_clusters_follow_from_the_loops():
     model = build(ring(), spanning_tree="minimum depth")
     (cluster,) = model.clusters
     assert cluster.bodies == (0, 1, 2)
+
+
+def test_a_described_tree_is_kept():
+    """Joints that form a tree are the tree, however deep; loop joints stay loop joints."""
+    chain = replace(
+        ring(),
+        joints=tuple(j for j in ring().joints if j.name != "right"),
+        loops=(LoopElement("right", "revolute", "base", "rocker"),),
+    )
+    # The joint between coupler and rocker has the rocker for its parent.
+    flipped = changed(chain, "corner", parent="coupler", child="rocker", placement=np.eye(4))
+    model = build(flipped)
+    assert model.joint_names == ("left", "top", "corner")
+    assert [loop.name for loop in model.loops] == ["right"]
+    # Two links that are no joint's child: which one is the base, only its user can tell.
+    with pytest.raises(RobotDynamicsError, match="exactly one root link, found base, rocker"):
+        build(chain)
+    assert build(chain, root="base").joint_names == ("left", "top", "right")
+
+
+def test_a_joint_that_closes_a_loop_keeps_what_it_knows():
+    """Drives, damping, friction, limits and springs go where the joint goes, and come back."""
+    known = {
+        "limits": Limits(-1, 2, 3, 4), "damping": 0.5, "friction": 0.25, "active": True,
+        "stiffness": 7.0, "rest": 0.125,
+    }  # fmt: skip
+    others = {name: {"active": True} for name in ("left", "top", "right")}
+    mechanism = ring(corner=known, **others)
+    model = build(mechanism, spanning_tree="minimum depth")
+    (loop,) = model.loops
+    assert loop.name == "corner"
+    assert {name: getattr(loop, name) for name in known} == known
+    assert model.loop_drive_names == ("corner",)
+    assert model.loop_drive_effort.tolist() == [4]
+    swapped = build(mechanism, spanning_tree=["corner", "top"])
+    joint = swapped.bodies[swapped.joint_index("corner")].joint
+    assert {name: getattr(joint, name) for name in known} == known
+    assert swapped.loop_drive_names == ("right",)
+    # A loop joint that is taken into the tree keeps them as well.
+    element = LoopElement("ball", "spherical", "slider", "free", **known)
+    taken = build(arm().with_loops([element]), spanning_tree="minimum depth")
+    joint = taken.bodies[taken.joint_index("ball")].joint
+    assert {name: getattr(joint, name) for name in known} == known
+
+
+def test_drives_stay_in_the_tree_where_depth_allows():
+    """Among joints that lead as near to the base, the one with a drive is in the tree."""
+    passive = {name: {"active": False} for name in ("left", "top", "corner", "right")}
+    mechanism = ring(**passive)
+    double = replace(
+        mechanism,
+        joints=(*mechanism.joints, JointElement("motor", "revolute", "base", "crank")),
+    )
+    assert "motor" in build(double).joint_names
+    assert [loop.name for loop in build(double).loops] == ["left", "corner"]
+
+
+def test_rotors_stay_in_the_tree():
+    """A joint with armature is never the one that closes a loop; too many of them are refused."""
+    model = build(ring(corner={"armature": 0.1}))
+    assert "corner" in model.joint_names
+    assert model.armature.max() == 0.1
+    every = {name: {"armature": 0.1} for name in ("left", "top", "corner", "right")}
+    with pytest.raises(RobotDynamicsError, match=r"closes a loop with others .* armature"):
+        build(ring(**every))
+
+
+def test_floating_joints_that_carry_a_force_are_kept():
+    """A floating joint that would close a loop is nothing without a force, and a spring with one.
+
+    A contact that only pushes is not taken into the tree.
+    """
+    mechanism = arm().with_loops([replace(grasp("ball"), type="spherical")])
+    sprung = changed(mechanism, "drop", stiffness=5.0)
+    model = build(sprung, spanning_tree="minimum depth")
+    (loop,) = model.loops
+    assert (loop.name, loop.type.name, loop.stiffness) == ("drop", "floating", 5.0)
+    assert model.constraint_count == 0
+    one_sided = replace(mechanism, loops=(replace(mechanism.loops[0], unilateral=True),))
+    assert "drop" in build(one_sided, spanning_tree="minimum depth").joint_names
+
+
+def test_forces_need_a_freedom():
+    """Springs, dampers and drives in a weld or a contact are refused, in words."""
+    for data in ({"stiffness": 1.0}, {"damping": 1.0}, {"active": True}):
+        for kind in ("fixed", "point_on_plane"):
+            with pytest.raises(RobotDynamicsError, match=r"a \w+ joint has no freedom in"):
+                build(arm().with_loops([replace(grasp(), type=kind, **data)]))

@@ -118,3 +118,11 @@ def test_crank_slider():
     assert len(numberings) == 8
     # In the book's numbers (0, 1, 2), (0, 0, 1) and, by another numbering, (0, 0, 2), (0, 1, 0).
     assert {tuple(p + 1 for p in t.parent) for t in numberings} >= {(0, 1, 2), (0, 0, 1)}
+
+
+def test_favoured_arcs_win_among_equals():
+    """A favoured arc comes before an earlier one that leads as near; not before a nearer one."""
+    arcs = [Arc("a", "0", "1"), Arc("b", "0", "1", favoured=True), Arc("c", "1", "2")]
+    assert {branch.arc for branch in spanning_tree("0", arcs)} == {1, 2}
+    longer = [Arc("a", "0", "1"), Arc("b", "0", "1", length=2.0, favoured=True)]
+    assert {branch.arc for branch in spanning_tree("0", longer)} == {0}

@@ -15,6 +15,9 @@ from functools import cache
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.spatial import Force, Motion, Scalar, Transform
 
+#: Coordinates of a placement whose frames coincide; longer than any joint needs.
+ORIGIN = (0.0,) * 6
+
 _UNITS = [[float(i == j) for j in range(6)] for i in range(6)]
 _DIRECTIONS = ("rx", "ry", "rz", "x", "y", "z")
 
@@ -173,6 +176,56 @@ class JointType(ABC):
         The choice changes the bearing's force, never the motion.
         """
         return tuple(Force(s.angular, s.linear) for s in self.motion_subspace)
+
+    def coordinates(self, X: Transform, near: Sequence[float] = ORIGIN) -> list[Scalar]:
+        """Return where a placement X = sXp has the joint's freedoms (nv,) [rad or m].
+
+        They are the inverse of `transform` in the order of the velocities: what `coordinates_of`
+        says of the positions. Rotations of a spherical or floating joint are a rotation vector,
+        translations are in predecessor coordinates. What X does not tell, whole turns, is chosen
+        so that angles are within half a turn of those of `near`.
+
+        Args:
+            X: The placement; off the joint's freedoms, as loops are open, it may be by a little.
+            near: Coordinates (nv,) that are numbers.
+
+        Raises:
+            NotImplementedError: If this type does not say: then no spring can be in it.
+        """
+        if self.nv:
+            raise NotImplementedError(f"a {self.name} joint has no coordinates yet.")
+        return []
+
+    def coordinates_of(self, q: Sequence[Scalar]) -> list[Scalar]:
+        """Return the coordinates (nv,) of positions `q` (nq,), whole turns included."""
+        return list(q)
+
+    def coordinate_forces(self, X: Transform, forces: Sequence[Scalar]) -> list[Scalar]:
+        """Return the forces (nv,) on the velocities that forces on the coordinates amount to.
+
+        Their power is the same, so that a spring's force is the gradient of its energy.
+
+        Args:
+            X: The placement of the frames.
+            forces: One force for each coordinate (nv,).
+        """
+        return list(forces)
+
+    @property
+    def has_coordinates(self) -> bool:
+        """Whether it says where a placement has its freedoms."""
+        return self.nv == 0 or type(self).coordinates is not JointType.coordinates
+
+    @property
+    def freedoms(self) -> tuple[str, ...]:
+        """A name for each freedom (nv,): "" for the only one, a direction, or else a number."""
+        if self.nv == 1:
+            return ("",)
+        columns = [list(column.components()) for column in self.subspace(self.neutral())]
+        plain = not self.varying and all(sorted(c) == [0.0] * 5 + [1.0] for c in columns)
+        if plain:
+            return tuple(_DIRECTIONS[column.index(1.0)] for column in columns)
+        return tuple(str(number) for number in range(1, self.nv + 1))
 
     @property
     def parameters(self) -> dict[str, object]:

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robot_dynamics.model.joints.base import JointType, forces, motions
-from robot_dynamics.model.joints.displacement import off_axis, tilt
+from robot_dynamics.model.joints.base import ORIGIN, JointType, forces, motions
+from robot_dynamics.model.joints.displacement import angle_near, off_axis, tilt
 from robot_dynamics.scalar.functions import cos, sin
 from robot_dynamics.spatial import Rotation, Scalar, Transform, Vector3
 
@@ -26,3 +26,8 @@ class Cylindrical(JointType):
     def residual(self, X: Transform) -> list[Scalar]:
         """Return d1, d2, d4, d5 (Table 8.1)."""
         return [*tilt(X), *off_axis(X)]
+
+    def coordinates(self, X: Transform, near: Sequence[float] = ORIGIN) -> list[Scalar]:
+        """Return the angle, and the distance along the predecessor's axis."""
+        a, _, _ = X.E.rows
+        return [angle_near(a[1], a[0], near[0]), X.r.z]

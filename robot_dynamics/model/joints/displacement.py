@@ -9,6 +9,8 @@ numbered from one as in the book.
 
 from __future__ import annotations
 
+import math
+
 from robot_dynamics.scalar.functions import atan2, cos, sin
 from robot_dynamics.spatial import Scalar, Transform, Vector3
 
@@ -42,6 +44,12 @@ def angle_about_z(X: Transform) -> Scalar:
     """Return the angle [rad] in [-pi, pi] by which F_s is turned about z."""
     a, _, _ = X.E.rows
     return atan2(a[1], a[0])
+
+
+def angle_near(sine: Scalar, cosine: Scalar, near: float) -> Scalar:
+    """Return the angle [rad] of a sine and cosine, within half a turn of a number."""
+    c, s = math.cos(near), math.sin(near)
+    return near + atan2(sine * c - cosine * s, cosine * c + sine * s)
 
 
 def wrapped(angle: Scalar) -> Scalar:

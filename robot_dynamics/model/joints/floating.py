@@ -7,7 +7,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robot_dynamics.model.joints import quaternion
-from robot_dynamics.model.joints.base import JointType, motions
+from robot_dynamics.model.joints.base import ORIGIN, JointType, motions
+from robot_dynamics.model.joints.rotation_coordinates import (
+    rotation_coordinates,
+    rotation_moment,
+)
 from robot_dynamics.spatial import Rotation, Scalar, Transform, Vector3
 
 
@@ -63,3 +67,15 @@ class Floating(JointType):
     def residual(self, X: Transform) -> list[Scalar]:
         """Return nothing: nothing is constrained."""
         return []
+
+    def coordinates(self, X: Transform, near: Sequence[float] = ORIGIN) -> list[Scalar]:
+        """Return the rotation vector, and the origin in predecessor coordinates."""
+        return [*rotation_coordinates(X), *X.r]
+
+    def coordinates_of(self, q: Sequence[Scalar]) -> list[Scalar]:
+        """Return the rotation vector of the quaternion, and the origin."""
+        return [*quaternion.turn_between(self.neutral()[3:], q[3:]), *q[:3]]
+
+    def coordinate_forces(self, X: Transform, forces: Sequence[Scalar]) -> list[Scalar]:
+        """Return the moment and force, in successor coordinates, of the same power."""
+        return [*rotation_moment(X, forces[:3]), *(X.E * Vector3.of(forces[3:]))]

@@ -9,8 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.model.joints.base import ConstraintRow, JointType, forces
-from robot_dynamics.model.joints.displacement import angle_about_z, off_axis, tilt, wrapped
+from robot_dynamics.model.joints.base import ORIGIN, ConstraintRow, JointType, forces
+from robot_dynamics.model.joints.displacement import (
+    angle_about_z,
+    angle_near,
+    off_axis,
+    tilt,
+    wrapped,
+)
 from robot_dynamics.scalar.functions import cos, sin
 from robot_dynamics.spatial import Force, Motion, Rotation, Scalar, Transform, Vector3
 
@@ -68,6 +74,14 @@ class Helical(JointType):
         if self.pitch != 0.0:
             advance = self.pitch * wrapped(X.r.z * (1.0 / self.pitch) - angle_about_z(X))
         return [*tilt(X), *off_axis(X), advance]
+
+    def coordinates(self, X: Transform, near: Sequence[float] = ORIGIN) -> list[Scalar]:
+        """Return the angle; the distance along the thread tells whole turns."""
+        a, _, _ = X.E.rows
+        if self.pitch == 0.0:
+            return [angle_near(a[1], a[0], near[0])]
+        advance = X.r.z * (1.0 / self.pitch)
+        return [advance + wrapped(angle_about_z(X) - advance)]
 
     def active_forces(self, X: Transform) -> tuple[Force, ...]:
         """Return a moment about z."""

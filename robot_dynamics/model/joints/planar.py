@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robot_dynamics.model.joints.base import JointType, forces, motions
-from robot_dynamics.model.joints.displacement import tilt
+from robot_dynamics.model.joints.base import ORIGIN, JointType, forces, motions
+from robot_dynamics.model.joints.displacement import angle_near, tilt
 from robot_dynamics.scalar.functions import cos, sin
 from robot_dynamics.spatial import Rotation, Scalar, Transform, Vector3
 
@@ -48,6 +48,17 @@ class Planar(JointType):
     def residual(self, X: Transform) -> list[Scalar]:
         """Return d1, d2, d6: the distance is that of the successor's origin from the plane."""
         return [*tilt(X), X.r.z]
+
+    def coordinates(self, X: Transform, near: Sequence[float] = ORIGIN) -> list[Scalar]:
+        """Return the angle, and x and y of the origin."""
+        a, _, _ = X.E.rows
+        return [angle_near(a[1], a[0], near[0]), X.r.x, X.r.y]
+
+    def coordinate_forces(self, X: Transform, forces: Sequence[Scalar]) -> list[Scalar]:
+        """Return the moment, and the force along x and y of the successor."""
+        a, b, _ = X.E.rows
+        moment, x, y = forces
+        return [moment, a[0] * x + a[1] * y, b[0] * x + b[1] * y]
 
 
 def _turned(angle: Scalar, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:

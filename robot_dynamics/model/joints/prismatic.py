@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robot_dynamics.model.joints.base import JointType, forces, motions
+from robot_dynamics.model.joints.base import ORIGIN, JointType, forces, motions
 from robot_dynamics.model.joints.displacement import off_axis, turning
 from robot_dynamics.spatial import Rotation, Scalar, Transform, Vector3
 
@@ -25,3 +25,7 @@ class Prismatic(JointType):
     def residual(self, X: Transform) -> list[Scalar]:
         """Return d1 to d5 (Table 8.1)."""
         return [*turning(X), *off_axis(X)]
+
+    def coordinates(self, X: Transform, near: Sequence[float] = ORIGIN) -> list[Scalar]:
+        """Return the distance along the predecessor's axis."""
+        return [X.r.z]

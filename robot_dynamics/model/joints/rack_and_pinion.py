@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.model.joints.base import ConstraintRow, JointType, forces
+from robot_dynamics.model.joints.base import ORIGIN, ConstraintRow, JointType, forces
 from robot_dynamics.model.joints.displacement import (
     angle_about_z,
     predecessor_axis,
@@ -83,6 +83,11 @@ class RackAndPinion(JointType):
         """
         slip = self.radius * wrapped(X.r.x * (1.0 / self.radius) - angle_about_z(X))
         return [*tilt(X), slip, X.r.y, X.r.z]
+
+    def coordinates(self, X: Transform, near: Sequence[float] = ORIGIN) -> list[Scalar]:
+        """Return the angle; the distance along the rack tells whole turns."""
+        rolled = X.r.x * (1.0 / self.radius)
+        return [rolled + wrapped(angle_about_z(X) - rolled)]
 
     def active_forces(self, X: Transform) -> tuple[Force, ...]:
         """Return a moment on the pinion."""

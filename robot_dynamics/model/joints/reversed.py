@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from robot_dynamics.model.joints.base import ConstraintRow, JointType
+from robot_dynamics.model.joints.base import ORIGIN, ConstraintRow, JointType
 from robot_dynamics.spatial import Force, Motion, Scalar, Transform
 
 
@@ -96,6 +96,23 @@ class Reversed(JointType):
     def closes(self) -> bool:
         """Whether the joint itself does."""
         return self.joint.closes
+
+    def coordinates(self, X: Transform, near: Sequence[float] = ORIGIN) -> list[Scalar]:
+        """Return those of the joint."""
+        return self.joint.coordinates(X.inverse(), near)
+
+    def coordinates_of(self, q: Sequence[Scalar]) -> list[Scalar]:
+        """Return those of the joint."""
+        return self.joint.coordinates_of(q)
+
+    def coordinate_forces(self, X: Transform, forces: Sequence[Scalar]) -> list[Scalar]:
+        """Return those of the joint: its velocities are those of the joint itself."""
+        return self.joint.coordinate_forces(X.inverse(), forces)
+
+    @property
+    def has_coordinates(self) -> bool:
+        """Whether the joint itself has."""
+        return self.joint.has_coordinates
 
     def active_forces(self, X: Transform) -> tuple[Force, ...]:
         """Return -pX*_s T_a."""

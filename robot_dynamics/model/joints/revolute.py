@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robot_dynamics.model.joints.base import JointType, forces, motions
-from robot_dynamics.model.joints.displacement import off_axis, tilt
+from robot_dynamics.model.joints.base import ORIGIN, JointType, forces, motions
+from robot_dynamics.model.joints.displacement import angle_near, off_axis, tilt
 from robot_dynamics.scalar.functions import cos, sin
 from robot_dynamics.spatial import Rotation, Scalar, Transform, Vector3
 
@@ -29,3 +29,8 @@ class Revolute(JointType):
         # X41 X21 + X42 X22
         along = r.z * (a[0] * b[1] - a[1] * b[0]) + a[2] * (r.y * b[0] - r.x * b[1])
         return [*tilt(X), *off_axis(X), along]
+
+    def coordinates(self, X: Transform, near: Sequence[float] = ORIGIN) -> list[Scalar]:
+        """Return the angle."""
+        a, _, _ = X.E.rows
+        return [angle_near(a[1], a[0], near[0])]

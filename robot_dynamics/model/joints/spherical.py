@@ -7,8 +7,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robot_dynamics.model.joints import quaternion
-from robot_dynamics.model.joints.base import JointType, forces, motions
+from robot_dynamics.model.joints.base import ORIGIN, JointType, forces, motions
 from robot_dynamics.model.joints.displacement import origin
+from robot_dynamics.model.joints.rotation_coordinates import (
+    rotation_coordinates,
+    rotation_moment,
+)
 from robot_dynamics.spatial import Rotation, Scalar, Transform, Vector3
 
 
@@ -49,3 +53,15 @@ class Spherical(JointType):
     def residual(self, X: Transform) -> list[Scalar]:
         """Return d4, d5, d6 (Table 8.1)."""
         return origin(X)
+
+    def coordinates(self, X: Transform, near: Sequence[float] = ORIGIN) -> list[Scalar]:
+        """Return the rotation vector."""
+        return rotation_coordinates(X)
+
+    def coordinates_of(self, q: Sequence[Scalar]) -> list[Scalar]:
+        """Return the rotation vector of the quaternion."""
+        return quaternion.turn_between(self.neutral(), q)
+
+    def coordinate_forces(self, X: Transform, forces: Sequence[Scalar]) -> list[Scalar]:
+        """Return the moment that does the work of a force on the rotation vector."""
+        return rotation_moment(X, forces)

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robot_dynamics.model.joints.base import ConstraintRow, JointType, forces
-from robot_dynamics.model.joints.displacement import origin, predecessor_axis
+from robot_dynamics.model.joints.base import ORIGIN, ConstraintRow, JointType, forces
+from robot_dynamics.model.joints.displacement import angle_near, origin, predecessor_axis
 from robot_dynamics.scalar.functions import cos, sin
 from robot_dynamics.spatial import Force, Motion, Rotation, Scalar, Transform, Vector3
 
@@ -54,6 +54,12 @@ class Universal(JointType):
     def residual(self, X: Transform) -> list[Scalar]:
         """Return how far the axes are from a right angle, and the displacement of the origin."""
         return [-X.E.rows[1][0], *origin(X)]
+
+    def coordinates(self, X: Transform, near: Sequence[float] = ORIGIN) -> list[Scalar]:
+        """Return both angles."""
+        _, b, c = X.E.rows
+        first, second = angle_near(b[2], b[1], near[0]), angle_near(c[0], X.E.rows[0][0], near[1])
+        return [first, second]
 
     def active_forces(self, X: Transform) -> tuple[Force, ...]:
         """Return the moments about both axes, which are orthonormal."""

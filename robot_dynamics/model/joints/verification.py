@@ -67,6 +67,13 @@ def _as_tree_joint(kind: JointType, random: np.random.Generator) -> list[str]:
     moving = -_cross(vJ) @ _transform(kind.transform(q))
     product = np.array(kind.velocity_product(q, qd).components())
     there = kind.integrate(q, step)
+    X, forces = kind.transform(q), random.normal(size=kind.nv).tolist()
+    x, x_rate, work = np.zeros(0), np.zeros(0), 0.0
+    found = x
+    if kind.has_coordinates:
+        x, found = np.array(kind.coordinates_of(q)), np.array(kind.coordinates(X))
+        x_rate = _slope(lambda t: np.array(kind.coordinates_of(at(t)), dtype=float))
+        work = float(np.dot(kind.coordinate_forces(X, forces), qd))
     checks = {
         "the neutral position does not make the frames coincide": _differ(
             _transform(kind.transform(kind.neutral())), np.eye(6), _EXACT
@@ -80,6 +87,9 @@ def _as_tree_joint(kind: JointType, random: np.random.Generator) -> list[str]:
         "v_J is not S qd": _differ(np.array(vJ.components()), S @ np.array(qd), _EXACT),
         "integrate does not follow position_rate": _differ(_slope(stepped), rate),
         "difference does not undo integrate": _differ(kind.difference(q, there), step, 1e-10),
+        "coordinates does not undo transform": _differ(found, x, 1e-10),
+        "coordinate_forces does other work than forces on the coordinates": kind.has_coordinates
+        and _differ([work], [float(np.dot(x_rate, forces))]),
         "S has dependent columns": S.shape != (6, kind.nv)
         or int(np.linalg.matrix_rank(S)) != kind.nv,
         "T_a^T S is not the identity": _differ(

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robot_dynamics.model.joints.base import JointType, forces
-from robot_dynamics.model.joints.displacement import origin
-from robot_dynamics.scalar.functions import cos, sin, sqrt
+from robot_dynamics.model.joints.base import ORIGIN, JointType, forces
+from robot_dynamics.model.joints.displacement import angle_near, origin
+from robot_dynamics.scalar.functions import atan2, cos, sin, sqrt
 from robot_dynamics.spatial import Force, Motion, Rotation, Scalar, Transform, Vector3
 
 
@@ -55,6 +55,12 @@ class YawPitchRoll(JointType):
     def residual(self, X: Transform) -> list[Scalar]:
         """Return d4, d5, d6: those of the spherical joint."""
         return origin(X)
+
+    def coordinates(self, X: Transform, near: Sequence[float] = ORIGIN) -> list[Scalar]:
+        """Return the angles, for a pitch of less than 90 degrees."""
+        a, b, c = X.E.rows
+        pitch = atan2(-a[2], sqrt(b[2] * b[2] + c[2] * c[2]))
+        return [angle_near(a[1], a[0], near[0]), pitch, angle_near(b[2], c[2], near[2])]
 
     def active_forces(self, X: Transform) -> tuple[Force, ...]:
         """Return the moments that do work on one angle each: the inverse of S, transposed."""

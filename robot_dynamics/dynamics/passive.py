@@ -1,0 +1,101 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Springs in all joints and dampers in loop joints: forces that only the state decides.
+
+They are part of C wherever it is asked for, with the sign of Table 8.2: C - tau_a. The friction of
+tree joints is not: it is taken off the joint forces by those who know more about the drives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from robot_dynamics.dynamics.loop_frames import LoopFrame, loop_frames
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.model import Model
+from robot_dynamics.model.joint_data import Joint
+from robot_dynamics.model.parameters import Parameters
+from robot_dynamics.spatial import Force, Motion, Scalar, Transform
+
+
+def passive_forces(
+    model: Model,
+    Xup: Sequence[Transform],
+    v: Sequence[Motion],
+    parameters: Parameters,
+    q: Sequence[Scalar] | None = None,
+) -> list[Scalar]:
+    """Return the joint forces (nv,) that springs, and dampers of loop joints, amount to (8.28).
+
+    Args:
+        model: The mechanism.
+        Xup: Transforms from each body's parent to the body.
+        v: Velocities of the bodies, in body coordinates.
+        parameters: The placements of the loop joints.
+        q: Positions (nq,); needed only where there are springs in joints of the tree, or where a
+            motion subspace depends on them.
+
+    Raises:
+        RobotDynamicsError: If a joint of the tree has a spring but there are no positions.
+    """
+    tau: list[Scalar] = [0.0] * model.nv
+    for body, at_q, at_v in zip(model.bodies, model.q_slices, model.v_slices, strict=True):
+        if not body.joint.elastic:
+            continue
+        if q is None:
+            raise RobotDynamicsError(
+                f"{model.name}: the spring in joint {body.joint.name!r} needs its position."
+            )
+        tau[at_v] = _tree_spring(body.joint, q[at_q])
+    if not any(loop.elastic or loop.damped for loop in model.loops):
+        return tau
+    for frame in loop_frames(model, Xup, parameters, q):
+        force = passive_loop_force(frame, *frame.ends(v, Motion.zero()))
+        for index, value in frame.joint_forces(force).items():
+            tau[index] = tau[index] + value
+    return tau
+
+
+def passive_loop_force(frame: LoopFrame, v_p: Motion, v_s: Motion) -> Force:
+    """Return the force T_a tau of a loop joint's springs and dampers, on the successor (3.37).
+
+    Args:
+        frame: The loop joint.
+        v_p: Velocity of the predecessor, in the frame on the successor.
+        v_s: Velocity of the successor, likewise.
+    """
+    joint, X = frame.joint, frame.placement
+    total = Force.zero()
+    if not (joint.elastic or joint.damped):
+        return total
+    springs: list[Scalar] = [0.0] * joint.type.nv
+    if joint.elastic:
+        rest = joint.of_each_freedom(joint.rest)
+        pulls = _pulls(
+            joint.of_each_freedom(joint.stiffness), joint.type.coordinates(X, rest), rest
+        )
+        springs = joint.type.coordinate_forces(X, pulls)
+    vJ = v_s - v_p
+    dampings = joint.of_each_freedom(joint.damping)
+    for direction, spring, damping in zip(
+        joint.type.active_forces(X), springs, dampings, strict=True
+    ):
+        # T_a^T S = 1: the rate of a freedom is T_a^T v_J.
+        force = spring - damping * vJ.dot(direction) if damping else spring
+        total = total + direction * force
+    return total
+
+
+def _tree_spring(joint: Joint, q: Sequence[Scalar]) -> list[Scalar]:
+    rest = joint.of_each_freedom(joint.rest)
+    pulls = _pulls(joint.of_each_freedom(joint.stiffness), joint.type.coordinates_of(q), rest)
+    return joint.type.coordinate_forces(joint.type.transform(q), pulls)
+
+
+def _pulls(
+    stiffness: Sequence[float], coordinates: Sequence[Scalar], rest: Sequence[float]
+) -> list[Scalar]:
+    """Return -k (x - x0) for each coordinate; 0.0 where there is no spring."""
+    return [
+        (x - x0) * -k if k else 0.0 for k, x, x0 in zip(stiffness, coordinates, rest, strict=True)
+    ]
