@@ -17,6 +17,7 @@ from robot_dynamics.dynamics.closed_loop import (
     closed_loop_terms,
     constraint_factors,
 )
+from robot_dynamics.dynamics.projection import position_correction, velocity_correction
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import block_size, pack, unpack
 from robot_dynamics.scalar.functions import maximum, minimum, sqrt
@@ -134,8 +135,8 @@ def _projection_program(model: Model, actuated: Sequence[int]) -> Program:
     def run(q: Any, qd: Any, torque: Any, block: Any) -> dict[str, Any]:
         terms, factors, _, multipliers = _solve(model, actuated, q, qd, torque, block)
         return {
-            "dq": factors.correction(terms.loops.position_error),
-            "dqd": factors.correction(terms.loops.velocity_error),
+            "dq": position_correction(model, terms, factors),
+            "dqd": velocity_correction(terms, factors),
             "multipliers": multipliers,
             "position_error": terms.loops.position_error,
             "pivot": factors.A.smallest_pivot,

@@ -9,7 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
+from support import linkages
 from support.mechanisms import consistent_velocity, two_arms
 
 from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, build, pose
@@ -149,3 +151,76 @@ def test_bennetts_linkage_moves_as_it_must():
     assert_allclose(qd @ robot.inertia_matrix(q) @ qd, start, rtol=1e-9)
     assert_allclose(np.tan(0.5 * q[0]) * np.tan(0.5 * q[1]), BENNETT, rtol=1e-10)
     assert_allclose(q[2:], -q[:2], atol=1e-12)
+
+
+def rolling_body():
+    """Return a body that rolls on a soft finger off its centre, closed and moving, no weight."""
+    b = linkages.Builder("finger")
+    b.add("body", "base", "floating")
+    b.close("touch", "soft_finger", "base", "body", (0.3, 0.1, 0.0), (0.2, -0.1, 0.15))
+    model = build(b.done(), gravity=(0.0, 0.0, 0.0))
+    q = Robot(model).assemble(model.neutral()).q
+    K, _ = Robot(model).closure(q)
+    wish = np.array([5.0, -3.0, 0.0, 0.0, 0.0, 0.0])
+    return model, q, consistent_velocity(Robot(model).inertia_matrix(q), K, wish)
+
+
+@pytest.mark.parametrize("kind", ["fast", "slow"])
+def test_a_soft_finger_rolls(kind):
+    """The torsion row turns with the body: velocities keep to it, positions do not.
+
+    The motion is that of the accelerations integrated to twelve digits; on its way the body turns
+    about the normal although it never spins about it, which a constraint on positions would not
+    let it do.
+    """
+    model, q, qd = rolling_body()
+    robot = Robot(model)
+    none = np.zeros(0)
+    rest = Drives(np.zeros(0, dtype=np.intp), none, none, none, 0.01)
+    step = fast_step(model, rest)
+    start, energy, steps = q.copy(), qd @ robot.inertia_matrix(q) @ qd, 100
+
+    def slope(_, state):
+        at, v = state[:7], state[7:]
+        rate = model.position_rate(at.tolist(), v.tolist())
+        return np.concatenate([rate, robot.forward_dynamics(at, v, np.zeros(6))])
+
+    exact = solve_ivp(slope, (0.0, steps * H), [*q, *qd], "DOP853", rtol=1e-12, atol=1e-13)
+    for _ in range(steps):
+        if kind == "fast":
+            q, qd = step(q, qd, none)[:2]
+        else:
+            q, qd = singular_step(robot, rest, H, q, qd, none)[:2]
+    K, error = robot.closure(q)
+    assert_allclose(error, 0.0, atol=1e-12)
+    assert_allclose(K @ qd, 0.0, atol=1e-12)
+    # At 5 rad/s with steps of 2 ms the error of fourth order is (0.01)^4 / 120 each.
+    assert_allclose(q, exact.y[:7, -1], atol=1e-9)
+    assert_allclose(qd, exact.y[7:, -1], atol=5e-8)
+    assert_allclose(qd @ robot.inertia_matrix(q) @ qd, energy, rtol=1e-8)
+    turned = Rotation.from_quat(start[3:]).inv() * Rotation.from_quat(q[3:])
+    assert abs(turned.as_rotvec()[2]) > 1e-3  # far above the errors
+
+
+@pytest.mark.parametrize("kind", ["fast", "slow"])
+def test_positions_are_projected_without_the_torsion(kind):
+    """From an open contact one step closes it, by the smallest motion: one that also turns."""
+    model, q, qd = rolling_body()
+    robot = Robot(model)
+    none = np.zeros(0)
+    rest = Drives(np.zeros(0, dtype=np.intp), none, none, none, 0.01)
+    opened = q.copy()
+    opened[:3] += [1e-6, -2e-6, 1e-6]
+    H_, _, K, _, delta, _ = robot.constraint_terms(opened, qd)
+    HK = np.linalg.solve(H_, K[1:].T)
+    smallest = -HK @ np.linalg.solve(K[1:] @ HK, delta[1:])
+    tiny = 1e-12  # a step of no length: what is left of it is the projection
+    if kind == "fast":
+        program = step_program(model, [])
+        parameters = step_parameters(model, rest, tiny)
+        found = program.evaluate(opened, 0 * qd, none, parameters=parameters)[0]
+    else:
+        found = singular_step(robot, rest, tiny, opened, 0 * qd, none)[0]
+    expected = np.array(model.integrate(opened.tolist(), smallest.tolist()))
+    assert_allclose(found - opened, expected - opened, atol=1e-11)
+    assert abs(K[0] @ smallest) > 1e-8

@@ -1,0 +1,40 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Closing loops again by the smallest motion in the metric of H: for positions and velocities.
+
+Constraints on velocities alone have no position error. They are left out where positions are
+projected: to hold them at zero would forbid the smallest correction, and none at all might be left
+where such a constraint meets one on positions.
+"""
+
+from __future__ import annotations
+
+from robot_dynamics.dynamics.closed_loop import (
+    ClosedLoopTerms,
+    ConstraintFactors,
+    constraint_factors,
+)
+from robot_dynamics.model import Model
+from robot_dynamics.spatial import Scalar
+
+
+def position_correction(
+    model: Model, terms: ClosedLoopTerms, factors: ConstraintFactors
+) -> list[Scalar]:
+    """Return the step (nv,) that takes the position errors off, -H^-1 K^T (K H^-1 K^T)^-1 delta.
+
+    Args:
+        model: The mechanism.
+        terms: H, K and the errors at the state.
+        factors: Those of all constraints, of use where all are on positions.
+    """
+    if model.holonomic.all():
+        return factors.correction(terms.loops.position_error)
+    rows = [i for i, on_positions in enumerate(model.holonomic) if on_positions]
+    narrow = constraint_factors(terms.H, [terms.loops.K[i] for i in rows])
+    return narrow.correction([terms.loops.position_error[i] for i in rows])
+
+
+def velocity_correction(terms: ClosedLoopTerms, factors: ConstraintFactors) -> list[Scalar]:
+    """Return the change of velocities (nv,) after which all constraints hold, K qd = 0."""
+    return factors.correction(terms.loops.velocity_error)
