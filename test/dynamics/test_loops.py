@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
+from support import golden
 from support.mechanisms import (
     closed_loop_mechanism,
     random_pose,
@@ -136,62 +137,27 @@ def test_stabilisation_adds_the_errors(closed, rng):
     assert_allclose(added, expected, rtol=1e-10)
 
 
-def actuator_mechanism():
-    """Return the mechanism of Fig 8.3 with made-up masses, its loop closed by a weld.
-
-    The loop joint of the book is revolute; a weld blocks its rotation as well and has the book's
-    constraints among its own, because both axes are z.
-    """
-
-    def link(name, mass, center, moments):
-        return LinkElement(name, mass, center, np.diag(moments))
-
-    quarter = Rotation.from_euler("y", 90, degrees=True).as_matrix()
-    links = (
-        LinkElement("base"),
-        link("crank", 2.0, (0.5, 0.0, 0.0), (0.01, 0.2, 0.2)),
-        link("cylinder", 1.0, (0.3, 0.0, 0.0), (0.01, 0.05, 0.05)),
-        link("piston", 0.6, (0.0, 0.0, -0.2), (0.03, 0.03, 0.005)),
-        link("boom", 1.5, (0.4, 0.0, 0.0), (0.01, 0.12, 0.12)),
-    )
-    joints = (
-        JointElement("q1", "revolute", "base", "crank"),
-        JointElement("q2", "revolute", "base", "cylinder", pose((1.3, 0.0, 0.0))),
-        JointElement("q3", "prismatic", "cylinder", "piston", pose(rotation=quarter)),
-        JointElement("q4", "revolute", "crank", "boom", pose((1.1, 0.0, 0.0))),
-    )
-    # The loop frame on the piston has its x axis along the actuator and z along the hinges.
-    loop = weld("q5", "crank", "piston", pose((0.7, 0.0, 0.0)), pose(rotation=quarter.T))
-    mechanism = Mechanism("actuator", links, joints, (loop,))
-    return build(mechanism, gravity=(0.0, -9.81, 0.0))
-
-
 def test_worked_example():
-    """H, C, K and k of Fig 8.3 at theta_1 = 0.9, as worked out with independent code."""
-    model = actuator_mechanism()
-    order = [model.joint_index(name) for name in ("q1", "q2", "q3", "q4")]
-    q, qd = np.empty(4), np.empty(4)
-    q[order] = [0.9, 2.576548134234, 1.024045827953, 0.4]
-    qd[order] = [0.7, -0.050507363587, 0.487262608579, -0.3]
+    """N10: H, C, K and k of Fig 8.3 at theta_1 = 0.9, as worked out with independent code.
+
+    The loop joint of the book is revolute; the weld here blocks its rotation as well and has the
+    book's constraints among its own, because both axes are z.
+    """
+    model = golden.actuated_arm_model("fixed")
+    order = golden.order(model)
+    q, qd = golden.ordered(model, golden.Q), golden.ordered(model, golden.QD)
     terms = terms_at(model, q, qd)
     K, k = np.array(terms.K)[3:5][:, order], np.array(terms.k)[3:5]
-    # Eleven or twelve digits are given.
-    assert_allclose(
-        K, [[-0.696089440827, 0, 1, 0], [0.073888364232, 1.024045827953, 0, 0]], atol=1e-11
-    )
-    assert_allclose(k, [0.038817633008, 0.390304525473], atol=1e-11)
+    assert_allclose(K, golden.K, atol=1e-11)
+    assert_allclose(k, golden.SMALL_K, atol=1e-11)
     assert_allclose(terms.position_error[3:], 0.0, atol=1e-11)
     assert_allclose(np.array(terms.K)[[0, 1, 5]][:, order], 0.0, atol=1e-15)
 
     parameters = parameters_of(model)
     H = np.array(inertia_matrix(model, q.tolist(), parameters))[np.ix_(order, order)]
     C = np.array(bias_forces(model, q.tolist(), qd.tolist(), parameters))[order]
-    expected = np.diag([4.090800512084, 0.57743091594, 0.6, 0.36])
-    expected[0, 3] = expected[3, 0] = 0.967900256042
-    assert_allclose(H, expected, atol=1e-11)
-    assert_allclose(
-        C, [17.818996960387, -6.606311134851, 3.150417525232, 1.700435997187], atol=1e-10
-    )
+    assert_allclose(H, golden.H, atol=1e-11)
+    assert_allclose(C, golden.C, atol=1e-10)
 
 
 def test_a_frame_of_each_end_is_all_that_counts(rng):

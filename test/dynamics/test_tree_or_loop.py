@@ -20,6 +20,7 @@ from dynamics.joint_mechanisms import (
 )
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
+from support import golden
 
 from robot_dynamics.dynamics.closed_loop import closed_loop_forward_dynamics, closed_loop_terms
 from robot_dynamics.dynamics.forward import forward_dynamics
@@ -32,7 +33,6 @@ from robot_dynamics.model import (
     LoopElement,
     Mechanism,
     build,
-    pose,
 )
 from robot_dynamics.model.parameters import parameters_of
 from robot_dynamics.robot import Robot
@@ -269,66 +269,32 @@ def test_compiled_loops_equal_interpreted_ones(rng):
         assert_allclose(ours, np.array(theirs, dtype=float), atol=1e-11)
 
 
-def actuator(loop_type):
-    """Return the mechanism of Fig 8.3 with made-up masses."""
-
-    def link(name, mass, center, moments):
-        return LinkElement(name, mass, center, np.diag(moments))
-
-    quarter = Rotation.from_euler("y", 90, degrees=True).as_matrix()
-    links = (
-        LinkElement("base"),
-        link("crank", 2.0, (0.5, 0.0, 0.0), (0.01, 0.2, 0.2)),
-        link("cylinder", 1.0, (0.3, 0.0, 0.0), (0.01, 0.05, 0.05)),
-        link("piston", 0.6, (0.0, 0.0, -0.2), (0.03, 0.03, 0.005)),
-        link("boom", 1.5, (0.4, 0.0, 0.0), (0.01, 0.12, 0.12)),
-    )
-    joints = (
-        JointElement("q1", "revolute", "base", "crank"),
-        JointElement("q2", "revolute", "base", "cylinder", pose((1.3, 0.0, 0.0))),
-        JointElement("q3", "prismatic", "cylinder", "piston", pose(rotation=quarter)),
-        JointElement("q4", "revolute", "crank", "boom", pose((1.1, 0.0, 0.0))),
-    )
-    loop = LoopElement(
-        "q5", loop_type, "crank", "piston", pose((0.7, 0.0, 0.0)), pose(rotation=quarter.T)
-    )
-    return build(Mechanism("actuator", links, joints, (loop,)), gravity=(0.0, -9.81, 0.0))
-
-
 @pytest.mark.parametrize(("closure", "constraints"), [("revolute", 5), ("sphere_in_cylinder", 2)])
 def test_figure_8_3(closure, constraints):
     """Accelerations and loop forces worked out with independent code, redundant or not.
 
     The revolute closure has five constraints of rank two, the sphere in a cylinder has two.
     """
-    model = actuator(closure)
+    model = golden.actuated_arm_model(closure)
     assert model.constraint_count == constraints
-    order = [model.joint_index(f"q{i}") for i in (1, 2, 3, 4)]
-    q, qd, tau = np.empty(4), np.empty(4), np.empty(4)
-    q[order] = [0.9, 2.576548134234, 1.024045827953, 0.4]
-    qd[order] = [0.7, -0.050507363587, 0.487262608579, -0.3]
-    tau[order] = [1.0, 0.0, 2.0, 0.5]
+    order = golden.order(model)
+    q, qd, tau = (golden.ordered(model, x) for x in (golden.Q, golden.QD, golden.TAU))
     terms = closed_loop_terms(model, q.tolist(), qd.tolist(), parameters_of(model))
     K, k = np.array(terms.loops.K), np.array(terms.loops.k)
     motion = rank_revealing_solution(model, np.array(terms.H), tau - np.array(terms.C), K, k)
     assert motion.rank == 2
     assert len(motion.redundant) == constraints - 2
-    expected = [-8.343111427474, 0.983123366139, -5.768734135301, 19.096843582365]
-    assert_allclose(motion.qdd[order], expected, atol=1e-9)
+    assert_allclose(motion.qdd[order], golden.QDD, atol=1e-9)
     if closure == "revolute":
         force = motion.multipliers[2:4]
-        assert_allclose(
-            K[2:4][:, order],
-            [[-0.696089440827, 0, 1, 0], [0.073888364232, 1.024045827953, 0, 0]],
-            atol=1e-11,
-        )
-        assert_allclose(k[2:4], [0.038817633008, 0.390304525473], atol=1e-10)
+        assert_allclose(K[2:4][:, order], golden.K, atol=1e-11)
+        assert_allclose(k[2:4], golden.SMALL_K, atol=1e-10)
     else:
         # The forces come in the axes of the cylinder, on the crank: turned by the angle between.
         angle = q[order][1] - q[order][0]
         c, s = np.cos(angle), np.sin(angle)
         force = np.array([[c, s], [-s, c]]) @ motion.multipliers
-    assert_allclose(force, [-2.310822955949, -5.896831122424], atol=1e-9)
+    assert_allclose(force, golden.MULTIPLIERS, atol=1e-9)
 
 
 def test_types_that_carry_are_all_tried():
