@@ -1,0 +1,152 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Sparse systems `[[M, K^T], [K, 0]] [a; -lambda] = [f; k]` whose rows may depend on each other.
+
+A sparse factorisation needs a matrix of full rank. Some rows, the soft ones, are therefore given
+a little compliance, -eps on the diagonal, and what it does to the solution is taken out again by
+proximal iterations with the same factors: each shrinks what is left of a direction in which the
+constraints act with strength s^2 by eps / (eps + s^2). Directions in which they do not act at all
+are found by letting the same iterations work on random vectors: these are what is left.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import bmat, csr_matrix, diags
+from scipy.sparse.linalg import splu
+
+from robot_dynamics.errors import RobotDynamicsError
+
+Array = NDArray[np.float64]
+
+# Compliance, where M and the rows of K are scaled to size one. A direction in which constraints
+# act with less than its root, 1e-5, is one in which they do not. Smaller values tell finer, but
+# leave more of the rounding of the factors in the null space: 1e-16 / eps.
+COMPLIANCE = 1e-10
+_ITERATIONS = 60
+_EXACT = 4.0 * np.finfo(float).eps
+
+
+class SaddlePoint:
+    """The factors of a saddle-point matrix, and the null space of its soft rows.
+
+    Attributes:
+        null_space: Multipliers (rows, nullity) that no acceleration feels; orthonormal in the
+            soft rows once these are divided by their weights.
+    """
+
+    def __init__(self, M: csr_matrix, K: csr_matrix, weights: Array) -> None:
+        """Factor the matrix.
+
+        Args:
+            M: Symmetric (n, n); positive definite on the null space of K.
+            K: Rows of constraints (rows, n). The first are hard and must be independent.
+            weights: For each of the soft rows, which are the last, what makes it comparable with
+                the others (soft,): lengths for rotations.
+
+        Raises:
+            RobotDynamicsError: If the matrix is singular all the same.
+        """
+        self._n, self._soft = M.shape[0], len(weights)
+        diagonal = M.diagonal()
+        known = diagonal > 0.0
+        # Bodies without inertia are scaled as the others.
+        typical = float(np.median(diagonal[known])) if known.any() else 1.0
+        self._D = 1.0 / np.sqrt(np.where(known, diagonal, typical))
+        K = K @ diags(self._D)
+        size = np.sqrt(np.asarray(K.multiply(K).sum(axis=1)).ravel())
+        self._R = 1.0 / np.where(size > 0.0, size, 1.0)
+        K = diags(self._R) @ K
+        M = diags(self._D) @ M @ diags(self._D)
+        self._exact = bmat([[M, K.T], [K, None]], format="csr")
+        self._weights = weights
+        compliance = np.zeros(self._exact.shape[0])
+        compliance[len(compliance) - self._soft :] = COMPLIANCE
+        try:
+            self._factors = splu((self._exact - diags(compliance)).tocsc())
+        except RuntimeError as error:
+            raise RobotDynamicsError(
+                "the equations of motion of all bodies are singular: a moving body has no inertia."
+            ) from error
+        self.null_space = self._find_null_space()
+
+    @property
+    def fill(self) -> int:
+        """Number of entries of the factors."""
+        return int(self._factors.L.nnz + self._factors.U.nnz)
+
+    def solve(self, f: Array, k: Array) -> tuple[Array, Array]:
+        """Return accelerations (n,) and multipliers (rows,) for right-hand sides (n,), (rows,).
+
+        Soft rows that contradict each other are met in the mean. Multipliers that are not unique
+        are those of least norm, divided by the weights of their rows.
+        """
+        b = np.concatenate([self._D * f, self._R * k])
+        b = self._consistent(b)
+        x, left, size = np.zeros_like(b), b, np.inf
+        for _ in range(_ITERATIONS):
+            step = self._factors.solve(left)
+            remaining = self._consistent(b - self._exact @ (x + step))
+            after = float(np.max(np.abs(remaining), initial=0.0))
+            if not after < 0.9 * size:  # rounding is all that is left, or nothing helps
+                break
+            x, left, size = x + step, remaining, after
+            if size <= _EXACT * float(np.max(np.abs(x), initial=0.0)):
+                break
+        a, multipliers = self._D * x[: self._n], -self._R * x[self._n :]
+        if self.null_space.shape[1]:
+            share = self._weighted(self.null_space).T @ self._weighted(multipliers)
+            multipliers = multipliers - self.null_space @ share
+        return a, multipliers
+
+    def _weighted(self, multipliers: Array) -> Array:
+        """Return the multipliers of the soft rows over their weights."""
+        weights = self._weights if multipliers.ndim == 1 else self._weights[:, None]
+        return multipliers[len(multipliers) - self._soft :] / weights
+
+    def _consistent(self, b: Array) -> Array:
+        """Return a right-hand side without what contradicts itself."""
+        if not self._soft or not getattr(self, "null_space", np.zeros((0, 0))).shape[1]:
+            return b
+        unit = self._weights / self._R[len(self._R) - self._soft :]
+        Z = self._weighted(self.null_space)
+        changed = b.copy()
+        errors = unit * b[len(b) - self._soft :]
+        changed[len(b) - self._soft :] = (errors - Z @ (Z.T @ errors)) / unit
+        return changed
+
+    def _find_null_space(self) -> Array:
+        """Return multipliers that nothing feels, by iteration on random vectors."""
+        rows, soft = len(self._R), self._soft
+        if soft == 0:
+            return np.zeros((rows, 0))
+        random = np.random.default_rng(0)
+        count = 1
+        while True:
+            count = min(count, soft)
+            block = np.linalg.qr(random.normal(size=(soft, count)))[0]
+            for _ in range(3):
+                block = np.linalg.qr(self._softened(block)[rows - soft :])[0]
+            full = self._softened(block)
+            strength, turn = np.linalg.eigh(block.T @ full[rows - soft :])
+            # eps / (eps + s^2) is 1 where constraints do not act
+            nothing = strength > 0.5
+            if count == soft or not nothing.all():
+                break
+            count *= 2
+        null = self._R[:, None] * (full @ turn[:, nothing])
+        Q, upper = np.linalg.qr(self._weighted(null))
+        if Q.shape[1]:
+            null = np.linalg.solve(upper.T, null.T).T
+        return null
+
+    def _softened(self, block: Array) -> Array:
+        """Return eps (A + eps)^-1 block, with the multipliers of the hard rows before it.
+
+        Here A = K M^-1 K^T of the soft rows, with the hard ones always heeded.
+        """
+        b = np.zeros((self._exact.shape[0], block.shape[1]))
+        b[len(b) - self._soft :] = -COMPLIANCE * block
+        solution: Array = self._factors.solve(b)[self._n :]
+        return solution
