@@ -2,10 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dynamics of any multibody system over the accelerations of its bodies (sections 3.7 and 8.13).
 
-No spanning tree is favoured: every joint, in the tree or closing a loop, constrains its two bodies,
-and one sparse system is solved for all accelerations and all constraint forces. Its cost grows
-with the number of bodies where that of joint-space methods grows with the length of chains and of
-loops, as in a ladder. It runs on the model's data: nothing is traced or compiled.
+Every joint, in the tree or closing a loop, constrains its two bodies, and one sparse system is
+solved for the accelerations of all bodies and the constraint forces of all joints:
+
+    [[I, P T], [T^T P^T, 0]] [a; -lambda] = [P T_a tau - v x* I v + f_x; -Tdot^T P^T v]   (8.64)
+
+Its cost grows with the number of bodies, where that of joint-space methods grows with the length
+of chains and loops as well. It runs on the model's data: nothing is traced or compiled. Bodies
+move in their own coordinates and each joint's equations are written in its successor's frame, so
+that no precision is lost far from the base.
 """
 
 from __future__ import annotations
@@ -14,16 +19,227 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import block_diag, diags
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import bsr_matrix, csr_matrix, diags
 
 from robot_dynamics.dynamics.joint_equations import JointEquations, joint_equations
 from robot_dynamics.dynamics.joint_layout import JointLayout
-from robot_dynamics.dynamics.redundant import ConstrainedMotion, constraint_names
-from robot_dynamics.dynamics.saddle import SaddlePoint
-from robot_dynamics.dynamics.scaling import constraint_scales
-from robot_dynamics.errors import RobotDynamicsError, require_length
+from robot_dynamics.dynamics.rank import rank_tolerance
+from robot_dynamics.dynamics.redundant import ConstrainedMotion
+from robot_dynamics.dynamics.saddle import COMPLIANCE, SaddlePoint
+from robot_dynamics.dynamics.scaling import constraint_names, constraint_scales, model_length
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, require_length
 from robot_dynamics.model import Model
-from robot_dynamics.spatial import Force, Inertia, Motion, Symmetric3, Vector3
+from robot_dynamics.spatial import Force, Inertia, Motion
 
 Array = NDArray[np.float64]
+
+# A gap of this part of the length is within what compliance covers anyway.
+_CLOSED = 1e-9
+# Part of a null vector below which it does not reach a constraint.
+_UNTOUCHED = 1e-5
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaximalMotion(ConstrainedMotion):
+    """Accelerations, constraint forces, and what every joint transmits.
+
+    `tolerance` and `conditioning` are, unlike those of the rank-revealing solution, in the metric
+    of inertia: the velocity that a constraint takes from its two bodies, as a part of what it
+    would take if they were free. `residual` is that of all constraints, tree joints included.
+
+    Attributes:
+        joint_forces: What each joint transmits to its successor, active forces included, in the
+            joint's successor frame, tree joints first (joints, 6) [N m, N]. Where redundant
+            constraints leave it open it is that of the `multipliers`.
+        fill: Number of entries of the factors.
+    """
+
+    joint_forces: Array
+    fill: int
+
+
+def maximal_coordinate_solution(
+    model: Model,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    *,
+    length: float | None = None,
+    stabilisation_time: float | None = None,
+    external: Sequence[Force] | None = None,
+) -> MaximalMotion:
+    """Return accelerations and all joint forces, by the sparse matrix method.
+
+    Whoever solves for many states of a model keeps a `MaximalCoordinates` instead.
+
+    Args:
+        model: The mechanism.
+        q: Positions (nq,).
+        qd: Velocities (nv,).
+        tau: Joint forces (nv,), friction already taken off.
+        length: Length [m] at which a rotation counts like a displacement; that of a typical link
+            by default.
+        stabilisation_time: T_stab of Baumgarte's method [s]; none without it.
+        external: Forces on the bodies from outside, each in its body's coordinates.
+
+    Raises:
+        RobotDynamicsError: If a number is not finite, or a moving body has no inertia.
+    """
+    return MaximalCoordinates(model, length=length).solve(
+        q, qd, tau, stabilisation_time=stabilisation_time, external=external
+    )
+
+
+class MaximalCoordinates:
+    """A model laid out for the sparse matrix method: what does not change with the state.
+
+    Attributes:
+        model: The mechanism.
+        length: Length [m] at which a rotation counts like a displacement.
+    """
+
+    def __init__(self, model: Model, *, length: float | None = None) -> None:
+        self.model = model
+        self.length = model_length(model) if length is None else length
+        self._layout = JointLayout(model)
+        self._names = constraint_names(model)
+        self._scales = constraint_scales(model, self.length)
+        self._inertias = _inertia_matrices([body.inertia for body in model.bodies])
+        self._inertia = _block_diagonal(self._inertias)
+
+    def solve(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        *,
+        stabilisation_time: float | None = None,
+        external: Sequence[Force] | None = None,
+    ) -> MaximalMotion:
+        """Return the motion at one state; see `maximal_coordinate_solution`."""
+        model = self.model
+        positions, speeds, active = (
+            _finite(name, values, count)
+            for name, values, count in (("q", q, model.nq), ("qd", qd, model.nv),
+                                        ("tau", tau, model.nv))
+        )  # fmt: skip
+        joints = joint_equations(self._layout, model.gravity, positions, speeds)
+        k, count = joints.k, len(joints.position_error)
+        if stabilisation_time is not None:
+            rate = 1.0 / stabilisation_time  # Eq 8.22
+            k = k.copy()
+            k[len(k) - count :] -= (
+                2.0 * rate * joints.velocity_error + rate * rate * joints.position_error
+            )
+        gap = float(
+            np.max(np.abs(self._scales * joints.position_error * model.holonomic), initial=0.0)
+        )
+        compliance = COMPLIANCE
+        if gap > _CLOSED * self.length:
+            compliance = max(compliance, rank_tolerance(model, gap, 1.0, self.length) ** 2)
+
+        G, armature = joints.G, model.armature
+        M = self._inertia
+        if armature.any():  # a rotor's force -J qdd, where qdd = G a + g
+            M = (M + G.T @ diags(armature) @ G).tocsr()
+        f = G.T @ (active - armature * joints.g) + self._body_forces(joints.v, external)
+        system = SaddlePoint(M, joints.K, self._scales, compliance)
+        a, multipliers = system.solve(f, k)
+        residual = float(np.max(np.abs(joints.K @ a - k), initial=0.0))
+        qdd = G @ a + joints.g
+        return self._motion(joints, system, qdd, multipliers, active, residual, gap)
+
+    def _body_forces(self, v: Array, external: Sequence[Force] | None) -> Array:
+        """Return f_x - v x* I v of all bodies (6 N_B,)."""
+        momentum = Force.of(list(np.einsum("nij,nj->ni", self._inertias, v).T))
+        forces = -np.stack(Motion.of(list(v.T)).cross_force(momentum).components(), axis=-1)
+        if external is not None:
+            require_length("external", external, len(v), "one force for each body")
+            forces += np.array([force.components() for force in external], dtype=float)
+        return forces.ravel()
+
+    def _motion(
+        self,
+        joints: JointEquations,
+        system: SaddlePoint,
+        qdd: Array,
+        multipliers: Array,
+        tau: Array,
+        residual: float,
+        gap: float,
+    ) -> MaximalMotion:
+        layout, count = self._layout, len(joints.position_error)
+        couplings = layout.couplings.shape[0]
+        active = tau - self.model.armature * qdd
+        if couplings:
+            active = active + layout.couplings.T @ multipliers[len(multipliers) - couplings :]
+        transmitted = np.zeros((len(layout.predecessor), 6))
+        bearing = joints.T * multipliers[: layout.joint_rows, None]
+        np.add.at(transmitted, layout.joint_of_row, bearing)
+        np.add.at(transmitted, layout.joint_of_freedom, joints.T_a * active[:, None])
+        idle = system.idle
+        undetermined = np.linalg.norm(idle, axis=1) > _UNTOUCHED
+        return MaximalMotion(
+            qdd=qdd,
+            multipliers=multipliers[len(multipliers) - count :],
+            rank=count - idle.shape[1],
+            redundant=tuple(self._names[i] for i in _implied(idle)),
+            determined=~undetermined,
+            undetermined=tuple(self._names[i] for i in np.flatnonzero(undetermined)),
+            residual=residual,
+            closure_error=gap,
+            tolerance=system.tolerance,
+            conditioning=system.weakest,
+            length=self.length,
+            joint_forces=transmitted,
+            fill=system.fill,
+        )
+
+
+def _implied(idle: Array) -> list[int]:
+    """Return the rows that earlier rows imply, from an orthonormal basis (n, d) of null vectors.
+
+    A row is implied by those before it exactly if a null vector ends in it.
+    """
+    basis, found = idle.copy(), []
+    for row in range(len(basis) - 1, -1, -1):
+        if basis.shape[1] == 0:
+            break
+        ends = basis[row]
+        size = float(np.linalg.norm(ends))
+        if size <= _UNTOUCHED:
+            continue
+        found.append(row)
+        # A reflection leaves one vector that ends here, and the others end before.
+        mirror = ends.copy()
+        mirror[0] += np.copysign(size, ends[0])
+        basis = basis - np.outer(basis @ mirror, mirror) * (2.0 / (mirror @ mirror))
+        basis = basis[:, 1:]
+    return found[::-1]
+
+
+def _inertia_matrices(inertias: Sequence[Inertia]) -> Array:
+    """Return rigid-body inertias as matrices (n, 6, 6) (2.63)."""
+    values = np.array([inertia.components() for inertia in inertias], dtype=float).reshape(-1, 10)
+    merged = Inertia.of(list(values.T))
+    columns = [(merged * Motion.of(unit)).components() for unit in np.eye(6).tolist()]
+    return np.stack(
+        [np.stack([np.broadcast_to(x, len(values)) for x in c], axis=-1) for c in columns], axis=-1
+    )
+
+
+def _block_diagonal(blocks: Array) -> csr_matrix:
+    count = len(blocks)
+    return bsr_matrix(
+        (blocks, np.arange(count), np.arange(count + 1)), shape=(6 * count, 6 * count)
+    ).tocsr()
+
+
+def _finite(name: str, values: ArrayLike, count: int) -> Array:
+    array = np.asarray(values, dtype=float)
+    if array.shape != (count,):
+        raise ArgumentError(f"{name} has shape {array.shape}, expected ({count},).")
+    if not np.all(np.isfinite(array)):
+        raise RobotDynamicsError(f"{name} has entries that are not finite; expected numbers.")
+    return array

@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 # Compliance, where M and the rows of K are scaled to size one. A direction in which constraints
 # act with less than its root, 1e-5, is one in which they do not. Smaller values tell finer, but
 # leave more of the rounding of the factors in the null space: 1e-16 / eps.
-COMPLIANCE = 1e-10
+COMPLIANCE = 1e-13
 _ITERATIONS = 60
 _EXACT = 4.0 * np.finfo(float).eps
 
@@ -32,11 +32,16 @@ class SaddlePoint:
     """The factors of a saddle-point matrix, and the null space of its soft rows.
 
     Attributes:
-        null_space: Multipliers (rows, nullity) that no acceleration feels; orthonormal in the
-            soft rows once these are divided by their weights.
+        tolerance: How strongly a constraint has to act to count, as a part of what it would act
+            on bodies that are free.
+        weakest: About how strongly the weakest one acts that counts; none without soft rows.
+        null_space: Multipliers (rows, nullity) that no acceleration feels.
+        idle: Those of the soft rows, divided by their weights (soft, nullity); orthonormal.
     """
 
-    def __init__(self, M: csr_matrix, K: csr_matrix, weights: Array) -> None:
+    def __init__(
+        self, M: csr_matrix, K: csr_matrix, weights: Array, compliance: float = COMPLIANCE
+    ) -> None:
         """Factor the matrix.
 
         Args:
@@ -44,6 +49,7 @@ class SaddlePoint:
             K: Rows of constraints (rows, n). The first are hard and must be independent.
             weights: For each of the soft rows, which are the last, what makes it comparable with
                 the others (soft,): lengths for rotations.
+            compliance: Square of the tolerance.
 
         Raises:
             RobotDynamicsError: If the matrix is singular all the same.
@@ -61,15 +67,21 @@ class SaddlePoint:
         M = diags(self._D) @ M @ diags(self._D)
         self._exact = bmat([[M, K.T], [K, None]], format="csr")
         self._weights = weights
-        compliance = np.zeros(self._exact.shape[0])
-        compliance[len(compliance) - self._soft :] = COMPLIANCE
+        self._compliance = compliance
+        softness = np.zeros(self._exact.shape[0])
+        softness[len(softness) - self._soft :] = compliance
         try:
-            self._factors = splu((self._exact - diags(compliance)).tocsc())
+            self._factors = splu((self._exact - diags(softness)).tocsc())
         except RuntimeError as error:
             raise RobotDynamicsError(
                 "the equations of motion of all bodies are singular: a moving body has no inertia."
             ) from error
-        self.null_space = self._find_null_space()
+        self.tolerance = float(np.sqrt(compliance))
+        self.weakest: float | None = None
+        self.null_space = np.zeros((len(self._R), 0))
+        self.idle = np.zeros((self._soft, 0))
+        if self._soft:
+            self._find_null_space()
 
     @property
     def fill(self) -> int:
@@ -95,32 +107,25 @@ class SaddlePoint:
             if size <= _EXACT * float(np.max(np.abs(x), initial=0.0)):
                 break
         a, multipliers = self._D * x[: self._n], -self._R * x[self._n :]
-        if self.null_space.shape[1]:
-            share = self._weighted(self.null_space).T @ self._weighted(multipliers)
-            multipliers = multipliers - self.null_space @ share
+        if self.idle.shape[1]:
+            soft = multipliers[len(multipliers) - self._soft :]
+            multipliers = multipliers - self.null_space @ (self.idle.T @ (soft / self._weights))
         return a, multipliers
-
-    def _weighted(self, multipliers: Array) -> Array:
-        """Return the multipliers of the soft rows over their weights."""
-        weights = self._weights if multipliers.ndim == 1 else self._weights[:, None]
-        return multipliers[len(multipliers) - self._soft :] / weights
 
     def _consistent(self, b: Array) -> Array:
         """Return a right-hand side without what contradicts itself."""
-        if not self._soft or not getattr(self, "null_space", np.zeros((0, 0))).shape[1]:
+        if not self.idle.shape[1]:
             return b
+        soft = slice(len(b) - self._soft, None)
         unit = self._weights / self._R[len(self._R) - self._soft :]
-        Z = self._weighted(self.null_space)
+        contradiction = self.null_space.T @ (b[self._n :] / self._R)
         changed = b.copy()
-        errors = unit * b[len(b) - self._soft :]
-        changed[len(b) - self._soft :] = (errors - Z @ (Z.T @ errors)) / unit
+        changed[soft] -= (self.idle @ contradiction) / unit
         return changed
 
-    def _find_null_space(self) -> Array:
-        """Return multipliers that nothing feels, by iteration on random vectors."""
+    def _find_null_space(self) -> None:
+        """Find multipliers that nothing feels, by iteration on random vectors."""
         rows, soft = len(self._R), self._soft
-        if soft == 0:
-            return np.zeros((rows, 0))
         random = np.random.default_rng(0)
         count = 1
         while True:
@@ -129,17 +134,19 @@ class SaddlePoint:
             for _ in range(3):
                 block = np.linalg.qr(self._softened(block)[rows - soft :])[0]
             full = self._softened(block)
-            strength, turn = np.linalg.eigh(block.T @ full[rows - soft :])
-            # eps / (eps + s^2) is 1 where constraints do not act
-            nothing = strength > 0.5
+            # eps / (eps + s^2): 1 where constraints do not act
+            share, turn = np.linalg.eigh(block.T @ full[rows - soft :])
+            nothing = share > 0.5
             if count == soft or not nothing.all():
                 break
             count *= 2
+        if not nothing.all():
+            largest = max(float(share[~nothing][-1]), np.finfo(float).tiny)
+            self.weakest = float(np.sqrt(self._compliance * (1.0 / largest - 1.0)))
         null = self._R[:, None] * (full @ turn[:, nothing])
-        Q, upper = np.linalg.qr(self._weighted(null))
-        if Q.shape[1]:
-            null = np.linalg.solve(upper.T, null.T).T
-        return null
+        self.idle, upper = np.linalg.qr(null[rows - soft :] / self._weights[:, None])
+        if nothing.any():
+            self.null_space = np.linalg.solve(upper.T, null.T).T
 
     def _softened(self, block: Array) -> Array:
         """Return eps (A + eps)^-1 block, with the multipliers of the hard rows before it.
@@ -147,6 +154,6 @@ class SaddlePoint:
         Here A = K M^-1 K^T of the soft rows, with the hard ones always heeded.
         """
         b = np.zeros((self._exact.shape[0], block.shape[1]))
-        b[len(b) - self._soft :] = -COMPLIANCE * block
+        b[len(b) - self._soft :] = -self._compliance * block
         solution: Array = self._factors.solve(b)[self._n :]
         return solution
