@@ -29,7 +29,7 @@ def axis_of(section: int) -> tuple[float, float, float]:
 
 
 def ladder(rungs: int) -> Mechanism:
-    """Return a ladder: revolute rails, rungs on universal joints, ball joints at their far ends."""
+    """Return a ladder: hinged rails, rungs on universal joints, ball joints at their far ends."""
     links, joints, loops = [LinkElement("base")], [], []
     rod = np.diag([0.001, 0.01, 0.01])
     for i in range(rungs):

@@ -24,6 +24,9 @@ from robot_dynamics.spatial import Force, Motion, Transform
 
 Array = NDArray[np.float64]
 
+# Half of all digits are lost where freedoms are this near to depending on one another.
+_SINGULAR = 1e8
+
 
 @dataclass(frozen=True)
 class JointEquations:
@@ -123,9 +126,9 @@ def joint_equations(
     # What a_J has besides P^T a: v_s x v_p, and -a_g where the base is one of the bodies.
     rest = _crossed(v_s, v_p)
     still = np.array([0.0, 0.0, 0.0, *(-float(value) for value in gravity)])
-    for ends, X, sign in ((layout.successor, X_s, 1.0), (layout.predecessor, X_p, -1.0)):
+    for ends, to_joint, sign in ((layout.successor, X_s, 1.0), (layout.predecessor, X_p, -1.0)):
         on_base = ends == WORLD
-        rest[on_base] += sign * (X[on_base] @ still)
+        rest[on_base] += sign * (to_joint[on_base] @ still)
     rest -= product  # a_J - c_J = S qdd
 
     joint, carried = layout.joint_of_row, layout.joint_of_freedom
@@ -136,9 +139,9 @@ def joint_equations(
     C = layout.couplings
     if C.shape[0]:
         K, k = vstack([K, C @ G], format="csr"), np.concatenate([k, -(C @ g)])
-        own = slice(-C.shape[0], None)
-        position_error[own] = layout.coupling_positions @ q - layout.coupling_offsets
-        velocity_error[own] = C @ qd
+        last = slice(-C.shape[0], None)
+        position_error[last] = layout.coupling_positions @ q - layout.coupling_offsets
+        velocity_error[last] = C @ qd
     return JointEquations(v, K, k, G, g, position_error, velocity_error, T, T_a)
 
 
@@ -172,20 +175,21 @@ def _loop_transforms(layout: JointLayout, across: Placements) -> Placements:
 
 
 def _active_directions(group: JointGroup, S: Array) -> Array:
-    """Return T_a^T = (S^T S)^-1 S^T (n, nv, 6); the choice changes no force that is transmitted."""
+    """Return T_a^T = (S^T S)^-1 S^T (n, nv, 6); the choice changes no transmitted force."""
     try:
         T_a: Array = np.linalg.solve(S @ np.swapaxes(S, 1, 2), S)
-    except np.linalg.LinAlgError as error:
+    except np.linalg.LinAlgError:
+        T_a = np.full_like(S, np.inf)
+    if not np.max(np.abs(T_a), initial=0.0) < _SINGULAR * max(1.0, np.max(np.abs(S), initial=0.0)):
         raise RobotDynamicsError(
             f"the freedoms of a {group.kind.name} joint depend on one another at these positions."
-        ) from error
+        )
     return T_a
 
 
 def _complement(S: Array) -> Array:
     """Return directions (n, 6 - nv, 6) of forces that do no work on S (n, nv, 6)."""
-    complement: Array = np.linalg.svd(S)[2][:, S.shape[1] :]
-    return complement
+    return np.asarray(np.linalg.svd(S)[2][:, S.shape[1] :], dtype=float)
 
 
 def _stacked(vectors: Sequence[Motion] | Sequence[Force], count: int) -> Array:

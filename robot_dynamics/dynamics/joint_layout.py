@@ -116,7 +116,9 @@ class JointLayout:
             [*range(len(bodies)), *(loop.successor for loop in loops)], dtype=np.intp
         )
         self.placements = Placements.stacked([body.placement for body in bodies])
-        self.predecessor_placements = Placements.stacked([lo.predecessor_placement for lo in loops])
+        self.predecessor_placements = Placements.stacked(
+            [lo.predecessor_placement for lo in loops]
+        )
         self.successor_placements = Placements.stacked([lo.successor_placement for lo in loops])
 
         counts = [6 - body.joint.type.nv for body in bodies]
@@ -165,7 +167,9 @@ class JointLayout:
             [(r, q_starts[b], c) for r, b, c in terms], len(model.couplings), model.nq
         )
 
-    def over_bodies(self, joints: Indices, on_successor: Array, on_predecessor: Array) -> csr_matrix:
+    def over_bodies(
+        self, joints: Indices, on_successor: Array, on_predecessor: Array
+    ) -> csr_matrix:
         """Return rows over the motions (6 N_B,) of all bodies.
 
         Args:

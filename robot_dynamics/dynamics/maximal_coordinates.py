@@ -26,7 +26,7 @@ from robot_dynamics.dynamics.joint_equations import JointEquations, joint_equati
 from robot_dynamics.dynamics.joint_layout import JointLayout
 from robot_dynamics.dynamics.rank import rank_tolerance
 from robot_dynamics.dynamics.redundant import ConstrainedMotion
-from robot_dynamics.dynamics.saddle import COMPLIANCE, SaddlePoint
+from robot_dynamics.dynamics.saddle import SMALLEST_TOLERANCE, SaddlePoint
 from robot_dynamics.dynamics.scaling import constraint_names, constraint_scales, model_length
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, require_length
 from robot_dynamics.model import Model
@@ -36,6 +36,8 @@ Array = NDArray[np.float64]
 
 # A gap of this part of the length is within what compliance covers anyway.
 _CLOSED = 1e-9
+# Loops that are open further say nothing of the closed mechanism: the tolerance stays here.
+_LOOSEST = 0.1
 # Part of a null vector below which it does not reach a constraint.
 _UNTOUCHED = 1e-5
 
@@ -67,6 +69,7 @@ def maximal_coordinate_solution(
     *,
     length: float | None = None,
     stabilisation_time: float | None = None,
+    tolerance: float | None = None,
     external: Sequence[Force] | None = None,
 ) -> MaximalMotion:
     """Return accelerations and all joint forces, by the sparse matrix method.
@@ -81,13 +84,20 @@ def maximal_coordinate_solution(
         length: Length [m] at which a rotation counts like a displacement; that of a typical link
             by default.
         stabilisation_time: T_stab of Baumgarte's method [s]; none without it.
+        tolerance: How strongly a constraint has to act to count, as a part of what it would act
+            on bodies that are free; from closure error and rounding by default.
         external: Forces on the bodies from outside, each in its body's coordinates.
 
     Raises:
         RobotDynamicsError: If a number is not finite, or a moving body has no inertia.
     """
     return MaximalCoordinates(model, length=length).solve(
-        q, qd, tau, stabilisation_time=stabilisation_time, external=external
+        q,
+        qd,
+        tau,
+        stabilisation_time=stabilisation_time,
+        tolerance=tolerance,
+        external=external,
     )
 
 
@@ -115,6 +125,7 @@ class MaximalCoordinates:
         tau: ArrayLike,
         *,
         stabilisation_time: float | None = None,
+        tolerance: float | None = None,
         external: Sequence[Force] | None = None,
     ) -> MaximalMotion:
         """Return the motion at one state; see `maximal_coordinate_solution`."""
@@ -132,19 +143,20 @@ class MaximalCoordinates:
             k[len(k) - count :] -= (
                 2.0 * rate * joints.velocity_error + rate * rate * joints.position_error
             )
-        gap = float(
-            np.max(np.abs(self._scales * joints.position_error * model.holonomic), initial=0.0)
-        )
-        compliance = COMPLIANCE
-        if gap > _CLOSED * self.length:
-            compliance = max(compliance, rank_tolerance(model, gap, 1.0, self.length) ** 2)
+        errors = self._scales * joints.position_error * model.holonomic
+        gap = float(np.max(np.abs(errors), initial=0.0))
+        if tolerance is None:
+            tolerance = SMALLEST_TOLERANCE
+            if gap > _CLOSED * self.length:
+                found = rank_tolerance(model, gap, 1.0, self.length)
+                tolerance = min(max(tolerance, found), _LOOSEST)
 
         G, armature = joints.G, model.armature
         M = self._inertia
         if armature.any():  # a rotor's force -J qdd, where qdd = G a + g
             M = (M + G.T @ diags(armature) @ G).tocsr()
         f = G.T @ (active - armature * joints.g) + self._body_forces(joints.v, external)
-        system = SaddlePoint(M, joints.K, self._scales, compliance)
+        system = SaddlePoint(M, joints.K, self._scales, tolerance)
         a, multipliers = system.solve(f, k)
         residual = float(np.max(np.abs(joints.K @ a - k), initial=0.0))
         qdd = G @ a + joints.g

@@ -20,10 +20,10 @@ from robot_dynamics.errors import RobotDynamicsError
 
 Array = NDArray[np.float64]
 
-# Compliance, where M and the rows of K are scaled to size one. A direction in which constraints
-# act with less than its root, 1e-5, is one in which they do not. Smaller values tell finer, but
-# leave more of the rounding of the factors in the null space: 1e-16 / eps.
-COMPLIANCE = 1e-13
+# Root of the compliance where M and the rows of K are scaled to size one. A smaller one tells
+# finer which constraints act, but leaves more of the rounding of the factors, 1e-16 over its
+# square, where none does: at 3e-7 what refinement leaves is rounding of the result.
+SMALLEST_TOLERANCE = 3e-7
 _ITERATIONS = 60
 _EXACT = 4.0 * np.finfo(float).eps
 
@@ -40,7 +40,7 @@ class SaddlePoint:
     """
 
     def __init__(
-        self, M: csr_matrix, K: csr_matrix, weights: Array, compliance: float = COMPLIANCE
+        self, M: csr_matrix, K: csr_matrix, weights: Array, tolerance: float = SMALLEST_TOLERANCE
     ) -> None:
         """Factor the matrix.
 
@@ -49,7 +49,7 @@ class SaddlePoint:
             K: Rows of constraints (rows, n). The first are hard and must be independent.
             weights: For each of the soft rows, which are the last, what makes it comparable with
                 the others (soft,): lengths for rotations.
-            compliance: Square of the tolerance.
+            tolerance: How strongly a constraint has to act to count.
 
         Raises:
             RobotDynamicsError: If the matrix is singular all the same.
@@ -67,7 +67,7 @@ class SaddlePoint:
         M = diags(self._D) @ M @ diags(self._D)
         self._exact = bmat([[M, K.T], [K, None]], format="csr")
         self._weights = weights
-        self._compliance = compliance
+        self._compliance = compliance = tolerance**2
         softness = np.zeros(self._exact.shape[0])
         softness[len(softness) - self._soft :] = compliance
         try:
@@ -76,7 +76,7 @@ class SaddlePoint:
             raise RobotDynamicsError(
                 "the equations of motion of all bodies are singular: a moving body has no inertia."
             ) from error
-        self.tolerance = float(np.sqrt(compliance))
+        self.tolerance = tolerance
         self.weakest: float | None = None
         self.null_space = np.zeros((len(self._R), 0))
         self.idle = np.zeros((self._soft, 0))

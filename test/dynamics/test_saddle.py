@@ -1,0 +1,90 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Sparse saddle-point systems at full rank and below."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.sparse import csr_matrix
+
+from robot_dynamics.dynamics.saddle import SaddlePoint
+from robot_dynamics.errors import RobotDynamicsError
+
+
+def problem(rng, hard=3, soft=4, n=10):
+    root = rng.normal(size=(n, n))
+    return root @ root.T + np.eye(n), rng.normal(size=(hard + soft, n)), rng.normal(size=n)
+
+
+def test_full_rank_is_the_plain_solution(rng):
+    """Compliance leaves no trace: the solution is that of the dense matrix."""
+    M, K, f = problem(rng)
+    k = rng.normal(size=7)
+    system = SaddlePoint(csr_matrix(M), csr_matrix(K), np.ones(4))
+    a, multipliers = system.solve(f, k)
+    dense = np.block([[M, K.T], [K, np.zeros((7, 7))]])
+    expected = np.linalg.solve(dense, np.concatenate([f, k]))
+    # Conditions of a few thousand.
+    assert_allclose(a, expected[:10], rtol=1e-10)
+    assert_allclose(multipliers, -expected[10:], rtol=1e-10)
+    assert system.idle.shape == (4, 0)
+    assert 1e-3 < system.weakest < 1.0
+
+
+def test_dependent_rows_share_with_least_norm(rng):
+    """Of all multipliers that do the same the smallest are given, in the weights of their rows."""
+    M, K, f = problem(rng, hard=0, soft=3)
+    weights = np.array([0.5, 2.0, 1.0, 3.0])
+    K = np.vstack([K, K[0] - K[1]])
+    k = K @ rng.normal(size=10)
+    system = SaddlePoint(csr_matrix(M), csr_matrix(K), weights)
+    a, multipliers = system.solve(f, k)
+    assert_allclose(K @ a, k, atol=1e-11)
+    assert_allclose(M @ a - K.T @ multipliers, f, atol=1e-10)
+    assert system.idle.shape == (4, 1)
+    assert_allclose(system.idle[2], 0.0, atol=1e-9)
+    assert_allclose((multipliers / weights) @ system.idle, 0.0, atol=1e-10)
+    assert_allclose(K.T @ system.null_space, 0.0, atol=1e-10)
+
+
+def test_contradictions_are_met_in_the_mean(rng):
+    """Two rows that ask for different accelerations each get half of the difference."""
+    M, K, f = problem(rng, hard=2, soft=1)
+    K = np.vstack([K, K[2]])
+    k = np.array([0.1, 0.2, 1.0, 3.0])
+    a, _ = SaddlePoint(csr_matrix(M), csr_matrix(K), np.ones(2)).solve(f, k)
+    assert_allclose(K @ a, [0.1, 0.2, 2.0, 2.0], atol=1e-11)
+
+
+def test_many_dependent_rows(rng):
+    """The whole null space is found, however large: twelve rows of rank three."""
+    M, _, f = problem(rng)
+    K = rng.normal(size=(12, 3)) @ rng.normal(size=(3, 10))
+    k = K @ rng.normal(size=10)
+    system = SaddlePoint(csr_matrix(M), csr_matrix(K), np.ones(12))
+    a, multipliers = system.solve(f, k)
+    assert system.idle.shape == (12, 9)
+    assert_allclose(K @ a, k, atol=1e-10)
+    inverse = np.linalg.inv(M)
+    expected = np.linalg.pinv(K @ inverse @ K.T, rcond=1e-10) @ (k - K @ inverse @ f)
+    assert_allclose(multipliers, expected, atol=1e-9)
+
+
+def test_rows_that_are_zero(rng):
+    """A row that nothing can affect is a direction that does not act."""
+    M, K, f = problem(rng, hard=1, soft=2)
+    K[2] = 0.0
+    system = SaddlePoint(csr_matrix(M), csr_matrix(K), np.ones(2))
+    a, multipliers = system.solve(f, np.array([1.0, 2.0, 0.0]))
+    assert system.idle.shape == (2, 1)
+    assert multipliers[2] == pytest.approx(0.0, abs=1e-12)
+    assert_allclose(K[:2] @ a, [1.0, 2.0], atol=1e-11)
+
+
+def test_dependent_hard_rows_are_refused(rng):
+    """Hard rows have to be independent: the factors would not exist."""
+    M = np.diag([1.0, 1.0, 0.0])
+    with pytest.raises(RobotDynamicsError, match="no inertia"):
+        SaddlePoint(csr_matrix(M), csr_matrix((0, 3)), np.zeros(0))
