@@ -177,7 +177,7 @@ def _loop_transforms(layout: JointLayout, across: Placements) -> Placements:
 def _active_directions(group: JointGroup, S: Array) -> Array:
     """Return T_a^T = (S^T S)^-1 S^T (n, nv, 6); the choice changes no transmitted force."""
     try:
-        T_a: Array = np.linalg.solve(S @ np.swapaxes(S, 1, 2), S)
+        T_a = np.asarray(np.linalg.solve(S @ np.swapaxes(S, 1, 2), S), dtype=float)
     except np.linalg.LinAlgError:
         T_a = np.full_like(S, np.inf)
     if not np.max(np.abs(T_a), initial=0.0) < _SINGULAR * max(1.0, np.max(np.abs(S), initial=0.0)):
