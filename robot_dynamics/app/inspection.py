@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 # that were rounded to four digits; what stays open by more does not close.
 _ROUNDED = 1e-4
 _MATTERS = 1e-2  # of the largest gap: loops open by less would close if that one did
+_MOST_LOOPS = 6  # that are named when they cannot be closed
 
 
 @dataclass(frozen=True)
@@ -204,6 +205,9 @@ def _open_loops(
             f"open by {' and '.join(parts)} at best; expected ends that reach each other, within "
             "joint limits."
         )
+    left = len(sentences) - _MOST_LOOPS
+    if left > 0:
+        sentences[_MOST_LOOPS:] = [f"{path}: {_counted(left, 'more loop')} cannot be closed."]
     return sentences or [f"{path}: {error}"]
 
 

@@ -15,8 +15,9 @@ from robot_dynamics.model.elements import Array
 
 # Ratios are printed with some digits: what is left below this part of a row of ones is rounding.
 _ROUNDING = 1e-9
-# Groups of more gears are not looked at: they come from programs, and cost more than a blink.
-_MOST = 100
+# Groups of more joints are not looked at: they come from programs, and take more than a blink.
+_MOST_JOINTS = 100
+_MOST_SAID = 10  # about one group
 
 
 def check_couplings(
@@ -30,8 +31,9 @@ def check_couplings(
         diagnosis: Where problems are noted.
     """
     for group in _groups(couplings):
-        if len(group) <= _MOST:
-            _check_group(group, places, diagnosis)
+        joints = list(dict.fromkeys(joint for c in group for joint, factor in c.terms if factor))
+        if len(joints) <= _MOST_JOINTS:
+            _check_group(group, joints, places, diagnosis)
 
 
 def _groups(couplings: Sequence[CouplingElement]) -> list[list[CouplingElement]]:
@@ -56,8 +58,9 @@ def _groups(couplings: Sequence[CouplingElement]) -> list[list[CouplingElement]]
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _check_group(group: list[CouplingElement], places: Places, diagnosis: Diagnosis) -> None:
-    joints = list(dict.fromkeys(joint for c in group for joint, factor in c.terms if factor))
+def _check_group(
+    group: list[CouplingElement], joints: list[str], places: Places, diagnosis: Diagnosis
+) -> None:
     A, b = _relations(group, joints)
     if np.linalg.matrix_rank(A, _ROUNDING) < len(group):
         _note_dependent(group, A, b, places, diagnosis)
@@ -82,11 +85,14 @@ def _note_dependent(
 ) -> None:
     """Note each relation that follows from those before it, or contradicts them."""
     kept: list[int] = []
+    before = diagnosis.count
     for i, coupling in enumerate(group):
         factors = np.linalg.lstsq(A[kept].T, A[i], rcond=None)[0] if kept else np.zeros(0)
         if not _is_zero(A[i] - factors @ A[kept]):
             kept.append(i)
             continue
+        if diagnosis.count - before >= _MOST_SAID:
+            break
         names = " and ".join(
             repr(group[k].name) for k, f in zip(kept, factors, strict=True) if abs(f) > _ROUNDING
         )
@@ -97,7 +103,7 @@ def _note_dependent(
                 place, element, f"contradicts {names}, by {abs(off):.3g} in the offset"
             )
         else:
-            diagnosis.warning(place, element, f"only repeats what {names} says already")
+            diagnosis.warning(place, element, f"follows already from {names}")
 
 
 def _relations(group: list[CouplingElement], joints: list[str]) -> tuple[Array, Array]:

@@ -4,11 +4,16 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import select
 from difflib import get_close_matches
 from pathlib import Path
 
 from robot_dynamics.description.diagnosis import DescriptionError, Problem
 from robot_dynamics.resources import SCHEME, ResourceNotFoundError, resolve_package_uri
+
+_PATIENCE = 5.0  # s: how long a pipe may keep silent
 
 
 def locate(name: str | Path, folder: str | Path = "", place: str = "") -> Path:
@@ -43,11 +48,16 @@ def read_bytes(path: str | Path, *, expected: str, limit: int) -> bytes:
     """
     path = Path(path)
     try:
-        with path.open("rb") as file:
-            # One byte more than allowed tells a file that is too large, also for pipes.
-            data = file.read(limit + 1)
+        # One byte more than allowed tells a file that is too large, also for pipes.
+        if path.is_fifo():
+            data = _read_pipe(path, limit + 1)
+        else:
+            with path.open("rb") as file:
+                data = file.read(limit + 1)
     except (OSError, ValueError) as error:
-        raise refused(path, _why_unreadable(path, error, expected), _likely(path)) from error
+        raise refused(
+            path, _why_unreadable(path, error, expected), _likely(path, error)
+        ) from error
     if len(data) > limit:
         raise refused(
             path, f"is larger than {limit / 2**20:g} MiB, which {expected} should not be"
@@ -86,10 +96,42 @@ def _why_unreadable(path: Path, error: Exception, expected: str) -> str:
     return f"cannot be read ({reason}), expected {expected}"
 
 
-def _likely(path: Path) -> str:
-    """Return a hint that names the file that was probably meant, or nothing."""
+def _read_pipe(path: Path, limit: int) -> bytes:
+    """Return what comes out of a named pipe, up to a limit.
+
+    Opened without waiting, a pipe that nobody writes to is at its end at once; with a writer, as
+    in `inspect <(xacro FILE)`, there is something to read before long, or the end.
+
+    Raises:
+        OSError: If nobody writes to it, or the writer keeps silent.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    data = b""
     try:
-        close = get_close_matches(path.name, [p.name for p in path.parent.iterdir()], n=1)
+        while len(data) < limit:
+            try:
+                piece = os.read(descriptor, limit - len(data))
+            except BlockingIOError:
+                if not select.select([descriptor], [], [], _PATIENCE)[0]:
+                    raise OSError(errno.ETIMEDOUT, "a pipe whose writer keeps silent") from None
+                continue
+            if not piece:
+                break
+            data += piece
+    finally:
+        os.close(descriptor)
+    if not data:
+        raise OSError(errno.ENODATA, "a pipe that nobody writes to")
+    return data
+
+
+def _likely(path: Path, error: Exception) -> str:
+    """Return a hint that names the file that was probably meant, or nothing."""
+    if not isinstance(error, FileNotFoundError):
+        return ""
+    try:
+        others = [p.name for p in path.parent.iterdir() if p.name != path.name]
+        close = get_close_matches(path.name, others, n=1)
     except (OSError, ValueError):
         return ""
     return f"did you mean {str(path.with_name(close[0]))!r}?" if close else ""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Collection, Mapping
 from inspect import Parameter, signature
@@ -86,7 +87,12 @@ def joint_has_axis(name: str) -> bool:
 def _parameters(name: str) -> dict[str, Parameter]:
     """Return the parameters of a joint type by their names; none if it is unknown."""
     factory = _factory(name)
-    return {} if factory is None else dict(signature(factory).parameters)
+    return {} if factory is None else _signature(factory)
+
+
+@functools.cache
+def _signature(factory: Callable[..., JointType]) -> dict[str, Parameter]:
+    return dict(signature(factory).parameters)
 
 
 def _factory(name: str) -> Callable[..., JointType] | None:

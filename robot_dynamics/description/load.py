@@ -136,7 +136,8 @@ def _closed(description: Description, node: Node, strict: bool) -> Description:
     places = replace(description.places, loops={**description.places.loops, **stated})
     added = [loop for loop in mechanism.loops if loop.name not in taken]
     check_loop_units(added, places, diagnosis)
-    check_couplings(mechanism.couplings, places, diagnosis)
+    if not diagnosis.error_count:
+        check_couplings(mechanism.couplings, places, diagnosis)
     diagnosis.raise_if_refused(strict=strict)
     if actuated is not None:
         mechanism = with_drives(mechanism, actuated)

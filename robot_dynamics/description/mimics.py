@@ -31,14 +31,14 @@ def mimic_couplings(
         places: Where they stand.
         diagnosis: Where problems are noted.
     """
-    couplings = []
+    couplings, circles = [], _in_circles(mimics)
     for name, (other, multiplier, offset) in mimics.items():
         place, element = places.joint(name), f"joint {name!r}"
         if other not in places.joints:
             diagnosis.unknown(place, element, "joint", other, places.joints)
         elif other == name:
             diagnosis.error(place, element, "mimics itself")
-        elif _closes_circle(name, mimics):
+        elif name in circles:
             diagnosis.error(place, element, f"mimics {other!r}, which in turn mimics this joint")
         elif name in joints and other in joints:
             fixed = [j for j in (name, other) if joints[j].type not in _ONE_DEGREE]
@@ -70,11 +70,17 @@ def idle_gear(what: str, joint: str, offset: float) -> tuple[str, str]:
     )
 
 
-def _closes_circle(name: str, mimics: Mapping[str, tuple[str, float, float]]) -> bool:
-    """Return whether following mimics from `name` leads back to it."""
-    seen = {name}
-    other = mimics[name][0]
-    while other in mimics and other not in seen:
-        seen.add(other)
-        other = mimics[other][0]
-    return other == name
+def _in_circles(mimics: Mapping[str, tuple[str, float, float]]) -> set[str]:
+    """Return the joints that following mimics leads back to."""
+    found: set[str] = set()
+    settled: set[str] = set()
+    for start in mimics:
+        trail: list[str] = []
+        name = start
+        while name in mimics and name not in settled:
+            settled.add(name)
+            trail.append(name)
+            name = mimics[name][0]
+        if name in trail:
+            found.update(trail[trail.index(name) :])
+    return found

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.model import WORLD, Model
+from robot_dynamics.model.elements import Mechanism
 from robot_dynamics.spatial import ArticulatedInertia, Inertia, Motion, Transform
 
 Array = NDArray[np.float64]
@@ -16,6 +17,27 @@ Array = NDArray[np.float64]
 # the joints beyond it are free to give way.
 _RELATIVE = 1e-10
 _ABSOLUTE = 1e-15  # kg m^2 or kg: far below the inertia of a watch's smallest wheel
+
+
+def joints_without_mass(mechanism: Mechanism) -> tuple[str, ...]:
+    """Return the links whose joint moves nothing that has mass, inertia or a rotor.
+
+    `joints_without_inertia` would find them too; this takes no numbers and no time.
+    """
+    carrier = {joint.child: joint for joint in mechanism.joints}
+    moved: set[str] = set()  # links that carry some inertia, or are carried by a rotor
+    for link in mechanism.links:
+        name = link.name
+        if link.mass or link.inertia.any():
+            while name not in moved:
+                moved.add(name)
+                if name in carrier:
+                    name = carrier[name].parent
+    return tuple(
+        name
+        for name, joint in carrier.items()
+        if joint.type != "fixed" and name not in moved and not np.any(joint.armature)
+    )
 
 
 def joints_without_inertia(model: Model) -> tuple[int, ...]:

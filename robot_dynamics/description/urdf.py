@@ -15,7 +15,7 @@ from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.files import locate, read_bytes, refused
 from robot_dynamics.description.inertia_checks import check_links, check_units
 from robot_dynamics.description.mimics import mimic_couplings
-from robot_dynamics.description.motion_checks import joints_without_inertia
+from robot_dynamics.description.motion_checks import joints_without_inertia, joints_without_mass
 from robot_dynamics.description.tree_checks import Places, check_tree
 from robot_dynamics.description.urdf_elements import (
     Color,
@@ -40,7 +40,7 @@ from robot_dynamics.model.elements import JointElement, LinkElement, LoopElement
 
 MAX_BYTES = 8 * 2**20
 MAX_NAME = 1000  # characters
-MAX_ELEMENTS = 50_000  # XML elements; the largest robots known have some thousands
+MAX_ELEMENTS = 20_000  # XML elements; the largest robots known have some thousands
 _TEXT = "<text>"
 _CLOSING = (*LOOP_TAGS, COUPLING_TAG)
 _TREE = ("link", "joint", *_CLOSING)
@@ -270,17 +270,23 @@ class _Reader:
             return None
         check_units(mechanism, self.shapes, self.places, self.diagnosis)
         mechanism = locked_mechanism(mechanism, locked)
-        model = build(mechanism)
-        for index in joints_without_inertia(model):
-            joint = model.bodies[index].joint
+        self._check_motion(mechanism)
+        return mechanism
+
+    def _check_motion(self, mechanism: Mechanism) -> None:
+        """Note joints that move no inertia."""
+        links = joints_without_mass(mechanism)
+        if not links:
+            model = build(mechanism)
+            links = tuple(model.bodies[i].name for i in joints_without_inertia(model))
+        carrier = {joint.child: joint.name for joint in mechanism.joints}
+        for link in links:
             self.diagnosis.error(
-                self.places.joint(joint.name),
-                f"joint {joint.name!r}",
-                f"nothing that it moves has inertia, expected mass on link "
-                f"{model.bodies[index].name!r} or beyond it",
+                self.places.joint(carrier[link]),
+                f"joint {carrier[link]!r}",
+                f"nothing that it moves has inertia, expected mass on link {link!r} or beyond it",
                 "or lock the joint",
             )
-        return mechanism
 
     def _is_complete(self) -> bool:
         """Return whether all links and joints could be read and have names of their own."""

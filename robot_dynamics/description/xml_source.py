@@ -13,7 +13,7 @@ from lxml import etree
 from robot_dynamics.description.files import as_text, refused
 
 # What comes before the root element: XML declaration, instructions and comments.
-_PROLOG = re.compile(r"(\s|<\?.*?\?>|<!--.*?-->)*", re.DOTALL)
+_PROLOG = re.compile(r"(\s+|<\?.*?\?>|<!--.*?-->)*", re.DOTALL)
 _ENCODING = re.compile(rb"<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9._-]{1,40})[\"']")
 _KNOWN_ENCODINGS = ("ascii", "iso8859-1", "iso8859-15", "cp1252", "utf-8")
 _MARKS = ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
@@ -33,7 +33,8 @@ def parse_xml(data: bytes, name: str, root: str) -> tuple[Any, list[str]]:
     Raises:
         DescriptionError: If the document is not well-formed, or is something else.
     """
-    text = _decoded(data, name)
+    # As XML has it; libxml2 counts no lines that end otherwise.
+    text = _decoded(data, name).replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
         raise refused(f"{name}:1", f"is empty, expected <{root}>")
     prolog = _PROLOG.match(text)
@@ -69,7 +70,7 @@ def parse_xml(data: bytes, name: str, root: str) -> tuple[Any, list[str]]:
             f"expected <{root}> at the top, found <{found}>",
             _OTHER.get(found, ""),
         )
-    return element, text.splitlines()
+    return element, text.split("\n")
 
 
 _OTHER = {

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from lxml import etree
-
 from robot_dynamics.description.diagnosis import Diagnosis
 
 # Decimal numbers only: float() would also take 1_000, nan and infinity.
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?(nan|inf(inity)?)", re.IGNORECASE)
 _XACRO = re.compile(r"\$[{(]")
+_MOST_ATTRIBUTES = 50  # of a tag that are looked at for misspellings
 _LINES_BACK = 100  # how far above its end the start of a tag is looked for
 
 
@@ -43,7 +42,7 @@ class Tag:
     @property
     def name(self) -> str:
         """The tag, without its namespace."""
-        return str(etree.QName(self.element).localname)
+        return str(self.element.tag.rpartition("}")[2])
 
     @property
     def place(self) -> str:
@@ -72,18 +71,18 @@ class Tag:
 
         Tags of other namespaces belong to other programs and are left out.
         """
-        own = etree.QName(self.element).namespace
+        own, _, _ = self.element.tag.rpartition("}")  # "{namespace" or nothing
         for child in self.element:
             if not isinstance(child.tag, str):
                 continue  # an entity reference
-            qualified = etree.QName(child)
-            if qualified.namespace == own and (not names or qualified.localname in names):
+            namespace, _, name = child.tag.rpartition("}")
+            if namespace == own and (not names or name in names):
                 yield Tag(child, self.file, self.lines, self.diagnosis, self.owner)
 
     def descendants(self, *names: str) -> Iterator[Tag]:
         """Yield the tags inside this one with one of the names, of whatever namespace."""
         for element in self.element.iterdescendants():
-            if isinstance(element.tag, str) and etree.QName(element).localname in names:
+            if isinstance(element.tag, str) and element.tag.rpartition("}")[2] in names:
                 yield Tag(element, self.file, self.lines, self.diagnosis, self.owner)
 
     def inner_text(self, name: str) -> str:
@@ -150,7 +149,7 @@ class Tag:
 
     def check_attributes(self, *known: str) -> None:
         """Warn of attributes that look like misspelt known ones."""
-        for name in self.element.attrib:
+        for name in self.element.keys()[:_MOST_ATTRIBUTES]:
             close = _meant(name, known)
             if close and close not in self.element.attrib:
                 self.warning(

@@ -24,6 +24,7 @@ What a field may declare in its metadata:
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import types
 import typing
@@ -102,7 +103,7 @@ class _Decoder:
     def _dataclass(self, cls: type, node: Node) -> Any:
         if not node.is_mapping:
             return self._wrong("a mapping (key: value)", node)
-        kinds = typing.get_type_hints(cls)
+        kinds = _kinds(cls)
         fields = {f.name: f for f in dataclasses.fields(cls) if f.init}
         places = [name for name, f in fields.items() if f.metadata.get("place")]
         keys = [name for name in fields if name not in places]
@@ -241,6 +242,11 @@ class _Decoder:
         message = f"expected {expected}, not {_found(node)}"
         self.diagnosis.error(node.place, node.path, message, hint)
         return _FAILED
+
+
+@functools.cache  # a file may have ten thousand entries of a class
+def _kinds(cls: type) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
 
 
 def _is_required(field: dataclasses.Field[Any]) -> bool:

@@ -99,8 +99,15 @@ URDF: dict[str, tuple[bytes, int | str | None, str]] = {
         b'<xi:include href="file:///etc/passwd" parse="text"/></robot>',
         2, "inclusions of XML are never followed",
     ),
+    "inclusion of 2003 deep inside": (
+        _arm(
+            '<link name="tool"/>',
+            '<link name="tool"><v:include xmlns:v="http://www.w3.org/2003/XInclude"/></link>',
+        ),
+        5, "never followed",
+    ),
     "60000 elements": (
-        b"<robot>" + b"<link name='a'/>" * 60_000 + b"</robot>", 1, "expected at most 50000",
+        b"<robot>" + b"<link name='a'/>" * 60_000 + b"</robot>", 1, "expected at most 20000",
     ),
     "5000 links of one name": (
         b"<robot>" + b"<link name='a'/>" * 5_000 + b"</robot>", 1, "more than 1000 errors",
@@ -111,6 +118,10 @@ URDF: dict[str, tuple[bytes, int | str | None, str]] = {
     "utf-16 without mark": (ARM.encode("utf-16-le"), 1, "is not"),
     "utf-16 cut in a letter": (codecs.BOM_UTF16_LE + ARM.encode("utf-16-le")[:101], 1, "utf-16"),
     "unknown encoding": (b'<?xml version="1.0" encoding="klingon"?><robot/>', 1, "'klingon'"),
+    "utf-32": (ARM.encode("utf-32"), 1, "is not XML"),
+    "CR line ends": (
+        _arm('value="2"', 'value="x"').replace(b"\n", b"\r"), 3, "expected a number",
+    ),
     "utf-7": (b'<?xml version="1.0" encoding="utf-7"?><robot/>', 1, "'utf-7' is not supported"),
     "announced ascii": (
         '<?xml version="1.0" encoding="ascii"?>\n<robot name="\u00e9"/>'.encode(), 2, "ascii",
@@ -127,6 +138,9 @@ URDF: dict[str, tuple[bytes, int | str | None, str]] = {
         b'<robot xmlns:u="urn:u">\n<u:link name="a"/></robot>', 2, "in the namespace 'urn:u'",
     ),
     "no links": (b"<robot name='a'/>", 1, "has no links"),
+    "names of a foreign prefix only": (
+        b'<u:robot xmlns:u="urn:u">\n<link name="a"/></u:robot>', 1, "has no links",
+    ),
     # names and the tree
     "duplicate link": (_more('<link name="tool"/>'), 15, "already taken by line 5"),
     "duplicate joint": (_arm('name="flange"', 'name="elbow"'), 14, "already taken by line 11"),
@@ -157,6 +171,8 @@ URDF: dict[str, tuple[bytes, int | str | None, str]] = {
     "a million numbers": (
         _arm('"0.2 0 0"', '"' + "1 " * 1_000_000 + '"'), '"1 1 ', "expects 3 numbers",
     ),
+    "mass of a star": (_arm('value="2"', 'value="1e300"'), "upper", "expected at most 1e\\+09"),
+    "origin on a star": (_arm('"0.2 0 0"', '"1e18 0 0"'), "elbow", "expected at most 1e\\+06"),
     "negative mass": (_arm('value="2"', 'value="-2"'), "upper", "mass is -2 kg"),
     "negative moment": (_arm('ixx="0.02"', 'ixx="-0.02"'), "upper", "negative principal moment"),
     "no inertia": (_arm('<inertia ixx="0.02" ', "<other "), "upper", "has no <inertia>"),
@@ -191,10 +207,31 @@ URDF: dict[str, tuple[bytes, int | str | None, str]] = {
     "both rpy and quaternion": (
         _arm('rpy="0.1 0.2 0.3"', 'rpy="0 0 0" quat_xyzw="0 0 0 1"'), "quat_xyzw", "both rpy and",
     ),
+    "3000 mimics in a circle": (
+        b'<robot><link name="l"/>' + "".join(
+            f'<link name="m{i}"/><joint name="j{i}" type="continuous"><parent link="l"/>'
+            f'<child link="m{i}"/><mimic joint="j{(i + 1) % 3000}"/></joint>' for i in range(3000)
+        ).encode() + b"</robot>",
+        1, "in turn mimics this joint",
+    ),
+    "helical without pitch": (
+        _arm('"prismatic"', '"helical"'), "elbow", "needs the parameter 'pitch' in m/rad",
+    ),
+    "pitch of words": (
+        _arm('"prismatic"', '"helical" pitch="steep"'), "elbow", "pitch has 'steep'",
+    ),
     # loops
     "loop to nowhere": (_more(_LOOP.format("hook")), "loop_joint", "unknown link 'hook'"),
     "loop on one piece": (_more(_LOOP.format("upper")), "loop_joint", "both its ends"),
     "loop of no type": (_more(_LOOP.format("base").replace("fixed", "x")), "loop_joint", "'x'"),
+    "loop without radius": (
+        _more(_LOOP.format("base").replace("fixed", "rack_and_pinion")),
+        "loop_joint", "needs the parameter 'radius' in m",
+    ),
+    "loop with a pitch too many": (
+        _more(_LOOP.format("base").replace('type="fixed"', 'type="fixed" pitch="1"')),
+        "loop_joint", "'fixed' has no parameter 'pitch'",
+    ),
     "gear of words": (
         _more(
             '<coupling name="c"><predecessor link="upper"/><successor link="lower"/>'
@@ -214,6 +251,29 @@ YAML: dict[str, tuple[bytes, int | str | None, str]] = {
     "10 MB of junk": (b"- a\n" * (5 * 2**19), None, "is larger than 1 MiB"),
     "not text": (b"\xff\xfe\x00loops", 1, "is not UTF-8"),
     "latin-1": (_GOOD.replace("l\n", "\u00e9\n", 1).encode("latin-1"), 2, "is not UTF-8"),
+    "utf-16": (_GOOD.encode("utf-16"), 1, "is not UTF-8"),
+    "CR line ends": (_GOOD.replace("fixed", "fxed").replace("\n", "\r").encode(), 2, "'fxed'"),
+    "anchor in itself": (b"loops: &a [*a]\n", 1, "has no anchor before it"),
+    "nul": (_GOOD.encode() + b"\x00", 6, "is not allowed"),
+    "6000 loops to nowhere": (
+        b"loops:\n" + b"".join(
+            b"- {name: l%d, type: fixed, predecessor: {link: upper}, successor: {link: x}}\n" % i
+            for i in range(6000)
+        ),
+        "", "more than 1000 errors",
+    ),
+    "contradictory gears": (
+        b"couplings:\n- {name: a, joint: shoulder, driver: elbow}\n"
+        b"- {name: b, joint: shoulder, driver: elbow, offset: 1}\n",
+        3, "contradicts 'a'",
+    ),
+    "helical without pitch": (
+        _GOOD.replace("fixed", "helical").encode(), 2, "needs the parameter 'pitch' in m/rad",
+    ),
+    "pitch of words": (
+        _GOOD.replace("fixed", "helical\n  parameters: {pitch: steep}").encode(),
+        4, "expected a number in m/rad, not 'steep'",
+    ),
     "control character": (_GOOD.replace("upper", "up\x07per").encode(), 4, "is not allowed"),
     "tabs": (_GOOD.replace("  type", "\ttype").encode(), 3, "not tabs"),
     "truncated": (_GOOD.encode()[:-10], "", "is not YAML"),
@@ -262,3 +322,29 @@ MODELS: dict[str, tuple[bytes, int | str | None, str]] = {
     "no_convention.yaml": (b"rows:\n- {name: a}\n", 1, "rows"),
     "dh_words.yaml": (b"dh: standard\nrows:\n- {name: a, d: long}\n", 3, "expected a number"),
 }
+
+_GOOD_GEAR = "couplings: [{name: g, joint: shoulder, driver: elbow, ratio: 0}]\n"
+
+#: Files that can mean a mechanism and deserve a look: for each a URDF, a file of loop joints or
+#: nothing, and words of the warning.
+DOUBTFUL: dict[str, tuple[bytes, bytes | None, str]] = {
+    "grams": (_arm('value="2"', 'value="2000"'), None, "were grams meant"),
+    "millimetres": (_arm('"0.2 0 0"', '"200 0 0"'), None, "were millimetres meant"),
+    "degrees in a limit": (_arm('upper="2"', 'upper="90"'), None, "were degrees meant"),
+    "degrees in an orientation": (_arm('"0.1 0.2 0.3"', '"0 0 90"'), None, "were degrees meant"),
+    "degrees in a loop": (
+        ARM.encode(), _GOOD.replace("{link: base}", "{link: base, rpy: [0, 45, 0]}").encode(),
+        r"loops\.yaml:5: .*were degrees meant",
+    ),
+    "millimetres in a loop": (
+        ARM.encode(), _GOOD.replace("{link: base}", "{link: base, xyz: [0, 45, 0]}").encode(),
+        r"loops\.yaml:2: .*were millimetres meant",
+    ),
+    "degrees in a loop of the URDF": (
+        _more(_LOOP.format("base").replace('"upper"', '"upper" rpy="0 0 90"')), None,
+        "were degrees meant",
+    ),
+    "a gear without ratio": (ARM.encode(), _GOOD_GEAR.encode(), "the ratio is 0"),
+    "a foreign namespace": (_arm("<robot", '<robot xmlns="urn:u"'), None, "in the namespace"),
+    "a foreign link": (_more('<u:link xmlns:u="urn:u" name="a"/>'), None, "it is left out"),
+}  # fmt: skip

@@ -51,7 +51,7 @@ def test_repetitions_are_warned_of():
     """A relation that follows from others takes no further motion away."""
     (problem,) = noted(Gear.gear("a", "j2", "j1", 2.0, 0.2), Gear.gear("b", "j1", "j2", 0.5, -0.1))
     assert (problem.severity, problem.place) == ("warning", "f:2")
-    assert "only repeats what 'a' says" in problem.message
+    assert "follows already from 'a'" in problem.message
 
 
 def test_gears_that_block_each_other_are_warned_of():

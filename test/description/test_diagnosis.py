@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from robot_dynamics.description.diagnosis import DescriptionError, Diagnosis
+from robot_dynamics.description.diagnosis import MOST_ERRORS, DescriptionError, Diagnosis
 from robot_dynamics.errors import RobotDynamicsError
 
 
@@ -44,3 +44,18 @@ def test_the_error_survives_pickling():
     copy = pickle.loads(pickle.dumps(error))
     assert copy.problems == error.problems
     assert str(copy) == "a:1: wrong."
+
+
+def test_a_file_with_very_many_errors_is_given_up():
+    """After a thousand errors nothing more is read; warnings are counted but do not end it."""
+    diagnosis = Diagnosis()
+    for line in range(2 * MOST_ERRORS):
+        diagnosis.warning(f"a:{line}", "", "odd")
+    for line in range(MOST_ERRORS):
+        diagnosis.error(f"a:{line}", "", "wrong")
+    assert diagnosis.error_count == len(diagnosis.errors) == MOST_ERRORS
+    with pytest.raises(DescriptionError, match="more problems") as caught:
+        diagnosis.error("a:5000", "", "wrong")
+    last = caught.value.problems[-1]
+    assert (last.place, last.severity) == ("a:5000", "error")
+    assert "more than 1000 errors, the rest of it was not read" in last.message

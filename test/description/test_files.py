@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that cannot be read, each answered by one sentence."""
 
+import os
+import threading
+
 import pytest
 
 from robot_dynamics.description.diagnosis import DescriptionError
@@ -43,3 +46,22 @@ def test_a_package_address_that_names_nothing_is_located():
     with pytest.raises(DescriptionError, match=r"^x.yaml:3: package://no_such_package/a.urdf"):
         locate("package://no_such_package/a.urdf", "", "x.yaml:3")
     assert locate("b.urdf", "folder").as_posix() == "folder/b.urdf"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="needs a Unix system")
+def test_pipes_are_read_and_never_waited_for(tmp_path):
+    """What a writer sends is read up to the limit; a pipe without a writer is refused at once."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DescriptionError, match="a pipe that nobody writes to"):
+        read_bytes(tmp_path / "pipe", expected="a URDF file", limit=100)
+    for sent in (b"<robot/>", b"x" * 200):
+        read, write = os.pipe()
+        # The writer is slower than the reader.
+        threading.Timer(0.2, lambda w=write, s=sent: (os.write(w, s), os.close(w))).start()
+        if len(sent) < 100:
+            found = read_bytes(f"/dev/fd/{read}", expected="a URDF file", limit=100)
+            assert found == sent
+        else:
+            with pytest.raises(DescriptionError, match="is larger than"):
+                read_bytes(f"/dev/fd/{read}", expected="a URDF file", limit=100)
+        os.close(read)

@@ -72,3 +72,43 @@ def test_strict_reaches_the_reader():
     """Warnings refuse the file when asked."""
     with pytest.raises(DescriptionError):
         load_description(ARM.replace('effort="4"', 'effort="0"'), strict=True)
+
+
+def test_every_element_has_its_place(tmp_path):
+    """Links and joints in the URDF, loops and gears in the file that states them."""
+    (tmp_path / "l.yaml").write_text(
+        "loops:\n- {name: l, type: point, predecessor: {link: base}, successor: {link: tool}}\n"
+        "couplings:\n- {name: g, joint: shoulder, driver: elbow}\n"
+    )
+    pin = (
+        '<loop_joint name="p" type="point"><link1 link="base"/><link2 link="lower"/></loop_joint>'
+    )
+    (tmp_path / "arm.urdf").write_text(ARM.replace("</robot>", pin + "</robot>"))
+    places = load_description(tmp_path / "arm.urdf", tmp_path / "l.yaml").places
+    assert places.link("upper") == "arm.urdf:3"
+    assert places.joint("elbow") == "arm.urdf:11"
+    assert places.loop("p") == "arm.urdf:15"
+    assert places.loop("l") == f"{tmp_path / 'l.yaml'}:2"
+    assert places.loop("g") == f"{tmp_path / 'l.yaml'}:4"
+    write_model(tmp_path / "m.yaml", load_description(tmp_path / "arm.urdf"))
+    saved = load_description(tmp_path / "m.yaml").places
+    assert saved.loop("p").startswith(str(tmp_path / "m.yaml:"))
+
+
+def test_names_of_the_urdf_are_taken(tmp_path):
+    """A gear of the name of a mimic joint is refused with its line."""
+    mimic = ARM.replace('<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><mimic joint="elbow"/>')
+    (tmp_path / "l.yaml").write_text(
+        "couplings: [{name: shoulder, joint: shoulder, driver: elbow}]"
+    )
+    with pytest.raises(DescriptionError, match=r"l\.yaml:1: coupling 'shoulder': .* already"):
+        load_description(mimic, tmp_path / "l.yaml")
+
+
+def test_warnings_of_loops_are_kept_and_may_refuse(tmp_path):
+    """They join those of the URDF; `strict` counts them."""
+    (tmp_path / "l.yaml").write_text(LOOPS.replace("xyz: [0, 0, 1]", "rpy: [0, 0, 90]"))
+    (warning,) = load_description(ARM, tmp_path / "l.yaml").diagnosis.warnings
+    assert "were degrees meant?" in warning.hint
+    with pytest.raises(DescriptionError, match=r"l\.yaml:1: .*were degrees meant"):
+        load_description(ARM, tmp_path / "l.yaml", strict=True)

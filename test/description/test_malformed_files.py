@@ -3,12 +3,15 @@
 """Malformed files: each is answered within a second by errors that say where, and nothing else."""
 
 import contextlib
+import os
 import re
 import socket
+import subprocess
+import sys
 import time
 
 import pytest
-from description.malformed import MODELS, URDF, YAML
+from description.malformed import DOUBTFUL, MODELS, URDF, YAML
 from description.urdf_texts import ARM, line_of
 
 from robot_dynamics.app.command_line import main
@@ -60,8 +63,8 @@ def check(errors, file, contents, where, words):
 
 
 def test_the_corpus_is_large():
-    """At least sixty files."""
-    assert len(URDF) + len(YAML) + len(MODELS) >= 60
+    """Twice the sixty files that are the claim."""
+    assert len(URDF) + len(YAML) + len(MODELS) >= 120
 
 
 @pytest.mark.parametrize("case", URDF)
@@ -98,6 +101,75 @@ def test_the_command_line_shows_no_traceback(tmp_path, capsys):
         out, err = capsys.readouterr()
         assert "robot.urdf" in err
         assert "Traceback" not in out + err
+
+
+@pytest.mark.parametrize("case", DOUBTFUL)
+def test_doubtful_files_end_with_status_0_and_a_warning(tmp_path, capsys, case):
+    """Likely mistakes of units and the like are said with their place, and the file is shown."""
+    urdf, loops, words = DOUBTFUL[case]
+    (tmp_path / "robot.urdf").write_bytes(urdf)
+    options = []
+    if loops is not None:
+        (tmp_path / "loops.yaml").write_bytes(loops)
+        options = ["--loops", str(tmp_path / "loops.yaml")]
+    # Loops drawn across an arm at random need not close: the warning is what is looked at.
+    status = main(["inspect", str(tmp_path / "robot.urdf"), *options])
+    out, err = capsys.readouterr()
+    found = [line for line in err.splitlines() if re.search(words, line)]
+    assert found
+    assert all(re.match(r"warning: \S+:\d+: ", line) for line in found)
+    assert status == (2 if "cannot be closed" in err else 0)
+    assert "upper" in out
+
+
+def special_files(folder):
+    """Make what is no ordinary file, and return the arguments and words of the error of each."""
+    (folder / "folder.urdf").mkdir()
+    os.mkfifo(folder / "pipe.urdf")
+    (folder / "circle.urdf").symlink_to("circle.urdf")
+    (folder / "nowhere.urdf").symlink_to("gone.urdf")
+    (folder / "endless.urdf").symlink_to("/dev/zero")
+    (folder / "nothing.urdf").symlink_to("/dev/null")
+    (folder / "good.urdf").write_text(ARM)
+    (folder / "secret.urdf").write_text(ARM)
+    (folder / "secret.urdf").chmod(0)
+    found = {
+        "folder.urdf": "is a folder, expected a URDF file",
+        "pipe.urdf": "a pipe that nobody writes to",
+        "circle.urdf": "cannot be read",
+        "nowhere.urdf": "there is no such file",
+        "endless.urdf": "is larger than 8 MiB",
+        "nothing.urdf": "is empty",
+    }
+    if not os.access(folder / "secret.urdf", os.R_OK):  # as for all but the superuser
+        found["secret.urdf"] = "cannot be read (Permission denied)"
+    found = {(str(folder / name),): words for name, words in found.items()}
+    for name in ("pipe.urdf", "folder.urdf", "endless.urdf"):
+        path = str(folder / name)
+        found[(str(folder / "good.urdf"), "--loops", path)] = "expected a YAML file"
+    found[(str(folder / "good.urdf"), "--loops", str(folder / "endless.urdf"))] = "larger than 1"
+    return found
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="needs a Unix system")
+def test_what_is_no_ordinary_file_is_answered(tmp_path):
+    """Folders, pipes, circles of links, devices: the command ends in time, with a sentence."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    for arguments, words in special_files(tmp_path).items():
+        started = time.perf_counter()
+        done = subprocess.run(
+            [sys.executable, "-m", "robot_dynamics", "inspect", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env=environment,
+        )
+        # The start of the process included; see LIMIT.
+        assert time.perf_counter() - started < LIMIT
+        assert (done.returncode, done.stdout) == (2, "")
+        (line,) = done.stderr.splitlines()
+        assert words in line
+        assert os.path.basename(arguments[-1]) in line
 
 
 def test_names_that_yaml_1_1_takes_for_truth_values_are_names(tmp_path):

@@ -54,3 +54,12 @@ def test_mimics_that_mean_nothing_are_noted(mimics, severity, message):
     assert {problem.severity for problem in problems} == {severity}
     assert message in problems[0].sentence()
     assert problems[0].place in ("f:2", "f:3", "f:4")
+
+
+def test_circles_are_told_from_what_hangs_on_them():
+    """Joints that mimic a joint of a circle are not part of it, however long the chain."""
+    mimics = {f"c{i}": (f"c{i + 1}", 1.0, 0.0) for i in range(3000)}
+    mimics["c3000"] = ("c2999", 1.0, 0.0)
+    _, problems = gears(mimics, dict.fromkeys([*mimics], "revolute"))
+    found = {p.element for p in problems if "in turn mimics" in p.message}
+    assert found == {"joint 'c2999'", "joint 'c3000'"}

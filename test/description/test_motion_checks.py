@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robot_dynamics.description.motion_checks import joints_without_inertia
+from robot_dynamics.description.motion_checks import joints_without_inertia, joints_without_mass
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, build, pose
 
 SOLID = np.diag([0.01, 0.02, 0.02])
@@ -47,6 +47,21 @@ def found(*chain):
 def test_chains(chain, expected):
     """A joint is found exactly if it can move while nothing with inertia does."""
     assert found(*chain) == expected
+
+
+def test_what_carries_no_mass_at_all_is_found_without_numbers():
+    """Fixed joints pass mass on; a rotor, mass or inertia anywhere beyond a joint is enough."""
+    kinds = {"a": "fixed", "b": "revolute", "c": "revolute", "d": "fixed", "e": "revolute"}
+    joints = [JointElement(f"to {n}", k, "root", n) for n, k in kinds.items()]
+    joints[3] = replace(joints[3], parent="c")
+    joints.append(JointElement("to f", "revolute", "e", "f", armature=0.1))
+    joints.append(JointElement("to g", "revolute", "e", "g"))
+    links = [LinkElement(n) for n in ("root", "a", "b", "c", "e", "f", "g")]
+    links.append(LinkElement("d", 1.0))
+    mechanism = Mechanism("m", tuple(links), tuple(joints))
+    assert joints_without_mass(mechanism) == ("b", "e", "g")
+    links[2] = LinkElement("b", inertia=SOLID)
+    assert joints_without_mass(replace(mechanism, links=tuple(links))) == ("e", "g")
 
 
 def test_masses_that_line_up_at_zero_are_not_taken_for_nothing():
