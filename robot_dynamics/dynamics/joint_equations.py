@@ -29,6 +29,25 @@ _SINGULAR = 1e8
 
 
 @dataclass(frozen=True)
+class LoopState:
+    """Loop joints at one state, everything in their frames on the successors.
+
+    Attributes:
+        placements: sXp of each, from its frame on the predecessor to that on the successor.
+        of_predecessor: Matrices (loops, 6, 6) from the coordinates of the predecessor bodies.
+        of_successor: The same of the successor bodies.
+        v_p: Velocities of the predecessors (loops, 6).
+        v_s: Velocities of the successors (loops, 6).
+    """
+
+    placements: Placements
+    of_predecessor: Array
+    of_successor: Array
+    v_p: Array
+    v_s: Array
+
+
+@dataclass(frozen=True)
 class JointEquations:
     """What joints ask of the accelerations of bodies, at one state.
 
@@ -47,6 +66,7 @@ class JointEquations:
         T: Directions of the constraint forces of joints, each in its joint's successor frame
             (rows less couplings, 6).
         T_a: Directions of the active forces of the tree joints, likewise (nv, 6).
+        loops: Where the loop joints are and how they move.
     """
 
     v: Array
@@ -58,6 +78,7 @@ class JointEquations:
     velocity_error: Array
     T: Array
     T_a: Array
+    loops: LoopState
 
 
 def joint_equations(
@@ -110,10 +131,13 @@ def joint_equations(
 
     count = layout.joint_rows - layout.tree_rows + layout.couplings.shape[0]
     velocity_error, position_error = np.zeros(count), np.zeros(count)
+    X_P = layout.predecessor_placements
+    every = np.arange(joints - bodies)
+    closing = across.at(every + bodies).compose(X_P.at(every).inverse())  # Eq 8.24
+    placements = Placements.of_transform(closing, len(every))
     for group in layout.loop_groups:
         n, at = len(group.joints), group.joints
-        X_P = layout.predecessor_placements.at(at - bodies)
-        X = across.at(at).compose(X_P.inverse())  # Eq 8.24
+        X = placements.at(at - bodies)
         vJ_l = v_s[at] - v_p[at]
         T[group.rows] = _stacked(group.kind.constraints(X), n)
         T_rate = _stacked(group.kind.constraint_rates(X, Motion.of(list(vJ_l.T))), n)
@@ -142,7 +166,8 @@ def joint_equations(
         last = slice(-C.shape[0], None)
         position_error[last] = layout.coupling_positions @ q - layout.coupling_offsets
         velocity_error[last] = C @ qd
-    return JointEquations(v, K, k, G, g, position_error, velocity_error, T, T_a)
+    state = LoopState(placements, X_p[loops], X_s[loops], v_p[loops], v_s[loops])
+    return JointEquations(v, K, k, G, g, position_error, velocity_error, T, T_a, state)
 
 
 def _loop_transforms(layout: JointLayout, across: Placements) -> Placements:

@@ -65,7 +65,8 @@ def loop_joint_forces(
     start = 0
     frames = loop_frames(model, Xup, parameters, q)
     for frame in frames:
-        force = passive_loop_force(frame, *frame.ends(v, Motion.zero()))
+        v_p, v_s = frame.ends(v, Motion.zero())
+        force = passive_loop_force(frame.joint, frame.placement, v_s - v_p)
         T = frame.joint.type.constraints(frame.placement)
         for direction, multiplier in zip(T, multipliers[start : start + len(T)], strict=True):
             force = force + direction * multiplier

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import bsr_matrix, csr_matrix, diags
 
+from robot_dynamics.dynamics.active_joint_forces import loop_active_forces, tree_spring_forces
 from robot_dynamics.dynamics.joint_equations import JointEquations, joint_equations
 from robot_dynamics.dynamics.joint_layout import JointLayout
 from robot_dynamics.dynamics.rank import rank_tolerance
@@ -29,7 +30,7 @@ from robot_dynamics.dynamics.redundant import ConstrainedMotion
 from robot_dynamics.dynamics.saddle import SMALLEST_TOLERANCE, SaddlePoint
 from robot_dynamics.dynamics.scaling import constraint_names, constraint_scales, model_length
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, require_length
-from robot_dynamics.model import Model
+from robot_dynamics.model import WORLD, Model
 from robot_dynamics.spatial import Force, Inertia, Motion
 
 Array = NDArray[np.float64]
@@ -51,9 +52,9 @@ class MaximalMotion(ConstrainedMotion):
     would take if they were free. `residual` is that of all constraints, tree joints included.
 
     Attributes:
-        joint_forces: What each joint transmits to its successor, active forces included, in the
-            joint's successor frame, tree joints first (joints, 6) [N m, N]. Where redundant
-            constraints leave it open it is that of the `multipliers`.
+        joint_forces: What each joint transmits to its successor, springs, dampers and drives
+            included, in the joint's successor frame, tree joints first (joints, 6) [N m, N].
+            Where redundant constraints leave it open it is that of the `multipliers`.
         fill: Number of entries of the factors.
     """
 
@@ -70,6 +71,7 @@ def maximal_coordinate_solution(
     length: float | None = None,
     stabilisation_time: float | None = None,
     tolerance: float | None = None,
+    efforts: ArrayLike | None = None,
     external: Sequence[Force] | None = None,
 ) -> MaximalMotion:
     """Return accelerations and all joint forces, by the sparse matrix method.
@@ -86,6 +88,8 @@ def maximal_coordinate_solution(
         stabilisation_time: T_stab of Baumgarte's method [s]; none without it.
         tolerance: How strongly a constraint has to act to count, as a part of what it would act
             on bodies that are free; from closure error and rounding by default.
+        efforts: What the drives in loop joints do (drives,) [N m or N], in the order of
+            `model.loop_drive_names`; nothing by default.
         external: Forces on the bodies from outside, each in its body's coordinates.
 
     Raises:
@@ -97,6 +101,7 @@ def maximal_coordinate_solution(
         tau,
         stabilisation_time=stabilisation_time,
         tolerance=tolerance,
+        efforts=efforts,
         external=external,
     )
 
@@ -126,15 +131,21 @@ class MaximalCoordinates:
         *,
         stabilisation_time: float | None = None,
         tolerance: float | None = None,
+        efforts: ArrayLike | None = None,
         external: Sequence[Force] | None = None,
     ) -> MaximalMotion:
         """Return the motion at one state; see `maximal_coordinate_solution`."""
         model = self.model
-        positions, speeds, active = (
+        drives = len(model.loop_drives)
+        positions, speeds, active, driving = (
             _finite(name, values, count)
-            for name, values, count in (("q", q, model.nq), ("qd", qd, model.nv),
-                                        ("tau", tau, model.nv))
-        )  # fmt: skip
+            for name, values, count in (
+                ("q", q, model.nq),
+                ("qd", qd, model.nv),
+                ("tau", tau, model.nv),
+                ("efforts", np.zeros(drives) if efforts is None else efforts, drives),
+            )
+        )
         joints = joint_equations(self._layout, model.gravity, positions, speeds)
         k, count = joints.k, len(joints.position_error)
         if stabilisation_time is not None:
@@ -155,20 +166,34 @@ class MaximalCoordinates:
         M = self._inertia
         if armature.any():  # a rotor's force -J qdd, where qdd = G a + g
             M = (M + G.T @ diags(armature) @ G).tocsr()
-        f = G.T @ (active - armature * joints.g) + self._body_forces(joints.v, external)
+        active = active + tree_spring_forces(model, positions)
+        of_loops = loop_active_forces(model, joints.loops, driving)
+        f = G.T @ (active - armature * joints.g) + self._body_forces(joints, of_loops, external)
         system = SaddlePoint(M, joints.K, self._scales, tolerance)
         a, multipliers = system.solve(f, k)
         residual = float(np.max(np.abs(joints.K @ a - k), initial=0.0))
         qdd = G @ a + joints.g
-        return self._motion(joints, system, qdd, multipliers, active, residual, gap)
+        return self._motion(joints, system, qdd, multipliers, active, of_loops, residual, gap)
 
-    def _body_forces(self, v: Array, external: Sequence[Force] | None) -> Array:
-        """Return f_x - v x* I v of all bodies (6 N_B,)."""
+    def _body_forces(
+        self, joints: JointEquations, of_loops: Array, external: Sequence[Force] | None
+    ) -> Array:
+        """Return P T_a tau of the loop joints + f_x - v x* I v of all bodies (6 N_B,)."""
+        v, layout = joints.v, self._layout
         momentum = Force.of(list(np.einsum("nij,nj->ni", self._inertias, v).T))
         forces = -np.stack(Motion.of(list(v.T)).cross_force(momentum).components(), axis=-1)
         if external is not None:
             require_length("external", external, len(v), "one force for each body")
             forces += np.array([force.components() for force in external], dtype=float)
+        if of_loops.any():
+            for ends, to_joint, sign in (
+                (layout.successor, joints.loops.of_successor, 1.0),
+                (layout.predecessor, joints.loops.of_predecessor, -1.0),
+            ):
+                on = ends[layout.bodies :]
+                body = on != WORLD
+                push = sign * np.einsum("nij,ni->nj", to_joint, of_loops)
+                np.add.at(forces, on[body], push[body])
         return forces.ravel()
 
     def _motion(
@@ -178,6 +203,7 @@ class MaximalCoordinates:
         qdd: Array,
         multipliers: Array,
         tau: Array,
+        of_loops: Array,
         residual: float,
         gap: float,
     ) -> MaximalMotion:
@@ -186,7 +212,7 @@ class MaximalCoordinates:
         active = tau - self.model.armature * qdd
         if couplings:
             active = active + layout.couplings.T @ multipliers[len(multipliers) - couplings :]
-        transmitted = np.zeros((len(layout.predecessor), 6))
+        transmitted = np.concatenate([np.zeros((layout.bodies, 6)), of_loops])
         bearing = joints.T * multipliers[: layout.joint_rows, None]
         np.add.at(transmitted, layout.joint_of_row, bearing)
         np.add.at(transmitted, layout.joint_of_freedom, joints.T_a * active[:, None])

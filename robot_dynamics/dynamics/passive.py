@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robot_dynamics.dynamics.loop_frames import LoopFrame, loop_frames
+from robot_dynamics.dynamics.loop_frames import loop_frames
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Model
-from robot_dynamics.model.joint_data import Joint
+from robot_dynamics.model.joint_data import Joint, LoopJoint
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.spatial import Force, Motion, Scalar, Transform
 
@@ -46,25 +46,25 @@ def passive_forces(
             raise RobotDynamicsError(
                 f"{model.name}: the spring in joint {body.joint.name!r} needs its position."
             )
-        tau[at_v] = _tree_spring(body.joint, q[at_q])
+        tau[at_v] = tree_spring(body.joint, q[at_q])
     if not any(loop.elastic or loop.damped for loop in model.loops):
         return tau
     for frame in loop_frames(model, Xup, parameters, q):
-        force = passive_loop_force(frame, *frame.ends(v, Motion.zero()))
+        v_p, v_s = frame.ends(v, Motion.zero())
+        force = passive_loop_force(frame.joint, frame.placement, v_s - v_p)
         for index, value in frame.joint_forces(force).items():
             tau[index] = tau[index] + value
     return tau
 
 
-def passive_loop_force(frame: LoopFrame, v_p: Motion, v_s: Motion) -> Force:
+def passive_loop_force(joint: LoopJoint, X: Transform, vJ: Motion) -> Force:
     """Return the force T_a tau of a loop joint's springs and dampers, on the successor (3.37).
 
     Args:
-        frame: The loop joint.
-        v_p: Velocity of the predecessor, in the frame on the successor.
-        v_s: Velocity of the successor, likewise.
+        joint: The loop joint.
+        X: The placement sXp of its frames.
+        vJ: Velocity of the successor relative to the predecessor, in the frame on the successor.
     """
-    joint, X = frame.joint, frame.placement
     total = Force.zero()
     if not (joint.elastic or joint.damped):
         return total
@@ -75,7 +75,6 @@ def passive_loop_force(frame: LoopFrame, v_p: Motion, v_s: Motion) -> Force:
             joint.of_each_freedom(joint.stiffness), joint.type.coordinates(X, rest), rest
         )
         springs = joint.type.coordinate_forces(X, pulls)
-    vJ = v_s - v_p
     dampings = joint.of_each_freedom(joint.damping)
     for direction, spring, damping in zip(
         joint.type.active_forces(X), springs, dampings, strict=True
@@ -86,7 +85,8 @@ def passive_loop_force(frame: LoopFrame, v_p: Motion, v_s: Motion) -> Force:
     return total
 
 
-def _tree_spring(joint: Joint, q: Sequence[Scalar]) -> list[Scalar]:
+def tree_spring(joint: Joint, q: Sequence[Scalar]) -> list[Scalar]:
+    """Return the joint forces (nv,) of the springs in a tree joint at its positions (nq,)."""
     rest = joint.of_each_freedom(joint.rest)
     pulls = _pulls(joint.of_each_freedom(joint.stiffness), joint.type.coordinates_of(q), rest)
     return joint.type.coordinate_forces(joint.type.transform(q), pulls)
