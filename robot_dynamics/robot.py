@@ -20,6 +20,7 @@ from robot_dynamics.dynamics.assembly import (
     consistent_velocity,
     generic,
 )
+from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.dynamics.mobility import Mobility, mobility
 from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.dynamics.redundant import ConstrainedMotion, rank_revealing_solution
@@ -27,9 +28,6 @@ from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.model import Mechanism, Model, build
 
 Array = NDArray[np.float64]
-
-# Below this relative pivot of K H^-1 K^T the full-rank solution has lost half of its digits.
-SMALLEST_PIVOT = 1e-8
 
 
 class Robot:

@@ -13,9 +13,10 @@ from numpy.testing import assert_allclose
 from support.mechanisms import random_state, random_tree, two_arms, world_poses
 
 from robot_dynamics.compile import algorithms
+from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import Mechanism, build
-from robot_dynamics.robot import SMALLEST_PIVOT, Robot, load
+from robot_dynamics.robot import Robot, load
 from robot_dynamics.spatial import Inertia, Transform, Vector3
 
 MECHANISM = random_tree(np.random.default_rng(1), ["revolute", "prismatic", "revolute"])

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from robot_dynamics.dynamics.couplings import with_couplings
+from robot_dynamics.dynamics.full_rank import full_rank_pivot
 from robot_dynamics.dynamics.inertia_matrix import composite_inertia_matrix
 from robot_dynamics.dynamics.inverse import (
     joint_forces,
@@ -147,11 +148,12 @@ def closed_loop_forward_dynamics(
     parameters: Parameters,
     stabilisation_time: float | None = None,
 ) -> tuple[list[Scalar], list[Scalar], Scalar]:
-    """Return accelerations, multipliers and the smallest relative pivot of K H^-1 K^T.
+    """Return accelerations, multipliers and the pivot that tells full rank.
 
     The solution assumes independent constraints. Near dependence the pivot tends to zero and the
-    first two results are worthless: use the rank-revealing solution of `redundant.py` then. The
-    pivot is not a number if an acceleration is none, whatever argument brought that about.
+    first two results are worthless (see `full_rank`): use the rank-revealing solution of
+    `redundant.py` then. The pivot is not a number if an acceleration is none, whatever argument
+    brought that about.
 
     Args:
         model: The mechanism.
@@ -165,6 +167,6 @@ def closed_loop_forward_dynamics(
     factors = constraint_factors(terms.H, terms.loops.K)
     k = terms.loops.k if stabilisation_time is None else terms.loops.stabilised(stabilisation_time)
     qdd, multipliers = closed_loop_accelerations(terms, factors, tau, k)
+    pivot = full_rank_pivot(model, terms.loops, factors.A.smallest_pivot)
     # A pivot is 1 at most: this only hands on what is not a number.
-    pivot = minimum(factors.A.smallest_pivot, 1.0 + dot(qdd, qdd))
-    return qdd, multipliers, pivot
+    return qdd, multipliers, minimum(pivot, 1.0 + dot(qdd, qdd))

@@ -28,12 +28,15 @@ from robot_dynamics.model import Model
 
 Array = NDArray[np.float64]
 
-# A gap of e lengths turned singular values that should be zero into 4 e at most, over the linkages
-# of the tests and where their weakest constraint was above 0.02. It displaces coordinates by the
-# gap over the weakest constraint, so that weaker ones may need more.
-_MARGIN = 100.0
-# Openings beyond this part of the length say nothing of the closed mechanism: every constraint
-# that acts on a tenth of what others act on would be in doubt.
+#: A gap of e lengths turned singular values that should be zero into 4 e at most, over linkages
+#: whose weakest constraint was above 0.02. It displaces coordinates by the gap over the weakest
+#: constraint, so that weaker ones may need more.
+MARGIN = 100.0
+#: Constraints that act by more than a hundredth of the others' are never taken for redundant,
+#: however far loops are open.
+LARGEST_TOLERANCE = 1e-2
+#: Openings beyond this part of the length say nothing of the closed mechanism: they may make up
+#: constraints of nearly the largest tolerance.
 LARGEST_OPENING = 1e-3
 
 
@@ -189,7 +192,7 @@ def rank_tolerance(
     far = 0.0 if q is None else _slid(model, q, length)
     # Entries of J are sums of distances up to the reach, even where they cancel.
     rounding = np.finfo(float).eps * model.nv * max((model_reach(model) + far) / length, strongest)
-    return float(_MARGIN * (gap / length + rounding))
+    return float(min(MARGIN * gap / length, LARGEST_TOLERANCE) + MARGIN * rounding)
 
 
 def _slid(model: Model, q: Array, length: float) -> float:

@@ -30,9 +30,15 @@ def model_length(model: Model) -> float:
 
     It is 1 m for a model all of whose joints are in one point.
     """
-    distances = np.array([_distance(X) for X in _placements(model)])
-    apart = distances[distances > _NEGLIGIBLE * np.max(distances, initial=0.0)]
-    return float(np.median(apart)) if len(apart) else 1.0
+    return _typical(_placements(model))
+
+
+def tree_length(model: Model) -> float:
+    """Return the same of the tree joints alone, which compiled code may rely on.
+
+    Where loops are closed may be a parameter of compiled code.
+    """
+    return _typical([body.placement for body in model.bodies])
 
 
 def model_reach(model: Model) -> float:
@@ -111,6 +117,12 @@ def constraint_groups(model: Model) -> list[tuple[str, slice]]:
 def _placements(model: Model) -> list[Transform]:
     ends = [(lo.predecessor_placement, lo.successor_placement) for lo in model.loops]
     return [body.placement for body in model.bodies] + [X for pair in ends for X in pair]
+
+
+def _typical(placements: list[Transform]) -> float:
+    distances = np.array([_distance(X) for X in placements])
+    apart = distances[distances > _NEGLIGIBLE * np.max(distances, initial=0.0)]
+    return float(np.median(apart)) if len(apart) else 1.0
 
 
 def _distance(X: Transform) -> float:

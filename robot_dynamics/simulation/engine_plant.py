@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, null_space
 
 from robot_dynamics.compile import load_kernel
+from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import GraspMap
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.robot import SMALLEST_PIVOT, Robot
+from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.observation import observation
 from robot_dynamics.simulation.periodic_plant import PeriodicPlant
 from robot_dynamics.simulation.plant import Truth

@@ -17,6 +17,7 @@ from robot_dynamics.dynamics.closed_loop import (
     closed_loop_terms,
     constraint_factors,
 )
+from robot_dynamics.dynamics.full_rank import full_rank_pivot
 from robot_dynamics.dynamics.projection import position_correction, velocity_correction
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import block_size, pack, unpack
@@ -62,7 +63,7 @@ def step_program(model: Model, actuated: Sequence[int]) -> Program:
 
     Inputs: q (nq,), qd (nv,), torque (na,), held over the step. Outputs: q, qd after the step, the
     loop multipliers there (n^c,), the position error at the start of the step (n^c,) and the one
-    that the projection took away (n^c,), and the smallest relative pivot of K H^-1 K^T ().
+    that the projection took away (n^c,), and the smallest pivot that tells full rank ().
 
     Positions and velocities are projected in the metric of H, so that the kinetic energy never
     grows by it. The classical scheme works on the positions' derivatives (quaternion rates
@@ -123,7 +124,7 @@ def _rate_program(model: Model, actuated: Sequence[int]) -> Program:
             "q_rate": model.position_rate(q, qd),
             "qdd": qdd,
             "position_error": terms.loops.position_error,
-            "pivot": factors.A.smallest_pivot,
+            "pivot": full_rank_pivot(model, terms.loops, factors.A.smallest_pivot),
         }
 
     return _trace(model, actuated, run, "rate")
@@ -139,7 +140,7 @@ def _projection_program(model: Model, actuated: Sequence[int]) -> Program:
             "dqd": velocity_correction(terms, factors),
             "multipliers": multipliers,
             "position_error": terms.loops.position_error,
-            "pivot": factors.A.smallest_pivot,
+            "pivot": full_rank_pivot(model, terms.loops, factors.A.smallest_pivot),
         }
 
     return _trace(model, actuated, run, "projection")

@@ -84,6 +84,8 @@ def test_the_tolerance_is_derived():
     closed = rank_tolerance(model, 0.0, 1.0, 0.7)
     assert 1e-14 < closed < 1e-12
     assert_allclose(rank_tolerance(model, 7e-6, 1.0, 0.7) - closed, 1e-3, rtol=1e-9)
+    # However far the loops are open, a hundredth is never nothing.
+    assert_allclose(rank_tolerance(model, 0.5, 1.0, 0.7) - closed, 1e-2, rtol=1e-9)
     # Joints that slid a kilometre, or rows a thousand times as strong, are rounded by as much.
     slider = Robot.from_mechanism(linkages.slider_crank()).model
     far = rank_tolerance(slider, 0.0, 1.0, 1.0, np.array([0.0, 0.0, 1e3]))

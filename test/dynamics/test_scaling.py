@@ -15,6 +15,7 @@ from robot_dynamics.dynamics.scaling import (
     coordinates_of,
     model_length,
     model_reach,
+    tree_length,
 )
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, build
@@ -25,6 +26,15 @@ def test_the_length_is_that_of_a_typical_link():
     # Crank 0.3, coupler 0.8, and the pin 0.9 from the base and 0.6 from the rocker's joint.
     assert model_length(build(linkages.four_bar())) == pytest.approx(0.7)
     assert model_reach(build(linkages.four_bar())) == pytest.approx(0.3 + 0.8 + 0.9 + 0.6)
+
+
+def test_the_length_of_the_tree_alone():
+    """Where a loop is closed does not matter to it: compiled code may have that as a parameter."""
+    model = build(linkages.four_bar())
+    assert tree_length(model) == pytest.approx(0.55)  # of crank and coupler
+    moved = build(linkages.four_bar(ground=5.0))
+    assert tree_length(moved) == tree_length(model)
+    assert model_length(moved) != model_length(model)
 
 
 def test_a_model_in_one_point_has_a_metre():
