@@ -94,7 +94,7 @@ class Robot:
 
     @cached_property
     def energies(self) -> Any:
-        """`(q, qd) -> (kinetic, potential)`: energy of motion and of gravity (...) [J]."""
+        """`(q, qd) -> (kinetic, potential)`: energy of motion, gravity and springs (...) [J]."""
         return self._bind("energies", algorithms.energies_program)
 
     @cached_property

@@ -60,13 +60,20 @@ def layout(mechanism: Mechanism) -> dict[str, tuple[float, float]]:
     # Not recursive: a chain may be longer than Python's stack. A link is placed over its
     # children, when it is met for the second time.
     pending = [(mechanism.root, 0, False)]
+    met: set[str] = set()
     while pending:
         link, depth, below_done = pending.pop()
+        if link in met and not below_done:  # by a joint that closes a loop
+            continue
+        met.add(link)
         if not children[link]:
             places[link] = (leaves, -float(depth))
             leaves += 1.0
         elif below_done:
-            xs = [places[joint.child][0] for joint in children[link]]
+            xs = [places[joint.child][0] for joint in children[link] if joint.child in places]
+            if not xs:
+                xs = [leaves]
+                leaves += 1.0
             places[link] = (0.5 * (min(xs) + max(xs)), -float(depth))
         else:
             pending.append((link, depth, True))

@@ -247,8 +247,13 @@ def _tree(mechanism: Mechanism) -> Iterator[str]:
         children[joint.parent].append(joint)
     # Not recursive: a chain may be longer than Python's stack.
     pending: list[tuple[str, JointElement | None, int]] = [(mechanism.root, None, 0)]
+    listed: set[str] = set()
     while pending:
         link, carrier, depth = pending.pop()
+        if link in listed and carrier:  # joints that close loops are none of the tree's
+            yield f"{'  ' * (depth + 1)}{link}  <- {_joint_words(carrier)}"
+            continue
+        listed.add(link)
         mass = f"{masses[link]:.4g} kg" if masses[link] else "no mass"
         carried = f"  <- {_joint_words(carrier)}" if carrier else ""
         yield f"{'  ' * (depth + 1)}{link}  [{mass}]{carried}"

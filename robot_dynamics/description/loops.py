@@ -12,9 +12,11 @@
     - {name: wrist, terms: {motor_1: 1.0, motor_2: 1.0, tilt: -40.0}}
 
 The pose of the joint's frame is given in each link; `rpy` are angles about fixed axes, as in URDF,
-and `quat_xyzw` may stand in their place. Constraint forces are those on the successor. The keys of
-Extended URDF (`closed_loop`, `type`, `name_mot`, `joint_name`, `joint_type`) are read as well; see
-`extended_urdf.py`.
+and `quat_xyzw` may stand in their place. Constraint forces are those on the successor. A loop
+joint may have springs (`stiffness`, `rest`), `damping`, `friction`, `limits` and `active` drives,
+one value for all of its freedoms or a list with one for each; with a force in it, its type may be
+`floating`. The keys of Extended URDF (`closed_loop`, `type`, `name_mot`, `joint_name`,
+`joint_type`) are read as well; see `extended_urdf.py`.
 """
 
 from __future__ import annotations
@@ -27,6 +29,13 @@ import numpy as np
 import yaml
 
 from robot_dynamics.description.diagnosis import Diagnosis
+from robot_dynamics.description.freedoms import (
+    OF_FREEDOMS,
+    UNLIMITED,
+    check_freedoms,
+    freedoms_as_yaml,
+    loop_types,
+)
 from robot_dynamics.description.joint_names import ALIASES, PARAMETER_UNITS, known_type
 from robot_dynamics.description.mimics import idle_gear
 from robot_dynamics.description.orientations import (
@@ -43,7 +52,7 @@ from robot_dynamics.description.orientations import (
 from robot_dynamics.description.yaml_document import Node, decode, read_yaml
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.couplings import CouplingElement
-from robot_dynamics.model.elements import Array, LoopElement, pose
+from robot_dynamics.model.elements import Array, Limits, LoopElement, pose
 from robot_dynamics.model.joints import loop_joint_names
 
 _EXTENDED = ("closed_loop", "name_mot", "joint_name", "joint_type")
@@ -89,6 +98,12 @@ class LoopEntry:
     successor: LoopEnd
     parameters: dict[str, float] = field(default_factory=dict, metadata={"units": PARAMETER_UNITS})
     unilateral: bool = False
+    limits: Limits | tuple[Limits, ...] = UNLIMITED
+    damping: float | tuple[float, ...] = field(default=0.0, metadata={"minimum": 0.0})
+    friction: float | tuple[float, ...] = field(default=0.0, metadata={"minimum": 0.0})
+    active: bool | tuple[bool, ...] = False
+    stiffness: float | tuple[float, ...] = 0.0
+    rest: float | tuple[float, ...] = 0.0
     place: str = field(default="", metadata={"place": True})
 
     def element(self) -> LoopElement:
@@ -102,6 +117,7 @@ class LoopEntry:
             self.successor.pose(),
             parameters=dict(self.parameters),
             unilateral=self.unilateral,
+            **{name: getattr(self, name) for name in OF_FREEDOMS},
         )
 
 
@@ -191,8 +207,9 @@ def checked_loops(
         element = f"loop joint {loop.name!r}"
         _note_twice(loop.name, loop.place, element, seen, diagnosis)
         kind = ALIASES.get(loop.type.lower(), loop.type)
-        valid, what = closing_types(), "loop joint type"
-        known_type(kind, loop.parameters, valid, diagnosis, loop.place, element, what)
+        valid, what = loop_types(loop), "loop joint type"
+        known = known_type(kind, loop.parameters, valid, diagnosis, loop.place, element, what)
+        check_freedoms(loop, known, diagnosis, element)
         if loop.predecessor.link == loop.successor.link:
             diagnosis.error(
                 loop.place, element, f"both its ends are on link {loop.successor.link!r}"
@@ -281,7 +298,7 @@ def _loop(loop: LoopElement) -> dict[str, object]:
         entry["parameters"] = {key: float(value) for key, value in loop.parameters.items()}
     if loop.unilateral:
         entry["unilateral"] = True
-    return entry
+    return entry | freedoms_as_yaml(loop)
 
 
 def _end(link: str, frame: Array) -> dict[str, object]:

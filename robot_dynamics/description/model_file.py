@@ -12,7 +12,8 @@
     joints:
     - {"name": "shoulder", "type": "revolute", "parent": "base", "child": "upper", ...}
 
-Poses are the first three rows of their matrices. What has its default value is left out, so that
+Joints need not form a tree: what closes loops then is found when the model is built. Poses are the
+first three rows of their matrices. What has its default value is left out, so that
 infinite limits are never written. Files with the suffix .json are JSON; both are read alike.
 """
 
@@ -30,6 +31,7 @@ import numpy as np
 
 from robot_dynamics.description.description import Description, Shape, Transmission
 from robot_dynamics.description.diagnosis import Diagnosis, Problem
+from robot_dynamics.description.freedoms import UNLIMITED, check_freedoms, loop_types
 from robot_dynamics.description.joint_names import PARAMETER_UNITS, known_type
 from robot_dynamics.description.tree_checks import Places, check_tree
 from robot_dynamics.description.yaml_document import Node, decode, read_yaml
@@ -44,7 +46,7 @@ from robot_dynamics.model.elements import (
     Mechanism,
     SafetyController,
 )
-from robot_dynamics.model.joints import loop_joint_names, tree_joint_names
+from robot_dynamics.model.joints import tree_joint_names
 from robot_dynamics.model.model import Model
 
 FORMAT = "robot_dynamics model"
@@ -61,7 +63,6 @@ _ZERO: Matrix = ((0.0, 0.0, 0.0),) * 3
 # Characters that JSON leaves as they are and YAML does not.
 _SPECIAL = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _PLACE = {"place": True}
-_UNLIMITED = Limits()
 
 
 @dataclass(frozen=True)
@@ -100,13 +101,15 @@ class _Joint:
     child: str
     placement: Pose = _IDENTITY
     axis: Triple = (0.0, 0.0, 1.0)
-    limits: Limits | tuple[Limits, ...] = _UNLIMITED
+    limits: Limits | tuple[Limits, ...] = UNLIMITED
     damping: float | tuple[float, ...] = 0.0
     friction: float | tuple[float, ...] = 0.0
     active: bool | tuple[bool, ...] | None = None
     parameters: dict[str, float] = field(default_factory=dict, metadata={"units": PARAMETER_UNITS})
     armature: float | tuple[float, ...] = 0.0
     safety: SafetyController | None = None
+    stiffness: float | tuple[float, ...] = 0.0
+    rest: float | tuple[float, ...] = 0.0
     place: str = field(default="", metadata=_PLACE)
 
 
@@ -120,6 +123,12 @@ class _Loop:
     successor_pose: Pose = _IDENTITY
     parameters: dict[str, float] = field(default_factory=dict, metadata={"units": PARAMETER_UNITS})
     unilateral: bool = False
+    limits: Limits | tuple[Limits, ...] = UNLIMITED
+    damping: float | tuple[float, ...] = 0.0
+    friction: float | tuple[float, ...] = 0.0
+    active: bool | tuple[bool, ...] = False
+    stiffness: float | tuple[float, ...] = 0.0
+    rest: float | tuple[float, ...] = 0.0
     place: str = field(default="", metadata=_PLACE)
 
 
@@ -264,7 +273,10 @@ def _check(
         known_type(joint.type, joint.parameters, valid, diagnosis, joint.place, element)
     for loop in document.loops:
         element = f"loop joint {loop.name!r}"
-        known_type(loop.type, loop.parameters, loop_joint_names(), diagnosis, loop.place, element)
+        known = known_type(
+            loop.type, loop.parameters, loop_types(loop), diagnosis, loop.place, element
+        )
+        check_freedoms(loop, known, diagnosis, element)
         for end in (loop.predecessor, loop.successor):
             if end not in places.links:
                 diagnosis.unknown(loop.place, element, "link", end, places.links)
@@ -281,7 +293,7 @@ def _check(
         if np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-6 or np.linalg.det(rotation) < 0:
             diagnosis.error(place, what, "its pose is no rotation and translation")
     if not diagnosis.error_count:
-        check_tree(links, joints, places, diagnosis)
+        check_tree(links, joints, places, diagnosis, graph=True)
     return places
 
 

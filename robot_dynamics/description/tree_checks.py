@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from robot_dynamics.description.diagnosis import Diagnosis
@@ -49,8 +49,9 @@ def check_tree(
     diagnosis: Diagnosis,
     *,
     complete: bool = True,
+    graph: bool = False,
 ) -> None:
-    """Note every reason why links and joints are not one tree.
+    """Note every reason why links and joints are not one tree, or not one mechanism.
 
     Unknown links, links with two parents, circles, several roots.
 
@@ -60,6 +61,7 @@ def check_tree(
         places: Where they stand.
         diagnosis: Where problems are noted.
         complete: Whether these are all; if some could not be read, roots are not counted.
+        graph: Whether joints may close loops: links may have several parents then.
     """
     names = dict.fromkeys(link.name for link in links)
     if not names:
@@ -78,7 +80,7 @@ def check_tree(
                 places.joint(joint.name), element, f"its parent and child are both {joint.child!r}"
             )
             sound = False
-        elif joint.child in carrier:
+        elif joint.child in carrier and not graph:
             other = carrier[joint.child]
             diagnosis.error(
                 places.joint(joint.name),
@@ -89,8 +91,8 @@ def check_tree(
             )
             sound = False
         else:
-            carrier[joint.child] = joint
-    circles = _circles(carrier)
+            carrier.setdefault(joint.child, joint)
+    circles = [] if graph else _circles(carrier)
     for circle in circles:
         path = " -> ".join([joint.parent for joint in circle] + [circle[-1].child])
         first = circle[0]
@@ -99,7 +101,16 @@ def check_tree(
         )
     roots = [link.name for link in links if link.name not in carrier]
     # After any other error a further root would only repeat it in other words.
-    if complete and sound and not circles and len(roots) > 1:
+    if not complete or not sound or circles:
+        return
+    if not roots:
+        diagnosis.error(places.file, "", "every link is the child of a joint, expected one root")
+    if len(roots) == 1 and graph:
+        lost = _unreached(roots[0], names, joints)
+        if lost is not None:
+            place, element = places.link(lost), f"link {lost!r}"
+            diagnosis.error(place, element, f"is connected to {roots[0]!r} by no joint")
+    if len(roots) > 1:
         listed = ", ".join(repr(root) for root in roots[:6])
         more = f" and {len(roots) - 6} more" if len(roots) > 6 else ""
         diagnosis.error(
@@ -107,6 +118,21 @@ def check_tree(
             f"link {roots[1]!r}",
             f"is a second root, expected one link without parent, found {listed}{more}",
         )
+
+
+def _unreached(root: str, names: Iterable[str], joints: Sequence[JointElement]) -> str | None:
+    """Return the first link that joints do not connect to the root, in either direction."""
+    around: dict[str, list[str]] = {name: [] for name in names}
+    for joint in joints:
+        around[joint.parent].append(joint.child)
+        around[joint.child].append(joint.parent)
+    reached, pending = {root}, [root]
+    while pending:
+        for other in around[pending.pop()]:
+            if other not in reached:
+                reached.add(other)
+                pending.append(other)
+    return next((name for name in around if name not in reached), None)
 
 
 def _circles(carrier: Mapping[str, JointElement]) -> list[list[JointElement]]:

@@ -11,6 +11,7 @@ from robot_dynamics.dynamics.kinematics import (
     body_velocities,
     joint_transforms,
 )
+from robot_dynamics.dynamics.passive import spring_energy
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.spatial import Scalar
@@ -19,9 +20,10 @@ from robot_dynamics.spatial import Scalar
 def energies(
     model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Parameters
 ) -> tuple[Scalar, Scalar]:
-    """Return the kinetic energy, rotors included, and the potential energy of gravity [J].
+    """Return the kinetic energy, rotors included, and the potential energy [J].
 
-    The potential is zero where all centres of mass are at the height of the world's origin.
+    The potential is that of gravity, zero where all centres of mass are at the height of the
+    world's origin, and of the springs in joints, zero where they are at rest.
 
     Args:
         model: The mechanism.
@@ -40,4 +42,4 @@ def energies(
     for X, inertia in zip(body_transforms(model, Xup), parameters.inertias, strict=True):
         moment = X.inverse_times(inertia).h  # mass times centre of mass, in the world
         potential = potential - moment.dot(parameters.gravity)
-    return kinetic, potential
+    return kinetic, potential + spring_energy(model, Xup, parameters, q)

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from robot_dynamics.dynamics.loop_frames import loop_frames
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.model import Model
-from robot_dynamics.model.joint_data import Joint, LoopJoint
+from robot_dynamics.model import Joint, LoopJoint, Model
 from robot_dynamics.model.parameters import Parameters
+from robot_dynamics.scalar.linear_algebra import dot
 from robot_dynamics.spatial import Force, Motion, Scalar, Transform
 
 
@@ -57,6 +57,31 @@ def passive_forces(
     return tau
 
 
+def spring_energy(
+    model: Model, Xup: Sequence[Transform], parameters: Parameters, q: Sequence[Scalar]
+) -> Scalar:
+    """Return the energy ½ k (x - x0)^2 of the springs in all joints [J].
+
+    Args:
+        model: The mechanism.
+        Xup: Transforms from each body's parent to the body.
+        parameters: The placements of the loop joints.
+        q: Positions (nq,).
+    """
+    energy: Scalar = 0.0
+    for body, at in zip(model.bodies, model.q_slices, strict=True):
+        if body.joint.elastic:
+            energy = energy + _energy(body.joint, body.joint.type.coordinates_of(q[at]))
+    if not any(loop.elastic for loop in model.loops):
+        return energy
+    for frame in loop_frames(model, Xup, parameters, q):
+        joint = frame.joint
+        if joint.elastic:
+            near = joint.of_each_freedom(joint.rest)
+            energy = energy + _energy(joint, joint.type.coordinates(frame.placement, near))
+    return energy
+
+
 def passive_loop_force(joint: LoopJoint, X: Transform, vJ: Motion) -> Force:
     """Return the force T_a tau of a loop joint's springs and dampers, on the successor (3.37).
 
@@ -90,6 +115,12 @@ def tree_spring(joint: Joint, q: Sequence[Scalar]) -> list[Scalar]:
     rest = joint.of_each_freedom(joint.rest)
     pulls = _pulls(joint.of_each_freedom(joint.stiffness), joint.type.coordinates_of(q), rest)
     return joint.type.coordinate_forces(joint.type.transform(q), pulls)
+
+
+def _energy(joint: Joint | LoopJoint, coordinates: Sequence[Scalar]) -> Scalar:
+    rest, stiffness = joint.of_each_freedom(joint.rest), joint.of_each_freedom(joint.stiffness)
+    stretch = [x - x0 for x, x0 in zip(coordinates, rest, strict=True)]
+    return -0.5 * dot(_pulls(stiffness, coordinates, rest), stretch)
 
 
 def _pulls(

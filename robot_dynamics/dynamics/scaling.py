@@ -9,8 +9,6 @@ distances, and results depend neither on the unit of length nor on the size of t
 
 from __future__ import annotations
 
-from itertools import count
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -69,17 +67,7 @@ def coordinate_scales(model: Model, length: float) -> Array:
 
 def coordinate_names(model: Model) -> tuple[str, ...]:
     """Return a name for each velocity (nv,): the joint's, with the direction if it has several."""
-    names: list[str] = []
-    for body in model.bodies:
-        kind, joint = body.joint.type, body.joint.name
-        if kind.nv == 1:
-            names.append(joint)
-            continue
-        columns = [list(column.components()) for column in kind.subspace(kind.neutral())]
-        plain = not kind.varying and all(sorted(c) == [0.0] * 5 + [1.0] for c in columns)
-        labels = [_DIRECTIONS[c.index(1.0)] for c in columns] if plain else map(str, count(1))
-        names += [f"{joint}.{label}" for label, _ in zip(labels, columns, strict=False)]
-    return tuple(names)
+    return tuple(name for body in model.bodies for name in body.joint.freedom_names)
 
 
 def constraint_names(model: Model) -> tuple[str, ...]:

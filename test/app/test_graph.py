@@ -60,3 +60,12 @@ def test_what_cannot_be_written(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(PlotError, match="matplotlib"):
         write_graph(MECHANISM, tmp_path / "tree.png")
+
+
+def test_joints_that_close_loops_are_drawn_once():
+    """A link with two parents, or on a circle of them, hangs under the first."""
+    links = tuple(LinkElement(name) for name in "abc")
+    pairs = ("ab", "bc", "ac", "cb")
+    joints = tuple(JointElement(pair, "revolute", pair[0], pair[1]) for pair in pairs)
+    at = layout(Mechanism("ring", links, joints))
+    assert len(set(at.values())) == 3

@@ -5,10 +5,13 @@
 import json
 import re
 
+import numpy as np
 import pytest
 
 from robot_dynamics.app.inspection import equation, inspect_file
-from robot_dynamics.model import CouplingElement
+from robot_dynamics.description.description import Description
+from robot_dynamics.description.model_file import write_model
+from robot_dynamics.model import CouplingElement, JointElement, LinkElement, Mechanism
 from robot_dynamics.resources import share_directory
 
 ARM = """<robot name="arm">
@@ -205,3 +208,16 @@ def test_shipped_descriptions():
     for name in ("dual_arm.urdf", "box.urdf"):
         inspection = inspect_file(share_directory() / "urdf" / name, strict=True)
         assert (inspection.errors, inspection.warnings) == ((), ())
+
+
+def test_joints_that_close_loops(tmp_path):
+    """A model file whose joints form no tree is shown, each link once, and can move."""
+    links = tuple(LinkElement(name, 1.0, inertia=np.eye(3)) for name in ("base", "a", "b", "c"))
+    pins = [("base", "a"), ("a", "b"), ("b", "c"), ("c", "a")]
+    joints = tuple(JointElement(f"{p}_{c}", "spherical", p, c) for p, c in pins)
+    write_model(tmp_path / "ring.yaml", Description(Mechanism("ring", links, joints)))
+    inspection = inspect_file(tmp_path / "ring.yaml")
+    assert inspection.ok, inspection.errors
+    lines = [line.split()[0] for line in inspection.lines() if "<-" in line]
+    assert lines == ["a", "b", "c", "a"]
+    assert inspection.as_json()["constraints"] == 3

@@ -4,6 +4,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.description.diagnosis import DescriptionError, Diagnosis
@@ -15,7 +17,7 @@ from robot_dynamics.description.loops import (
 )
 from robot_dynamics.description.orientations import rotation_of_rpy
 from robot_dynamics.description.yaml_document import parse_yaml, read_yaml
-from robot_dynamics.model import CouplingElement, LoopElement, pose
+from robot_dynamics.model import CouplingElement, Limits, LoopElement, joint_type, pose
 
 GOOD = """loops:
 - name: left
@@ -184,3 +186,75 @@ def test_a_type_that_cannot_close_a_loop_is_not_offered():
     """Only types with constraints and a residual may be named."""
     assert "fixed" in closing_types()
     assert "floating" not in closing_types()
+
+
+SPRUNG = """loops:
+- name: mount
+  type: floating
+  predecessor: {link: tool}
+  successor: {link: box}
+  stiffness: [1, 2, 3, 400, 500, 600.5]
+  rest: [0, 0, 0, 0, 0, -0.01]
+  damping: 0.5
+- {name: hinge, type: revolute, predecessor: {link: tool}, successor: {link: box}, active: true,
+   friction: 0.1, limits: {lower: -1, effort: 20}}
+"""
+
+
+def test_springs_dampers_and_drives_are_read(tmp_path):
+    """One value stands for all freedoms, a list has one for each; limits left out are infinite."""
+    mount, hinge = read(tmp_path, SPRUNG)
+    assert mount.stiffness == (1, 2, 3, 400, 500, 600.5)
+    assert (mount.rest[5], mount.damping, mount.active) == (-0.01, 0.5, False)
+    assert (hinge.active, hinge.friction, hinge.stiffness) == (True, 0.1, 0.0)
+    assert hinge.limits == Limits(lower=-1.0, effort=20.0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("  stiffness: [1, 2, 3, 400, 500, 600.5]\n", "  stiffness: [1, 2]\n", "stiffness has 2"),
+        ("damping: 0.5", "damping: -0.5", "damping"),
+        ("type: revolute", "type: fixed", "active acts on nothing, a fixed joint does not move"),
+        ("effort: 20", "efort: 20", "efort"),
+    ],
+)
+def test_mistakes_in_springs_are_located(tmp_path, old, new, message):
+    """Wrong counts, signs and types name the loop joint and its line."""
+    assert old in SPRUNG
+    with pytest.raises(DescriptionError, match=f"loops.yaml:[0-9]+: .*{message}"):
+        read(tmp_path, SPRUNG.replace(old, new))
+
+
+def test_a_floating_loop_joint_needs_a_force(tmp_path):
+    """Without spring, damper and drive it says nothing, which is a mistake."""
+    text = GOOD.replace("fixed", "floating")
+    with pytest.raises(DescriptionError, match="unknown loop joint type 'floating'"):
+        read(tmp_path, text)
+    (loop,) = read(tmp_path, text + "  damping: 1.0\n")
+    assert loop.type == "floating"
+
+
+def test_anything_about_freedoms_is_written_back(tmp_path_factory):
+    """Random springs, dampers, drives and limits of every type come back to the last bit."""
+    path = tmp_path_factory.mktemp("loops") / "out.yaml"
+    numbers = st.floats(allow_nan=False, allow_infinity=False)
+    positive = st.floats(min_value=0.0, allow_infinity=False)
+
+    @settings(max_examples=60, deadline=None, derandomize=True)
+    @given(st.data(), st.sampled_from([*closing_types(), "floating", "reversed planar"]))
+    def check(data, kind):
+        parameters = {"helical": {"pitch": 0.1}, "rack_and_pinion": {"radius": 1 / 3}}
+        own = parameters.get(kind, {})
+        nv = joint_type(kind, **own).nv
+        limits = st.builds(Limits, numbers, numbers, positive)
+        stiffness = numbers.filter(bool) if kind == "floating" else numbers
+        each = {"damping": positive, "friction": positive, "rest": numbers, "limits": limits}
+        each |= {"stiffness": stiffness, "active": st.booleans()} if nv else {}
+        del each["damping" if nv == 0 else "friction"]
+        values = {k: data.draw(v | st.tuples(*[v] * nv)) for k, v in each.items()}
+        loop = LoopElement("l", kind, "on", "off", parameters=own, **values)
+        write_loops([loop], path)
+        assert read_loops(path) == (loop,)
+
+    check()

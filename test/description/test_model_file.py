@@ -28,7 +28,7 @@ from robot_dynamics.model import (
     SafetyController,
     pose,
 )
-from robot_dynamics.model.joints import loop_joint_names, tree_joint_names
+from robot_dynamics.model.joints import joint_type, loop_joint_names, tree_joint_names
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 # No surrogates: they cannot be written as UTF-8 whatever the format.
@@ -49,6 +49,23 @@ def limits(draw):
     values = draw(st.lists(st.none() | numbers, min_size=7, max_size=7))
     fields = [f.name for f in dataclasses.fields(Limits)]
     return Limits(**{k: v for k, v in zip(fields, values, strict=True) if v is not None})
+
+
+@st.composite
+def of_freedoms(draw, kind):
+    """Return what a loop joint says about its freedoms, of all or of each."""
+    nv = joint_type(kind, **parameters.get(kind, {})).nv
+    if nv == 0:
+        return {"friction": draw(numbers), "rest": draw(numbers), "limits": draw(limits())}
+
+    def some(values):
+        return draw(values | st.tuples(*[values] * nv))
+
+    found = {name: some(numbers) for name in ("damping", "friction", "rest")}
+    found |= {"limits": some(limits()), "active": some(st.booleans())}
+    # Without a force a floating loop joint would be refused.
+    stiffness = numbers.filter(bool) if kind == "floating" else numbers
+    return found | {"stiffness": some(stiffness)}
 
 
 @st.composite
@@ -83,15 +100,17 @@ def descriptions(draw):
                 parameters.get(kind, {}),
                 draw(numbers),
                 draw(st.none() | st.just(SafetyController(-1.0, 1 / 3, 2.0))),
+                draw(numbers),
+                (draw(numbers), draw(numbers)) if each else draw(numbers),
             )
         )
     loops = []
     for name in draw(st.lists(names, max_size=2, unique=True)):
-        kind = draw(st.sampled_from(loop_joint_names()))
+        kind = draw(st.sampled_from([*loop_joint_names(), "floating"]))
         loops.append(
             LoopElement(
                 name, kind, own[0], own[1], draw(poses()), draw(poses()),
-                parameters.get(kind, {}), draw(st.booleans()),
+                parameters.get(kind, {}), draw(st.booleans()), **draw(of_freedoms(kind)),
             )
         )  # fmt: skip
     terms = tuple((joint.name, draw(numbers)) for joint in joints)
@@ -194,6 +213,13 @@ def text(tmp_path):
         ('"successor": "base"', '"successor": "bse"', "m.yaml:15: .*unknown link 'bse'"),
         ('"link": "tool"', '"link": "tol"', "m.yaml:19: .*unknown link 'tol'"),
         ('["elbow", -1.0]', '["elbw", -1.0]', "unknown joint 'elbw'"),
+        ('"type": "fixed", "pred', '"type": "floating", "pred', "unknown joint type 'floating'"),
+        ('"type": "fixed", "pred', '"type": "fixed", "damping": 1.0, "pred', "acts on nothing"),
+        (
+            '"type": "fixed", "pred',
+            '"type": "planar", "rest": [0.0, 1.0], "pred',
+            "m.yaml:15: .*rest has 2 values, a planar joint has 3 degrees of freedom",
+        ),
         ("[1.0, 0.0, 0.0, 0.2]", "[1.0, 0.0, 0.2]", "m.yaml:12: .*expected 4 values, found 3"),
         ("[1.0, 0.0, 0.0, 0.2]", "[2.0, 0.0, 0.0, 0.2]", "m.yaml:12: .*no rotation"),
     ],
@@ -211,3 +237,24 @@ def test_numbers_that_are_not_finite_are_not_written(tmp_path):
     link = LinkElement("base", float("nan"))
     with pytest.raises(RobotDynamicsError, match="not finite"):
         write_model(tmp_path / "m.yaml", Description(Mechanism("m", (link,))))
+
+
+def test_joints_need_not_form_a_tree(tmp_path):
+    """A mechanism whose joints close a loop is kept as it is; the model has the loop joint."""
+    ring = Mechanism(
+        "ring",
+        tuple(LinkElement(name, 1.0, inertia=np.eye(3)) for name in ("base", "a", "b")),
+        (
+            JointElement("one", "revolute", "base", "a"),
+            JointElement("two", "revolute", "a", "b", damping=0.5),
+            JointElement("back", "revolute", "b", "a", pose((1.0, 0.0, 0.0))),
+        ),
+    )
+    write_model(tmp_path / "ring.yaml", Description(ring))
+    saved = read_model(tmp_path / "ring.yaml")
+    assert saved.description.mechanism == ring
+    assert [loop.name for loop in saved.model().loops] == ["back"]
+    lost = dataclasses.replace(ring, joints=ring.joints[1:])
+    write_model(tmp_path / "lost.yaml", Description(lost))
+    with pytest.raises(DescriptionError, match="link 'a': is connected to 'base' by no joint"):
+        read_model(tmp_path / "lost.yaml")

@@ -75,3 +75,16 @@ def test_long_chains_are_no_trouble():
     """A chain of thousands of links is walked once, not once a link."""
     names = [str(n) for n in range(5000)]
     assert problems(names, [(names[n], names[n + 1]) for n in range(4999)]) == []
+
+
+def test_graphs_may_have_loops():
+    """Where joints may close loops, several parents and circles are none of its business."""
+    for joints in (["ab", "ac", "bc"], ["ab", "bc", "cb"]):
+        assert problems("abc", joints)
+        assert problems("abc", joints, graph=True) == []
+    (sentence,) = problems("abcd", ["ab", "cd", "dc"], graph=True)
+    assert "link 'c': is connected to 'a' by no joint" in sentence
+    (sentence,) = problems("ab", ["ab", "ba"], graph=True)
+    assert "expected one root" in sentence
+    (sentence,) = problems("abc", ["ac", "bc"], graph=True)
+    assert "second root" in sentence

@@ -24,7 +24,7 @@ from robot_dynamics.dynamics.forward import forward_dynamics
 from robot_dynamics.dynamics.inverse import bias_forces, inverse_dynamics
 from robot_dynamics.dynamics.kinematics import body_velocities, joint_transforms
 from robot_dynamics.dynamics.loop_frames import loop_frames
-from robot_dynamics.dynamics.passive import passive_forces
+from robot_dynamics.dynamics.passive import passive_forces, spring_energy
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import LoopElement, build, joint_type
 from robot_dynamics.model.parameters import parameters_of
@@ -176,6 +176,8 @@ def test_springs_in_the_tree_are_gradients(kind, rng):
         x = np.array(type_.coordinates_of(there[at])) - data["rest"]
         return 0.5 * np.array(data["stiffness"]) @ x**2
 
+    Xup = joint_transforms(model, q)
+    assert_allclose(spring_energy(model, Xup, parameters_of(model), q), energy(q), rtol=1e-14)
     found = passive_at(model, q, np.zeros(model.nv))
     # As above, of an energy of a thousand.
     assert_allclose(found, -differentiated(model, q, energy), atol=1e-5)
@@ -220,20 +222,6 @@ def test_springs_of_the_tree_need_positions():
         passive_forces(model, Xup, v, parameters_of(model))
 
 
-def energy_of(robot, q, qd):
-    """Return kinetic energy, and that of gravity by the links' centres."""
-    model = robot.model
-    kinetic = 0.5 * qd @ robot.inertia_matrix(q) @ qd
-    poses = world_poses(model, q)
-    gravity = np.array(model.gravity)
-    weight = 0.0
-    for link in model.links:
-        mass = float(link.inertia.mass)
-        center = poses[link.name][:3, :3] @ np.array([float(h) for h in link.inertia.h])
-        weight -= gravity @ (center + mass * poses[link.name][:3, 3])
-    return kinetic + weight
-
-
 def test_energy_is_kept_with_springs_in_loops():
     """A four-bar swings between springs: one in the pin that closes it, one from rod to ground.
 
@@ -246,7 +234,7 @@ def test_energy_is_kept_with_springs_in_loops():
         stiffness=(0.0, 0.0, 2.0, 30.0, 20.0, 0.0), rest=(0.0, 0.0, 0.5, 0.1, 0.3, 0.0),
     )  # fmt: skip
     model = build(replace(bar, loops=(pin, mount)), gravity=(0.0, -9.81, 0.0))
-    robot = Robot(model)
+    robot, bare = Robot(model), Robot(replace(model, loops=()))
     q = robot.assemble(np.array([1.0, -1.0, -1.5]), held={"crank_joint": 1.0}).q
     K = robot.closure(q)[0]
     qd = np.linalg.svd(K)[2][-1]
@@ -260,7 +248,11 @@ def test_energy_is_kept_with_springs_in_loops():
         x = [*Rotation.from_matrix(away[:3, :3]).as_rotvec(), *away[:3, 3]]
         stretch = np.array(x) - mount.rest
         springs = 0.5 * 3.0 * (turn - 0.4) ** 2 + 0.5 * np.array(mount.stiffness) @ stretch**2
-        return energy_of(robot, q, qd) + springs
+        kinetic, potential = robot.energies(q, qd)
+        # The masses' part is the energy of the same model without springs.
+        _, weight = bare.energies(q, qd)
+        assert potential - weight == pytest.approx(springs, rel=1e-12)
+        return kinetic + potential
 
     def swing(h, steps):
         at, v, tau = q.copy(), qd.copy(), np.zeros(3)
