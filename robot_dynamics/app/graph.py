@@ -4,11 +4,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from robot_dynamics.app.plots import PlotError, require_matplotlib
 from robot_dynamics.model.elements import JointElement, Mechanism
 
+_ROW, _LANE = 0.95, 0.22  # inch: height of a generation, and of a loop joint below the tree
+_LARGEST = 60.0  # inch
+_LETTER = 0.009  # inch: widest usual width of a letter, for each point of its height
+_LINK_SIZE, _JOINT_SIZE = 7.0, 6.0  # points
 # Okabe and Ito's colours, which people with impaired colour vision can tell apart.
 _INK, _FIXED, _TREE, _LOOP = "#222222", "#9A9A9A", "#0072B2", "#D55E00"
 
@@ -31,7 +38,12 @@ def write_graph(mechanism: Mechanism, path: str | Path) -> Path:
         except OSError as error:
             raise PlotError(f"{path}: the graph cannot be written ({error.strerror}).") from error
         return path
-    return _draw(mechanism, path)
+    figure = draw_graph(mechanism)
+    try:
+        figure.savefig(path, dpi=120)
+    except (OSError, ValueError) as error:
+        raise PlotError(f"{path}: the graph cannot be written ({error}).") from error
+    return path
 
 
 def dot_text(mechanism: Mechanism) -> str:
@@ -81,58 +93,106 @@ def layout(mechanism: Mechanism) -> dict[str, tuple[float, float]]:
     return places
 
 
-def _draw(mechanism: Mechanism, path: Path) -> Path:
+def draw_graph(mechanism: Mechanism) -> Any:
+    """Return the graph as a figure of matplotlib.
+
+    Raises:
+        PlotError: If matplotlib is not there.
+    """
     require_matplotlib()
     from matplotlib.figure import Figure
 
     at = layout(mechanism)
-    width = 1.0 + max(x for x, _ in at.values())
-    height = 1.0 - min(y for _, y in at.values())
-    # A picture of a very large tree is as large as printers take; its names overlap then.
-    figure = Figure(figsize=(min(3.0 + 1.6 * width, 60.0), min(1.0 + 1.0 * height, 60.0)))
-    axes = figure.add_axes((0.02, 0.02, 0.96, 0.96))
+    column = _column_width(mechanism)
+    columns = 1.0 + max(x for x, _ in at.values())
+    rows = 1.0 - min(y for _, y in at.values())
+    lanes = 0.4 + _LANE * len(mechanism.loops)
+    # In inches, with the origin at the middle of the root's row. A picture of a very large tree is
+    # as large as printers take; its names overlap then.
+    labels = [f"{loop.name} ({loop.type})" for loop in mechanism.loops]
+    beside = 0.5 * _LETTER * _JOINT_SIZE * max(map(len, labels), default=0)
+    width, height = column * (columns + 0.2) + beside, _ROW * rows + lanes
+    figure = Figure(figsize=(min(width, _LARGEST), min(height, _LARGEST)))
+    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set_axis_off()
-    axes.set_xlim(-0.8, width - 0.2)
-    axes.set_ylim(-height + 0.4, 0.6)
+    axes.set_xlim(-0.6 * column, width - 0.6 * column)
+    axes.set_ylim(0.5 * _ROW - height, 0.5 * _ROW)
+    place = {link: (column * x, _ROW * y) for link, (x, y) in at.items()}
     for joint in mechanism.joints:
-        (x0, y0), (x1, y1) = at[joint.parent], at[joint.child]
-        color = _FIXED if joint.type == "fixed" else _TREE
-        axes.plot([x0, x1], [y0, y1], color=color, linewidth=1.2, zorder=1)
-        label = f"{joint.name}\n{joint.type}"
-        middle = (0.5 * (x0 + x1), 0.5 * (y0 + y1))
-        axes.annotate(
-            label, middle, ha="center", va="center", fontsize=6.0, color=color, zorder=2,
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
-        )  # fmt: skip
+        _draw_joint(axes, joint, place)
+    used: dict[float, int] = {}
     for number, loop in enumerate(mechanism.loops):
-        bend = 0.3 if at[loop.successor][0] > at[loop.predecessor][0] else -0.3  # downwards
-        axes.annotate(
-            "",
-            at[loop.successor],
-            at[loop.predecessor],
-            zorder=1,
-            arrowprops={
-                "arrowstyle": "->", "linestyle": "--", "color": _LOOP, "shrinkA": 12,
-                "shrinkB": 12, "connectionstyle": f"arc3,rad={bend}",
-            },
-        )  # fmt: skip
-        x, y = at[loop.predecessor]
-        before = [other.predecessor for other in mechanism.loops[:number]]
-        below = 0.3 + 0.2 * before.count(loop.predecessor)
-        label = f"{loop.name} ({loop.type})"
-        axes.annotate(
-            label, (x, y - below), ha="center", va="center", fontsize=6.0, color=_LOOP, zorder=2
-        )
+        lane = -_ROW * (rows - 0.5) - 0.1 - _LANE * number
+        ends = [
+            (*place[link], _gutter(at[link][0], column, used))
+            for link in (loop.predecessor, loop.successor)
+        ]
+        box = _LETTER * _LINK_SIZE * max(len(loop.successor), 4) + 0.1
+        _draw_loop(axes, labels[number], ends, lane, 0.5 * box)
     for link in mechanism.links:
         label = f"{link.name}\n{link.mass:.4g} kg" if link.mass else link.name
-        axes.annotate(label, at[link.name], ha="center", va="center", fontsize=7.0, color=_INK,
-                      bbox={"boxstyle": "round", "facecolor": "white", "edgecolor": _INK},
-                      zorder=3)  # fmt: skip
-    try:
-        figure.savefig(path, dpi=120)
-    except (OSError, ValueError) as error:
-        raise PlotError(f"{path}: the graph cannot be written ({error}).") from error
-    return path
+        axes.annotate(
+            label, place[link.name], ha="center", va="center", fontsize=_LINK_SIZE, color=_INK,
+            zorder=3, bbox={"boxstyle": "round", "facecolor": "white", "edgecolor": _INK},
+        )  # fmt: skip
+    return figure
+
+
+def _column_width(mechanism: Mechanism) -> float:
+    """Return the distance of columns [inch] at which no name reaches into the next column."""
+    sizes = [_LINK_SIZE * len(link.name) for link in mechanism.links]
+    sizes += [_JOINT_SIZE * len(joint.name) for joint in mechanism.joints]
+    return max(0.9, _LETTER * max(sizes) + 0.4)
+
+
+def _draw_joint(axes: Any, joint: JointElement, place: dict[str, tuple[float, float]]) -> None:
+    """Draw a joint as a line that comes down on its child, with its name there.
+
+    Names stand over the child, so that those of brothers have a column each.
+    """
+    (x0, y0), (x1, y1) = place[joint.parent], place[joint.child]
+    color = _FIXED if joint.type == "fixed" else _TREE
+    branch = y0 - 0.28 * _ROW
+    axes.plot([x0, x0, x1, x1], [y0, branch, branch, y1], color=color, linewidth=1.2, zorder=1)
+    axes.annotate(
+        f"{joint.name}\n{joint.type}", (x1, 0.5 * (branch + y1) + 0.03), ha="center", va="center",
+        fontsize=_JOINT_SIZE, color=color, zorder=2,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+    )  # fmt: skip
+
+
+def _gutter(x: float, column: float, used: dict[float, int]) -> float:
+    """Return where [inch] a line runs down beside a link, to the right of its column."""
+    middle = math.floor(x) + 0.5
+    used[middle] = used.get(middle, 0) + 1
+    # Lines in one gutter lie beside each other, left and right of its middle in turn.
+    aside = 0.05 * (used[middle] // 2) * (-1) ** used[middle]
+    return column * middle + aside
+
+
+def _draw_loop(
+    axes: Any, label: str, ends: Sequence[tuple[float, float, float]], lane: float, half: float
+) -> None:
+    """Draw a loop joint: down beside its predecessor, along a lane below all, up to the successor.
+
+    Args:
+        axes: What is drawn on.
+        label: The words on the lane.
+        ends: For predecessor and successor the place of the link, and where the line runs down.
+        lane: Where it runs across; every loop has a lane of its own.
+        half: Half the width of the successor's box [inch], where the arrow ends.
+    """
+    (x0, y0, down), (x1, y1, up) = ends
+    style = {"linestyle": (0, (4, 2)), "color": _LOOP, "linewidth": 1.0, "zorder": 1}
+    axes.plot([x0, down, down, up, up], [y0, y0, lane, lane, y1], **style)
+    axes.annotate(
+        "", (x1, y1), (up, y1), zorder=4,
+        arrowprops={"arrowstyle": "->", "color": _LOOP, "shrinkA": 0, "shrinkB": 72.0 * half},
+    )  # fmt: skip
+    axes.annotate(
+        label, (0.5 * (down + up), lane), ha="center", va="center", fontsize=_JOINT_SIZE,
+        color=_LOOP, zorder=2, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+    )  # fmt: skip
 
 
 def _arrow(tail: str, head: str, label: str, style: str) -> str:

@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The picture of what hangs on what."""
 
+import itertools
 import sys
 
 import pytest
 from support import linkages
 
-from robot_dynamics.app.graph import dot_text, layout, write_graph
+from robot_dynamics.app.graph import dot_text, draw_graph, layout, write_graph
 from robot_dynamics.app.plots import PlotError
-from robot_dynamics.model import JointElement, LinkElement, Mechanism
+from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism
 
 MECHANISM = linkages.stewart_platform()
 
@@ -20,6 +21,41 @@ def test_picture(tmp_path):
     path = write_graph(MECHANISM, tmp_path / "tree.png")
     assert path.read_bytes().startswith(b"\x89PNG")
     assert path.stat().st_size > 20_000  # an empty figure is far smaller
+
+
+def two_arms():
+    """Return two arms with grippers that hold a box."""
+    links = [LinkElement("world"), LinkElement("box", 8.0)]
+    joints = [JointElement("world_to_box", "floating", "world", "box")]
+    loops = []
+    for side in ("left", "right"):
+        chain = ["world", *(f"{side}_arm_link{i}" for i in range(7)), f"{side}_gripper_hand"]
+        links += [LinkElement(name, 1.0) for name in chain[1:]]
+        links += [LinkElement(f"{side}_gripper_{which}_finger") for which in ("left", "right")]
+        pairs = [*itertools.pairwise(chain)]
+        pairs += [(chain[-1], link.name) for link in links[-2:]]
+        joints += [JointElement(f"{b}_joint", "revolute", a, b) for a, b in pairs]
+        loops.append(LoopElement(f"{side}_grasp_of_the_box", "fixed", chain[-1], "box"))
+    return Mechanism("cell", tuple(links), tuple(joints), tuple(loops))
+
+
+@pytest.mark.parametrize("mechanism", [MECHANISM, linkages.four_bar(), two_arms()])
+def test_no_two_labels_overlap(mechanism):
+    """Every name of a link, a joint and a loop can be read, and lies inside the picture."""
+    pytest.importorskip("matplotlib")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure = draw_graph(mechanism)
+    FigureCanvasAgg(figure).draw()
+    texts = [text for text in figure.axes[0].texts if text.get_text()]
+    wanted = len(mechanism.links) + len(mechanism.joints) + len(mechanism.loops)
+    assert len(texts) == wanted
+    boxes = [text.get_window_extent() for text in texts]
+    for i, box in enumerate(boxes):
+        assert figure.bbox.contains(*box.min)
+        assert figure.bbox.contains(*box.max)
+        for j in range(i):
+            assert not box.overlaps(boxes[j]), (texts[i].get_text(), texts[j].get_text())
 
 
 def test_dot(tmp_path):
