@@ -20,11 +20,13 @@ from robot_dynamics.dynamics.assembly import (
     consistent_velocity,
     generic,
 )
+from robot_dynamics.dynamics.closure_functions import ClosureFunction
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.dynamics.mobility import Mobility, mobility
 from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.dynamics.redundant import ConstrainedMotion, rank_revealing_solution
 from robot_dynamics.errors import UnknownNameError
+from robot_dynamics.explicit_robot import ExplicitRobot
 from robot_dynamics.model import Mechanism, Model, build
 
 Array = NDArray[np.float64]
@@ -262,6 +264,32 @@ class Robot:
         """
         closed = self.assemble(generic(self.model)).q if q is None else np.asarray(q, dtype=float)
         return mobility(self.model, self.closure, closed, independent=independent, **options)
+
+    def with_closure(
+        self,
+        *functions: ClosureFunction,
+        independent: Iterable[str] = (),
+        check: bool = True,
+        samples: Array | None = None,
+    ) -> ExplicitRobot:
+        """Return this mechanism in independent coordinates, its loops closed by functions.
+
+        Couplings need none: they are functions already.
+
+        Args:
+            functions: What gives the positions of joints in loops (section 8.11).
+            independent: Coordinates that are to be independent where couplings leave a choice.
+            check: Whether to check the functions against the loops.
+            samples: Independent coordinates (N, size) to check at; drawn at random by default.
+
+        Raises:
+            ClosureFunctionError: If they do not give all joints, or do not close the loops; it
+                names the joint, or the loop and the gap.
+        """
+        explicit = ExplicitRobot(self.model, functions, independent)
+        if check:
+            explicit.check(samples)
+        return explicit
 
     def pose(self, link: str, q: Any) -> Array:
         """Return the pose (..., 4, 4) of a link in the world at positions `q` (..., nq)."""

@@ -23,6 +23,7 @@ FLOORS = (
     ("description",),
     ("dynamics",),
     ("compile",),
+    ("explicit_robot",),
     ("robot",),
     ("manipulation",),
     ("control", "simulation"),

@@ -14,7 +14,13 @@ from robot_dynamics.dynamics.closed_loop import (
     closed_loop_forward_dynamics,
     closed_loop_terms,
 )
+from robot_dynamics.dynamics.closure_functions import Closure
 from robot_dynamics.dynamics.energy import energies
+from robot_dynamics.dynamics.explicit_form import (
+    explicit_forward_dynamics,
+    explicit_inverse_dynamics,
+    explicit_terms,
+)
 from robot_dynamics.dynamics.forward import forward_dynamics
 from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
 from robot_dynamics.dynamics.inverse import bias_forces, inverse_dynamics
@@ -23,6 +29,7 @@ from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.dynamics.loop_forces import loop_drive_matrix, loop_joint_forces
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import block_size, pack, unpack
+from robot_dynamics.scalar.linear_algebra import times
 
 
 def inverse_dynamics_program(model: Model) -> Program:
@@ -161,6 +168,82 @@ def link_jacobian_program(model: Model, link: str) -> Program:
         return {"J": link_jacobian(model, model.link(link), joint_transforms(model, q), q)}
 
     return _trace(model, run, f"jacobian_{link}", q=model.nq)
+
+
+def gamma_program(closure: Closure) -> Program:
+    """q (nq,) of the independent coordinates y."""
+    return _trace_explicit(closure, lambda y, block: {"q": closure.positions(y)}, "gamma", "y")
+
+
+def explicit_motion_program(closure: Closure) -> Program:
+    """q, qd and qdd of the independent y, yd and ydd."""
+
+    def run(y: Any, yd: Any, ydd: Any, block: Any) -> dict[str, Any]:
+        motion = closure.motion(y, yd)
+        qdd = [a + g for a, g in zip(times(motion.G, ydd), motion.g, strict=True)]
+        return {"q": motion.q, "qd": motion.qd, "qdd": qdd}
+
+    return _trace_explicit(closure, run, "explicit_motion", "y", "yd", "ydd")
+
+
+def explicit_closure_program(closure: Closure) -> Program:
+    """q, qd, G and g of y and yd."""
+
+    def run(y: Any, yd: Any, block: Any) -> dict[str, Any]:
+        return vars(closure.motion(y, yd))
+
+    return _trace_explicit(closure, run, "explicit_closure", "y", "yd")
+
+
+def explicit_terms_program(closure: Closure) -> Program:
+    """M and c of y and yd."""
+
+    def run(y: Any, yd: Any, block: Any) -> dict[str, Any]:
+        terms = explicit_terms(closure, y, yd, unpack(closure.model, block))
+        return {"M": terms.M, "c": terms.c}
+
+    return _trace_explicit(closure, run, "explicit_terms", "y", "yd")
+
+
+def explicit_forward_dynamics_program(closure: Closure) -> Program:
+    """ydd of y, yd and tau (nv,)."""
+
+    def run(y: Any, yd: Any, tau: Any, block: Any) -> dict[str, Any]:
+        parameters = unpack(closure.model, block)
+        return {"ydd": explicit_forward_dynamics(closure, y, yd, tau, parameters)}
+
+    return _trace_explicit(closure, run, "explicit_forward_dynamics", "y", "yd", "tau")
+
+
+def explicit_inverse_dynamics_program(closure: Closure) -> Program:
+    """G^T tau of y, yd and ydd."""
+
+    def run(y: Any, yd: Any, ydd: Any, block: Any) -> dict[str, Any]:
+        parameters = unpack(closure.model, block)
+        return {"effort": explicit_inverse_dynamics(closure, y, yd, ydd, parameters)}
+
+    return _trace_explicit(closure, run, "explicit_inverse_dynamics", "y", "yd", "ydd")
+
+
+def bound_explicit(closure: Closure, algorithm: str, build: Callable[[], Program]) -> Any:
+    """Return a compiled algorithm of closure functions as a NumPy function.
+
+    What the user's functions compute, constants that they have caught included, is part of the
+    key to the cache: it is read off their trace.
+    """
+    coordinates = repr([(c.name in closure.model.joint_names, c.nq) for c in closure.coordinates])
+    key = b"\0".join(
+        (algorithm.encode(), coordinates.encode(), gamma_program(closure).fingerprint)
+    )
+    return load_kernel(key + closure.model.structure_key, build).bind(pack(closure.model))
+
+
+def _trace_explicit(
+    closure: Closure, run: Callable[..., Mapping[str, Any]], name: str, *inputs: str
+) -> Program:
+    sizes = {"y": closure.size, "tau": closure.model.nv}
+    shapes = {key: sizes.get(key, closure.dimension) for key in inputs}
+    return trace(run, name=name, inputs=shapes, parameters=block_size(closure.model))
 
 
 def bound(

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from functools import cached_property
 from math import prod
@@ -62,6 +63,20 @@ class Program:
     def slot_of_node(self) -> dict[int, int]:
         """The place of a node in `slots`."""
         return {node: slot for slot, node in enumerate(self.slots)}
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """Bytes that are equal for programs that compute the same in the same way."""
+        nodes = [
+            (
+                node.operation,
+                node.left.fingerprint if node.operation == CALL else node.left,
+                node[2],
+            )
+            for node in self.nodes
+        ]
+        ports = (self.ports.inputs, self.ports.outputs, self.ports.parameters)
+        return hashlib.sha256(repr((ports, nodes, self.results)).encode()).digest()
 
     @cached_property
     def python(self) -> PythonFunction:

@@ -205,10 +205,10 @@ def consistent_velocity(
     scale = float(np.max(np.abs(J) @ np.abs(result), initial=0.0))
     worst = float(np.max(np.abs(rest), initial=0.0))
     if worst > max(tolerance, ranked.tolerance) * scale:
-        gaps = _gaps(model, rest / ranked.row_scales)
+        gaps = loop_gaps(model, rest / ranked.row_scales)
         raise AssemblyError(
             f"{model.name}: the held velocities contradict the loops: "
-            + _sentence(gaps, worst * 1e-3, "opens", " per second"),
+            + gaps_in_words(gaps, worst * 1e-3, "opens", " per second"),
             gaps,
             worst,
             model.neutral() if q is None else q,
@@ -232,10 +232,10 @@ def require_closed(model: Model, q: Array, error: Array, largest: float, length:
     gap = opening(model, error, length)
     if gap <= largest * length:
         return
-    gaps = _gaps(model, error * model.holonomic)
+    gaps = loop_gaps(model, error * model.holonomic)
     raise AssemblyError(
         f"{model.name}: the loops are open at these positions: "
-        + _sentence(gaps, largest * length, "by")
+        + gaps_in_words(gaps, largest * length, "by")
         + "; expected positions that close them, as those of `assemble`.",
         gaps,
         gap,
@@ -257,11 +257,11 @@ def _failure(
         return AssemblyError(message, {}, np.pi * search.length, model.neutral())
     gap, q = best
     _, error = search.closure(q)
-    gaps = _gaps(model, error * model.holonomic)
+    gaps = loop_gaps(model, error * model.holonomic)
     held = " and what is held" if not np.all(search.free) else ""
     return AssemblyError(
         f"{place}: no configuration that closes all loops was found from {tried}: "
-        + _sentence(gaps, search.goal, "stays open by")
+        + gaps_in_words(gaps, search.goal, "stays open by")
         + f"; expected one within reach, joint limits{held}.",
         gaps,
         gap,
@@ -269,7 +269,7 @@ def _failure(
     )
 
 
-def _sentence(gaps: Mapping[str, Gap], least: float, verb: str, unit: str = "") -> str:
+def gaps_in_words(gaps: Mapping[str, Gap], least: float, verb: str, unit: str = "") -> str:
     """Return words for the gaps that matter, the largest first."""
     order = sorted(gaps, key=lambda name: -(gaps[name].position + gaps[name].rotation))
     shown = [n for n in order if gaps[n].position + gaps[n].rotation > least] or order[:1]
@@ -278,7 +278,8 @@ def _sentence(gaps: Mapping[str, Gap], least: float, verb: str, unit: str = "") 
     return ", ".join(words) + (f" and {more} more" if more > 0 else "")
 
 
-def _gaps(model: Model, error: Array) -> dict[str, Gap]:
+def loop_gaps(model: Model, error: Array) -> dict[str, Gap]:
+    """Return how far each loop joint, and each coupling, is open by its position error (n^c,)."""
     turning = constraint_scales(model, 2.0) == 2.0
     return {
         name: Gap(

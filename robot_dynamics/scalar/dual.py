@@ -8,6 +8,8 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
+import numpy as np
+
 from robot_dynamics.scalar.functions import absolute, atan2, cos, exp, log, maximum, sin, sqrt
 from robot_dynamics.scalar.functions import minimum as smaller
 from robot_dynamics.scalar.linear_algebra import is_zero
@@ -142,6 +144,8 @@ def _binary(
     a: Scalar, b: Scalar, operation: Callable[..., Scalar], rule: Callable[..., Scalar]
 ) -> Scalar:
     """Return an operation on two scalars; `rule` gives its derivative from a, b, a', b'."""
+    if any(isinstance(x, np.ndarray) and x.dtype == object for x in (a, b)):
+        return NotImplemented  # a vector of scalars: NumPy takes its elements one by one
     depth = max(x.depth for x in (a, b) if isinstance(x, Dual))
     (a, da), (b, db) = parts(a, depth), parts(b, depth)
     value, derivative = operation(a, b), rule(a, b, da, db)

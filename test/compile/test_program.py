@@ -96,3 +96,20 @@ def test_refuses_wrong_shapes(program):
 def test_representation(program):
     """A program shows its name and signature."""
     assert "formula (2),()->(4),(2,2)" in repr(program)
+
+
+def test_fingerprints_tell_programs_apart():
+    """What computes the same has one fingerprint; constants and callees count."""
+
+    def made(factor, called=None):
+        def run(x, p):
+            inner = x[0] if called is None else call(called, x)["y"][0]
+            return {"y": [factor * inner, 0.0]}
+
+        return trace(run, "f", {"x": 2})
+
+    one, same, other = made(2.0), made(2.0), made(2.0 + 1e-15)
+    assert one.fingerprint == same.fingerprint
+    assert one.fingerprint != other.fingerprint
+    assert made(1.0, one).fingerprint == made(1.0, same).fingerprint
+    assert made(1.0, one).fingerprint != made(1.0, other).fingerprint

@@ -143,3 +143,15 @@ def test_numbers_with_derivatives_do_not_branch():
 def test_words():
     """A dual shows its value and its derivative."""
     assert repr(Dual(1, 2.0, 3.0)) == "<dual 2.0, derivative 3.0>"
+
+
+def test_vectors_of_duals():
+    """A dual times a vector of objects is a vector, and the length of a vector has its slope."""
+
+    def length(x):
+        return np.linalg.norm(x * np.array([3.0, x, 0.0], dtype=object))
+
+    # |(3 x, x^2)| = sqrt(9 x^2 + x^4), and its slope
+    value, slope = derivative(length, 2.0)
+    assert value == pytest.approx(np.sqrt(52.0), rel=RTOL)
+    assert slope == pytest.approx((18.0 * 2.0 + 4.0 * 8.0) / (2.0 * np.sqrt(52.0)), rel=RTOL)

@@ -51,11 +51,13 @@ class Builder:
         return Mechanism(self.name, tuple(self.links), tuple(self.joints), tuple(self.loops))
 
 
-def tilted(mechanism: Mechanism, rotation: np.ndarray, at=(0.0, 0.0, 0.0)) -> Mechanism:
-    """Return a mechanism whose base stands in a room at another place and attitude."""
+def tilted(
+    mechanism: Mechanism, rotation: np.ndarray, at=(0.0, 0.0, 0.0), kind: str = "fixed"
+) -> Mechanism:
+    """Return a mechanism whose base stands, or floats, in a room at another place and attitude."""
     from robot_dynamics.model import joined
 
-    return joined(mechanism.name, [(mechanism, pose(at, rotation), "fixed")], root="room")
+    return joined(mechanism.name, [(mechanism, pose(at, rotation), kind)], root="room")
 
 
 def four_bar(
