@@ -22,9 +22,12 @@ from robot_dynamics.dynamics.assembly import (
 )
 from robot_dynamics.dynamics.closure_functions import ClosureFunction
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
+from robot_dynamics.dynamics.independent import IndependentForm, independent_form
+from robot_dynamics.dynamics.loops import LoopTerms
 from robot_dynamics.dynamics.mobility import Mobility, mobility
-from robot_dynamics.dynamics.rank import constraint_rank
-from robot_dynamics.dynamics.redundant import ConstrainedMotion, rank_revealing_solution
+from robot_dynamics.dynamics.rank import ConstraintRank, constraint_rank
+from robot_dynamics.dynamics.redundant import ConstrainedMotion
+from robot_dynamics.dynamics.solution import AUTO, solution
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.explicit_robot import ExplicitRobot
 from robot_dynamics.model import Mechanism, Model, build
@@ -182,7 +185,14 @@ class Robot:
         return qdd
 
     def constrained_motion(
-        self, q: Array, qd: Array, tau: Array, *, length: float | None = None
+        self,
+        q: Array,
+        qd: Array,
+        tau: Array,
+        *,
+        method: str = AUTO,
+        length: float | None = None,
+        stabilisation_time: float | None = None,
     ) -> ConstrainedMotion:
         """Return accelerations and loop forces at any rank, redundant constraints by name.
 
@@ -190,16 +200,56 @@ class Robot:
             q: Positions (nq,).
             qd: Velocities (nv,).
             tau: Joint forces (nv,).
+            method: One of "direct", "multipliers first", "independent accelerations first", which
+                differ in how they get there (section 8.5), or "auto".
             length: Length [m] at which a rotation counts like a displacement; that of a typical
                 link by default.
+            stabilisation_time: T_stab of Baumgarte's method [s]; none without it.
 
         Raises:
+            UnknownNameError: If there is no such method.
             RobotDynamicsError: If a number is not finite.
         """
-        H, C, K, k, error, _ = self.constraint_terms(q, qd)
-        ranked = constraint_rank(self.model, K, error, np.asarray(q, dtype=float), length=length)
+        H, C, K, k, ranked = self._ranked_terms(q, qd, length, stabilisation_time)
         force = np.asarray(tau, dtype=float) - C
-        return rank_revealing_solution(self.model, H, force, K, k, ranked=ranked)
+        return solution(self.model, ranked, H, force, K, k, method)
+
+    def independent_form(
+        self,
+        q: Array,
+        qd: Array,
+        coordinates: Sequence[str] | None = None,
+        *,
+        length: float | None = None,
+        stabilisation_time: float | None = None,
+    ) -> IndependentForm:
+        """Return G and g of `qdd = G ydd + g`: all accelerations from independent ones (8.51).
+
+        Args:
+            q: Positions (nq,).
+            qd: Velocities (nv,).
+            coordinates: Joints or coordinates that are to be independent; chosen by default.
+            length: Length [m] at which a rotation counts like a displacement; that of a typical
+                link by default.
+            stabilisation_time: T_stab of Baumgarte's method [s]; none without it.
+
+        Raises:
+            UnknownNameError: If there is neither a joint nor a coordinate of a name.
+            RobotDynamicsError: If the coordinates do not determine the motion; it names some that
+                do.
+        """
+        _, _, K, k, ranked = self._ranked_terms(q, qd, length, stabilisation_time)
+        return independent_form(self.model, K, k, ranked, coordinates)
+
+    def _ranked_terms(
+        self, q: Array, qd: Array, length: float | None, stabilisation_time: float | None
+    ) -> tuple[Array, Array, Array, Array, ConstraintRank]:
+        """Return H, C, K, k, with stabilisation if there is any, and the rank of K."""
+        H, C, K, k, error, speed = self.constraint_terms(q, qd)
+        if stabilisation_time is not None:
+            k = np.array(LoopTerms(K, k, error, speed).stabilised(stabilisation_time))
+        ranked = constraint_rank(self.model, K, error, np.asarray(q, dtype=float), length=length)
+        return H, C, K, k, ranked
 
     def assemble(
         self,

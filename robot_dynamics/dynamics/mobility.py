@@ -14,11 +14,10 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr
 
 from robot_dynamics.dynamics.assembly import AssemblyError, assemble, require_closed
 from robot_dynamics.dynamics.closure_search import Closure
-from robot_dynamics.dynamics.rank import LARGEST_OPENING, ConstraintRank, constraint_rank, without
+from robot_dynamics.dynamics.rank import LARGEST_OPENING, ConstraintRank, constraint_rank
 from robot_dynamics.dynamics.scaling import (
     coordinate_names,
     coordinate_scales,
@@ -217,34 +216,19 @@ def mobility(
 
 def _independent_coordinates(
     model: Model, ranked: ConstraintRank, wished: Sequence[str]
-) -> list[int]:
-    """Return coordinates whose velocities determine all others, those wished for among them.
-
-    A set of coordinates is independent exactly if the columns of K that are left have full rank,
-    that is, if its rows of the free motions do (8.51).
-    """
-    count = ranked.motions.shape[1]
-    chosen: list[int] = []
-    basis: list[Array] = []
-    for name in wished:
-        for index in coordinates_of(model, name):
-            rest = without(ranked.motions[index], basis)
-            size = float(np.linalg.norm(rest))
-            if size <= ranked.doubt or len(chosen) == count:
-                others = ", ".join(coordinate_names(model)[i] for i in chosen) or "the loops"
-                raise RobotDynamicsError(
-                    f"{model.name}: {coordinate_names(model)[index]!r} cannot be independent "
-                    f"here, its velocity follows from {others}; expected {count} coordinates "
-                    "that do not determine one another."
-                )
-            chosen.append(index)
-            basis.append(rest / size)
-    if len(chosen) < count:
-        left = np.array([without(row, basis) for row in ranked.motions])
-        # The largest pivot first, as complete pivoting of K has it: what is chosen last is free.
-        _, _, order = qr(left.T, mode="economic", pivoting=True)
-        chosen += [int(i) for i in order if i not in chosen][: count - len(chosen)]
-    return sorted(chosen)
+) -> tuple[int, ...]:
+    """Return coordinates whose velocities determine all others, those wished for among them."""
+    wishes = [index for name in wished for index in coordinates_of(model, name)]
+    chosen, refused = chosen_coordinates(model, ranked, wishes)
+    if refused:
+        names = coordinate_names(model)
+        others = ", ".join(names[i] for i in wishes[: wishes.index(refused[0])]) or "the loops"
+        raise RobotDynamicsError(
+            f"{model.name}: {names[refused[0]]!r} cannot be independent "
+            f"here, its velocity follows from {others}; expected {len(chosen)} coordinates "
+            "that do not determine one another."
+        )
+    return chosen
 
 
 def _nearby_ranks(

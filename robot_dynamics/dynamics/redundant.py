@@ -89,9 +89,7 @@ def rank_revealing_solution(
     Raises:
         RobotDynamicsError: If a number is not finite or H is not positive definite.
     """
-    for name, values in (("H", H), ("tau - C", force), ("K", K), ("k", k)):
-        if not np.all(np.isfinite(values)):
-            raise RobotDynamicsError(f"{name} has entries that are not finite; expected numbers.")
+    require_finite(H, force, K, k)
     try:
         lower = np.linalg.cholesky(H)
     except np.linalg.LinAlgError as error:
@@ -112,6 +110,13 @@ def rank_revealing_solution(
     of_rows = solve_triangular(R, along - Q.T @ pushed)
     qdd = solve_triangular(lower, half, lower=True, trans="T")
     multipliers = ranked.row_scales * (ranked.U @ (of_rows / ranked.s))
+    return motion_of(ranked, K, k, qdd, multipliers)
+
+
+def motion_of(
+    ranked: ConstraintRank, K: Array, k: Array, qdd: Array, multipliers: Array
+) -> ConstrainedMotion:
+    """Return accelerations and multipliers with what is known of the constraints."""
     return ConstrainedMotion(
         qdd=qdd,
         multipliers=multipliers,
@@ -125,3 +130,23 @@ def rank_revealing_solution(
         conditioning=ranked.smallest,
         length=ranked.length,
     )
+
+
+def least_multipliers(ranked: ConstraintRank, force: Array) -> Array:
+    """Return the multipliers (n^c,) of least norm that exert joint forces: K^T lambda = force.
+
+    Args:
+        ranked: The rank of K.
+        force: Constraint forces (nv,) at the joints; parts that no constraint can exert are left
+            out.
+    """
+    # J^T mu = scaled force with J = U S V^T; combinations outside of U do nothing.
+    of_rows = ranked.V.T @ (force / ranked.column_scales) / ranked.s
+    return np.asarray(ranked.row_scales * (ranked.U @ of_rows))
+
+
+def require_finite(H: Array, force: Array, K: Array, k: Array) -> None:
+    """Raise `RobotDynamicsError` if a term of the equation of motion is not finite."""
+    for name, values in (("H", H), ("tau - C", force), ("K", K), ("k", k)):
+        if not np.all(np.isfinite(values)):
+            raise RobotDynamicsError(f"{name} has entries that are not finite; expected numbers.")

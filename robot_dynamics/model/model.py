@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.errors import ArgumentError, UnknownNameError, require_length
 from robot_dynamics.model.connectivity import LoopCluster, Tree
+from robot_dynamics.model.constraint_blocks import ConstraintBlock, constraint_blocks
 from robot_dynamics.model.couplings import Coupling
 from robot_dynamics.model.joint_data import Joint, LoopJoint
 from robot_dynamics.spatial import Inertia, Scalar, Transform
@@ -118,6 +119,11 @@ class Model:
     def clusters(self) -> tuple[LoopCluster, ...]:
         """The minimal clusters of loops that share joints."""
         return self.tree.clusters([(loop.predecessor, loop.successor) for loop in self.loops])
+
+    @cached_property
+    def constraint_blocks(self) -> tuple[ConstraintBlock, ...]:
+        """The rows and columns of K that belong together: clusters of loops and couplings."""
+        return constraint_blocks(self)
 
     @cached_property
     def q_slices(self) -> tuple[slice, ...]:

@@ -1,0 +1,111 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A choice of independent coordinates that is kept along a motion, and changed where it must be.
+
+The crank of a four-bar tells how it moves, except where coupler and rocker are in line: there the
+crank stands still whatever the others do. Before the choice turns that bad it is left for another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics.independent import (
+    IndependentForm,
+    chosen_coordinates,
+    form_in,
+    independent_form,
+)
+from robot_dynamics.dynamics.rank import constraint_rank
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.model import Model
+
+Array = NDArray[np.float64]
+
+# Digits are lost as conditioning grows; one of sixteen is a price that no motion notices.
+LARGEST_CONDITIONING = 20.0
+# A change has to bring this much, so that choices that are alike do not alternate.
+_GAIN = 2.0
+# K G of a choice that fits is rounding and closure error; of one that lacks a motion it is near 1.
+_LACKING = 1e-3
+
+
+class CoordinateChoice:
+    """Keeps independent coordinates along a motion and chooses others when they turn bad.
+
+    Attributes:
+        independent: Indices of the coordinates in use; None before the first state.
+        changes: How often others were chosen.
+
+    Args:
+        model: The mechanism.
+        terms: `(q, qd) -> (H, C, K, k, position error, ...)`, `Robot.constraint_terms`.
+        preferred: Joints or coordinates that are used wherever they serve; returned to as soon as
+            they do so again, with a margin.
+        largest: Conditioning at which others are looked for.
+        length: Length [m] at which a rotation counts like a displacement; that of a typical link
+            by default.
+
+    Raises:
+        ArgumentError: If `largest` is not above 4: choices of complete pivoting may be that bad.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        terms: Callable[[Array, Array], Sequence[Array]],
+        preferred: Sequence[str] | None = None,
+        *,
+        largest: float = LARGEST_CONDITIONING,
+        length: float | None = None,
+    ) -> None:
+        if not largest > 4.0:
+            raise ArgumentError(f"largest conditioning is {largest:g}, expected more than 4.")
+        self.model, self.terms, self.preferred = model, terms, preferred
+        self.largest, self.length = largest, length
+        self.independent: tuple[int, ...] | None = None
+        self.changes = 0
+        self._wanted: tuple[int, ...] | None = None
+
+    def form(self, q: Array, qd: Array) -> IndependentForm:
+        """Return G and g at a state, in the coordinates kept if they still serve.
+
+        Args:
+            q: Positions (nq,) with the loops closed.
+            qd: Velocities (nv,).
+        """
+        _, _, K, k, error, *_ = self.terms(q, qd)
+        if self.independent is None:
+            return self._first(q, K, k, error)
+        now = form_in(self.model, K, k, self.independent, self.length)
+        if self._serves(now, self.largest):
+            if self._wanted in (None, self.independent):
+                return now
+            back = form_in(self.model, K, k, self._wanted or (), self.length)
+            return self._taken(back) if self._serves(back, self.largest / _GAIN) else now
+        ranked = constraint_rank(self.model, K, error, q, length=self.length)
+        chosen, _ = chosen_coordinates(self.model, ranked)
+        other = form_in(self.model, K, k, chosen, self.length)
+        fits = len(self.independent) == len(chosen) and now.residual_K < _LACKING
+        if fits and now.conditioning < _GAIN * other.conditioning:
+            return now
+        return self._taken(other)
+
+    def _first(self, q: Array, K: Array, k: Array, error: Array) -> IndependentForm:
+        ranked = constraint_rank(self.model, K, error, q, length=self.length)
+        form = independent_form(self.model, K, k, ranked, self.preferred)
+        self.independent = form.independent
+        self._wanted = None if self.preferred is None else form.independent
+        return form
+
+    def _taken(self, form: IndependentForm) -> IndependentForm:
+        self.independent = form.independent
+        self.changes += 1
+        return form
+
+    @staticmethod
+    def _serves(form: IndependentForm, largest: float) -> bool:
+        return bool(form.conditioning <= largest and form.residual_K < _LACKING)

@@ -1,0 +1,77 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Closed-loop forward dynamics in one system of equations (8.36), method 1 of section 8.5.
+
+The matrix is symmetric and indefinite, and singular if constraints are redundant: those are taken
+out first. It needs no inverse of H, so that it also serves mechanisms with parts without inertia,
+as long as every motion that the loops allow moves some.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from robot_dynamics.dynamics.rank import ConstraintRank
+from robot_dynamics.dynamics.redundant import (
+    ConstrainedMotion,
+    least_multipliers,
+    motion_of,
+)
+from robot_dynamics.errors import RobotDynamicsError
+
+Array = NDArray[np.float64]
+
+# A reciprocal condition below this says that the matrix is singular to working precision.
+_SINGULAR = 1e-15
+
+
+def direct_solution(
+    ranked: ConstraintRank, H: Array, force: Array, K: Array, k: Array
+) -> ConstrainedMotion:
+    """Solve `[[H, K^T], [K, 0]] [qdd; -lambda] = [force; k]` as it stands.
+
+    Args:
+        ranked: The rank of K: rows that the others imply are left out.
+        H: Inertia matrix (nv, nv); it may be singular.
+        force: tau - C (nv,).
+        K: Constraint Jacobian (n^c, nv).
+        k: Right-hand side (n^c,), stabilisation included.
+
+    Raises:
+        RobotDynamicsError: If the matrix is singular: a motion that the loops allow has no
+            inertia.
+    """
+    n, rows = len(H), sorted(ranked.independent_rows())
+    # Displacements in the place of angles, and inertias of size one beside ratios of distances.
+    unit = 1.0 / ranked.column_scales
+    scaled = H * unit[:, None] * unit
+    size = float(np.mean(np.diag(scaled))) or 1.0
+    # The constraints without their noise, and met in the mean where they contradict each other:
+    # what is left out is then implied by what stays.
+    J = (ranked.rows @ ranked.V.T)[rows]
+    mean = (ranked.U @ (ranked.U.T @ (ranked.row_scales * k)))[rows]
+    matrix = np.zeros((n + len(rows),) * 2)
+    matrix[:n, :n], matrix[:n, n:], matrix[n:, :n] = scaled / size, J.T, J
+    right = np.concatenate([force * unit / size, mean])
+    x = _symmetric_solution(matrix, right)
+    if x is None:
+        raise RobotDynamicsError(
+            "the loops allow a motion without inertia: its acceleration is not determined."
+        )
+    push = -size * (J.T @ x[n:]) * ranked.column_scales
+    return motion_of(ranked, K, k, x[:n] * unit, least_multipliers(ranked, push))
+
+
+def _symmetric_solution(matrix: Array, right: Array) -> Array | None:
+    """Return the solution by L D L^T with pivoting and one refinement; None if there is none."""
+    factors, order, failed = lapack.dsytrf(matrix, lower=1)
+    if failed:
+        return None
+    condition, _ = lapack.dsycon(factors, order, np.linalg.norm(matrix, 1), lower=1)
+    if not condition > _SINGULAR:
+        return None
+    x, _ = lapack.dsytrs(factors, order, right, lower=1)
+    correction, _ = lapack.dsytrs(factors, order, right - matrix @ x, lower=1)
+    return np.asarray(x + correction)

@@ -1,0 +1,86 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The methods of solving closed-loop dynamics (section 8.5) by their names, and one for the user.
+
+All solve the same equations with the same notion of rank, and return the same accelerations and
+the same multipliers, those of least norm where constraints are redundant.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics.direct import direct_solution
+from robot_dynamics.dynamics.independent import independent_accelerations, independent_form
+from robot_dynamics.dynamics.rank import ConstraintRank
+from robot_dynamics.dynamics.redundant import (
+    ConstrainedMotion,
+    least_multipliers,
+    motion_of,
+    rank_revealing_solution,
+    require_finite,
+)
+from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
+from robot_dynamics.model import Model
+
+Array = NDArray[np.float64]
+
+DIRECT = "direct"
+MULTIPLIERS_FIRST = "multipliers first"
+INDEPENDENT_FIRST = "independent accelerations first"
+AUTO = "auto"
+METHODS = (AUTO, DIRECT, MULTIPLIERS_FIRST, INDEPENDENT_FIRST)
+
+
+def solution(
+    model: Model,
+    ranked: ConstraintRank,
+    H: Array,
+    force: Array,
+    K: Array,
+    k: Array,
+    method: str = AUTO,
+) -> ConstrainedMotion:
+    """Solve `[[H, K^T], [K, 0]] [qdd; -lambda] = [force; k]` at any rank of K.
+
+    Args:
+        model: The mechanism.
+        ranked: The rank of K.
+        H: Inertia matrix (nv, nv).
+        force: tau - C (nv,).
+        K: Constraint Jacobian (n^c, nv).
+        k: Right-hand side (n^c,), stabilisation included.
+        method: One of `METHODS`. "auto" takes multipliers first, or independent accelerations
+            first where H is singular because parts have no inertia.
+
+    Raises:
+        UnknownNameError: If there is no such method.
+        RobotDynamicsError: If a number is not finite, or the method needs inertia where there is
+            none.
+    """
+    if method not in METHODS:
+        raise UnknownNameError("method", method, METHODS)
+    require_finite(H, force, K, k)
+    if method == AUTO:
+        method = MULTIPLIERS_FIRST if _has_inertia(H) else INDEPENDENT_FIRST
+    if method == DIRECT:
+        return direct_solution(ranked, H, force, K, k)
+    if method == MULTIPLIERS_FIRST:
+        return rank_revealing_solution(model, H, force, K, k, ranked=ranked)
+    try:
+        form = independent_form(model, K, k, ranked)
+        qdd = independent_accelerations(model, form, H, force)
+    except np.linalg.LinAlgError as error:
+        raise RobotDynamicsError(
+            "the loops allow a motion without inertia: its acceleration is not determined."
+        ) from error
+    return motion_of(ranked, K, k, qdd, least_multipliers(ranked, H @ qdd - force))
+
+
+def _has_inertia(H: Array) -> bool:
+    try:
+        np.linalg.cholesky(H)
+    except np.linalg.LinAlgError:
+        return False
+    return True
