@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.assembly import AssemblyError, assemble, require_closed
 from robot_dynamics.dynamics.closure_search import Closure
+from robot_dynamics.dynamics.independent import chosen_coordinates
 from robot_dynamics.dynamics.rank import LARGEST_OPENING, ConstraintRank, constraint_rank
 from robot_dynamics.dynamics.scaling import (
     coordinate_names,
