@@ -246,6 +246,7 @@ class Robot:
     ) -> tuple[Array, Array, Array, Array, ConstraintRank]:
         """Return H, C, K, k, with stabilisation if there is any, and the rank of K."""
         H, C, K, k, error, speed = self.constraint_terms(q, qd)
+        K = K.reshape(self.model.constraint_count, self.model.nv)  # without loops as well
         if stabilisation_time is not None:
             k = np.array(LoopTerms(K, k, error, speed).stabilised(stabilisation_time))
         ranked = constraint_rank(self.model, K, error, np.asarray(q, dtype=float), length=length)

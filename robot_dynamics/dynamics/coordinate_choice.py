@@ -29,8 +29,10 @@ Array = NDArray[np.float64]
 LARGEST_CONDITIONING = 20.0
 # A change has to bring this much, so that choices that are alike do not alternate.
 _GAIN = 2.0
-# K G of a choice that fits is rounding and closure error; of one that lacks a motion it is near 1.
-_LACKING = 1e-3
+# K G of coordinates that are not too many is rounding and closure error, and of others near 1.
+_TOO_MANY = 1e-3
+# Constraints that act by less than this on dependent coordinates leave a motion more, or nearly.
+_TOO_FEW = 1e-6
 
 
 class CoordinateChoice:
@@ -81,18 +83,18 @@ class CoordinateChoice:
         if self.independent is None:
             return self._first(q, K, k, error)
         now = form_in(self.model, K, k, self.independent, self.length)
-        if self._serves(now, self.largest):
+        if _serves(now, self.largest):
             if self._wanted in (None, self.independent):
                 return now
             back = form_in(self.model, K, k, self._wanted or (), self.length)
-            return self._taken(back) if self._serves(back, self.largest / _GAIN) else now
+            return self._taken(back) if _serves(back, self.largest / _GAIN) else now
         ranked = constraint_rank(self.model, K, error, q, length=self.length)
         chosen, _ = chosen_coordinates(self.model, ranked)
         other = form_in(self.model, K, k, chosen, self.length)
-        fits = len(self.independent) == len(chosen) and now.residual_K < _LACKING
-        if fits and now.conditioning < _GAIN * other.conditioning:
-            return now
-        return self._taken(other)
+        gains = other.conditioning * _GAIN < now.conditioning
+        if gains or not _fits(now) or len(chosen) != len(now.independent):
+            return self._taken(other)
+        return now
 
     def _first(self, q: Array, K: Array, k: Array, error: Array) -> IndependentForm:
         ranked = constraint_rank(self.model, K, error, q, length=self.length)
@@ -102,10 +104,15 @@ class CoordinateChoice:
         return form
 
     def _taken(self, form: IndependentForm) -> IndependentForm:
+        self.changes += form.independent != self.independent
         self.independent = form.independent
-        self.changes += 1
         return form
 
-    @staticmethod
-    def _serves(form: IndependentForm, largest: float) -> bool:
-        return bool(form.conditioning <= largest and form.residual_K < _LACKING)
+
+def _serves(form: IndependentForm, largest: float) -> bool:
+    return bool(form.conditioning <= largest and _fits(form))
+
+
+def _fits(form: IndependentForm) -> bool:
+    """Tell whether the coordinates are neither too many nor too few."""
+    return bool(form.residual_K < _TOO_MANY and form.weakest > _TOO_FEW)

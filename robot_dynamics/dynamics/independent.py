@@ -47,8 +47,10 @@ class IndependentForm:
         conditioning: How many times faster than the independent coordinates the mechanism moves
             at most, displacements against displacements: 1 at best, and without bound where the
             choice turns bad.
-        residual_K: Largest entry of K G, rows and columns scaled: 0 but for rounding, unless the
-            coordinates are fewer than the motions have.
+        weakest: How strongly the constraints act on the dependent coordinates at least, a ratio of
+            distances: 0 where there is a motion that the independent coordinates do not show.
+        residual_K: Largest entry of K G, rows and columns scaled: not 0, but for rounding, where
+            the coordinates are more than the loops leave independent.
         residual_k: Largest entry of K g - k [m/s^2], rotations at `length`: what of the
             constraints cannot be met.
         length: The length [m] that makes rotations and displacements comparable.
@@ -60,6 +62,7 @@ class IndependentForm:
     names: tuple[str, ...]
     rank: int
     conditioning: float
+    weakest: float
     residual_K: float
     residual_k: float
     length: float
@@ -113,13 +116,16 @@ def form_in(
     place = {index: i for i, index in enumerate(independent)}
     G, g = np.zeros((model.nv, len(place))), np.zeros(model.nv)
     G[list(place), list(place.values())] = 1.0  # the joints in no loop stay as they are
+    weakest = float("inf")
     for block in model.constraint_blocks:
         at = list(block.rows)
         free = [i for i in block.columns if i in place]
         bound = [i for i in block.columns if i not in place]
         # Least squares in the place of K11^-1: all rows count, those that others imply as well.
         wanted = np.column_stack([-J[np.ix_(at, free)], scaled_k[at]])
-        found = np.linalg.lstsq(J[np.ix_(at, bound)], wanted, rcond=None)[0]
+        found, _, _, acting = np.linalg.lstsq(J[np.ix_(at, bound)], wanted, rcond=None)
+        short = len(bound) > len(acting)
+        weakest = min(weakest, 0.0 if short else float(np.min(acting, initial=np.inf)))
         G[np.ix_(bound, [place[i] for i in free])] = found[:, :-1]
         g[bound] = found[:, -1]
     names = coordinate_names(model)
@@ -130,6 +136,7 @@ def form_in(
         names=tuple(names[i] for i in place),
         rank=model.nv - len(place),
         conditioning=float(np.linalg.norm(G, 2)) if place else 1.0,
+        weakest=weakest,
         residual_K=float(np.max(np.abs(J @ G), initial=0.0)),
         residual_k=float(np.max(np.abs(J @ g - scaled_k), initial=0.0)),
         length=length,

@@ -1,0 +1,149 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The methods of section 8.5 against one another and against other engines."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from support import linkages
+from support.closed_loops import LINKAGES, LOOP_TYPES, closed_state, random_loops
+
+from robot_dynamics.dynamics.rank import constraint_rank
+from robot_dynamics.dynamics.solution import AUTO, METHODS, solution
+from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
+from robot_dynamics.robot import SMALLEST_PIVOT, Robot
+
+BY_NAME = [name for name in METHODS if name != AUTO]
+
+
+def agree(robot, q, qd, tau, **options):
+    """Check that all methods give the same motion, forces and report, to their conditioning."""
+    H, _, K, *_ = robot.constraint_terms(q, qd)
+    motions = [robot.constrained_motion(q, qd, tau, method=m, **options) for m in METHODS]
+    one = motions[0]
+    # Digits lost: those of H, and of the constraints, which come in once.
+    bound = 1e-14 * np.linalg.cond(H) / (one.conditioning or 1.0) + 1e-13
+    assert bound < 1e-7
+    for other in motions[1:]:
+        assert_allclose(other.qdd, one.qdd, atol=bound * np.max(np.abs(one.qdd)))
+        scale = np.max(np.abs(one.multipliers), initial=0.0) + np.max(np.abs(tau))
+        assert_allclose(other.multipliers, one.multipliers, atol=bound * scale)
+        assert (other.rank, other.redundant) == (one.rank, one.redundant)
+        assert (other.undetermined, other.length) == (one.undetermined, one.length)
+        assert other.residual < bound * (np.max(np.abs(one.qdd)) + np.max(np.abs(K @ one.qdd)))
+    return one
+
+
+@pytest.mark.parametrize("name", LINKAGES)
+def test_c6_linkages(name, rng):
+    """Row C6: methods 1, 2 and 3 agree on every linkage, redundant or not, and fulfil both rows
+    of the equation; with stabilisation as well.
+    """
+    robot = Robot.from_mechanism(LINKAGES[name])
+    for _ in range(3):
+        q, qd, tau = closed_state(robot, rng)
+        motion = agree(robot, q, qd, tau)
+        H, C, K, *_ = robot.constraint_terms(q, qd)
+        exerted = K.T @ motion.multipliers
+        scale = np.max(np.abs(exerted)) + np.max(np.abs(tau)) + np.max(np.abs(C))
+        assert_allclose(H @ motion.qdd + C, tau + exerted, atol=1e-11 * scale)
+        agree(robot, q, qd, tau, stabilisation_time=0.1)
+
+
+@pytest.mark.parametrize("kind", LOOP_TYPES)
+def test_c6_every_loop_joint(kind, rng):
+    """Row C6: so they do with a loop joint of any type, and so does compiled code."""
+    mechanism, near = random_loops(kind, rng)
+    robot = Robot.from_mechanism(mechanism)
+    q, qd, tau = closed_state(robot, rng, near)
+    motion = agree(robot, q, qd, tau)
+    qdd, multipliers, pivot = robot.closed_loop(q, qd, tau)
+    assert motion.rank == robot.model.constraint_count
+    assert pivot > SMALLEST_PIVOT
+    # That one squares the conditioning of the constraints.
+    assert_allclose(qdd, motion.qdd, atol=1e-8 * np.max(np.abs(qdd)))
+    assert_allclose(multipliers, motion.multipliers, atol=1e-8 * np.max(np.abs(multipliers)))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_stabilisation_is_that_of_baumgarte(method, rng):
+    """With loops open by e and speeds off by v, K qdd - k is -2 v / T - e / T^2 (8.22)."""
+    robot = Robot.from_mechanism(linkages.stewart_platform())
+    q, qd, tau = closed_state(robot, rng)
+    model = robot.model
+    q = np.array(model.integrate(q.tolist(), (1e-6 * rng.normal(size=model.nv)).tolist()))
+    qd = qd + 1e-4 * rng.normal(size=model.nv)
+    _, _, K, k, error, speed = robot.constraint_terms(q, qd)
+    T = 0.05
+    motion = robot.constrained_motion(q, qd, tau, method=method, stabilisation_time=T)
+    assert_allclose(K @ motion.qdd - k, -2 * speed / T - error / T**2,
+                    atol=1e-11 * np.max(np.abs(motion.qdd)))  # fmt: skip
+    assert motion.residual < 1e-11 * np.max(np.abs(motion.qdd))
+
+
+def test_open_by_a_little_they_still_agree(rng):
+    """Redundant constraints that contradict each other by a closure error are met in the mean, by
+    all methods alike.
+    """
+    robot = Robot.from_mechanism(linkages.bricard())
+    q, qd, tau = closed_state(robot, rng)
+    q = q + 1e-8 * rng.normal(size=5)
+    motions = [robot.constrained_motion(q, qd, tau, method=m) for m in METHODS]
+    one = motions[0]
+    assert one.rank == 4
+    for other in motions[1:]:
+        # What is noise in the rows is left out by each in its way.
+        assert_allclose(other.qdd, one.qdd, atol=1e-6 * np.max(np.abs(one.qdd)))
+        assert other.rank == 4
+
+
+@pytest.mark.parametrize("method", BY_NAME)
+def test_trees_are_solved_by_all(method, rng):
+    """Without loops every method is forward dynamics of the tree."""
+    robot = Robot.from_mechanism(replace(linkages.four_bar(), loops=()))
+    q, qd, tau = rng.normal(size=(3, 3))
+    motion = robot.constrained_motion(q, qd, tau, method=method)
+    assert_allclose(motion.qdd, robot.forward_dynamics(q, qd, tau), rtol=1e-10)
+    assert motion.multipliers.shape == (0,)
+
+
+def test_auto_finds_a_way_without_inertia(rng):
+    """Where H is singular, as with rods without mass, "multipliers first" refuses and says why;
+    the choice made for the user has the answer.
+    """
+    robot = Robot.from_mechanism(linkages.four_bar())
+    q, qd, tau = closed_state(robot, rng)
+    H, C, K, k, error, _ = robot.constraint_terms(q, qd)
+    ranked = constraint_rank(robot.model, K, error, q)
+    H = np.diag([H[0, 0], 0.0, 0.0])
+    with pytest.raises(RobotDynamicsError, match="not positive definite"):
+        solution(robot.model, ranked, H, tau - C, K, k, "multipliers first")
+    direct = solution(robot.model, ranked, H, tau - C, K, k, "direct")
+    chosen = solution(robot.model, ranked, H, tau - C, K, k)
+    assert_allclose(chosen.qdd, direct.qdd, rtol=1e-11)
+    assert_allclose(chosen.multipliers, direct.multipliers, atol=1e-10 * np.max(np.abs(tau)))
+    with pytest.raises(RobotDynamicsError, match="a motion without inertia"):
+        solution(robot.model, ranked, 0.0 * H, tau - C, K, k)
+
+
+def test_an_unknown_method_is_refused(rng):
+    """The names that exist are in the message."""
+    robot = Robot.from_mechanism(linkages.four_bar())
+    with pytest.raises(UnknownNameError, match="'dirct'; did you mean 'direct'"):
+        robot.constrained_motion(*np.zeros((3, 3)), method="dirct")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_numbers_that_are_none_are_refused(method, rng):
+    """A nan in any argument is an error, whatever the method."""
+    robot = Robot.from_mechanism(linkages.four_bar())
+    state = closed_state(robot, rng)
+    for which in range(3):
+        spoilt = [x.copy() for x in state]
+        spoilt[which][0] = np.nan
+        with np.errstate(invalid="ignore"), pytest.raises(RobotDynamicsError, match="finite"):
+            robot.constrained_motion(*spoilt, method=method)
