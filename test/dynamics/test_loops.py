@@ -23,6 +23,7 @@ from robot_dynamics.dynamics.kinematics import joint_transforms
 from robot_dynamics.dynamics.loops import LoopTerms, loop_terms
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, build, pose
 from robot_dynamics.model.parameters import parameters_of
+from robot_dynamics.robot import Robot
 
 TYPES = ["revolute", "prismatic", "revolute", "floating", "revolute", "revolute", "prismatic"]
 # Between branches, to the base from either side, along one chain.
@@ -128,7 +129,7 @@ def test_nothing_is_lost_far_from_the_base(rng):
 
 
 def test_stabilisation_adds_the_errors(closed, rng):
-    """k_stab = -2 a (velocity error) - a^2 (position error) with a = 1 / T (8.22)."""
+    """C4: k_stab = -2 a (velocity error) - a^2 (position error) with a = 1 / T (8.22)."""
     model, _ = closed
     q, qd, _ = random_state(rng, model)
     terms = terms_at(model, q, qd)
@@ -172,3 +173,49 @@ def test_a_frame_of_each_end_is_all_that_counts(rng):
     error = terms_at(model, q, [0.0] * 6).position_error
     # First-order exact: what is left is of the order of the square, 1e-8.
     assert_allclose(error, [*turn, *move], atol=5e-8)
+
+
+def drift(alpha, beta):
+    """Return the largest |delta| of N10 each tenth of a second, with q3 off by a millimetre.
+
+    k_stab = -2 alpha T^T v_J - beta^2 delta (8.22); Runge-Kutta steps of 2 ms.
+    """
+    model = golden.actuated_arm_model()
+    robot = Robot(model)
+    q = golden.ordered(model, golden.Q + np.array([0.0, 0.0, 1e-3, 0.0]))
+    qd = golden.ordered(model, golden.QD)
+
+    def accelerations(q, qd):
+        H, C, K, k, position, velocity = robot.constraint_terms(q, qd)
+        k = k - 2.0 * alpha * velocity - beta**2 * position
+        n, m = len(H), len(K)
+        system = np.block([[H, K.T], [K, np.zeros((m, m))]])
+        # Of five constraints two are independent: the least squares solution.
+        return np.linalg.lstsq(system, np.concatenate([-C, k]), rcond=1e-12)[0][:n]
+
+    found, h = [], 2e-3
+    for step in range(1, 301):
+        a1 = accelerations(q, qd)
+        a2 = accelerations(q + h / 2 * qd, qd + h / 2 * a1)
+        a3 = accelerations(q + h / 2 * qd + h * h / 4 * a1, qd + h / 2 * a2)
+        a4 = accelerations(q + h * qd + h * h / 2 * a2, qd + h * a3)
+        q = q + h * qd + h * h / 6 * (a1 + a2 + a3)
+        qd = qd + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+        if step % 50 == 0:
+            found.append(np.abs(robot.closure(q)[1]).max())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("alpha", "beta", "expected"),
+    [
+        (0.0, 0.0, [1.00e-3, 9.9e-4, 9.4e-4, 7.9e-4, 1.07e-3, 1.08e-3]),
+        (10.0, 10.0, [7.4e-4, 4.0e-4, 1.9e-4, 7.0e-5, 4.8e-5, 2.6e-5]),
+        (-10.0, 10.0, [1.9e-4, 7.4e-3, 4.0e-2, 0.16, 0.59, 2.1]),
+    ],
+    ids=["none", "T_stab = 0.1 s", "wrong sign"],
+)
+def test_stabilisation_decays_with_its_time(alpha, beta, expected):
+    """C4, N10: errors stay without it, decay with it, and grow with the wrong sign."""
+    # Two or three digits are given.
+    assert_allclose(drift(alpha, beta), expected, rtol=0.03)

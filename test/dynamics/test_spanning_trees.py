@@ -20,6 +20,7 @@ from dynamics.joint_mechanisms import (
 from numpy.testing import assert_allclose
 
 from robot_dynamics.dynamics.closed_loop import closed_loop_terms
+from robot_dynamics.dynamics.loop_forces import loop_joint_forces
 from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.dynamics.redundant import rank_revealing_solution
 from robot_dynamics.model import (
@@ -30,7 +31,6 @@ from robot_dynamics.model import (
     build,
     joint_type,
     pose_of,
-    transform_of,
 )
 from robot_dynamics.model.parameters import parameters_of
 
@@ -60,6 +60,7 @@ def random_mechanism(rng, bodies=6, extra=3):
             ends.reverse()
         joints.append(random_joint(rng, f"j{i}", str(rng.choice(MIXED)), *ends))
         joints[-1] = replace(joints[-1], parameters=parameters_for(joints[-1].type))
+        joints[-1] = replace(joints[-1], **springs_and_dampers(i))
     open_chain = Mechanism("m", tuple(links), tuple(joints))
     tree = build(open_chain, root="base", spanning_tree=[j.name for j in joints])
     positions = {b.joint.name: random_positions(rng, b.joint.type) for b in tree.bodies}
@@ -72,8 +73,18 @@ def random_mechanism(rng, bodies=6, extra=3):
         positions[f"x{i}"] = q = random_positions(rng, type_)
         at = random_pose(rng)
         to = np.linalg.inv(poses[s]) @ poses[p] @ at @ pose_of(type_.transform(q))
-        loops.append(LoopElement(f"x{i}", kind, str(p), str(s), at, to, parameters_for(kind)))
+        loops.append(
+            LoopElement(
+                f"x{i}", kind, str(p), str(s), at, to, parameters_for(kind),
+                **springs_and_dampers(bodies + i),
+            )
+        )  # fmt: skip
     return open_chain.with_loops(loops), positions, [j.name for j in joints]
+
+
+def springs_and_dampers(number):
+    """Return a spring and a damper in all freedoms of a joint, others for each joint."""
+    return {"stiffness": 1.0 + number, "rest": 0.1 * number - 0.3, "damping": 2.0 - 0.2 * number}
 
 
 def positions_of(model, positions):
@@ -120,40 +131,38 @@ def carried(frame, motion):
 def solved(model, q, qd):
     """Return the motion without drives, and the largest acceleration that it is made of.
 
+    Dampers of loop joints are in C; those of the tree's joints are for the caller to take off.
+
     Constraint forces cancel part of what weight and speed would bring about; where nothing can
     move they cancel all of it, and rounding is a part of what was cancelled.
     """
     terms = closed_loop_terms(model, list(q), list(qd), parameters_of(model))
     K, H, C = np.array(terms.loops.K).reshape(-1, model.nv), np.array(terms.H), np.array(terms.C)
     ranked = constraint_rank(model, K, np.array(terms.loops.position_error), np.array(q))
-    motion = rank_revealing_solution(model, H, -C, K, np.array(terms.loops.k), ranked=ranked)
-    return motion, max(np.abs(motion.qdd).max(), np.abs(np.linalg.solve(H, C)).max())
+    force = -C - model.damping * qd
+    motion = rank_revealing_solution(model, H, force, K, np.array(terms.loops.k), ranked=ranked)
+    return motion, max(np.abs(motion.qdd).max(), np.abs(np.linalg.solve(H, force)).max())
 
 
-def joint_wrenches(mechanism, model, motions, poses, motion):
+def joint_wrenches(mechanism, model, motions, poses, motion, state):
     """Return the wrench (6,) on the child or successor of every joint, in the world, by name.
 
     Newton's and Euler's equations for each link, from the leaves of the tree on; loop joints give
-    T times their multipliers.
+    T times their multipliers, and what springs and dampers do.
     """
+    q, qd, off = list(state[0]), list(state[1]), [0.0] * len(model.loop_drives)
+    at_loops = loop_joint_forces(model, q, qd, motion.multipliers, off, parameters_of(model))
     body_poses = {b.name: poses[b.name] @ np.linalg.inv(pose_of(model.link(b.name).placement))
                   for b in model.bodies} | {"base": np.eye(4)}  # fmt: skip
     names = ["base" if i == WORLD else model.bodies[i].name for i in range(-1, len(model.bodies))]
     needed = {link.name: net_wrench(link, motions[link.name], poses[link.name])
               for link in mechanism.links if link.name != "base"}  # fmt: skip
     needed["base"] = np.zeros(6)
-    found, start = {}, 0
-    for loop in model.loops:
+    found = {}
+    for loop, force in zip(model.loops, at_loops, strict=True):
         p, s = names[loop.predecessor + 1], names[loop.successor + 1]
         frame = body_poses[s] @ pose_of(loop.successor_placement)
-        other = body_poses[p] @ pose_of(loop.predecessor_placement)
-        T = loop.type.constraints(transform_of(np.linalg.inv(other) @ frame))
-        force = sum(
-            multiplier * np.array(t.components())
-            for multiplier, t in zip(motion.multipliers[start : start + len(T)], T, strict=True)
-        )
-        start += len(T)
-        wrench = in_world(frame, force)
+        wrench = in_world(frame, np.array(force.components()))
         needed[s], needed[p] = needed[s] - wrench, needed[p] + wrench
         found[loop.name] = wrench if s == successor_of(mechanism, loop.name) else -wrench
     for body in reversed(model.bodies):
@@ -233,7 +242,7 @@ def compare(seed, extra=3):
     qd = closed_velocity(rng, model, q)
     motion, scale = solved(model, q, qd)
     expected, poses = link_motions(model, q, qd, motion.qdd), world_poses(model, q)
-    wrenches = joint_wrenches(mechanism, model, expected, poses, motion)
+    wrenches = joint_wrenches(mechanism, model, expected, poses, motion, (q, qd))
     force_scale = max(np.abs(wrench).max() for wrench in wrenches.values())
     trees, determined = set(), 0
     for other in other_trees(rng, mechanism, first):
@@ -251,7 +260,10 @@ def compare(seed, extra=3):
             assert np.abs(motions[name] - one).max() < 1e-8 * max(scale, found_scale)
         if motion.determined.all() and found.determined.all():
             determined += 1
-            for name, wrench in joint_wrenches(mechanism, other, motions, poses, found).items():
+            at = (q2, qd2)
+            for name, wrench in joint_wrenches(
+                mechanism, other, motions, poses, found, at
+            ).items():
                 assert np.abs(wrench - wrenches[name]).max() < 1e-8 * force_scale
     assert len(trees) > 1 or extra < 3
     return determined
@@ -260,6 +272,8 @@ def compare(seed, extra=3):
 @pytest.mark.parametrize("seed", [*range(20), 1018])
 def test_motions_are_the_same(seed):
     """Random closed mechanisms of all types: all trees and numberings give equal motions.
+
+    Springs and dampers are in all joints, wherever the trees put them.
 
     So they give equal mobilities, although numbers of variables and constraints differ; and where
     the forces are determined, equal forces through every joint. The mechanism of the last seed is

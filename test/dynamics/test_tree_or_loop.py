@@ -26,6 +26,7 @@ from robot_dynamics.dynamics.closed_loop import closed_loop_forward_dynamics, cl
 from robot_dynamics.dynamics.forward import forward_dynamics
 from robot_dynamics.dynamics.inverse import net_forces, velocities_and_accelerations
 from robot_dynamics.dynamics.kinematics import joint_transforms
+from robot_dynamics.dynamics.passive import passive_forces
 from robot_dynamics.dynamics.redundant import rank_revealing_solution
 from robot_dynamics.model import (
     JointElement,
@@ -33,6 +34,7 @@ from robot_dynamics.model import (
     LoopElement,
     Mechanism,
     build,
+    joint_type,
 )
 from robot_dynamics.model.parameters import parameters_of
 from robot_dynamics.robot import Robot
@@ -118,7 +120,9 @@ def compare(rng, tree_mechanism, loop):
     names = ("j1", "j2", "j4")
     tau = [rng.normal(), rng.normal(size=3), rng.normal(size=2)]
 
-    qdd = forward_dynamics(tree, q, qd, forces_of(tree, names, tau).tolist(), parameters_of(tree))
+    # Friction of the tree's joints is taken off by the caller; that of loop joints is in C.
+    of_tree = forces_of(tree, names, tau) - tree.damping * qd
+    qdd = forward_dynamics(tree, q, qd, of_tree.tolist(), parameters_of(tree))
     terms = closed_loop_terms(closed, q_c, qd_c, parameters_of(closed))
     # Rounding of a few products of transforms of size one.
     assert_allclose(terms.loops.position_error, 0.0, atol=1e-13)
@@ -137,16 +141,32 @@ def compare(rng, tree_mechanism, loop):
 
 @pytest.mark.parametrize("name", CLOSING)
 def test_every_type_moves_alike(name, rng):
-    """Accelerations with the joint in the tree equal those with it closing a loop."""
+    """C1: accelerations with the joint in the tree equal those with it closing a loop."""
     at = random_pose(rng)
     joint = JointElement("j3", name, "b", "c", at, parameters=CLOSING[name])
     loop = LoopElement("j3", name, "b", "c", at, np.eye(4), CLOSING[name])
     compare(rng, around(rng, (joint,)), loop)
 
 
+@pytest.mark.parametrize("name", EVERY)
+def test_springs_and_dampers_move_alike(name, rng):
+    """C5: so they do with springs and dampers in the joint; a floating one has nothing else."""
+    at, nv = random_pose(rng), joint_type(name, **EVERY[name]).nv
+    data = {
+        "stiffness": tuple(rng.uniform(10, 90, nv)),
+        "rest": tuple(rng.uniform(-0.5, 0.5, nv)),
+        "damping": tuple(rng.uniform(1, 9, nv)),
+    }
+    joint = JointElement("j3", name, "b", "c", at, parameters=EVERY[name], **data)
+    loop = LoopElement("j3", name, "b", "c", at, np.eye(4), EVERY[name], **data)
+    tree, q, *_ = compare(rng, around(rng, (joint,)), loop)
+    springs = passive_forces(tree, joint_transforms(tree, q), [], parameters_of(tree), q)
+    assert np.abs(springs).max() > 1.0
+
+
 @pytest.mark.parametrize("name", [n for n in CLOSING if n != "fixed"])
 def test_the_force_through_the_joint_is_the_same(name, rng):
-    """T lambda of the loop joint is the spatial force that the tree joint transmits."""
+    """C8: T lambda of the loop joint is the spatial force that the tree joint transmits."""
     at = random_pose(rng)
     joint = JointElement("j3", name, "b", "c", at, parameters=CLOSING[name])
     loop = LoopElement("j3", name, "b", "c", at, np.eye(4), CLOSING[name])
@@ -198,17 +218,25 @@ def test_polarity_of_a_loop_joint_does_not_matter(name, rng):
     assert_allclose(qdd[0], qdd[1], atol=1e-8 * np.abs(qdd[0]).max())
 
 
+@pytest.fixture(params=["b to c", "base to c", "c to base", "d to b"])
+def ends(request):
+    """Return the links that a loop joint connects; one of them may be the base."""
+    return request.param.split(" to ")
+
+
 @pytest.fixture(params=EVERY_LOOP)
-def with_loop(request, rng):
+def with_loop(request, ends, rng):
     """Return a mechanism with a loop joint of any type, anywhere, not closed."""
-    loop = LoopElement(
-        "l", request.param, "b", "c", random_pose(rng), random_pose(rng), EVERY_LOOP[request.param]
-    )
+    parameters = EVERY_LOOP[request.param]
+    loop = LoopElement("l", request.param, *ends, random_pose(rng), random_pose(rng), parameters)
     return build(opened(around(rng, ()), loop), gravity=(1.0, 2.0, 3.0))
 
 
 def test_k_is_what_the_rate_of_the_velocity_error_lacks(with_loop, rng):
-    """d (K qd) / dt = K qdd - k for every type, open or closed, with T's own rate (8.47)."""
+    """C2: K qd = T^T v_J, and d (K qd) / dt = K qdd - k, with T's own rate (8.47).
+
+    For every type and its reverse, open or closed, between links and on the base.
+    """
     model = with_loop
     q, qd, qdd = random_state(rng, model)
     terms = closed_loop_terms(model, q, qd, parameters_of(model)).loops

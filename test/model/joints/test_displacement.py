@@ -4,9 +4,17 @@
 
 import numpy as np
 import pytest
-from model.joints.cases import displaced, matrix_of, random_transform
+from model.joints.cases import (
+    EVERY,
+    columns,
+    displaced,
+    matrix_of,
+    moved,
+    random_positions,
+    random_transform,
+)
 
-from robot_dynamics.model.joints import Cylindrical, Fixed, Prismatic, Revolute, Spherical
+from robot_dynamics.model.joints import Cylindrical, Fixed, Prismatic, Revolute, Spherical, reverse
 from robot_dynamics.model.joints.displacement import angle_about_z, predecessor_axis, wrapped
 
 
@@ -35,7 +43,7 @@ def table_8_1(name, M):
 
 @pytest.mark.parametrize("kind", [Fixed(), Revolute(), Prismatic(), Cylindrical(), Spherical()])
 def test_residuals_are_those_of_the_table(kind, rng):
-    """At any placement, near closure or not, delta is what Table 8.1 prints."""
+    """C3: at any placement, near closure or not, delta is what Table 8.1 prints."""
     for _ in range(5):
         X = random_transform(rng)
         expected = table_8_1(kind.name, matrix_of(X))
@@ -55,3 +63,20 @@ def test_predecessor_axes_are_columns_of_E(rng):
     for axis in range(3):
         expected = np.array(X.E.rows)[:, axis]
         np.testing.assert_array_equal(list(predecessor_axis(X, axis)), expected)
+
+
+@pytest.mark.parametrize("kind", [k for k in EVERY if k.carries], ids=repr)
+@pytest.mark.parametrize("turned", [False, True])
+def test_residuals_are_of_first_order_exact(kind, turned, rng):
+    """C3: a closed joint displaced by a small d has delta = T^T d, up to the square of d."""
+    kind = reverse(kind) if turned else kind
+    X = kind.transform(random_positions(rng, kind))
+    d = rng.normal(size=6)
+    T = columns(kind.constraints(X))
+
+    def off(size):
+        return np.abs(kind.residual(moved(X, size * d)) - T.T @ (size * d)).max(initial=0.0)
+
+    # What is left falls with the square: four times for half the displacement.
+    assert off(1e-3) < 3e-5
+    assert off(5e-4) < 0.3 * off(1e-3) + 1e-12
