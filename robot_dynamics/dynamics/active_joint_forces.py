@@ -18,34 +18,44 @@ from robot_dynamics.spatial import Motion, Rotation, Transform, Vector3
 Array = NDArray[np.float64]
 
 
-def tree_spring_forces(model: Model, q: Array) -> Array:
-    """Return the joint forces (nv,) of the springs in tree joints at positions `q` (nq,)."""
-    tau = np.zeros(model.nv)
-    for body, at_q, at_v in zip(model.bodies, model.q_slices, model.v_slices, strict=True):
-        if body.joint.elastic:
-            tau[at_v] = tree_spring(body.joint, q[at_q].tolist())
-    return tau
+class ActiveJoints:
+    """The joints of a model that have springs, dampers or drives."""
 
+    def __init__(self, model: Model) -> None:
+        self._nv, self._loops, self._drives = model.nv, model.loops, model.loop_drives
+        self._sprung = [
+            (body.joint, at_q, at_v)
+            for body, at_q, at_v in zip(model.bodies, model.q_slices, model.v_slices, strict=True)
+            if body.joint.elastic
+        ]
+        self._passive = [
+            number for number, loop in enumerate(model.loops) if loop.elastic or loop.damped
+        ]
 
-def loop_active_forces(model: Model, loops: LoopState, efforts: Array) -> Array:
-    """Return what springs, dampers and drives of loop joints do to the successors (loops, 6).
+    def tree_springs(self, q: Array) -> Array:
+        """Return the joint forces (nv,) of the springs in tree joints at positions `q` (nq,)."""
+        tau = np.zeros(self._nv)
+        for joint, at_q, at_v in self._sprung:
+            tau[at_v] = tree_spring(joint, q[at_q].tolist())
+        return tau
 
-    Args:
-        model: The mechanism.
-        loops: Where the loop joints are and how they move.
-        efforts: Of the drives of `model.loop_drive_names` (drives,) [N m or N].
-    """
-    forces = np.zeros((len(model.loops), 6))
-    for number, loop in enumerate(model.loops):
-        if loop.elastic or loop.damped:
+    def of_loops(self, loops: LoopState, efforts: Array) -> Array:
+        """Return what springs, dampers and drives of loop joints do to the successors (loops, 6).
+
+        Args:
+            loops: Where the loop joints are and how they move.
+            efforts: Of the drives of `model.loop_drive_names` (drives,) [N m or N].
+        """
+        forces = np.zeros((len(self._loops), 6))
+        for number in self._passive:
             vJ = Motion.of((loops.v_s[number] - loops.v_p[number]).tolist())
             X = _placement(loops, number)
-            forces[number] = passive_loop_force(loop, X, vJ).components()
-    for (number, freedom), effort in zip(model.loop_drives, efforts.tolist(), strict=True):
-        if effort:
-            T_a = model.loops[number].type.active_forces(_placement(loops, number))
-            forces[number] += np.array((T_a[freedom] * effort).components(), dtype=float)
-    return forces
+            forces[number] = passive_loop_force(self._loops[number], X, vJ).components()
+        for (number, freedom), effort in zip(self._drives, efforts.tolist(), strict=True):
+            if effort:
+                T_a = self._loops[number].type.active_forces(_placement(loops, number))
+                forces[number] += np.array((T_a[freedom] * effort).components(), dtype=float)
+        return forces
 
 
 def _placement(loops: LoopState, number: int) -> Transform:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import bsr_matrix, csr_matrix, diags
 
-from robot_dynamics.dynamics.active_joint_forces import loop_active_forces, tree_spring_forces
+from robot_dynamics.dynamics.active_joint_forces import ActiveJoints
 from robot_dynamics.dynamics.joint_equations import JointEquations, joint_equations
 from robot_dynamics.dynamics.joint_layout import JointLayout
 from robot_dynamics.dynamics.rank import rank_tolerance
@@ -118,6 +118,7 @@ class MaximalCoordinates:
         self.model = model
         self.length = model_length(model) if length is None else length
         self._layout = JointLayout(model)
+        self._active = ActiveJoints(model)
         self._names = constraint_names(model)
         self._scales = constraint_scales(model, self.length)
         self._inertias = _inertia_matrices([body.inertia for body in model.bodies])
@@ -166,8 +167,8 @@ class MaximalCoordinates:
         M = self._inertia
         if armature.any():  # a rotor's force -J qdd, where qdd = G a + g
             M = (M + G.T @ diags(armature) @ G).tocsr()
-        active = active + tree_spring_forces(model, positions)
-        of_loops = loop_active_forces(model, joints.loops, driving)
+        active = active + self._active.tree_springs(positions)
+        of_loops = self._active.of_loops(joints.loops, driving)
         f = G.T @ (active - armature * joints.g) + self._body_forces(joints, of_loops, external)
         system = SaddlePoint(M, joints.K, self._scales, tolerance)
         a, multipliers = system.solve(f, k)
