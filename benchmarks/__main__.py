@@ -20,12 +20,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON")
     parser.add_argument(
-        "--robots", nargs="+", metavar="ROBOT", help="only these (panda, ur5, xarm7, baxter)"
+        "--robots",
+        nargs="+",
+        metavar="ROBOT",
+        help="only these (panda, ur5, xarm7, baxter, stewart_platform, ladder)",
     )
     parser.add_argument("--rounds", type=int, default=25, help="turns of each function")
     options = parser.parse_args()
     try:
-        from benchmarks import closed_loops, robots, rows, trees
+        from benchmarks import closed_loops, ladder, robots, rows, stewart, trees, two_arms
     except ModuleNotFoundError as error:
         print(
             f"{error.name} is not installed; expected the extra `test`: "
@@ -33,17 +36,23 @@ def main() -> int:
             file=sys.stderr,
         )
         return MISSING
-    names = options.robots or list(robots.FILES)
-    unknown = [name for name in names if name not in robots.FILES]
+    known = [*robots.FILES, "stewart_platform", "ladder"]
+    names = options.robots or known
+    unknown = [name for name in names if name not in known]
     if unknown:
-        parser.error(f"unknown robot {unknown[0]!r}, expected one of {', '.join(robots.FILES)}")
+        parser.error(f"unknown robot {unknown[0]!r}, expected one of {', '.join(known)}")
 
     found: list[rows.Row] = []
     try:
         for name in names:
-            found += trees.rows_of(name, options.rounds)
-            if name in closed_loops.ARMS:
-                found += closed_loops.rows_of(name, options.rounds)
+            if name in robots.FILES:
+                found += trees.rows_of(name, options.rounds)
+            if name in two_arms.ARMS:
+                found += closed_loops.rows_of(two_arms.two_arms(name), options.rounds)
+            if name == "stewart_platform":
+                found += closed_loops.rows_of(stewart.stewart_platform(), options.rounds)
+            if name == "ladder":
+                found += ladder.rows_of(options.rounds)
     except AssertionError as error:
         print(f"results differ: {error}", file=sys.stderr)
         return 1

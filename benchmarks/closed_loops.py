@@ -1,130 +1,86 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Closed-loop forward dynamics of two 7-joint arms that hold an object."""
+"""Closed-loop forward dynamics beside `pin.constraintDynamics`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 import pinocchio as pin
-from scipy.spatial.transform import Rotation
+from numpy.typing import NDArray
 
-from benchmarks.robots import file_of
 from benchmarks.rows import Row
 from benchmarks.timing import interleaved
 from benchmarks.trees import CALLS, host_lanes
 from robot_dynamics.compile import algorithms
-from robot_dynamics.description.load import load_description
-from robot_dynamics.manipulation.assembly import closed_configuration
-from robot_dynamics.manipulation.system import ArmGrasp, GraspSystem, grasp_system
-from robot_dynamics.model import LinkElement, Mechanism, joined, pose, pose_of
 from robot_dynamics.robot import Robot
 
+Array = NDArray[np.float64]
+
+ALGORITHM = "closed_loop_forward_dynamics"
 # Pinocchio regularises the constraints by 1e-12 or so: it is right to nine digits.
 TOLERANCE = 1e-9
-BAR = 1 / 4
-POSES, VELOCITIES = 8, 16
-MASS, MOMENTS = 3.0, (0.05, 0.04, 0.05)
-DOWN = Rotation.from_euler("x", np.pi).as_matrix()
-
-# Tool link, locked joints, and a posture for each arm.
-ARMS = {
-    "xarm7": ("link7", {}, (0.0, 0.2, 0.0, 1.0, 0.0, 0.8, 0.0)),
-    "panda": (
-        "panda_link8",
-        {"panda_finger_joint1": 0.0, "panda_finger_joint2": 0.0},
-        (0.0, -0.3, 0.0, -2.2, 0.0, 2.0, 0.78),
-    ),
-}
-
-
-def system_of(name: str) -> GraspSystem:
-    """Return two arms of a kind side by side that hold a box from above."""
-    tool, locked, posture = ARMS[name]
-    arm = load_description(file_of(name)).mechanism.locked(locked)
-    box = Mechanism("box", (LinkElement("box", MASS, inertia=np.diag(MOMENTS)),))
-    parts = [
-        (arm.prefixed("left_"), pose((0.0, 0.4, 0.0)), "fixed"),
-        (arm.prefixed("right_"), pose((0.0, -0.4, 0.0)), "fixed"),
-        (box, np.eye(4), "floating"),
-    ]
-    grasps = [
-        ArmGrasp(side, f"{side}_{tool}", pose((0.0, y, 0.05), DOWN), posture, 0.5)
-        for side, y in (("left", 0.2), ("right", -0.2))
-    ]
-    return grasp_system(joined("cell", parts), "box", grasps)
+# Of the compiled loop: one of the two has to be met.
+BAR, BAR_US = 1 / 6, 1.2
 
 
 class Peer:
-    """The same system in Pinocchio: two appended arms, a free flyer, two 6D constraints."""
+    """A mechanism in Pinocchio with one floating body.
 
-    def __init__(self, name: str, system: GraspSystem) -> None:
-        _, locked, _ = ARMS[name]
-        single = pin.buildModelFromUrdf(file_of(name))
-        ids = [single.getJointId(joint) for joint in locked]
-        single = pin.buildReducedModel(single, ids, pin.neutral(single))
-        model = pin.Model()
-        for prefix, y in (("left_", 0.4), ("right_", -0.4)):
-            arm = single.copy()
-            for i in range(1, arm.njoints):
-                arm.names[i] = prefix + arm.names[i]
-            for frame in arm.frames:
-                frame.name = prefix + frame.name
-            placement = pin.SE3(np.eye(3), np.array([0.0, y, 0.0]))
-            model = pin.appendModel(model, arm, 0, placement)
-        box = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "box")
-        inertia = pin.Inertia(MASS, np.zeros(3), np.diag(MOMENTS))
-        model.appendBodyToJoint(box, inertia, pin.SE3.Identity())
+    Args:
+        model: The tree.
+        closures: For each loop the contact type, then joint and placement of both ends.
+        floating: Where the velocity of the floating body stands.
+    """
+
+    def __init__(self, model: pin.Model, closures: Sequence[tuple], floating: int) -> None:
+        self.floating = floating
         self.constraints = pin.StdVec_RigidConstraintModel()
         self.constraint_datas = pin.StdVec_RigidConstraintData()
-        for arm in system.arms:
-            frame = model.frames[model.getFrameId(arm.tool)]
-            on_box = pose_of(system.model.loops[arm.loop].successor_placement)
-            on_arm = (frame.parentJoint, frame.placement)
-            ends = (*on_arm, box, pin.SE3(on_box), pin.LOCAL)
-            self.constraints.append(
-                pin.RigidConstraintModel(pin.ContactType.CONTACT_6D, model, *ends)
-            )
+        for kind, *ends in closures:
+            self.constraints.append(pin.RigidConstraintModel(kind, model, *ends, pin.LOCAL))
             last = self.constraints[len(self.constraints) - 1]
             self.constraint_datas.append(last.createData())
         self.model, self.data = model, model.createData()
         pin.initConstraintDynamics(model, self.data, self.constraints, self.constraint_datas)
-        if system.object_v.start != 14 or model.nv != 20:
-            raise RuntimeError(f"{name}: expected both arms before the object.")
 
-    @staticmethod
-    def reordered(v: np.ndarray) -> np.ndarray:
-        """Return velocities with the object's linear part first, or back again."""
-        return np.concatenate([v[:14], v[17:20], v[14:17]])
+    def reordered(self, v: Array) -> Array:
+        """Return velocities with the body's linear part first, or back again."""
+        at = self.floating
+        return np.concatenate([v[:at], v[at + 3 : at + 6], v[at : at + 3], v[at + 6 :]])
 
-    def __call__(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    def __call__(self, q: Array, v: Array, tau: Array) -> Array:
         return pin.constraintDynamics(
             self.model, self.data, q, v, tau, self.constraints, self.constraint_datas
         )
 
 
-def states_of(system: GraspSystem, robot: Robot) -> list[tuple[np.ndarray, ...]]:
-    """Return closed states with matching velocities, and forces of the arms."""
-    rng = np.random.default_rng(0)
-    nv, states = system.model.nv, []
-    for _ in range(POSES):
-        x, y, z = np.array([0.45, 0.0, 0.3]) + 0.05 * rng.uniform(-1, 1, 3)
-        turn = Rotation.from_rotvec(0.15 * rng.uniform(-1, 1, 3)).as_quat()
-        q = closed_configuration(system, np.array([x, y, z, *turn]), terms=robot.constraint_terms)
-        H, _, K, *_ = robot.constraint_terms(q, np.zeros(nv))
-        HK = np.linalg.solve(H, K.T)
-        for qd in rng.normal(size=(VELOCITIES, nv)):
-            tau = np.zeros(nv)
-            tau[system.v_index] = 10.0 * rng.normal(size=len(system.v_index))
-            states.append((q, qd - HK @ np.linalg.solve(K @ HK, K @ qd), tau))
-    return states
+@dataclass(frozen=True)
+class ClosedLoop:
+    """A mechanism, states (q, qd, tau) in which its loops are closed, and its peer."""
+
+    name: str
+    robot: Robot
+    states: list[tuple[Array, ...]]
+    peer: Peer
 
 
-def rows_of(name: str, rounds: int) -> list[Row]:
-    """Return the rows of two arms of a kind."""
-    system = system_of(name)
-    robot = Robot(system.model)
-    peer = Peer(name, system)
-    states = states_of(system, robot)
+def consistent(robot: Robot, q: Array, velocities: Array) -> list[Array]:
+    """Return the velocities (n, nv) without what would open the loops, in the metric of H."""
+    H, _, K, *_ = robot.constraint_terms(q, np.zeros(robot.model.nv))
+    HK = np.linalg.solve(H, K.T)
+    return [qd - HK @ np.linalg.solve(K @ HK, K @ qd) for qd in velocities]
+
+
+def rows_of(case: ClosedLoop, rounds: int) -> list[Row]:
+    """Return the rows of a mechanism.
+
+    Raises:
+        AssertionError: If accelerations differ from the peer's.
+    """
+    robot, peer, states = case.robot, case.peer, case.states
     theirs_of = [(q, peer.reordered(qd), peer.reordered(tau)) for q, qd, tau in states]
     worst = 0.0
     for ours, theirs in zip(states, theirs_of, strict=True):
@@ -132,14 +88,14 @@ def rows_of(name: str, rounds: int) -> list[Row]:
         error = np.max(np.abs(robot.forward_dynamics(*ours) - expected))
         condition = np.linalg.cond(robot.inertia_matrix(ours[0]))
         if not error < TOLERANCE * np.max(np.abs(expected)):
-            raise AssertionError(f"two {name}: closed loop off by {error:.1e}.")
+            raise AssertionError(f"{case.name}: closed loop off by {error:.1e}.")
         worst = max(worst, float(error / np.max(np.abs(expected)) / condition))
 
     arrays = [np.array(column) for column in zip(*states, strict=True)]
     scalar = algorithms.bound(
-        system.model,
+        robot.model,
         "closed_loop",
-        lambda: algorithms.closed_loop_program(system.model),
+        lambda: algorithms.closed_loop_program(robot.model),
         lanes=1,
     )
     forward, batch = robot.forward_dynamics, robot.closed_loop
@@ -175,13 +131,14 @@ def rows_of(name: str, rounds: int) -> list[Row]:
             timings[mode],
             timings["pin"],
             None if mode == "call" else timings["empty"],
-            robot=f"two {name} and an object",
-            algorithm="closed_loop",
+            robot=case.name,
+            algorithm=ALGORITHM,
             mode=mode,
             lanes=host_lanes() if mode == "batch" else 1,
             peer="pin.constraintDynamics" + ("" if mode == "call" else " less an empty call"),
             max_rel_error=worst,
             bar=BAR if mode == "loop" else None,
+            bar_us=BAR_US if mode == "loop" else None,
         )
         for mode in ("loop", "batch", "call")
     ]

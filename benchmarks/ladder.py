@@ -12,9 +12,31 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, Model, pose
+from benchmarks.rows import Row
+from benchmarks.timing import interleaved
+from robot_dynamics.dynamics.closed_loop import closed_loop_terms
+from robot_dynamics.dynamics.maximal_coordinates import MaximalCoordinates
+from robot_dynamics.dynamics.rank import constraint_rank
+from robot_dynamics.dynamics.redundant import rank_revealing_solution
+from robot_dynamics.model import (
+    JointElement,
+    LinkElement,
+    LoopElement,
+    Mechanism,
+    Model,
+    build,
+    pose,
+)
+from robot_dynamics.model.parameters import parameters_of
 
 Array = NDArray[np.float64]
+
+# How many rungs are timed; the smaller ones are compared with the dense method first.
+RUNGS, COMPARED = (10, 30, 100, 300, 1000), 30
+# Turns of each: the largest takes a tenth of a second.
+ROUNDS = 7
+# Max-norm relative, over the condition of the constraints, which act ever more weakly together.
+TOLERANCE = 1e-10
 
 LINK, RUNG = 0.3, 0.4
 # Hinges lean to either side by turns, so that the ladder bends in two directions.
@@ -77,3 +99,57 @@ def bent(model: Model, angles: Array, rates: Array) -> tuple[Array, Array]:
         qd[rung] = (d[1] * change[2] - d[2] * change[1]) / squared
         qd[rung + 1] = change[0] / np.sqrt(squared)
     return q, qd
+
+
+def rows_of(rounds: int) -> list[Row]:
+    """Return a row for each length: evaluation, assembly, factors and solution of one state.
+
+    Raises:
+        AssertionError: If the sparse method differs from the dense one, or leaves a residual.
+    """
+    functions, errors = {}, {}
+    for rungs in RUNGS:
+        model = build(ladder(rungs))
+        rng = np.random.default_rng(rungs)
+        q, qd = bent(model, *(0.1 * rng.uniform(-1, 1, (2, rungs))))
+        tau = rng.normal(size=model.nv)
+        system = MaximalCoordinates(model)
+        motion = system.solve(q, qd, tau)
+        scale = np.max(np.abs(motion.qdd))
+        errors[rungs] = float(motion.residual / scale)
+        if rungs <= COMPARED:
+            errors[rungs] = max(errors[rungs], _difference(model, q, qd, tau, motion.qdd) / scale)
+        if not errors[rungs] < TOLERANCE or motion.rank != 3 * rungs:
+            raise AssertionError(f"ladder of {rungs}: off by {errors[rungs]:.1e}.")
+        functions[str(rungs)] = lambda s=system, at=(q, qd, tau): s.solve(*at)
+    timings = interleaved(functions, dict.fromkeys(functions, 1), min(rounds, ROUNDS))
+    rows: list[Row] = []
+    for rungs in RUNGS:
+        timing, slope = timings[str(rungs)], None
+        if rows:
+            before = rows[-1]
+            slope = float(np.log(timing.median / before.ours_us) / np.log(rungs / before.rungs))
+        rows.append(
+            Row.alone(
+                timing,
+                robot=f"ladder of {rungs} rungs",
+                algorithm="closed_loop_forward_dynamics",
+                mode="sparse",
+                lanes=1,
+                max_rel_error=errors[rungs],
+                rungs=rungs,
+                us_per_rung=timing.median / rungs,
+                slope=slope,
+            )
+        )
+    return rows
+
+
+def _difference(model: Model, q: Array, qd: Array, tau: Array, qdd: Array) -> float:
+    """Return how far accelerations are from those of the dense method, over its condition."""
+    terms = closed_loop_terms(model, q.tolist(), qd.tolist(), parameters_of(model))
+    K, k = np.array(terms.loops.K), np.array(terms.loops.k)
+    ranked = constraint_rank(model, K)
+    H, force = np.array(terms.H), tau - np.array(terms.C)
+    dense = rank_revealing_solution(model, H, force, K, k, ranked=ranked)
+    return float(np.max(np.abs(qdd - dense.qdd)) * ranked.s[-1] / ranked.s[0])

@@ -16,19 +16,25 @@ class Row:
 
     Attributes:
         robot: Name of the robot.
-        algorithm: "rnea", "crba", "aba" or "closed_loop".
+        algorithm: "rnea", "crba", "aba" or "closed_loop_forward_dynamics".
         mode: "loop": one state at a time inside a compiled loop, scalar code. "batch": the same
             loop with SIMD code. "call": a call from Python with one state, checks included.
+            "sparse": the same of the sparse matrix method, which is not compiled.
         lanes: States at a time in our code.
         ours_us: Our median time per state [us].
-        peer: What we are compared with.
+        peer: What we are compared with; none where there is nothing of the kind.
         peer_us: Its median time per state [us].
         ratio: Ours over the peer's; below 1 we are faster.
         ratio_of_best: The same of the fastest rounds.
         max_rel_error: Largest difference of the results, max-norm relative, over all states
-            compared before timing; for accelerations divided by the condition of H.
+            compared before timing; for accelerations divided by the condition of H. Without a
+            peer, what constraints and accelerations leave of each other's equations.
         noise: The larger of the two spreads (distance of quartiles over median).
         bar: The ratio to stay below, if one is set.
+        bar_us: A time [us] to stay below instead, if one is set.
+        rungs: Of a ladder, how many.
+        us_per_rung: Our time over them [us].
+        slope: Growth of our time from the ladder before, d log(time) / d log(rungs): 1 is linear.
     """
 
     robot: str
@@ -36,13 +42,17 @@ class Row:
     mode: str
     lanes: int
     ours_us: float
-    peer: str
-    peer_us: float
-    ratio: float
-    ratio_of_best: float
+    peer: str | None
+    peer_us: float | None
+    ratio: float | None
+    ratio_of_best: float | None
     max_rel_error: float
     noise: float
     bar: float | None = None
+    bar_us: float | None = None
+    rungs: int | None = None
+    us_per_rung: float | None = None
+    slope: float | None = None
 
     @classmethod
     def of(
@@ -71,12 +81,30 @@ class Row:
             **about,  # type: ignore[arg-type]
         )
 
+    @classmethod
+    def alone(cls, ours: Timing, **about: object) -> Row:
+        """Return the row of a timing that has no peer."""
+        nothing = dict.fromkeys(("peer", "peer_us", "ratio", "ratio_of_best"))
+        return cls(ours_us=ours.median, noise=ours.spread, **nothing, **about)  # type: ignore[arg-type]
+
     @property
     def verdict(self) -> str:
-        """Whether the bar is met: "met", "MISSED", or nothing where there is none."""
+        """Whether a bar is met: "met", "MISSED", or nothing where there is none."""
+        if self.bar is None or self.ratio is None:
+            return ""
+        fast = self.bar_us is not None and self.ours_us <= self.bar_us
+        return "met" if fast or self.ratio <= self.bar else "MISSED"
+
+    @property
+    def remark(self) -> str:
+        """The verdict and what it is about, or how time grows with a ladder."""
+        if self.us_per_rung is not None:
+            grows = "" if self.slope is None else f", grows with the power {self.slope:.2f}"
+            return f"{self.us_per_rung:.0f} us a rung{grows}"
         if self.bar is None:
             return ""
-        return "met" if self.ratio <= self.bar else "MISSED"
+        least = "" if self.bar_us is None else f" or at most {self.bar_us} us"
+        return f"{self.verdict}: at least {1 / self.bar:.2f} times as fast{least}"
 
 
 def table(rows: Iterable[Row]) -> str:
@@ -88,12 +116,12 @@ def table(rows: Iterable[Row]) -> str:
             row.algorithm,
             row.mode,
             f"{row.ours_us:.3f}",
-            row.peer,
-            f"{row.peer_us:.3f}",
-            f"{1 / row.ratio:.2f}",
+            row.peer or "",
+            "" if row.peer_us is None else f"{row.peer_us:.3f}",
+            "" if row.ratio is None else f"{1 / row.ratio:.2f}",
             f"{row.max_rel_error:.1e}",
             f"{row.noise:.0%}",
-            "" if row.bar is None else f"{row.verdict}: at least {1 / row.bar:.2f} times as fast",
+            row.remark,
         )
         for row in rows
     ]
