@@ -65,9 +65,8 @@ def test_a_robot_is_compared_then_timed(tmp_path, monkeypatch, capsys):
     """A short run on one robot agrees with Pinocchio and MuJoCo and writes its rows."""
     pytest.importorskip("pinocchio")
     pytest.importorskip("mujoco")
-    from benchmarks import __main__, closed_loops
+    from benchmarks import __main__
 
-    monkeypatch.setattr(closed_loops, "ARMS", {})
     file = tmp_path / "figures.json"
     monkeypatch.setattr(
         "sys.argv", ["benchmarks", "--robots", "ur5", "--rounds", "1", "--json", str(file)]
@@ -87,16 +86,60 @@ def test_a_robot_is_compared_then_timed(tmp_path, monkeypatch, capsys):
     assert "ur5" in capsys.readouterr().out
 
 
-def test_results_that_differ_are_not_timed(monkeypatch, capsys):
+def test_a_bar_may_be_a_time():
+    """Where a time is set as well as a ratio, meeting one of them is enough."""
+    assert row(bar=0.1, bar_us=1.0).verdict == "met"
+    assert row(bar=0.1, bar_us=0.5).verdict == "MISSED"
+    assert row(bar=0.5, bar_us=0.5).verdict == "met"
+    assert "or at most 1.0 us" in table([row(bar_us=1.0)])
+
+
+def test_closed_loops_are_compared_then_timed(tmp_path, monkeypatch):
+    """A platform agrees with Pinocchio; ladders have no peer, but a time a rung and a slope."""
+    pytest.importorskip("pinocchio")
+    pytest.importorskip("mujoco")
+    from benchmarks import __main__, ladder
+
+    monkeypatch.setattr(ladder, "RUNGS", (10, 40))
+    file, names = tmp_path / "figures.json", ["stewart_platform", "ladder"]
+    monkeypatch.setattr(
+        "sys.argv", ["benchmarks", "--robots", *names, "--rounds", "1", "--json", str(file)]
+    )
+    assert __main__.main() == 0
+    rows = json.loads(file.read_text())["rows"]
+    assert all(set(r) >= PROMISED for r in rows)
+    assert {r["algorithm"] for r in rows} == {"closed_loop_forward_dynamics"}
+    assert [r["mode"] for r in rows] == ["loop", "batch", "call", "sparse", "sparse"]
+    assert all(r["max_rel_error"] < 1e-10 for r in rows)
+    assert all("pin.constraintDynamics" in r["peer"] and r["ratio"] > 0 for r in rows[:3])
+    few, many = rows[3:]
+    assert (few["peer"], few["peer_us"], few["ratio"]) == (None, None, None)
+    assert (few["rungs"], many["rungs"], few["slope"]) == (10, 40, None)
+    assert many["us_per_rung"] == pytest.approx(many["ours_us"] / 40)
+    growth = np.log(many["ours_us"] / few["ours_us"]) / np.log(4)
+    assert many["slope"] == pytest.approx(growth)
+
+
+@pytest.mark.parametrize(
+    ("module", "robot", "said"),
+    [
+        ("trees", "ur5", "ur5"),
+        ("closed_loops", "stewart_platform", "Stewart platform"),
+        ("ladder", "ladder", "ladder of 10"),
+    ],
+)
+def test_results_that_differ_are_not_timed(module, robot, said, monkeypatch, capsys):
     """If a result is off, nothing is reported but that."""
     pytest.importorskip("pinocchio")
     pytest.importorskip("mujoco")
-    from benchmarks import __main__, trees
+    from importlib import import_module
 
-    monkeypatch.setattr(trees, "TOLERANCE", 1e-20)
-    monkeypatch.setattr("sys.argv", ["benchmarks", "--robots", "ur5", "--rounds", "1"])
+    from benchmarks import __main__
+
+    monkeypatch.setattr(import_module(f"benchmarks.{module}"), "TOLERANCE", 1e-20)
+    monkeypatch.setattr("sys.argv", ["benchmarks", "--robots", robot, "--rounds", "1"])
     assert __main__.main() == 1
-    assert "results differ: ur5" in capsys.readouterr().err
+    assert f"results differ: {said}" in capsys.readouterr().err
 
 
 def test_unknown_robots_are_refused(monkeypatch, capsys):
