@@ -1,0 +1,38 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Two arms that hold an object of two bodies and a joint: Unseren's system (ORNL/TM-11752, 1991).
+
+The report's six-vectors have forces before moments; here they are angular first, as everywhere.
+"""
+
+from robot_dynamics.manipulation.jointed_object.control_law import DecoupledLaw, decoupled_law
+from robot_dynamics.manipulation.jointed_object.joint_space import JointSpaceModel, JointSpaceTerms
+from robot_dynamics.manipulation.jointed_object.pseudovelocities import (
+    CompletedVelocities,
+    ConstantVelocities,
+    FirstExample,
+    PseudoVelocities,
+    SecondExample,
+)
+from robot_dynamics.manipulation.jointed_object.reduced_order import ReducedOrderTerms
+from robot_dynamics.manipulation.jointed_object.system import (
+    Half,
+    JointedObjectSystem,
+    jointed_object_system,
+)
+
+__all__ = [
+    "CompletedVelocities",
+    "ConstantVelocities",
+    "DecoupledLaw",
+    "FirstExample",
+    "Half",
+    "JointSpaceModel",
+    "JointSpaceTerms",
+    "JointedObjectSystem",
+    "PseudoVelocities",
+    "ReducedOrderTerms",
+    "SecondExample",
+    "decoupled_law",
+    "jointed_object_system",
+]

@@ -1,0 +1,349 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The closed chain in joint space, (20) to (33) of the report.
+
+Inertia, bias, Jacobians and the constraints of the object's joint come from the algorithms of
+`dynamics`; what is Unseren's is how the halves' equations are put into the arms'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from robot_dynamics.compile import Program, load_kernel, trace
+from robot_dynamics.dynamics.inertia_matrix import composite_inertia_matrix
+from robot_dynamics.dynamics.inverse import (
+    joint_forces,
+    net_forces,
+    velocities_and_accelerations,
+)
+from robot_dynamics.dynamics.jacobian import columns_in_frame
+from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_pose
+from robot_dynamics.dynamics.loops import loop_terms
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.manipulation.jointed_object.system import JointedObjectSystem
+from robot_dynamics.model.parameters import Parameters, block_size, pack, unpack
+from robot_dynamics.scalar.linear_algebra import dot, times
+from robot_dynamics.spatial import Inertia, Rotation, Scalar, Transform, Vector3
+
+Array = NDArray[np.float64]
+
+_INERTIA_SIZE = 10
+# What is there once for each half.
+_OF_HALVES = ("G", "G_dot_qd", "velocity", "inertia", "bias", "L_m", "L_s", "tool_pose")
+_ZERO, _AXES = Vector3.zero(), Rotation.identity().columns()
+_UNIT_FORCES = (*((axis, _ZERO) for axis in _AXES), *((_ZERO, axis) for axis in _AXES))
+
+
+@dataclass(frozen=True)
+class JointSpaceTerms:
+    """The closed chain at one state; n joints, c constraints, six-vectors in world axes.
+
+    Constraint forces are in the directions of the object's joint: world axes where it blocks all
+    three translations, or all three rotations; its own axes on the second half otherwise.
+
+    Attributes:
+        D: Inertia of arms and halves (n, n) (25).
+        C: Coriolis, centrifugal and gravity torques of the arms (n,) (24).
+        H_A: The same of the halves, at zero joint acceleration and G_dot qd (n,) (26).
+        H_B_qd: H_B qd (n,) (27).
+        A: Constraint Jacobian (c, n): A qd = 0 (28), (29).
+        A_dot_qd: Its rate times qd (c,) (30).
+        gap: How far the object's joint is open (c,) [rad, m].
+        G: Jacobians (2, 6, n) of the halves' centres of mass.
+        G_dot_qd: Their rates times qd (2, 6).
+        velocity: G qd (2, 6).
+        inertia: Lambda (2, 6, 6): the halves' inertias about their centres of mass (21).
+        bias: [Omega D_c omega; -m g] of each half (2, 6).
+        L_m: Takes a wrench at the tool to the half's centre of mass (2, 6, 6) (10).
+        L_s: Takes the force of the object's joint there (2, 6, c) (12).
+        tool_pose: Poses of the tools in the world (2, 4, 4).
+        point: Where the object's joint is in the world (3,) [m], as the second half has it.
+    """
+
+    D: Array
+    C: Array
+    H_A: Array
+    H_B_qd: Array
+    A: Array
+    A_dot_qd: Array
+    gap: Array
+    G: Array
+    G_dot_qd: Array
+    velocity: Array
+    inertia: Array
+    bias: Array
+    L_m: Array
+    L_s: Array
+    tool_pose: Array
+    point: Array
+
+    @cached_property
+    def _factors(self) -> Any:
+        return cho_factor(self.D)
+
+    @cached_property
+    def D_inverse_A(self) -> Array:
+        """D^-1 A^T (n, c)."""
+        return np.asarray(cho_solve(self._factors, self.A.T))
+
+    @cached_property
+    def _reaction(self) -> Any:
+        """The factors of A D^-1 A^T.
+
+        Raises:
+            RobotDynamicsError: If the arms cannot make all velocities of the object's joint.
+        """
+        S = self.A @ self.D_inverse_A
+        pivots = np.linalg.eigvalsh(S / np.sqrt(np.outer(np.diag(S), np.diag(S))))
+        if not pivots[0] > 1e-12:
+            raise RobotDynamicsError(
+                "the constraints of the object's joint depend on one another here: both arms are "
+                "at a singularity, and its force is not determined."
+            )
+        return cho_factor(S)
+
+    def residual_torque(self, tau: Array) -> Array:
+        """Return tau - C - H_A - H_B qd (n,)."""
+        return np.asarray(tau, dtype=float) - self.C - self.H_A - self.H_B_qd
+
+    def forward(self, tau: Array) -> tuple[Array, Array]:
+        """Return accelerations (n,) and the force on the second half (c,) (31), (23)."""
+        rest = self.residual_torque(tau)
+        unconstrained = cho_solve(self._factors, rest)
+        f = cho_solve(self._reaction, self.A_dot_qd + self.A @ unconstrained)
+        return unconstrained - self.D_inverse_A @ f, f
+
+    def inverse(self, qdd: Array, f: Array) -> Array:
+        """Return the torques (n,) of accelerations that keep the object whole (23).
+
+        They are a family over the forces in the object's joint: each `f` (c,) is transmitted
+        exactly, and none of them changes the motion.
+        """
+        return self.D @ qdd + self.C + self.H_A + self.H_B_qd + self.A.T @ f
+
+    def least_torque(self, qdd: Array, weights: Array | None = None) -> tuple[Array, Array]:
+        """Return the least torques (n,) that give accelerations, and the force (c,) they transmit.
+
+        Args:
+            qdd: Accelerations (n,) that satisfy (30).
+            weights: What each squared torque counts (n,); one by default.
+        """
+        needed = self.inverse(qdd, np.zeros(len(self.A)))
+        root = np.ones(len(needed)) if weights is None else np.sqrt(weights)
+        f = np.linalg.lstsq(root[:, None] * self.A.T, -root * needed, rcond=None)[0]
+        return needed + self.A.T @ f, f
+
+    @property
+    def projector(self) -> Array:
+        """Delta = 1 - A^T (A D^-1 A^T)^-1 A D^-1 (n, n) (33): what torques move."""
+        reaction = cho_solve(self._reaction, self.D_inverse_A.T)
+        return np.eye(len(self.D)) - self.A.T @ reaction
+
+    def grasp_wrenches(self, qdd: Array, f: Array) -> Array:
+        """Return the wrenches (2, 6) by the tools on the halves, at the tools, in world axes (8).
+
+        Args:
+            qdd: Accelerations (n,).
+            f: Force in the object's joint, on the second half (c,).
+        """
+        wrenches = []
+        for i, sign in ((0, -1.0), (1, 1.0)):
+            needed = self.inertia[i] @ (self.G[i] @ qdd + self.G_dot_qd[i]) + self.bias[i]
+            wrenches.append(np.linalg.solve(self.L_m[i], needed - sign * self.L_s[i] @ f))
+        return np.array(wrenches)
+
+
+class JointSpaceModel:
+    """The closed chain's terms, compiled.
+
+    Attributes:
+        system: Arms and object.
+    """
+
+    def __init__(self, system: JointedObjectSystem) -> None:
+        self.system = system
+        key = b"jointed_object\0" + repr(
+            [(h.body, h.placement, h.tool_placement) for h in system.halves]
+        ).encode()
+        halves = [value for half in system.halves for value in half.inertia.components()]
+        block = np.concatenate([pack(system.arms), np.array(halves, dtype=float)])
+        self._kernel = load_kernel(
+            key + system.arms.structure_key, lambda: joint_space_program(system), lanes=1
+        ).bind(block)
+
+    def terms(self, q: Array, qd: Array) -> JointSpaceTerms:
+        """Return the terms at positions (n,) and velocities (n,)."""
+        return JointSpaceTerms(*self._kernel(q, qd))
+
+
+def joint_space_program(system: JointedObjectSystem) -> Program:
+    """Return the program of the terms; its parameter block ends with the halves' inertias."""
+    model = system.arms
+    size = block_size(model)
+
+    def run(q: Any, qd: Any, block: Any) -> dict[str, Any]:
+        own = [Inertia.of(block[at : at + _INERTIA_SIZE]) for at in (size, size + _INERTIA_SIZE)]
+        return joint_space_terms(system, q, qd, unpack(model, block[:size]), own)
+
+    inputs = {"q": model.nq, "qd": model.nv}
+    return trace(run, "jointed_object", inputs, size + 2 * _INERTIA_SIZE)
+
+
+def joint_space_terms(
+    system: JointedObjectSystem,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    parameters: Parameters,
+    inertias: Sequence[Inertia],
+) -> dict[str, Any]:
+    """Return the fields of `JointSpaceTerms` over any scalars.
+
+    Args:
+        system: Arms and object.
+        q: Joint positions (n,).
+        qd: Joint velocities (n,).
+        parameters: Gravity, the arms' inertias and the placements of the object's joint.
+        inertias: Of the halves, each in its link's frame.
+    """
+    model = system.arms
+    Xup = joint_transforms(model, q)
+    X0 = body_transforms(model, Xup)
+    v, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity, q)
+    joint = _ObjectJoint.of(system, X0, parameters)
+    n = model.nv
+
+    D = [list(row) for row in composite_inertia_matrix(model, Xup, parameters, q)]
+    H_A: list[Scalar] = [0.0] * n
+    H_B_qd: list[Scalar] = [0.0] * n
+    halves: dict[str, list[Any]] = {name: [] for name in _OF_HALVES}
+    for half, inertia in zip(system.halves, inertias, strict=True):
+        at = half.body
+        own = half.placement.inverse_times(inertia)  # in the body's frame
+        center = own.h * (1.0 / own.mass)
+        to_world = X0[at].E.transpose()
+        X = Transform(to_world, center)  # to the centre of mass, in world axes
+        columns = columns_in_frame(model, at, Xup, X, q=q)
+        G: list[list[Scalar]] = [[0.0] * n for _ in range(6)]
+        for index, column in columns.items():
+            for row, value in zip(G, column.components(), strict=True):
+                row[index] = value
+        velocity, rate = X * v[at], X * avp[at]
+        # The classical acceleration, gravity taken out again: the world does not accelerate.
+        swept = rate.linear + velocity.angular.cross(velocity.linear) + parameters.gravity
+        G_dot_qd = [*rate.angular, *swept]
+        I_C = (X * own).I
+        Lambda = _block_diagonal(I_C.rows(), own.mass)
+        gyroscopic = velocity.angular.cross(I_C * velocity.angular)
+        bias = [*gyroscopic, *(-parameters.gravity * own.mass)]  # (26)
+        push = times(Lambda, G_dot_qd)
+        momenta = {i: times(Lambda, column.components()) for i, column in columns.items()}
+        for i, column in columns.items():
+            six = column.components()
+            H_A[i] = H_A[i] + dot(six, bias)
+            H_B_qd[i] = H_B_qd[i] + dot(six, push)  # (27)
+            for j in (j for j in columns if j <= i):
+                D[i][j] = D[i][j] + dot(six, momenta[j])  # (25)
+        origin = X0[at].r + to_world * center
+        tool = half.tool_placement.compose(X0[at])
+        halves["G"].append(G)
+        halves["G_dot_qd"].append(G_dot_qd)
+        halves["velocity"].append(velocity.components())
+        halves["inertia"].append(Lambda)
+        halves["bias"].append(bias)
+        halves["L_m"].append(_columns([(tool.r, m, f) for m, f in _UNIT_FORCES], origin))
+        halves["L_s"].append(_columns(joint.directions, origin))
+        halves["tool_pose"].append(link_pose(model.link(half.tool), X0))
+    loops = loop_terms(model, Xup, v, avp, parameters, q)
+    return {
+        "D": [[D[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)],
+        "C": joint_forces(model, Xup, net_forces(v, avp, parameters), q),
+        "H_A": H_A,
+        "H_B_qd": H_B_qd,
+        # K and k are those of the second half relative to the first, K qdd = k.
+        "A": [[-value for value in row] for row in joint.turned_rows(loops.K)],
+        "A_dot_qd": joint.turned(loops.k),
+        "gap": joint.turned(loops.position_error),
+        **halves,
+        "point": [*joint.point],
+    }
+
+
+@dataclass(frozen=True)
+class _ObjectJoint:
+    """The object's joint in the world: where it is, and the directions of its forces.
+
+    Attributes:
+        point: The origin of its frame on the second half.
+        to_world: Turns that frame's axes into the world's.
+        triples: Rows that are forces, or moments, along all three axes of that frame.
+        directions: For each row the point of action, the moment and the force, in world axes.
+    """
+
+    point: Vector3
+    to_world: Rotation
+    triples: tuple[tuple[int, int, int], ...]
+    directions: list[tuple[Vector3, Vector3, Vector3]]
+
+    @classmethod
+    def of(
+        cls, system: JointedObjectSystem, X0: Sequence[Transform], parameters: Parameters
+    ) -> _ObjectJoint:
+        joint, (X_P, X_S) = system.joint, parameters.loops[0]
+        on_second = X_S.compose(X0[joint.successor])
+        on_first = X_P.compose(X0[joint.predecessor])
+        T = joint.type.constraints(on_second.compose(on_first.inverse()))
+        names = [row.direction for row in joint.type.rows]
+        triples = tuple(
+            (names.index(x), names.index(y), names.index(z))
+            for x, y, z in (("rx", "ry", "rz"), ("x", "y", "z"))
+            if {x, y, z} <= set(names)
+        )
+        to_world = on_second.E.transpose()
+        point = on_second.r
+        directions = [(point, to_world * t.angular, to_world * t.linear) for t in T]
+        for triple in triples:
+            for row, unit in zip(triple, Rotation.identity().columns(), strict=True):
+                turns = names[row].startswith("r")
+                moment, force = (unit, Vector3.zero()) if turns else (Vector3.zero(), unit)
+                directions[row] = (point, moment, force)
+        return cls(point, to_world, triples, directions)
+
+    def turned(self, rows: Sequence[Scalar]) -> list[Scalar]:
+        """Return one value a row, those of triples in world axes."""
+        values = list(rows)
+        for triple in self.triples:
+            turned = self.to_world * Vector3.of([rows[i] for i in triple])
+            for row, value in zip(triple, turned, strict=True):
+                values[row] = value
+        return values
+
+    def turned_rows(self, matrix: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
+        """Return the rows of a matrix (c, n), those of triples in world axes."""
+        columns = [self.turned(column) for column in zip(*matrix, strict=True)]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _columns(
+    forces: Sequence[tuple[Vector3, Vector3, Vector3]], origin: Vector3
+) -> list[list[Scalar]]:
+    """Return the matrix whose columns are forces about an origin, all in world axes."""
+    columns = []
+    for point, moment, force in forces:
+        about = moment + (point - origin).cross(force)
+        columns.append([*about, *force])
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _block_diagonal(I_C: Sequence[Sequence[Scalar]], mass: Scalar) -> list[list[Scalar]]:
+    zeros = [0.0, 0.0, 0.0]
+    unit = [[mass if i == j else 0.0 for j in range(3)] for i in range(3)]
+    return [[*row, *zeros] for row in I_C] + [[*zeros, *row] for row in unit]
+

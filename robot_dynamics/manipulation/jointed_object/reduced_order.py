@@ -1,0 +1,81 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The reduced-order model in pseudovelocities, (34) to (41) of the report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.manipulation.jointed_object.joint_space import JointSpaceTerms
+from robot_dynamics.manipulation.jointed_object.pseudovelocities import PseudoVelocities
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ReducedOrderTerms:
+    """The reduced model at one state.
+
+    Attributes:
+        joint_space: The terms in joint space.
+        B: (n - c, n) (34).
+        Pi: (n, c), the first columns of [A; B]^-1 (35).
+        Sigma: (n, n - c), the others: qd = Sigma nu (37).
+        drift: [Pi A_dot + Sigma B_dot] qd (n,): qdd = Sigma nu_dot - drift (38).
+        B_dot_qd: (n - c,).
+        conditioning: Condition number of [A; B], its rows made equal in size.
+    """
+
+    joint_space: JointSpaceTerms
+    B: Array
+    Pi: Array
+    Sigma: Array
+    drift: Array
+    B_dot_qd: Array
+    conditioning: float
+
+    @classmethod
+    def of(cls, joint_space: JointSpaceTerms, choice: PseudoVelocities) -> ReducedOrderTerms:
+        """Return the reduced model of a choice of pseudovelocities.
+
+        Raises:
+            RobotDynamicsError: If the choice does not determine the motion at this state.
+        """
+        B, B_dot_qd = choice.rows(joint_space), choice.rate(joint_space)
+        Pi, Sigma = choice.inverse(joint_space)
+        whole = np.vstack([joint_space.A, B])
+        sizes = np.linalg.norm(whole, axis=1, keepdims=True)
+        return cls(
+            joint_space,
+            B,
+            Pi,
+            Sigma,
+            Pi @ joint_space.A_dot_qd + Sigma @ B_dot_qd,
+            B_dot_qd,
+            float(np.linalg.cond(whole / np.where(sizes > 0.0, sizes, 1.0))),
+        )
+
+    def pseudovelocity(self, qd: Array) -> Array:
+        """Return nu = B qd (n - c,)."""
+        return self.B @ qd
+
+    def joint_acceleration(self, nu_dot: Array) -> Array:
+        """Return qdd (n,) (38)."""
+        return self.Sigma @ nu_dot - self.drift
+
+    def forward(self, tau: Array) -> tuple[Array, Array]:
+        """Return nu_dot (n - c,) (40) and the force on the second half (c,) (41)."""
+        terms = self.joint_space
+        D, Sigma = terms.D, self.Sigma
+        rest = terms.residual_torque(tau) + D @ self.drift
+        nu_dot = np.linalg.solve(Sigma.T @ D @ Sigma, Sigma.T @ rest)
+        # (41) with the accelerations known: the text after it, f = Pi^T (... - D qdd)
+        f = self.Pi.T @ (terms.residual_torque(tau) - D @ self.joint_acceleration(nu_dot))
+        return nu_dot, f
+
+    def inverse(self, nu_dot: Array, f: Array) -> Array:
+        """Return the torques (n,) that give nu_dot (n - c,) and transmit f (c,)."""
+        return self.joint_space.inverse(self.joint_acceleration(nu_dot), f)

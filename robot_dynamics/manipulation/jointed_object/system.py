@@ -1,0 +1,190 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Two arms and the two halves of the jointed object that they hold (section 2 of the report)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.model import (
+    WORLD,
+    JointElement,
+    LinkElement,
+    LoopJoint,
+    Mechanism,
+    Model,
+    build,
+)
+from robot_dynamics.spatial import Inertia, Transform
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Half:
+    """One of the object's two bodies, and the arm that holds it.
+
+    Attributes:
+        name: Its link.
+        body: Index of the body that it is part of: the arm's last.
+        placement: The transform from that body's frame to the link's.
+        inertia: Its own inertia, in the link's frame.
+        tool: The arm's link that holds it.
+        tool_placement: The transform from the body's frame to the tool's, where the grasp wrench
+            acts.
+        v_index: Where the arm's joints stand in the velocities (N_i,), base to tip.
+    """
+
+    name: str
+    body: int
+    placement: Transform
+    inertia: Inertia
+    tool: str
+    tool_placement: Transform
+    v_index: IntArray
+
+
+@dataclass(frozen=True)
+class JointedObjectSystem:
+    """Two arms, each with one half of the object, and the joint between the halves.
+
+    Attributes:
+        model: The arms, each with its half rigidly on its tool, and the object's joint as a loop
+            joint from the first half to the second. Its constraint forces are those *on the
+            second half by the first*, the report's f.
+        halves: What the first and the second arm hold.
+    """
+
+    model: Model
+    halves: tuple[Half, Half]
+
+    @property
+    def joint(self) -> LoopJoint:
+        """The object's joint."""
+        return self.model.loops[0]
+
+    @property
+    def constraints(self) -> int:
+        """How many constraints the object's joint has, c: three if it is spherical."""
+        return len(self.joint.type.rows)
+
+    @property
+    def freedoms(self) -> int:
+        """Degrees of freedom of the closed chain: n - c (19)."""
+        return self.model.nv - self.constraints
+
+    @cached_property
+    def arms(self) -> Model:
+        """The arms alone, the halves without mass."""
+        without = {}
+        for half in self.halves:
+            name = self.model.bodies[half.body].name
+            own = half.placement.inverse_times(half.inertia)
+            whole = self.model.bodies[half.body].inertia
+            values = zip(whole.components(), own.components(), strict=True)
+            without[name] = Inertia.of([a - b for a, b in values])
+        return self.model.replace(inertia=without)
+
+    def with_halves(self, inertias: Sequence[Inertia]) -> JointedObjectSystem:
+        """Return the system with other inertias of the halves, each in its link's frame."""
+        heavier = {}
+        for half, inertia in zip(self.halves, inertias, strict=True):
+            arm = self.arms.bodies[half.body]
+            heavier[arm.name] = arm.inertia + half.placement.inverse_times(inertia)
+        first, second = (
+            replace(half, inertia=inertia)
+            for half, inertia in zip(self.halves, inertias, strict=True)
+        )
+        return JointedObjectSystem(self.model.replace(inertia=heavier), (first, second))
+
+
+def jointed_object_system(
+    arms: Mechanism,
+    held: Mechanism,
+    tools: tuple[str, str],
+    grasps: tuple[Array, Array],
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+) -> JointedObjectSystem:
+    """Return the system of two arms that hold an object of two links and one joint.
+
+    Args:
+        arms: Both arms on one base, nothing else.
+        held: The object: two links and the joint between them, of any type that can close a loop.
+        tools: The links that hold the object's first link (the joint's parent) and its second.
+        grasps: Pose (4, 4) of each tool link in the frame of the link that it holds.
+        gravity: Acceleration of gravity [m/s^2].
+
+    Raises:
+        RobotDynamicsError: If the object is not two links and a joint, if a half has no mass, or
+            if a joint belongs to no arm, or to both.
+    """
+    if len(held.joints) != 1 or len(held.links) != 2 or held.loops or held.couplings:
+        raise RobotDynamicsError(
+            f"object {held.name!r} has {len(held.links)} links and {len(held.joints)} joints, "
+            "expected two links and the joint between them."
+        )
+    joint = held.joints[0]
+    names = (joint.parent, joint.child)
+    elements = {link.name: link for link in held.links}
+    for name in names:
+        _require_mass(elements[name])
+    carriers = [
+        JointElement(f"{tool}_holds_{name}", "fixed", tool, name, np.linalg.inv(grasp))
+        for tool, name, grasp in zip(tools, names, grasps, strict=True)
+    ]
+    whole = Mechanism(
+        f"{arms.name}_with_{held.name}",
+        (*arms.links, *held.links),
+        (*arms.joints, *carriers, joint),
+        arms.loops,
+        arms.couplings,
+    )
+    if arms.loops or arms.couplings:
+        raise RobotDynamicsError(
+            f"{arms.name}: the report's arms are serial chains, expected neither loops nor gears."
+        )
+    tree = [item.name for item in (*arms.joints, *carriers)]
+    model = build(whole, gravity=gravity, spanning_tree=tree, root=arms.root)
+    first, second = (
+        _half(model, name, tool) for name, tool in zip(names, tools, strict=True)
+    )
+    for name, at in zip(model.joint_names, model.v_slices, strict=True):
+        owners = sum(at.start in half.v_index for half in (first, second))
+        if owners != 1 or at.stop != at.start + 1:
+            raise RobotDynamicsError(
+                f"{model.name}: joint {name!r} belongs to {('no arm', '', 'both arms')[owners]}"
+                if owners != 1
+                else f"{model.name}: joint {name!r} has {at.stop - at.start} degrees of freedom, "
+                "expected one."
+            )
+    return JointedObjectSystem(model, (first, second))
+
+
+def _half(model: Model, name: str, tool: str) -> Half:
+    link, holder = model.link(name), model.link(tool)
+    if link.body == WORLD:
+        raise RobotDynamicsError(f"link {name!r} is held by {tool!r}, which cannot move.")
+    at = [model.v_slices[body].start for body in model.support(link.body)]
+    return Half(
+        name,
+        link.body,
+        link.placement,
+        link.inertia,
+        tool,
+        holder.placement,
+        np.array(at, dtype=np.intp),
+    )
+
+
+def _require_mass(link: LinkElement) -> None:
+    if not link.mass > 0.0:
+        raise RobotDynamicsError(
+            f"link {link.name!r} has a mass of {link.mass:g} kg, expected a positive one."
+        )
