@@ -2,58 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Closed-loop dynamics reproduce worked cases of three papers on arms that hold an object.
 
-The cases of `papers.json` follow Unseren (ORNL/TM-11752, 1991), Yoshikawa and Zheng (IJRR 12(3),
-1993) and Swain and Morris (2003). Their outputs were computed by independent code from a dense
-system in the coordinates of every single body, and are given with twelve digits.
+The cases are those of `support/papers.py`.
 """
 
 from __future__ import annotations
-
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 from support.mechanisms import weld, world_poses
+from support.papers import CASES, RTOL, arm, close_to, frame, inertia
 
 from robot_dynamics.dynamics.closed_loop import closed_loop_forward_dynamics, closed_loop_terms
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, build, pose
 from robot_dynamics.model.parameters import parameters_of
-
-# The digits given are worth 1e-12; systems of condition up to 1e4 take four of them.
-RTOL = 1e-8
-PATH = Path(__file__).with_name("papers.json")
-CASES = {case["name"]: case for case in json.loads(PATH.read_text())}
-
-
-def frame(xyz, rpy):
-    return pose(xyz, Rotation.from_euler("xyz", rpy).as_matrix())
-
-
-def inertia(six):
-    xx, xy, xz, yy, yz, zz = six
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-
-
-def arm(name, data, base, tool=None):
-    """Return the links and joints of an arm on a link `base` at a pose; joints turn about z."""
-    links, joints = [], []
-    parent, at = base
-    for i, joint in enumerate(data["joints"]):
-        link = f"{name}{i}"
-        links.append(
-            LinkElement(link, joint["mass"], tuple(joint["com"]), inertia(joint["inertia"]))
-        )
-        placement = at @ frame(joint["xyz"], joint["rpy"])
-        joints.append(JointElement(f"{name}q{i}", "revolute", parent, link, placement))
-        parent, at = link, np.eye(4)
-    links.append(tool or LinkElement(f"{name}tool"))
-    tool_frame = frame(data["tool_xyz"], data["tool_rpy"])
-    joints.append(JointElement(f"{name}t", "fixed", parent, links[-1].name, tool_frame))
-    return links, joints
-
 
 class State:
     """Vectors of a model, filled in by the names of joints."""
@@ -83,11 +46,6 @@ def accelerations(model, state):
         model, state.q.tolist(), state.qd.tolist(), state.tau.tolist(), parameters_of(model)
     )
     return np.array(qdd), np.array(multipliers)
-
-
-def close_to(ours, theirs):
-    theirs = np.asarray(theirs)
-    assert_allclose(ours, theirs, rtol=0, atol=RTOL * np.max(np.abs(theirs)))
 
 
 @pytest.mark.parametrize("name", [n for n in CASES if n.startswith("S")])
@@ -153,7 +111,7 @@ def test_swain_and_morris(name):
 
 def test_unseren():
     """Two arms that each hold half of a rigid object: accelerations, and the force between."""
-    (case,) = (c for n, c in CASES.items() if n.startswith("U"))
+    case = CASES["U3 rigid (weld) 6+6"]
     system, answer = case["input"]["system"], case["output"]
     links, joints, tools = [LinkElement("world")], [], []
     for name, number in (("a", 0), ("b", 1)):
@@ -187,7 +145,7 @@ def test_unseren():
 
 def test_yoshikawa_and_zheng():
     """Two arms that press an object on a plane: their X of (31), the plane's force given."""
-    (case,) = (c for n, c in CASES.items() if n.startswith("Y"))
+    case = CASES["Y3 two 7R rigid, plane, rpy"]
     data, answer = case["input"], case["output"]["forward"]
     system = data["system"]
     held = LinkElement("held", system["obj"]["mass"], inertia=inertia(system["obj"]["inertia"]))

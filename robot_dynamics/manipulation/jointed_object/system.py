@@ -16,6 +16,7 @@ from robot_dynamics.model import (
     WORLD,
     JointElement,
     LinkElement,
+    LoopElement,
     LoopJoint,
     Mechanism,
     Model,
@@ -139,29 +140,29 @@ def jointed_object_system(
         JointElement(f"{tool}_holds_{name}", "fixed", tool, name, np.linalg.inv(grasp))
         for tool, name, grasp in zip(tools, names, grasps, strict=True)
     ]
-    whole = Mechanism(
-        f"{arms.name}_with_{held.name}",
-        (*arms.links, *held.links),
-        (*arms.joints, *carriers, joint),
-        arms.loops,
-        arms.couplings,
-    )
     if arms.loops or arms.couplings:
         raise RobotDynamicsError(
             f"{arms.name}: the report's arms are serial chains, expected neither loops nor gears."
         )
-    tree = [item.name for item in (*arms.joints, *carriers)]
-    model = build(whole, gravity=gravity, spanning_tree=tree, root=arms.root)
-    first, second = (
-        _half(model, name, tool) for name, tool in zip(names, tools, strict=True)
-    )
+    parts = (*arms.joints, *carriers)
+    links = (*arms.links, *held.links)
+    name = f"{arms.name}_with_{held.name}"
+    if joint.type == "fixed":  # as a joint it would make one body of both arms' last ones
+        weld = LoopElement(joint.name, "fixed", *names, joint.placement)
+        model = build(Mechanism(name, links, parts, (weld,)), gravity=gravity, root=arms.root)
+    else:
+        tree = [part.name for part in parts]
+        whole = Mechanism(name, links, (*parts, joint))
+        model = build(whole, gravity=gravity, spanning_tree=tree, root=arms.root)
+    first, second = (_half(model, end, tool) for end, tool in zip(names, tools, strict=True))
     for name, at in zip(model.joint_names, model.v_slices, strict=True):
         owners = sum(at.start in half.v_index for half in (first, second))
-        if owners != 1 or at.stop != at.start + 1:
+        if owners != 1:
+            whose = "no arm" if owners == 0 else "both arms"
+            raise RobotDynamicsError(f"{model.name}: joint {name!r} belongs to {whose}.")
+        if at.stop != at.start + 1:
             raise RobotDynamicsError(
-                f"{model.name}: joint {name!r} belongs to {('no arm', '', 'both arms')[owners]}"
-                if owners != 1
-                else f"{model.name}: joint {name!r} has {at.stop - at.start} degrees of freedom, "
+                f"{model.name}: joint {name!r} has {at.stop - at.start} degrees of freedom, "
                 "expected one."
             )
     return JointedObjectSystem(model, (first, second))
