@@ -18,6 +18,7 @@ from robot_dynamics.dynamics.closed_loop import closed_loop_forward_dynamics, cl
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, build, pose
 from robot_dynamics.model.parameters import parameters_of
 
+
 class State:
     """Vectors of a model, filled in by the names of joints."""
 

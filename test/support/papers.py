@@ -21,8 +21,7 @@ from robot_dynamics.model import JointElement, LinkElement, Mechanism, pose
 # The digits given are worth 1e-12; systems of condition up to 1e4 take four of them.
 RTOL = 1e-8
 CASES = {
-    case["name"]: case
-    for case in json.loads(Path(__file__).with_name("papers.json").read_text())
+    case["name"]: case for case in json.loads(Path(__file__).with_name("papers.json").read_text())
 }
 
 

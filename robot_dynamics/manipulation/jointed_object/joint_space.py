@@ -138,7 +138,8 @@ class JointSpaceTerms:
         """
         needed = self.inverse(qdd, np.zeros(len(self.A)))
         root = np.ones(len(needed)) if weights is None else np.sqrt(weights)
-        f = np.linalg.lstsq(root[:, None] * self.A.T, -root * needed, rcond=None)[0]
+        found = np.linalg.lstsq(root[:, None] * self.A.T, -root * needed, rcond=None)[0]
+        f = np.asarray(found, dtype=float)
         return needed + self.A.T @ f, f
 
     @property
@@ -170,9 +171,10 @@ class JointSpaceModel:
 
     def __init__(self, system: JointedObjectSystem) -> None:
         self.system = system
-        key = b"jointed_object\0" + repr(
-            [(h.body, h.placement, h.tool_placement) for h in system.halves]
-        ).encode()
+        key = (
+            b"jointed_object\0"
+            + repr([(h.body, h.placement, h.tool_placement) for h in system.halves]).encode()
+        )
         halves = [value for half in system.halves for value in half.inertia.components()]
         block = np.concatenate([pack(system.arms), np.array(halves, dtype=float)])
         self._kernel = load_kernel(
@@ -346,4 +348,3 @@ def _block_diagonal(I_C: Sequence[Sequence[Scalar]], mass: Scalar) -> list[list[
     zeros = [0.0, 0.0, 0.0]
     unit = [[mass if i == j else 0.0 for j in range(3)] for i in range(3)]
     return [[*row, *zeros] for row in I_C] + [[*zeros, *row] for row in unit]
-

@@ -71,7 +71,8 @@ class ReducedOrderTerms:
         terms = self.joint_space
         D, Sigma = terms.D, self.Sigma
         rest = terms.residual_torque(tau) + D @ self.drift
-        nu_dot = np.linalg.solve(Sigma.T @ D @ Sigma, Sigma.T @ rest)
+        solved = np.linalg.solve(Sigma.T @ D @ Sigma, Sigma.T @ rest)
+        nu_dot = np.asarray(solved, dtype=float)
         # (41) with the accelerations known: the text after it, f = Pi^T (... - D qdd)
         f = self.Pi.T @ (terms.residual_torque(tau) - D @ self.joint_acceleration(nu_dot))
         return nu_dot, f

@@ -137,7 +137,7 @@ def jointed_object_system(
     for name in names:
         _require_mass(elements[name])
     carriers = [
-        JointElement(f"{tool}_holds_{name}", "fixed", tool, name, np.linalg.inv(grasp))
+        JointElement(f"{tool}_holds_{name}", "fixed", tool, name, _inverse(grasp))
         for tool, name, grasp in zip(tools, names, grasps, strict=True)
     ]
     if arms.loops or arms.couplings:
@@ -155,6 +155,9 @@ def jointed_object_system(
         whole = Mechanism(name, links, (*parts, joint))
         model = build(whole, gravity=gravity, spanning_tree=tree, root=arms.root)
     first, second = (_half(model, end, tool) for end, tool in zip(names, tools, strict=True))
+    # Another object, or another grasp, must not cost another compilation.
+    bodies = [model.bodies[half.body].name for half in (first, second)]
+    model = replace(model, variable=frozenset((joint.name, *bodies)))
     for name, at in zip(model.joint_names, model.v_slices, strict=True):
         owners = sum(at.start in half.v_index for half in (first, second))
         if owners != 1:
@@ -166,6 +169,10 @@ def jointed_object_system(
                 "expected one."
             )
     return JointedObjectSystem(model, (first, second))
+
+
+def _inverse(pose: Array) -> Array:
+    return np.asarray(np.linalg.inv(pose), dtype=float)
 
 
 def _half(model: Model, name: str, tool: str) -> Half:

@@ -5,15 +5,42 @@
 from __future__ import annotations
 
 import numpy as np
-from support.papers import CASES, frame, inertia, unseren_arms
+from support.mechanisms import (
+    consistent_velocity,
+    random_arm,
+    random_link,
+    random_pose,
+    world_poses,
+)
+from support.papers import CASES, inertia, unseren_arms
 
-from robot_dynamics.manipulation.jointed_object import JointSpaceModel, jointed_object_system
-from robot_dynamics.model import JointElement, LinkElement, Mechanism, build, pose
-from support.mechanisms import world_poses
+from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
+from robot_dynamics.manipulation.jointed_object import (
+    CompletedVelocities,
+    ConstantVelocities,
+    FirstExample,
+    JointedObjectSystem,
+    JointSpaceModel,
+    SecondExample,
+    jointed_object_system,
+)
+from robot_dynamics.model import JointElement, LinkElement, Mechanism, build, joined, pose
+from robot_dynamics.robot import Robot
 
 NAMES = [name for name in CASES if name.startswith("U")]
 # The report has forces before moments, linear before angular.
 SWAP = [3, 4, 5, 0, 1, 2]
+# The case that has six joints in both arms, as the examples of appendix C need it.
+CASE = CASES["U1 spherical 6+6"]
+# Its pseudovelocities are [omega_2; v_1; omega_1]: linear before angular.
+ORDER = [0, 1, 2, 6, 7, 8, 3, 4, 5]
+EXAMPLES = {"ex1": FirstExample, "ex2": SecondExample}
+CHOICES = {
+    "some joints": lambda system, terms: ConstantVelocities.chosen(terms),
+    "first example": lambda system, terms: FirstExample(system),
+    "second example": lambda system, terms: SecondExample(system),
+    "completed": CompletedVelocities.chosen,
+}
 
 
 def system_of(case):
@@ -54,3 +81,53 @@ def terms_of(case):
     """Return the joint-space terms of a case at its state."""
     q, qd, _ = state_of(case)
     return JointSpaceModel(system_of(case)).terms(q, qd)
+
+
+OBJECT_JOINTS = ("spherical", "universal", "revolute", "prismatic", "fixed")
+
+
+def random_system(rng, kind, joints=(6, 6)):
+    """Return arms without structure that hold an object of two links and a joint of a kind."""
+    parts = [
+        (random_arm(rng, f"{name}_", n), random_pose(rng), "fixed")
+        for name, n in zip("ab", joints, strict=True)
+    ]
+    arms = joined("arms", parts)
+    halves = (random_link(rng, "half0"), random_link(rng, "half1"))
+    joint = JointElement("object_joint", kind, "half0", "half1", random_pose(rng, 0.2))
+    held = Mechanism("object", halves, (joint,))
+    grasps = (random_pose(rng, 0.2), random_pose(rng, 0.2))
+    tools = tuple(part.links[-1].name for part, _, _ in parts)
+    return jointed_object_system(arms, held, tools, grasps)
+
+
+def closed_states(rng, system, count):
+    """Yield a system whose joint is closed where its arms are, positions, and a velocity.
+
+    The joint's frame on the second half is put where that on the first is, turned as the joint
+    may be.
+    """
+    model = system.model
+    loop = system.joint
+    free = loop.type.nv
+    for _ in range(count):
+        q = rng.uniform(-np.pi, np.pi, model.nq)
+        X0 = body_transforms(model, joint_transforms(model, q.tolist()))
+        at = loop.predecessor_placement.compose(X0[loop.predecessor])
+        position = loop.type.integrate(loop.type.neutral(), (0.5 * rng.normal(size=free)).tolist())
+        there = loop.type.transform(position).compose(at).compose(X0[loop.successor].inverse())
+        moved = JointedObjectSystem(
+            model.replace(successor_placement={loop.name: there}), system.halves
+        )
+        terms = Robot(moved.model).constraint_terms(q, np.zeros(model.nv))
+        yield moved, q, consistent_velocity(terms[0], terms[2], rng.normal(size=model.nv))
+
+
+def regular_states(kind, joints, count=5):
+    """Yield terms and velocities of random closed states that are not near a singularity."""
+    rng = np.random.default_rng(5)
+    system = random_system(rng, kind, joints)
+    for there, q, qd in closed_states(rng, system, count):
+        terms = JointSpaceModel(there).terms(q, qd)
+        if np.linalg.cond(terms.A @ terms.D_inverse_A) < 1e4:
+            yield there, terms, q, qd

@@ -6,11 +6,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from manipulation.jointed_object.cases import NAMES, SWAP, state_of, system_of, terms_of
+from manipulation.jointed_object.cases import (
+    NAMES,
+    OBJECT_JOINTS,
+    SWAP,
+    closed_states,
+    random_system,
+    state_of,
+    system_of,
+    terms_of,
+)
 from numpy.testing import assert_allclose
 from support.papers import CASES, close_to
 
+from robot_dynamics.manipulation.jointed_object import JointSpaceModel
 from robot_dynamics.robot import Robot
+from robot_dynamics.spatial import Inertia
 
 
 def in_report_order(f):
@@ -42,3 +53,96 @@ def test_motion_and_forces_of_the_worked_cases(name):
     wrenches = terms.grasp_wrenches(qdd, f)[:, SWAP]
     close_to(wrenches[0], answer["f_c1"])
     close_to(wrenches[1], answer["f_c2"])
+
+
+# The same equations twice; both solve with matrices of condition up to 1e6 or so.
+TOL = 1e-9
+STATES = 125
+SYSTEMS = [
+    *((kind, (6, 6)) for kind in OBJECT_JOINTS),
+    ("spherical", (6, 7)),
+    ("spherical", (4, 5)),
+    ("fixed", (7, 7)),
+]
+
+
+@pytest.mark.parametrize(("kind", "joints"), SYSTEMS)
+def test_it_is_the_closed_loop_engine(kind, joints):
+    """Over 1000 states, with every object joint, motion and force are those of the engine."""
+    rng = np.random.default_rng(3)
+    system = random_system(rng, kind, joints)
+    near_singular = 0
+    for there, q, qd in closed_states(rng, system, STATES):
+        terms = JointSpaceModel(there).terms(q, qd)
+        assert np.max(np.abs(terms.gap)) < 1e-12
+        tau = 10.0 * rng.normal(size=terms.C.size)
+        if np.linalg.cond(terms.A @ terms.D_inverse_A) > 1e5:
+            near_singular += 1  # both are right to fewer digits there
+            continue
+        qdd, f = terms.forward(tau)
+        motion = Robot(there.model).constrained_motion(q, qd, tau)
+        assert_allclose(qdd, motion.qdd, rtol=0, atol=TOL * np.max(np.abs(motion.qdd)))
+        # Forces in the engine are along the axes of the second half, here in world axes.
+        push = terms.A.T @ f
+        K = Robot(there.model).constraint_terms(q, qd)[2]
+        expected = -K.T @ motion.multipliers
+        assert_allclose(push, expected, rtol=0, atol=TOL * np.max(np.abs(expected)))
+    assert near_singular < STATES // 5
+
+
+def test_the_projector():
+    """Delta is idempotent and oblique, takes A^T to zero, and has rank n - c exactly (33)."""
+    for name in NAMES:
+        terms = terms_of(CASES[name])
+        Delta, (c, n) = terms.projector, terms.A.shape
+        # Products of the entries of D^-1, of condition 1e4, are right to eleven digits.
+        assert_allclose(Delta @ Delta, Delta, atol=1e-10)
+        assert_allclose(Delta @ terms.A.T, 0.0, atol=1e-10)
+        assert_allclose(Delta @ terms.D, (Delta @ terms.D).T, atol=1e-10)
+        assert not np.allclose(Delta, Delta.T, atol=1e-3)
+        assert_allclose(np.trace(Delta), n - c, rtol=1e-10)
+        assert np.linalg.matrix_rank(Delta, tol=1e-8) == n - c
+        answer = CASES[name]["output"]
+        assert_allclose(np.trace(Delta), answer["trace_Delta"], rtol=1e-9)
+        assert_allclose(np.linalg.norm(Delta), answer["fro_Delta"], rtol=1e-9)
+
+
+def test_the_family_of_torques():
+    """All torques of the family give one motion; each transmits the force that it was made for."""
+    rng = np.random.default_rng(0)
+    terms = terms_of(CASES["U2 spherical 6+7"])
+    qdd, _ = terms.forward(rng.normal(size=13))
+    for f in 10.0 * rng.normal(size=(5, 3)):
+        again, transmitted = terms.forward(terms.inverse(qdd, f))
+        assert_allclose(again, qdd, atol=1e-9 * np.max(np.abs(qdd)))
+        assert_allclose(transmitted, f, atol=1e-9 * np.max(np.abs(f)))
+    weights = rng.uniform(0.1, 10.0, 13)
+    least, f = terms.least_torque(qdd, weights)
+    assert_allclose(terms.inverse(qdd, f), least, atol=1e-12)
+    # The least of a quadratic function: it does not fall along the family.
+    assert_allclose(terms.A @ (weights * least), 0.0, atol=1e-8)
+
+
+def test_rates_are_derivatives():
+    """A_dot qd and G_dot qd are the derivatives of A qd and G qd along qd."""
+    case = CASES["U2 spherical 6+7"]
+    q, qd, _ = state_of(case)
+    model = JointSpaceModel(system_of(case))
+    terms, h = model.terms(q, qd), 1e-5
+    before, after = model.terms(q - h * qd, qd), model.terms(q + h * qd, qd)
+    # Central differences of entries near 10 leave h^2 times third derivatives: 1e-8 or so.
+    assert_allclose((after.A @ qd - before.A @ qd) / (2 * h), terms.A_dot_qd, atol=1e-7)
+    assert_allclose((after.G @ qd - before.G @ qd) / (2 * h), terms.G_dot_qd, atol=1e-7)
+
+
+def test_halves_carry_over_to_the_engine():
+    """Other inertias of the halves change both models alike."""
+    case = CASES["U2 spherical 6+7"]
+    system = system_of(case)
+    q, qd, tau = state_of(case)
+    heavy = [Inertia.of([2.0 * v for v in half.inertia.components()]) for half in system.halves]
+    changed = system.with_halves(heavy)
+    qdd, _ = JointSpaceModel(changed).terms(q, qd).forward(tau)
+    assert np.max(np.abs(qdd - case["output"]["qdd"])) > 0.1
+    motion = Robot(changed.model).constrained_motion(q, qd, tau)
+    assert_allclose(qdd, motion.qdd, atol=TOL * np.max(np.abs(qdd)))
