@@ -130,8 +130,11 @@ class Pinocchio:
         J = pin.computeFrameJacobian(self.theirs, self.data, self.q_of(q), frame, pin.LOCAL)
         return J[[3, 4, 5, 0, 1, 2]][:, self.at_v]
 
-    def closed_loop(self, q, qd, tau):
-        """Return qdd (nv,) with all loops closed; fixed loop joints only."""
+    def closed_loop(self, q, qd, tau, proximal=None):
+        """Return qdd (nv,) with all loops closed; fixed loop joints only.
+
+        With `proximal`, the three settings of the proximal iteration: accuracy, mu, iterations.
+        """
         models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
         names = [body.joint.name for body in self.model.bodies]
 
@@ -150,9 +153,9 @@ class Pinocchio:
             )
             datas.append(models[len(models) - 1].createData())
         pin.initConstraintDynamics(self.theirs, self.data, models, datas)
-        result = pin.constraintDynamics(
-            self.theirs, self.data, self.q_of(q), self.v_of(qd), self.v_of(tau), models, datas
-        )
+        settings = () if proximal is None else (pin.ProximalSettings(*proximal),)
+        state = (self.q_of(q), self.v_of(qd), self.v_of(tau))
+        result = pin.constraintDynamics(self.theirs, self.data, *state, models, datas, *settings)
         return result[self.at_v]
 
     def _joint_frame(self, body: int):
