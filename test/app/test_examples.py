@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 EXPECTED = {
+    "closure_function": ["y = boom_hinge, bucket_hinge", "largest gap of a loop on the way"],
     "inverse_dynamics": ["left_joint1", "a batch of torques: (1000, 14)"],
     "lift_box": ["largest position error", "written: "],
     "wrong_payload": ["true mass 1.2 x believed"],

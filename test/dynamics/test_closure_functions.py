@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -13,8 +15,9 @@ from robot_dynamics.dynamics.closure_composition import compose
 from robot_dynamics.dynamics.closure_functions import ClosureFunction, velocity_of
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model import build
-from robot_dynamics.model.joints import JOINT_TYPES, joint_type
+from robot_dynamics.model.joints import joint_type, tree_joint_names
 from robot_dynamics.robot import Robot
+from robot_dynamics.scalar.symbolic import SymbolicValueError
 
 # Numbers of N3 are given to eight digits, those of N10 to eleven or twelve.
 N3_DIGITS, N10_DIGITS = 6e-9, 6e-12
@@ -168,13 +171,11 @@ def test_domains_have_words_without_an_explanation(book):
     assert "expected what its domain allows" in closure.outside([0.0, 0.0])
 
 
-@pytest.mark.parametrize("kind", sorted(JOINT_TYPES))
+@pytest.mark.parametrize("kind", tree_joint_names())
 def test_velocities_of_rates(kind):
     """The velocity of a joint follows from the rate of its positions, whatever its type."""
     parameters = {"helical": {"pitch": 0.1}, "rack_and_pinion": {"radius": 0.2}}
     joint = joint_type(kind, **parameters.get(kind, {}))
-    if not joint.carries:
-        pytest.skip("has no positions")
     rng = np.random.default_rng(1)
     q = joint.integrate(joint.neutral(), rng.normal(size=joint.nv).tolist())
     qd = rng.normal(size=joint.nv)
@@ -198,3 +199,18 @@ def test_batches(book):
     q = np.array(np.broadcast_arrays(*book.positions(list(y))))
     for i in range(7):
         assert_allclose(q[:, i], book.positions(y[:, i].tolist()), rtol=1e-15)
+
+
+def test_functions_of_math_and_branches_are_refused():
+    """math.sin and comparisons cannot be traced; the error says what to use instead."""
+    robot = Robot(golden.actuated_arm_model())
+    gamma = closures.actuated_arm_function().positions
+    for wrong, words in (
+        (
+            lambda y: {**gamma(y), "q3": math.sqrt(y[0])},
+            r"robot_dynamics\.scalar\.functions, or Nu",
+        ),
+        (lambda y: gamma(y) if y[0] > 0.0 else gamma([-y[0]]), "must not branch on scalar values"),
+    ):
+        with pytest.raises(SymbolicValueError, match=words):
+            robot.with_closure(ClosureFunction(("q1",), wrong))
