@@ -187,7 +187,8 @@ def consistent_velocity(
         AssemblyError: If the held velocities contradict the loops.
     """
     length = model_length(model) if length is None else length
-    result = _array("qd", qd, model.nv).copy()
+    wish = _array("qd", qd, model.nv)
+    result = wish.copy()
     free = np.ones(model.nv, dtype=bool)
     for name, value in (held or {}).items():
         at = coordinates_of(model, name)
@@ -195,14 +196,18 @@ def consistent_velocity(
         free[at] = False
     ranked = constraint_rank(model, K, error, q, length=length)
     B = ranked.V.T * ranked.column_scales  # K qd = 0 without its noise: orthonormal in the length
-    root = metric_root(metric, ranked.column_scales)[np.ix_(free, free)]
+    root = metric_root(metric, ranked.column_scales, free)
+    if metric is not None:  # the others follow what is held, as they would without loops
+        pull = (metric @ np.where(free, 0.0, result - wish))[free]
+        result[free] -= np.linalg.solve(root.T, np.linalg.solve(root, pull))
     rows = np.linalg.solve(root, B[:, free].T).T
     # What is left of B without the held columns has a rank of its own, as doubtful as B.
     inverse = np.linalg.pinv(rows, rcond=min(ranked.doubt, 0.1))
     result[free] -= np.linalg.solve(root.T, inverse @ (B @ result))
     J = ranked.row_scales[:, None] * K
     rest = J @ result
-    scale = float(np.max(np.abs(J) @ np.abs(result), initial=0.0))
+    speed = float(np.max(np.abs(ranked.column_scales * result), initial=0.0))
+    scale = speed * float(np.max(ranked.s, initial=0.0))
     worst = float(np.max(np.abs(rest), initial=0.0))
     if worst > max(tolerance, ranked.tolerance) * scale:
         gaps = loop_gaps(model, rest / ranked.row_scales)

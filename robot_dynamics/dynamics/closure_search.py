@@ -101,12 +101,12 @@ class ClosureSearch:
     def step(self, q: Array, K: Array, residual: Array, damping: float | None = None) -> Array:
         """Return a damped step (nv,) of limited length; none into a joint limit."""
         J = self.rows[:, None] * K
-        root = metric_root(None if self.metric is None else self.metric(q), self.columns)
         free, bars = self.free, np.zeros((0, self.model.nv))
         step = np.zeros(self.model.nv)
         if not np.any(free):
             return step
-        part = root[np.ix_(free, free)]
+        metric = None if self.metric is None else self.metric(q)
+        part = metric_root(metric, self.columns, free)
         rows = np.asarray(np.linalg.solve(part, J[:, free].T).T, dtype=float)
         for _ in range(2):  # the second time along the limits that the first would cross
             if len(bars):
@@ -174,9 +174,14 @@ class ClosureSearch:
         return True
 
 
-def metric_root(metric: Array | None, columns: Array) -> Array:
-    """Return the lower factor of a metric; that of displacements is diagonal."""
-    return np.diag(columns) if metric is None else np.asarray(np.linalg.cholesky(metric), float)
+def metric_root(metric: Array | None, columns: Array, free: NDArray[np.bool_]) -> Array:
+    """Return the lower factor of a metric over the free coordinates.
+
+    That of displacements, which is used without a metric, is diagonal.
+    """
+    if metric is None:
+        return np.diag(columns[free])
+    return np.asarray(np.linalg.cholesky(metric[np.ix_(free, free)]), dtype=float)
 
 
 def _plain(model: Model) -> tuple[NDArray[np.int_], NDArray[np.int_]]:

@@ -216,6 +216,33 @@ def test_the_nearest_velocity(four_bar, metric):
     assert_allclose(motion @ H @ (once.qd - wish), 0.0, atol=1e-12)
 
 
+def test_held_velocities_with_the_least_energy():
+    """With a joint's velocity held the others take those of the least kinetic energy: with two
+    motions left of three, any other consistent velocity with the same joint's has more.
+    """
+    robot = Robot.from_mechanism(linkages.excavator())
+    q = robot.assemble([0.9, 0.4, 2.5, 1.0]).q
+    found = robot.assemble(q, velocities={"boom_joint": 1.0}, metric="inertia")
+    H, (K, _) = robot.inertia_matrix(q), robot.closure(q)
+    assert_allclose(K @ found.qd, 0.0, atol=1e-14)
+    assert found.qd[0] == 1.0
+    motions = np.linalg.svd(K)[2][2:]
+    others = motions[0] * motions[1, 0] - motions[1] * motions[0, 0]  # with the boom at rest
+    assert abs(others @ H @ found.qd) < 1e-13
+
+
+def test_velocities_of_a_joint_in_no_loop():
+    """Held velocities that no loop sees contradict none, whatever rounding says."""
+    b = linkages.Builder("both")
+    b.add("free", "base")
+    b.add("crank", "base")
+    b.add("rod", "crank", at=(0.3, 0, 0))
+    b.close("pin", "sphere_in_cylinder", "base", "rod", (0.5, 0.2, 0), (0.6, 0, 0))
+    robot = Robot.from_mechanism(b.done())
+    found = robot.assemble([0.0, 1.0, -1.0], velocities={"free_joint": 1e-3})
+    assert_allclose(found.qd, [1e-3, 0.0, 0.0], atol=1e-15)
+
+
 def test_velocities_that_contradict_the_loops(four_bar):
     """Two held velocities for one mobility are refused with the rate at which the loop opens."""
     with pytest.raises(AssemblyError, match=r"loop 'pin' opens .* per second"):

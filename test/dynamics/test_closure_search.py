@@ -95,8 +95,11 @@ def test_steps_end_at_limits():
 
 
 def test_metrics():
-    """A matrix is factored; without one each displacement counts alike."""
+    """A matrix is factored for the free coordinates; without one displacements count alike."""
     H = np.array([[4.0, 1.0], [1.0, 3.0]])
-    root = metric_root(H, np.ones(2))
+    both, second = np.array([True, True]), np.array([False, True])
+    root = metric_root(H, np.ones(2), both)
     assert_allclose(root @ root.T, H)
-    assert_allclose(metric_root(None, np.array([2.0, 1.0])), np.diag([2.0, 1.0]))
+    assert_allclose(metric_root(H, np.ones(2), second), [[np.sqrt(3.0)]])
+    assert_allclose(metric_root(None, np.array([2.0, 1.0]), both), np.diag([2.0, 1.0]))
+    assert_allclose(metric_root(None, np.array([2.0, 1.0]), second), [[1.0]])

@@ -19,6 +19,7 @@ from dynamics.joint_mechanisms import (
 )
 from numpy.testing import assert_allclose
 
+from robot_dynamics.dynamics.assembly import consistent_velocity
 from robot_dynamics.dynamics.closed_loop import closed_loop_terms
 from robot_dynamics.dynamics.loop_forces import loop_joint_forces
 from robot_dynamics.dynamics.rank import constraint_rank
@@ -288,6 +289,41 @@ def test_forces_through_joints_are_the_same(seed, extra):
     are in the tree or close a loop.
     """
     assert compare(seed, extra) == 10
+
+
+@pytest.mark.parametrize("seed", [26, 1, 3])
+def test_least_velocities_are_the_same(seed):
+    """The velocity with a joint's held and the least kinetic energy is the same in every tree that
+    has the joint, as are the freedoms that are left with it held.
+    """
+    rng = np.random.default_rng(seed)
+    mechanism, positions, first = random_mechanism(rng)
+    models = [build(mechanism, gravity=GRAVITY, root="base", spanning_tree=first)]
+    models += list(other_trees(rng, mechanism, first))
+    found = {}
+    for model in models:
+        q = positions_of(model, positions)
+        terms = closed_loop_terms(model, q, [0.0] * model.nv, parameters_of(model))
+        K, H = np.array(terms.loops.K).reshape(-1, model.nv), np.array(terms.H)
+        motions = constraint_rank(model, K, q=np.array(q)).motions
+        for body, at in zip(model.bodies, model.v_slices, strict=True):
+            name = body.joint.name
+            # Joints of one freedom that can move, by whatever tree.
+            if body.joint.type.nv != 1 or np.linalg.norm(motions[at]) < 1e-6:
+                continue
+            qd = consistent_velocity(model, K, np.zeros(model.nv), held={name: 1.0}, metric=H)
+            sign = 1.0 if body.name == successor_of(mechanism, name) else -1.0
+            links = link_motions(model, q, qd, 0 * qd)
+            energy = 0.5 * qd @ H @ qd
+            found.setdefault((name, sign), []).append((links, energy))
+    assert any(len(trees) > 1 for trees in found.values())
+    for trees in found.values():
+        links, energy = trees[0]
+        scale = max(np.abs(motion[:6]).max() for motion in links.values())
+        for others, other_energy in trees[1:]:
+            assert_allclose(other_energy, energy, rtol=1e-9)
+            for name, motion in links.items():
+                assert np.abs(others[name][:6] - motion[:6]).max() < 1e-9 * scale
 
 
 def test_trees_without_loops_have_one_spanning_tree():
