@@ -28,7 +28,7 @@ def loop_drive_matrix(
         q: Positions (nq,).
         parameters: The placements of the loop joints.
     """
-    frames = loop_frames(model, joint_transforms(model, q), parameters, q)
+    frames = list(loop_frames(model, joint_transforms(model, q), parameters, q))
     B: list[list[Scalar]] = [[0.0] * len(model.loop_drives) for _ in range(model.nv)]
     for drive, (loop, freedom) in enumerate(model.loop_drives):
         frame = frames[loop]
@@ -63,7 +63,7 @@ def loop_joint_forces(
     v = body_velocities(model, Xup, qd, q)
     forces: list[Force] = []
     start = 0
-    frames = loop_frames(model, Xup, parameters, q)
+    frames = list(loop_frames(model, Xup, parameters, q))
     for frame in frames:
         v_p, v_s = frame.ends(v, Motion.zero())
         force = passive_loop_force(frame.joint, frame.placement, v_s - v_p)

@@ -8,7 +8,7 @@ so that nothing is lost when a loop is far from the base.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from robot_dynamics.dynamics.jacobian import columns_in_frame
@@ -59,8 +59,10 @@ def loop_frames(
     Xup: Sequence[Transform],
     parameters: Parameters,
     q: Sequence[Scalar] | None = None,
-) -> list[LoopFrame]:
-    """Return the frames of all loop joints.
+) -> Iterator[LoopFrame]:
+    """Yield the frames of all loop joints, each when it is asked for.
+
+    What belongs to one loop then stands together in compiled code.
 
     Args:
         model: The mechanism.
@@ -68,7 +70,6 @@ def loop_frames(
         parameters: The placements of the loop joints.
         q: Positions (nq,); needed only where a motion subspace depends on them.
     """
-    frames = []
     for loop, (X_P, X_S) in zip(model.loops, parameters.loops, strict=True):
         p, s = loop.predecessor, loop.successor
         root = loop_root(model, p, s)
@@ -78,8 +79,7 @@ def loop_frames(
         columns = columns_in_frame(model, s, Xup, X_S, root, q)
         for index, column in columns_in_frame(model, p, Xup, X, root, q).items():
             columns[index] = -column  # Eq 8.20
-        frames.append(LoopFrame(loop, X, X_S, X.compose(X_P.inverse()), columns))
-    return frames
+        yield LoopFrame(loop, X, X_S, X.compose(X_P.inverse()), columns)
 
 
 def loop_root(model: Model, predecessor: int, successor: int) -> int:
