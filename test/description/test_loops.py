@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loop joints in YAML, read and written back."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -258,3 +261,13 @@ def test_anything_about_freedoms_is_written_back(tmp_path_factory):
         assert read_loops(path) == (loop,)
 
     check()
+
+
+def test_the_example_of_the_documentation():
+    """The file that docs/urdf.md shows is read, springs and drives included."""
+    document = Path(__file__).parents[2] / "docs" / "urdf.md"
+    blocks = re.findall(r"```yaml\n(.*?)```", document.read_text(encoding="utf-8"), re.S)
+    (block,) = (text for text in blocks if text.startswith("loops:"))
+    loops, couplings, actuated = checked_loops(parse_yaml(block))
+    assert [loop.name for loop in loops if loop.stiffness] == ["mount", "knee"]
+    assert (len(couplings), actuated) == (2, ("shoulder", "elbow"))

@@ -26,7 +26,15 @@ from robot_dynamics.dynamics.kinematics import body_velocities, joint_transforms
 from robot_dynamics.dynamics.loop_frames import loop_frames
 from robot_dynamics.dynamics.passive import passive_forces, spring_energy
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.model import LoopElement, build, joint_type
+from robot_dynamics.model import (
+    JointElement,
+    LinkElement,
+    LoopElement,
+    Mechanism,
+    build,
+    joint_type,
+    pose,
+)
 from robot_dynamics.model.parameters import parameters_of
 from robot_dynamics.robot import Robot
 from robot_dynamics.spatial import Motion
@@ -272,3 +280,57 @@ def test_energy_is_kept_with_springs_in_loops():
     assert fine < 1e-7
     # Of fourth order: sixteen times less with half of the step.
     assert coarse / fine > 10.0
+
+
+ARMS = """<mujoco><compiler angle="radian"/><option gravity="0.5 -1 -9"/><worldbody>{}</worldbody>
+<tendon><spatial name="spring" stiffness="70" springlength="0">
+<site site="left_end"/><site site="right_end"/></spatial></tendon></mujoco>"""
+ARM = """<body name="{0}0" pos="{1} 0 0.1"><joint type="hinge" axis="0 0.6 0.8"/>
+<inertial pos="0.1 0.02 0.1" mass="1.5" diaginertia="0.02 0.03 0.04"/>
+<body name="{0}1" pos="0 0.1 0.4"><joint type="hinge" axis="1 0 0"/>
+<inertial pos="0 0 0.2" mass="0.7" diaginertia="0.01 0.02 0.015"/>
+<site name="{0}_end" pos="0.05 0.1 0.3"/></body></body>"""
+
+
+def test_a_spring_between_two_arms_as_mujoco_has_it():
+    """Accelerations under a spatial tendon of no length equal those of a bushing.
+
+    Its three stiffnesses are equal and those of rotation zero: ½ k times the distance squared.
+    """
+    mujoco = pytest.importorskip("mujoco")
+    sides = {"left": 0.3, "right": -0.2}
+    links, joints = [LinkElement("base")], []
+    for side, x in sides.items():
+        links += [
+            LinkElement(f"{side}0", 1.5, (0.1, 0.02, 0.1), np.diag([0.02, 0.03, 0.04])),
+            LinkElement(f"{side}1", 0.7, (0.0, 0.0, 0.2), np.diag([0.01, 0.02, 0.015])),
+        ]
+        joints += [
+            JointElement(
+                f"{side}_a", "revolute", "base", f"{side}0", pose((x, 0, 0.1)), (0, 0.6, 0.8)
+            ),
+            JointElement(
+                f"{side}_b", "revolute", f"{side}0", f"{side}1", pose((0, 0.1, 0.4)), (1, 0, 0)
+            ),
+        ]
+    end = pose((0.05, 0.1, 0.3))
+    spring = LoopElement(
+        "spring", "floating", "left1", "right1", end, end, stiffness=(0, 0, 0, 70, 70, 70)
+    )
+    mechanism = Mechanism("arms", tuple(links), tuple(joints), (spring,))
+    robot = Robot(build(mechanism, gravity=(0.5, -1.0, -9.0)))
+    bare = Robot(replace(robot.model, loops=()))
+    both = "".join(ARM.format(*side) for side in sides.items())
+    peer = mujoco.MjModel.from_xml_string(ARMS.format(both))
+    data = mujoco.MjData(peer)
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        data.qpos[:], data.qvel[:], data.qfrc_applied[:] = rng.normal(size=(3, 4))
+        mujoco.mj_forward(peer, data)
+        found = robot.forward_dynamics(data.qpos, data.qvel, data.qfrc_applied)
+        # Times the condition of H, some tens; MuJoCo's tendons are exact.
+        assert_allclose(found, data.qacc, rtol=1e-9, atol=1e-9)
+        _, potential = robot.energies(data.qpos, data.qvel)
+        stretch = data.ten_length[0]
+        _, weight = bare.energies(data.qpos, data.qvel)
+        assert potential - weight == pytest.approx(35.0 * stretch**2, rel=1e-12)
