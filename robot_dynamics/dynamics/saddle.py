@@ -25,6 +25,8 @@ Array = NDArray[np.float64]
 # square, where none does: at 3e-7 what refinement leaves is rounding of the result.
 SMALLEST_TOLERANCE = 3e-7
 _ITERATIONS = 60
+# Each sweep damps what acts by eps / (eps + s^2) in the vectors that look for what does not.
+_SWEEPS, _BATCH = 3, 128
 _EXACT = 4.0 * np.finfo(float).eps
 
 
@@ -124,28 +126,39 @@ class SaddlePoint:
         return changed
 
     def _find_null_space(self) -> None:
-        """Find multipliers that nothing feels, by iteration on random vectors."""
-        rows, soft = len(self._R), self._soft
+        """Find multipliers that nothing feels, by iteration on random vectors.
+
+        What is found is taken out before the next vectors are looked at; they are enough when one
+        of them turns out to act.
+        """
+        soft = self._soft
         random = np.random.default_rng(0)
+        found, full = np.zeros((soft, 0)), np.zeros((len(self._R), 0))
         count = 1
-        while True:
-            count = min(count, soft)
-            block = np.linalg.qr(random.normal(size=(soft, count)))[0]
-            for _ in range(3):
-                block = np.linalg.qr(self._softened(block)[rows - soft :])[0]
-            full = self._softened(block)
+        while found.shape[1] < soft:
+            count = min(count, soft - found.shape[1])
+            block = random.normal(size=(soft, count))
+            for _ in range(_SWEEPS):
+                block = np.linalg.qr(_without(block, found))[0]
+                response = self._softened(block)
+                block, start = response[len(response) - soft :], block
             # eps / (eps + s^2): 1 where constraints do not act
-            share, turn = np.linalg.eigh(block.T @ full[rows - soft :])
+            share, turn = np.linalg.eigh(start.T @ block)
             nothing = share > 0.5
-            if count == soft or not nothing.all():
+            response = response @ turn[:, nothing]
+            response = response - full @ (found.T @ response[len(response) - soft :])
+            Q, upper = np.linalg.qr(response[len(response) - soft :])
+            if nothing.any():
+                found = np.hstack([found, Q])
+                full = np.hstack([full, np.linalg.solve(upper.T, response.T).T])
+            if not nothing.all():
+                largest = max(float(share[~nothing][-1]), np.finfo(float).tiny)
+                self.weakest = float(np.sqrt(self._compliance * (1.0 / largest - 1.0)))
                 break
-            count *= 2
-        if not nothing.all():
-            largest = max(float(share[~nothing][-1]), np.finfo(float).tiny)
-            self.weakest = float(np.sqrt(self._compliance * (1.0 / largest - 1.0)))
-        null = self._R[:, None] * (full @ turn[:, nothing])
-        self.idle, upper = np.linalg.qr(null[rows - soft :] / self._weights[:, None])
-        if nothing.any():
+            count = min(2 * count, _BATCH)
+        if found.shape[1]:
+            null = self._R[:, None] * full
+            self.idle, upper = np.linalg.qr(null[len(null) - soft :] / self._weights[:, None])
             self.null_space = np.linalg.solve(upper.T, null.T).T
 
     def _softened(self, block: Array) -> Array:
@@ -157,3 +170,8 @@ class SaddlePoint:
         b[len(b) - self._soft :] = -self._compliance * block
         solution: Array = self._factors.solve(b)[self._n :]
         return solution
+
+
+def _without(block: Array, basis: Array) -> Array:
+    """Return vectors (n, m) without their parts along an orthonormal basis (n, d)."""
+    return block - basis @ (basis.T @ block)
