@@ -128,6 +128,23 @@ def test_every_tree_joint(name, rng):
     check(model, q, qd, tau)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_random_mechanisms(seed):
+    """C14, C6: trees and loops of any types, drawn at random, redundant as they may come."""
+    rng = np.random.default_rng(seed)
+    kinds, closures = list(EVERY), list(EVERY_LOOP)
+    tree = several_types(rng, rng.choice(kinds, rng.integers(2, 12)).tolist())
+    links = [link.name for link in tree.links]
+    loops = []
+    for number in range(rng.integers(1, 5)):
+        name, ends = str(rng.choice(closures)), rng.choice(links, 2, replace=False).tolist()
+        frames = random_pose(rng), random_pose(rng)
+        loops.append(LoopElement(f"loop{number}", name, *ends, *frames, EVERY_LOOP[name]))
+    model = build(tree.with_loops(loops), gravity=(1.0, -2.0, -9.0))
+    q, qd, tau = random_state(rng, model)
+    check(model, q, qd, tau)
+
+
 def several_types(rng, kinds):
     """Return a tree with joints of types given, on parents drawn at random."""
     links = [LinkElement("base")] + [random_link(rng, f"link{i}") for i in range(len(kinds))]
