@@ -10,7 +10,7 @@ import pytest
 from model.mechanisms import arm, grasp
 
 from robot_dynamics.errors import ArgumentError, UnknownNameError
-from robot_dynamics.model import Limits, build, pose, transform_of
+from robot_dynamics.model import Limits, build, joint_type, pose, transform_of
 from robot_dynamics.model.model import Model
 from robot_dynamics.spatial import Inertia, Symmetric3, Vector3
 
@@ -121,6 +121,13 @@ def test_the_structure_key_tells_apart_what_code_has_built_in():
             ),
         ),
     ]
+    ball = replace(model.loops[0], type=joint_type("spherical"))
+    for data in ({}, {"stiffness": 1.0}, {"stiffness": (1.0, 2.0, 3.0)}, {"damping": 1.0},
+                 {"active": True}, {"rest": 1.0}):  # fmt: skip
+        others.append(replace(model, loops=(replace(ball, **data),)))
+    for data in ({"stiffness": 1.0}, {"stiffness": 1.0, "rest": 1.0}):
+        sprung = replace(first, joint=replace(first.joint, **data))
+        others.append(replace(model, bodies=(sprung, *model.bodies[1:])))
     keys = [model.structure_key] + [other.structure_key for other in others]
     assert len(set(keys)) == len(keys)
 
@@ -132,3 +139,18 @@ def test_a_model_survives_pickling():
     assert isinstance(copy, Model)
     assert copy == model
     assert copy.structure_key == model.structure_key
+
+
+def test_drives_in_loop_joints_have_names_and_limits():
+    """Each freedom with a drive is one, in the order of the loop joints; others have none."""
+    model = closed()
+    slot = replace(
+        model.loops[0], name="slot", type=joint_type("cylindrical"), active=(False, True),
+        limits=(Limits(effort=1.0), Limits(effort=2.0)),
+    )  # fmt: skip
+    ball = replace(model.loops[0], name="ball", type=joint_type("spherical"), active=True)
+    driven = replace(model, loops=(slot, model.loops[0], ball))
+    assert driven.loop_drives == ((0, 1), (2, 0), (2, 1), (2, 2))
+    assert driven.loop_drive_names == ("slot.z", "ball.rx", "ball.ry", "ball.rz")
+    assert driven.loop_drive_effort.tolist() == [2.0, np.inf, np.inf, np.inf]
+    assert (model.loop_drive_names, model.loop_drive_effort.shape) == ((), (0,))

@@ -17,10 +17,12 @@ from robot_dynamics.model.joints import (
     JointType,
     PointOnPlane,
     Prismatic,
+    RackAndPinion,
     Revolute,
     combined,
     forces,
     motions,
+    reverse,
 )
 from robot_dynamics.spatial import Transform
 
@@ -121,3 +123,58 @@ def test_types_without_residual_cannot_close_loops():
     assert not Half().closes
     with pytest.raises(NotImplementedError, match="a half joint cannot close a loop"):
         Half().residual(Transform.identity())
+
+
+@pytest.mark.parametrize("kind", [*MOVABLE, Fixed(), PointOnPlane()], ids=repr)
+def test_coordinates_are_the_inverse_of_the_transform(kind, rng):
+    """A placement has the coordinates of its positions, whichever way round the joint is."""
+    for _ in range(5):
+        if not kind.carries:
+            assert kind.coordinates(Transform.identity()) == []
+            continue
+        q = random_positions(rng, kind)
+        expected = kind.coordinates_of(q)
+        assert len(expected) == kind.nv
+        X = kind.transform(q)
+        np.testing.assert_allclose(kind.coordinates(X), expected, atol=1e-13)
+        np.testing.assert_allclose(reverse(kind).coordinates(X.inverse()), expected, atol=1e-13)
+        assert kind.coordinates_of(kind.neutral()) == [0.0] * kind.nv
+
+
+@pytest.mark.parametrize("kind", [k for k in MOVABLE if k.nq == k.nv], ids=repr)
+def test_whole_turns_are_those_of_what_is_near(kind, rng):
+    """Coordinates of a placement are found again many turns away, given a guess that near."""
+    turns = [*2.0 * np.pi * rng.integers(-9, 9, kind.nv)]
+    if kind.name in ("prismatic", "cylindrical", "planar"):
+        turns[-1] = 0.0
+    if kind.name == "planar":
+        turns[1] = 0.0
+    if kind.name == "yaw_pitch_roll":
+        turns[1] = 0.0  # a pitch is below 90 degrees
+    q = np.array(random_positions(rng, kind)) + turns
+    near = q + rng.uniform(-3.0, 3.0, kind.nv)
+    found = kind.coordinates(kind.transform(q.tolist()), near.tolist())
+    np.testing.assert_allclose(found, q, atol=1e-12)
+
+
+def test_screws_and_pinions_know_their_turns():
+    """How far they have moved tells the turns, whatever is near."""
+    for kind in (Helical(0.3), Helical(-0.01), RackAndPinion(0.4)):
+        for angle in (17.0, -40.0, 3.2):
+            (found,) = kind.coordinates(kind.transform([angle]))
+            assert found == pytest.approx(angle, abs=1e-12)
+    (found,) = Helical(0.0).coordinates(Helical(0.0).transform([17.0]), (18.0,))
+    assert found == pytest.approx(17.0, abs=1e-13)
+
+
+def test_a_type_that_says_nothing_has_no_coordinates():
+    """A type of a user may leave them out, and says so."""
+
+    class Mute(Revolute):
+        coordinates = JointType.coordinates
+
+    assert not Mute().has_coordinates
+    assert not reverse(Mute()).has_coordinates
+    assert Revolute().has_coordinates
+    with pytest.raises(NotImplementedError, match="no coordinates"):
+        Mute().coordinates(Transform.identity())

@@ -12,11 +12,13 @@ from robot_dynamics.model.joints import (
     RackAndPinion,
     Revolute,
     SoftFinger,
+    Spherical,
     Universal,
     forces,
     motions,
     verify,
 )
+from robot_dynamics.model.joints.base import ORIGIN
 from robot_dynamics.spatial import Force
 
 
@@ -88,6 +90,16 @@ class WrongDrive(Helical):
         return forces(6)
 
 
+class WrongCoordinates(Planar):
+    def coordinates(self, X, near=ORIGIN):
+        return super().coordinates(X.inverse(), near)
+
+
+class WrongWork(Spherical):
+    def coordinate_forces(self, X, forces):
+        return list(forces)
+
+
 class Shifted(Revolute):
     def neutral(self):
         return [0.1]
@@ -110,6 +122,8 @@ class Shifted(Revolute):
         (WrongDifference(), "difference does not undo integrate"),
         (Projected(), "a velocity-only row has a position error"),
         (WrongDrive(0.3), "T_a^T S is not the identity"),
+        (WrongCoordinates(), "coordinates does not undo transform"),
+        (WrongWork(), "coordinate_forces does other work than forces on the coordinates"),
         (Shifted(), "the neutral position does not make the frames coincide"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
