@@ -96,6 +96,10 @@ class ConstraintFactors:
         push = self.half_push(self.A.solve(error))
         return [-value for value in self.H.back_solve(self.H.scale(push))]
 
+    def diagonal(self) -> list[Scalar]:
+        """Return the diagonal of A = K H^-1 K^T (n^c,)."""
+        return [dot(row, self.H.scale(row)) for row in self.Y]
+
     def half_push(self, multipliers: Sequence[Scalar]) -> list[Scalar]:
         """Return L^-T K^T multipliers (nv,), the first half of H^-1 K^T multipliers."""
         return transposed_times(self.Y, multipliers, len(self.H.inverse_diagonal))

@@ -9,28 +9,29 @@ where such a constraint meets one on positions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from robot_dynamics.dynamics.closed_loop import (
     ClosedLoopTerms,
     ConstraintFactors,
     constraint_factors,
 )
-from robot_dynamics.model import Model
 from robot_dynamics.spatial import Scalar
 
 
 def position_correction(
-    model: Model, terms: ClosedLoopTerms, factors: ConstraintFactors
+    terms: ClosedLoopTerms, factors: ConstraintFactors, holonomic: Sequence[bool]
 ) -> list[Scalar]:
     """Return the step (nv,) that takes the position errors off, -H^-1 K^T (K H^-1 K^T)^-1 delta.
 
     Args:
-        model: The mechanism.
         terms: H, K and the errors at the state.
         factors: Those of all constraints, of use where all are on positions.
+        holonomic: Which constraints are on positions.
     """
-    if model.holonomic.all():
+    if all(holonomic):
         return factors.correction(terms.loops.position_error)
-    rows = [i for i, on_positions in enumerate(model.holonomic) if on_positions]
+    rows = [i for i, on_positions in enumerate(holonomic) if on_positions]
     narrow = constraint_factors(terms.H, [terms.loops.K[i] for i in rows])
     return narrow.correction([terms.loops.position_error[i] for i in rows])
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Energies against the inertia matrix, the bias force and a closed form."""
+"""Energies against the inertia matrix, the bias force (springs included) and a closed form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ import pytest
 from numpy.testing import assert_allclose
 from support.mechanisms import random_state, random_tree
 
-from robot_dynamics.model import JointElement, LinkElement, Mechanism, build, pose
+from robot_dynamics.model import (
+    JointElement,
+    LinkElement,
+    LoopElement,
+    Mechanism,
+    build,
+    pose,
+)
 from robot_dynamics.robot import Robot
 
 TYPES = ["floating", "revolute", "universal", "prismatic", "spherical", "helical"]
@@ -19,15 +26,22 @@ TYPES = ["floating", "revolute", "universal", "prismatic", "spherical", "helical
 
 @pytest.fixture(scope="module")
 def robot():
-    """Return a tree of various joints, two of them with rotors."""
+    """Return a tree of various joints with rotors and springs, and a spring between two links."""
     rng = np.random.default_rng(2)
     tree = random_tree(rng, TYPES)
     options = {"helical": {"parameters": {"pitch": 0.3}}}
     joints = tuple(
-        replace(j, armature=0.2 * (i % 2 == 1), **options.get(j.type, {}))
+        replace(
+            j,
+            armature=0.2 * (i % 2 == 1),
+            stiffness=3.0 * (j.type in ("spherical", "prismatic")),
+            **options.get(j.type, {}),
+        )
         for i, j in enumerate(tree.joints)
     )
-    return Robot(build(replace(tree, joints=joints), gravity=(0.3, -0.2, -9.81)))
+    spring = LoopElement("spring", "floating", "link1", "link3", stiffness=7.0, rest=0.2)
+    tree = replace(tree, joints=joints, loops=(spring,))
+    return Robot(build(tree, gravity=(0.3, -0.2, -9.81)))
 
 
 def test_kinetic_energy_is_that_of_the_inertia_matrix(robot):

@@ -21,7 +21,10 @@ def corrections(mechanism, rng):
     q, qd, _ = random_state(rng, model)
     terms = closed_loop_terms(model, q.tolist(), qd.tolist(), parameters_of(model))
     factors = constraint_factors(terms.H, terms.loops.K)
-    dq, dv = position_correction(model, terms, factors), velocity_correction(terms, factors)
+    dq, dv = (
+        position_correction(terms, factors, model.holonomic),
+        velocity_correction(terms, factors),
+    )
     errors = np.array(terms.loops.position_error), np.array(terms.loops.velocity_error)
     return model, np.array(terms.H), np.array(terms.loops.K), *errors, np.array(dq), np.array(dv)
 

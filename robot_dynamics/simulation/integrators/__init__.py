@@ -1,0 +1,20 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Integration that keeps loops closed: `integrate`, and what it returns or raises."""
+
+from robot_dynamics.simulation.integrators.integrate import METHODS, integrate
+from robot_dynamics.simulation.integrators.trajectory import (
+    Effort,
+    IntegrationError,
+    IntegrationInterrupted,
+    Trajectory,
+)
+
+__all__ = [
+    "METHODS",
+    "Effort",
+    "IntegrationError",
+    "IntegrationInterrupted",
+    "Trajectory",
+    "integrate",
+]

@@ -1,0 +1,179 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Integration with error control: SciPy's steps, projected one by one.
+
+Near a configuration where constraints lose rank, error control makes steps ever shorter, and ends
+up where rounding decides which branch the motion takes. There is no passing through with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import DOP853, RK45
+
+from robot_dynamics.dynamics.scaling import constraint_scales
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.robot import Robot
+from robot_dynamics.simulation.integrators.choice import choose, first_choice
+from robot_dynamics.simulation.integrators.method import Force, Kernels, Method
+from robot_dynamics.simulation.integrators.trajectory import Effort, Trouble, open_loops
+
+Array = NDArray[np.float64]
+
+_SOLVERS = {5: RK45, 8: DOP853}
+# Part of the largest margin so far: constraints that act a thousandth of what they acted, of which
+# it is the square, turn errors of the state into a thousand times larger ones of the velocity.
+_NEAR = 1e-6
+# With less, rounding decides about accelerations.
+_LOST = 1e-13
+# A slope that no error control accepts, and whose square is still a number.
+_OUT_OF_BOUNDS = 1e100
+
+
+class AdaptiveSteps:
+    """Takes steps whose length SciPy chooses by a tolerance, and projects after each.
+
+    Attributes:
+        effort: What was done so far.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        method: Method,
+        force: Force | Array,
+        tolerance: float,
+        largest: float,
+        q: Array,
+        limit: float,
+        length: float,
+    ) -> None:
+        """Prepare; arguments as of `FixedSteps`, but for these.
+
+        Args:
+            robot: The mechanism.
+            method: The method, of order 5 or 8.
+            force: Joint forces (nv,), or a function that returns them.
+            tolerance: Error of a step, relative and absolute [rad, m and per second].
+            largest: Longest step [s].
+            q: Where it starts, loops closed (nq,).
+            limit: Opening of a loop that ends the integration [m].
+            length: Length [m] at which a rotation counts like a displacement.
+
+        Raises:
+            ArgumentError: If there is no error estimate of the order.
+        """
+        if method.scheme.order not in _SOLVERS:
+            raise ArgumentError(
+                f"there is no error control of order {method.scheme.order}, expected 5 or 8."
+            )
+        self._robot, self._method, self._force = robot, method, force
+        self._tolerance, self._largest_step, self._limit = tolerance, largest, limit
+        self._length, self._nq = length, robot.model.nq
+        self._scales = constraint_scales(robot.model, length) * robot.model.holonomic
+        self._kernels = Kernels(robot.model, method, method.choice(first_choice(robot, q, length)))
+        self._evaluations, self._largest_margin = 0, 0.0
+        self.effort = Effort()
+
+    def run(self, times: Sequence[float], q: Array, qd: Array) -> Iterator[tuple[Array, Array]]:
+        """Yield the states at the times after the first."""
+        kind = _SOLVERS[self._method.scheme.order]
+        with np.errstate(all="ignore"):
+            solver = kind(
+                self._slope, times[0], np.concatenate([q, qd]), times[-1],
+                max_step=self._largest_step, rtol=self._tolerance, atol=self._tolerance,
+            )  # fmt: skip
+        due = 1
+        while due < len(times):
+            before = self._evaluations
+            with np.errstate(all="ignore"):
+                solver.step()
+            attempts = round((self._evaluations - before) / kind.n_stages)
+            if solver.status == "failed":
+                raise Trouble(
+                    solver.t, "no step is short enough for the tolerance, motion is unbounded"
+                )
+            inside = [t for t in times[due:] if t < solver.t]
+            if inside:
+                between = solver.dense_output()
+                for t in inside:
+                    yield self._closed(t, between(t))
+            due += len(inside)
+            self.effort = replace(
+                self.effort,
+                steps=self.effort.steps + 1,
+                rejected=self.effort.rejected + attempts - 1,
+            )
+            state = self._closed(solver.t, solver.y, judge=True)
+            solver.y = np.concatenate(state)
+            solver.f = self._slope(solver.t, solver.y)
+            if due < len(times) and solver.t >= times[due]:
+                due += 1
+                yield state
+
+    def _slope(self, t: float, y: Array) -> Array:
+        """Return the derivative of the state; at any rank, and never a number out of bounds."""
+        self._evaluations += 1
+        q, qd = y[: self._nq], y[self._nq :]
+        if not np.isfinite(y).all():
+            return np.full(len(y), _OUT_OF_BOUNDS)
+        tau = self._force(t, q, qd) if callable(self._force) else self._force
+        q_rate, qdd, _, _, _, margin = self._kernels.rate(q, qd, tau)
+        if not margin >= _LOST:
+            try:
+                qdd = self._robot.constrained_motion(q, qd, tau).qdd
+            except (RobotDynamicsError, np.linalg.LinAlgError, ValueError):
+                return np.full(len(y), _OUT_OF_BOUNDS)
+        slope = np.concatenate([q_rate, qdd])
+        return slope if np.isfinite(slope).all() else np.full(len(y), _OUT_OF_BOUNDS)
+
+    def _closed(self, t: float, y: Array, judge: bool = False) -> tuple[Array, Array]:
+        """Return a state with its loops closed.
+
+        Args:
+            t: Time [s].
+            y: Positions and velocities.
+            judge: Whether it is the end of a step, to be counted and to be refused if loops stay
+                open; the next step goes on from it.
+        """
+        q = np.array(self._robot.model.normalized(y[: self._nq].tolist()))
+        qd = y[self._nq :]
+        projected_q, projected_v, drift, margin = self._kernels.finish(q, qd, np.zeros(len(qd)))
+        if not judge and not margin > 0.0:
+            return q, qd  # an output on a singular configuration: as it is
+        if judge and not margin >= _NEAR * self._largest_margin:
+            self._choose_again(t, q)
+            return self._closed(t, y, judge)
+        if judge:
+            self._largest_margin = max(self._largest_margin, float(margin))
+            opened = self._opening(self._robot.closure(projected_q)[1])
+            effort = self.effort
+            self.effort = replace(
+                effort,
+                correction=max(effort.correction, self._opening(drift)),
+                closure_error=max(effort.closure_error, opened),
+                smallest_margin=min(effort.smallest_margin, float(margin)),
+            )
+            if not opened <= self._limit:
+                raise open_loops(t, opened, self._limit)
+        return projected_q, projected_v
+
+    def _choose_again(self, t: float, q: Array) -> None:
+        """Go on with other constraints, if they are better ones.
+
+        Raises:
+            Trouble: If there are none.
+        """
+        found = self._method.choice(choose(self._robot, q, self._length))
+        present = self._kernels.choice
+        if len(found.rows) < len(present.rows) or found == present:
+            raise Trouble(t, "constraints lose rank", "a method with fixed steps, to pass through")
+        self._kernels = Kernels(self._robot.model, self._method, found)
+        self.effort = replace(self.effort, choices=self.effort.choices + 1)
+
+    def _opening(self, errors: Array) -> float:
+        return float(np.max(np.abs(errors * self._scales), initial=0.0))

@@ -1,0 +1,276 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Integration with a fixed step: many compiled steps in a call, checked afterwards.
+
+A step near a configuration where constraints lose rank is taken again: with other constraints or
+coordinates if there are better ones, or in the two parts whose stages stay farthest from it. On
+it, there is the step for any rank. What is still not trusted ends the integration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics.scaling import constraint_scales
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.robot import Robot
+from robot_dynamics.simulation.integrators.choice import Choice, choose, first_choice
+from robot_dynamics.simulation.integrators.method import Force, Kernels, Method
+from robot_dynamics.simulation.integrators.trajectory import Effort, Trouble, open_loops
+from robot_dynamics.simulation.singular_step import singular_step
+from robot_dynamics.simulation.step import Drives
+
+Array = NDArray[np.float64]
+
+_MOST_AT_ONCE = 1024  # steps; what is held in memory, and how long nobody listens to Ctrl-C
+# A step that opens loops by more than this does not resolve the motion [lengths].
+_LARGEST_CORRECTION = 1e-2
+# Where a step is cut in two, to be tried.
+_CUTS = tuple(0.1 * i for i in range(1, 10))
+# Constraints that the others imply stay closed to rounding; this far open, they do not [lengths].
+_IMPLIED = 1e-9
+# Parts of the largest margin so far. Constraints that act a hundredth of what they acted are near
+# losing rank (the margin is a square); coordinates are chosen again well before that.
+_NEAR = {"independent": 1e-2}
+_NEAR_BY_DEFAULT = 1e-4
+# With less, a hundred-thousandth part of a constraint, rounding decides about the motion.
+_LOST = 1e-10
+
+
+@dataclass(frozen=True)
+class Block:
+    """The results of consecutive steps, one row each, as of `Kernels.chain`."""
+
+    q: Array
+    qd: Array
+    closure: Array
+    slip: Array
+    drift: Array
+    margin: Array
+
+    def first(self, count: int) -> Block:
+        """Return the first `count` steps."""
+        return Block(*(values[:count] for values in vars(self).values()))
+
+
+class FixedSteps:
+    """Takes steps of one length.
+
+    Attributes:
+        effort: What was done so far.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        method: Method,
+        force: Force | Array,
+        step: float,
+        q: Array,
+        limit: float,
+        length: float,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            robot: The mechanism.
+            method: The method.
+            force: Joint forces (nv,), or a function that returns them.
+            step: Length of the step [s].
+            q: Where it starts, loops closed (nq,).
+            limit: Opening of a loop that ends the integration [m], rotations at `length`.
+            length: Length [m] at which a rotation counts like a displacement.
+        """
+        self._robot, self._method, self._force, self._h = robot, method, force, step
+        self._limit, self._length = limit, length
+        self._scales = constraint_scales(robot.model, length) * robot.model.holonomic
+        self._made: dict[Choice, Kernels] = {}
+        self._kernels: Kernels
+        self._near = _NEAR.get(method.name, _NEAR_BY_DEFAULT)
+        # Frames given to some digits leave constraints open that the others imply.
+        gap = float(np.max(self._open(robot.closure(q)[1]), initial=0.0))
+        self._implied = _IMPLIED * length + 100.0 * gap
+        self.effort = Effort()
+        self._largest_margin = 0.0
+        self._take_up(method.choice(first_choice(robot, q, length)), q, np.zeros(robot.model.nv))
+
+    def run(self, times: Sequence[float], q: Array, qd: Array) -> Iterator[tuple[Array, Array]]:
+        """Yield the states at the times after the first, a whole number of steps apart."""
+        taken, at_once = 0, 1
+        for time in times[1:]:
+            target = round((time - times[0]) / self._h)
+            while taken < target:
+                count = min(target - taken, at_once, _MOST_AT_ONCE)
+                start = times[0] + taken * self._h
+                block = self._steps(start, q, qd, count, self._h)
+                kept = self._trusted(block, start, self._near * self._largest_margin)
+                if kept:
+                    self._note(block.first(kept), kept)
+                    q, qd, taken = block.q[kept - 1], block.qd[kept - 1], taken + kept
+                if kept == count:
+                    at_once = min(2 * at_once, _MOST_AT_ONCE)
+                else:
+                    q, qd = self._hard_step(times[0] + taken * self._h, q, qd)
+                    taken, at_once = taken + 1, 1
+            yield q, qd
+
+    def _steps(self, start: float, q: Array, qd: Array, count: int, h: float) -> Block:
+        """Return steps by the present kernels."""
+        if callable(self._force):
+            return self._steps_under(self._force, start, q, qd, count, h)
+        with np.errstate(all="ignore"):
+            return Block(*self._kernels.chain(h)(count, q, qd, self._force))
+
+    def _steps_under(
+        self, force: Force, start: float, q: Array, qd: Array, count: int, h: float
+    ) -> Block:
+        """Return steps under a force that is a function: asked at every stage."""
+        scheme, rows = self._method.scheme, []
+        rate, finish = self._kernels.rate, self._kernels.finish
+        model = self._robot.model
+        with np.errstate(all="ignore"):
+            for i in range(count):
+                at = start + i * h
+                slopes: list[tuple[Array, Array]] = []
+                margins: list[float] = []
+                for weights, c in zip(scheme.A, scheme.c, strict=True):
+                    stage_q, stage_v = _moved(q, qd, weights, slopes, h)
+                    tau = force(at + c * h, stage_q, stage_v)
+                    q_rate, qdd, closure, slip, _, margin = rate(stage_q, stage_v, tau)
+                    slopes.append((q_rate, qdd))
+                    margins.append(margin)
+                    if len(slopes) == 1:
+                        errors = closure, slip
+                end_q, end_v = _moved(q, qd, scheme.b, slopes, h)
+                end_q = np.array(model.normalized(end_q.tolist()))
+                q, qd, drift, margin = finish(end_q, end_v, np.zeros(model.nv))
+                # Not min(): a margin that is not a number has to be seen.
+                rows.append((q, qd, *errors, drift, np.min([margin, *margins])))
+        return Block(*(np.array(column) for column in zip(*rows, strict=True)))
+
+    def _trusted(self, block: Block, start: float, floor: float) -> int:
+        """Return how many steps from the first on can be trusted, with margins from `floor` on.
+
+        Raises:
+            Trouble: If loops opened too far.
+        """
+        finite = np.isfinite(block.q).all(axis=1) & np.isfinite(block.qd).all(axis=1)
+        bad = ~(finite & (block.margin >= floor))
+        opened = self._open(block.closure)
+        implied = np.max(opened[:, self._left_out], axis=1, initial=0.0) > self._implied
+        kept = int(np.argmax(bad | implied)) if np.any(bad | implied) else len(bad)
+        too_far = np.max(opened[: kept + 1], axis=1, initial=0.0)
+        if np.any(too_far > self._limit) and not np.any(implied[: kept + 1]):
+            at = int(np.argmax(too_far > self._limit))
+            raise open_loops(start + at * self._h, float(too_far[at]), self._limit)
+        taken = np.max(self._open(block.drift[:kept]), axis=1, initial=0.0)
+        if np.any(taken > _LARGEST_CORRECTION * self._length):
+            at = int(np.argmax(taken > _LARGEST_CORRECTION * self._length))
+            raise Trouble(start + at * self._h, f"a step opened loops by {taken[at]:.1e} m")
+        # Constraints that opened were opened by the step before.
+        return kept - 1 if kept < len(bad) and implied[kept] and kept else kept
+
+    def _hard_step(self, time: float, q: Array, qd: Array) -> tuple[Array, Array]:
+        """Return the state after a step that is near a singular configuration, or on it."""
+        found = self._method.choice(choose(self._robot, q, self._length))
+        present = self._kernels.choice
+        if len(found.rows) >= len(present.rows) and found != present:
+            self._take_up(found, q, qd)
+            block = self._steps(time, q, qd, 1, self._h)
+            if self._trusted(block, time, self._near * self._largest_margin):
+                self._note(block, 1)
+                return block.q[0], block.qd[0]
+        ways = [self._in_parts(time, q, qd, cut) for cut in (1.0, *_CUTS)]
+        best = max((way for way in ways if way), key=_margin, default=None)
+        if best is not None:
+            for block in best:
+                self._note(block, 0)
+            self._count(steps=1, singular_steps=1)
+            return best[-1].q[0], best[-1].qd[0]
+        if self._method.name != "projection":
+            raise Trouble(time, "constraints depend on one another, or motion is unbounded")
+        return self._step_of_any_rank(time, q, qd)
+
+    def _in_parts(self, time: float, q: Array, qd: Array, cut: float) -> list[Block]:
+        """Return a step cut in two, or whole with a cut of 1.0; nothing if it is not trusted."""
+        parts: list[Block] = []
+        for h in (cut * self._h, (1.0 - cut) * self._h)[: 1 if cut == 1.0 else 2]:
+            block = self._steps(time, q, qd, 1, h)
+            if not self._trusted(block, time, _LOST):
+                return []
+            q, qd, time = block.q[0], block.qd[0], time + h
+            parts.append(block)
+        return parts
+
+    def _step_of_any_rank(self, time: float, q: Array, qd: Array) -> tuple[Array, Array]:
+        nv = self._robot.model.nv
+        free = Drives(np.arange(nv), np.full(nv, np.inf), np.zeros(nv), np.zeros(nv), 1.0)
+        tau = self._force(time, q, qd) if callable(self._force) else self._force
+        try:
+            new_q, new_v, _, closure, drift = singular_step(
+                self._robot, free, self._h, q, qd, np.asarray(tau, dtype=float)
+            )
+        except (RobotDynamicsError, np.linalg.LinAlgError, ValueError) as error:
+            raise Trouble(time, f"motion is unbounded ({str(error).rstrip('.')})") from error
+        opened = float(np.max(self._open(self._robot.closure(new_q)[1]), initial=0.0))
+        if not (opened <= self._limit and np.isfinite(new_v).all()):
+            raise open_loops(time, opened, self._limit)
+        self._count(steps=1, singular_steps=1)
+        self._largest(self._open(closure), self._open(drift))
+        return new_q, new_v
+
+    def _take_up(self, choice: Choice, q: Array, qd: Array) -> None:
+        """Go on with a choice."""
+        if self._made:
+            self._count(choices=1)
+        if choice not in self._made:
+            self._made[choice] = Kernels(self._robot.model, self._method, choice)
+        self._kernels = self._made[choice]
+        everything = range(self._robot.model.constraint_count)
+        self._left_out = [i for i in everything if i not in choice.rows]
+        margin = float(self._kernels.rate(q, qd, np.zeros(len(qd)))[5])
+        self._largest_margin = max(self._largest_margin, margin if np.isfinite(margin) else 0.0)
+
+    def _open(self, errors: Array) -> Array:
+        """Return openings [m] of position errors (..., n^c)."""
+        return np.asarray(np.abs(errors * self._scales))
+
+    def _note(self, block: Block, steps: int) -> None:
+        self._largest(self._open(block.closure), self._open(block.drift))
+        self._count(steps=steps)
+        self._largest_margin = max(self._largest_margin, float(np.max(block.margin)))
+        smallest = min(self.effort.smallest_margin, float(np.min(block.margin)))
+        self.effort = replace(self.effort, smallest_margin=smallest)
+
+    def _largest(self, closure: Array, drift: Array) -> None:
+        self.effort = replace(
+            self.effort,
+            closure_error=max(self.effort.closure_error, float(np.max(closure, initial=0.0))),
+            correction=max(self.effort.correction, float(np.max(drift, initial=0.0))),
+        )
+
+    def _count(self, **more: int) -> None:
+        changed = {name: getattr(self.effort, name) + count for name, count in more.items()}
+        self.effort = replace(self.effort, **changed)  # type: ignore[arg-type]
+
+
+def _margin(way: list[Block]) -> float:
+    return min(float(block.margin[0]) for block in way)
+
+
+def _moved(
+    q: Array,
+    qd: Array,
+    weights: Sequence[float],
+    slopes: Sequence[tuple[Array, Array]],
+    h: float,
+) -> tuple[Array, Array]:
+    """Return a state moved by weighted slopes over a step."""
+    for weight, (q_rate, qdd) in zip(weights, slopes, strict=True):
+        if weight:
+            q, qd = q + weight * h * q_rate, qd + weight * h * qdd
+    return q, qd

@@ -1,0 +1,199 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Integration of the motion of a mechanism, loops kept closed: one function, four methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.dynamics.scaling import constraint_scales, model_length
+from robot_dynamics.errors import ArgumentError, UnknownNameError
+from robot_dynamics.robot import Robot
+from robot_dynamics.simulation.integrators.adaptive import AdaptiveSteps
+from robot_dynamics.simulation.integrators.fixed_steps import FixedSteps
+from robot_dynamics.simulation.integrators.method import Force, Method
+from robot_dynamics.simulation.integrators.trajectory import (
+    Effort,
+    IntegrationError,
+    IntegrationInterrupted,
+    Trajectory,
+    Trouble,
+)
+from robot_dynamics.simulation.schemes import scheme_of_order
+
+Array = NDArray[np.float64]
+
+#: Joint forces (nv,): constant, or a function of time, positions and velocities; None for none.
+Torque = Callable[[float, Array, Array], ArrayLike] | ArrayLike | None
+
+METHODS = ("projection", "adaptive", "stabilised", "independent")
+
+# Loops that are open by more than this part of the mechanism's length are not closed.
+_OPEN = 1e-6
+# Baumgarte's method never closes them entirely.
+_OPEN_STABILISED = 1e-2
+
+
+def integrate(
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    duration: float,
+    *,
+    tau: Torque = None,
+    method: str = "projection",
+    order: int = 8,
+    step: float = 1e-3,
+    tolerance: float = 1e-10,
+    stabilisation_time: float = 0.1,
+    outputs: int = 100,
+    progress: Callable[[float, float], None] | None = None,
+) -> Trajectory:
+    """Return the motion of a mechanism from a state on; docs/integration.md compares the methods.
+
+    Friction and damping are forces like others: part of `tau`, if they are to act.
+
+    Args:
+        robot: The mechanism; also one without loops.
+        q: Positions (nq,) at the start, loops closed (`Robot.assemble`).
+        qd: Velocities (nv,) that keep them closed.
+        duration: How long [s].
+        tau: Joint forces (nv,) [N m, N]: constant, or a function of time [s], positions (nq,) and
+            velocities (nv,) that is asked at every stage of every step. None for no force.
+        method: "projection": fixed steps, positions and velocities projected after each in the
+            metric of H. "adaptive": steps by error control, projected likewise. "stabilised":
+            fixed steps with Baumgarte's terms and no projection; the start may be open.
+            "independent": fixed steps in independent coordinates, chosen anew when they turn bad.
+        order: Of the Runge-Kutta scheme: 4, 5 or 8; "adaptive" has 5 and 8.
+        step: Longest step [s]. Outputs are a whole number of equal steps apart. "adaptive" makes
+            no use of it.
+        tolerance: Error of a step that "adaptive" admits, relative and absolute.
+        stabilisation_time: T_stab of Baumgarte's method [s] (section 8.3).
+        outputs: Number of equal intervals between outputs.
+        progress: Called with the time reached and the duration [s] after every output.
+
+    Returns:
+        The states at `outputs + 1` times, the start included.
+
+    Raises:
+        ArgumentError: If an argument does not fit, or the start is open.
+        IntegrationError: If the motion grows without bound or loops open, as with steps that are
+            too long; it has the time and the outputs before it.
+        IntegrationInterrupted: On Ctrl-C, a KeyboardInterrupt with the outputs until then.
+    """
+    if method not in METHODS:
+        raise UnknownNameError("method", method, METHODS)
+    numbers = {
+        "duration": duration,
+        "step": step,
+        "tolerance": tolerance,
+        "stabilisation_time": stabilisation_time,
+        "outputs": outputs,
+    }
+    for name, value in numbers.items():
+        if not (np.isfinite(value) and value > 0.0):
+            raise ArgumentError(f"{name} is {value!r}, expected a positive number.")
+    model = robot.model
+    length = model_length(model)
+    state = _finite("q", q, model.nq), _finite("qd", qd, model.nv)
+    force = _force(tau, model.nv)
+    limit = (_OPEN_STABILISED if method == "stabilised" else _OPEN) * length
+    gap, slip = _errors(robot, *state, length)
+    if method == "stabilised":
+        limit = max(limit, 10.0 * gap)
+    elif gap > limit or slip > _OPEN * length + _OPEN * _speed(robot, state[1], length):
+        raise ArgumentError(
+            f"{model.name}: at the start loops are open by {gap:.1e} m and open further at "
+            f"{slip:.1e} m/s; expected a closed start, as Robot.assemble returns it."
+        )
+    how = Method(method, scheme_of_order(order), stabilisation_time)
+    times = np.linspace(0.0, duration, outputs + 1)
+    substeps = max(1, int(np.ceil(duration / outputs / step * (1.0 - 1e-12))))
+    run: AdaptiveSteps | FixedSteps
+    if method == "adaptive":
+        run = AdaptiveSteps(robot, how, force, tolerance, duration, state[0], limit, length)
+    else:
+        h = duration / outputs / substeps
+        run = FixedSteps(robot, how, force, h, state[0], limit, length)
+
+    states = [state]
+    title = f"{method}, order {order}"
+
+    def so_far() -> Trajectory:
+        return _trajectory(robot, title, times[: len(states)], states, run.effort, length)
+
+    try:
+        for reached in run.run(times.tolist(), *state):
+            states.append(reached)
+            if progress is not None:
+                progress(float(times[len(states) - 1]), duration)
+    except Trouble as trouble:
+        finer = "a larger tolerance" if method == "adaptive" else "a shorter step"
+        expected = trouble.expected or f"forces that keep the motion bounded, or {finer}"
+        raise IntegrationError(
+            f"{model.name}: integration ended at {trouble.time:.6g} s: {trouble.reason}; "
+            f"expected {expected}.",
+            trouble.time,
+            so_far(),
+        ) from trouble
+    except KeyboardInterrupt as interrupt:
+        raise IntegrationInterrupted(so_far()) from interrupt
+    return so_far()
+
+
+def _finite(name: str, values: ArrayLike, size: int) -> Array:
+    array = np.array(values, dtype=float)
+    if array.shape != (size,) or not np.isfinite(array).all():
+        raise ArgumentError(f"{name} has shape {array.shape}, expected {size} finite numbers.")
+    return array
+
+
+def _force(tau: Torque, nv: int) -> Force | Array:
+    """Return constant forces, or the function with its results looked at."""
+    if tau is None:
+        return np.zeros(nv)
+    if not callable(tau):
+        return _finite("tau", tau, nv)
+    function = tau
+
+    def force(time: float, q: Array, qd: Array) -> Array:
+        values = np.asarray(function(time, q, qd), dtype=float)
+        if values.shape != (nv,):
+            raise ArgumentError(f"tau returned the shape {values.shape}, expected ({nv},).")
+        return values
+
+    return force
+
+
+def _errors(robot: Robot, q: Array, qd: Array, length: float) -> tuple[float, float]:
+    """Return how far loops are open [m] and how fast they open [m/s]."""
+    if not robot.model.constraint_count:
+        return 0.0, 0.0
+    *_, gap, slip = robot.constraint_terms(q, qd)
+    scales = constraint_scales(robot.model, length)
+    opened = np.abs(scales * gap * robot.model.holonomic)
+    return float(np.max(opened)), float(np.max(np.abs(scales * slip)))
+
+
+def _speed(robot: Robot, qd: Array, length: float) -> float:
+    """Return the fastest coordinate [m/s], rotations at `length`."""
+    return float(np.max(np.abs(qd), initial=0.0)) * max(1.0, length)
+
+
+def _trajectory(
+    robot: Robot,
+    method: str,
+    times: Array,
+    states: list[tuple[Array, Array]],
+    effort: Effort,
+    length: float,
+) -> Trajectory:
+    q, qd = (np.array(part) for part in zip(*states, strict=True))
+    kinetic, potential = robot.energies(q, qd)
+    errors = np.array([_errors(robot, *state, length) for state in states])
+    return Trajectory(
+        method, times, q, qd, kinetic, potential, errors[:, 0], errors[:, 1], effort, length
+    )

@@ -1,0 +1,63 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Steps near and on configurations where constraints lose rank."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from support.motions import parallelogram, turning_four_bar
+
+from robot_dynamics.simulation.integrators import IntegrationError, integrate
+
+
+@pytest.mark.parametrize(("order", "drift"), [(4, 1e-4), (8, 1e-6)])
+@pytest.mark.parametrize("method", ["projection", "independent"])
+def test_passing_through_the_flat_pose(method, order, drift):
+    """A parallelogram goes through its flat pose at speed, twice a turn, and stays one: the
+    coupler stays parallel to the ground, and its speed stays.
+    """
+    motion = parallelogram()
+    run = integrate(*motion, 5.0, order=order, method=method)
+    assert run.q[-1, 0] > 8.0 * np.pi
+    assert_allclose(run.q[:, 0] + run.q[:, 1], 0.0, atol=1e-4)
+    # All links turn at the crank's speed or not at all: kinetic energy alone fixes the motion.
+    assert_allclose(run.q[:, 0], 1.0 + 6.0 * run.t, atol=1e-3)
+    assert run.energy_drift < drift
+    assert run.worst_closure_error < 1e-8
+    assert run.effort.singular_steps > 5
+
+
+def test_a_start_on_the_flat_pose():
+    """From the flat pose itself the parallelogram that its velocities say is what moves. The first
+    step is not as good as others: nothing says there that the coupler must not turn.
+    """
+    robot, _, qd = parallelogram()
+    run = integrate(robot, np.array([0.0, 0.0, np.pi]), qd, 1.0)
+    assert run.effort.singular_steps >= 1
+    assert_allclose(run.qd[1:, 0], 6.0, rtol=0.03)
+    assert_allclose(run.q[1:, 0] + run.q[1:, 1], 0.0, atol=1e-3)
+    assert run.worst_closure_error < 1e-8
+
+
+@pytest.mark.parametrize("method", ["adaptive", "stabilised"])
+def test_other_methods_say_that_they_do_not(method):
+    """Error control and stabilisation end with the time at which the rank was lost."""
+    motion = parallelogram()
+    with pytest.raises(IntegrationError) as error:
+        integrate(*motion, 5.0, method=method)
+    assert error.value.time > 0.3
+    # It passes the flat pose at (pi - 1) / 6 s for the first time; until it fails it is right.
+    before = error.value.trajectory
+    assert_allclose(before.q[:-1, 0], 1.0 + 6.0 * before.t[:-1], atol=0.05)
+
+
+def test_results_do_not_depend_on_how_many_steps_go_together():
+    """Outputs after every step and a single output at the end give the same bits."""
+    motion = turning_four_bar()
+    one = integrate(*motion, 0.5, outputs=1)
+    many = integrate(*motion, 0.5, outputs=500)
+    assert one.effort.steps == many.effort.steps == 500
+    # The same step lengths to rounding of duration / outputs.
+    assert_allclose(one.q[-1], many.q[-1], atol=1e-12)
