@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, null_space
+from scipy.linalg import eigh
 
 from robot_dynamics.compile import load_kernel
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
+from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import GraspMap
 from robot_dynamics.manipulation.system import GraspSystem
@@ -102,11 +103,13 @@ class EnginePlant(PeriodicPlant):
         Friction slows the allowed motions with the rates of `G^T B G` relative to `G^T H G`; the
         scheme bears 2.78 a step.
         """
-        H, _, K, _, _, _ = self._robot.constraint_terms(start, np.zeros(self.system.model.nv))
-        B = np.zeros(self.system.model.nv)
+        model = self.system.model
+        H, _, K, _, error, _ = self._robot.constraint_terms(start, np.zeros(model.nv))
+        B = np.zeros(model.nv)
         drives = self.drives
         B[drives.v_index] = drives.damping + drives.friction / drives.friction_velocity
-        G = null_space(K) if len(K) else np.eye(len(B))
+        ranked = constraint_rank(model, K, error, start)
+        G = ranked.motions / ranked.column_scales[:, None]
         rate = float(eigh(G.T * B @ G, G.T @ H @ G, eigvals_only=True)[-1])
         if rate * self._step_length > 2.5:
             raise ArgumentError(

@@ -50,7 +50,7 @@ LINKAGES = {
     "four_bar": linkages.four_bar(),
     "four_bar, ball": linkages.four_bar("spherical"),
     "slider_crank": linkages.slider_crank(),
-    "twin_rhombus": linkages.twin_rhombus(),
+    "folding arms": linkages.folding_arms(),
     "excavator": linkages.excavator(),
     "bricard": linkages.bricard(),
     "stewart_platform": linkages.stewart_platform(),

@@ -115,20 +115,26 @@ def test_fig_8_3_position_and_velocity(robots):
     assert_allclose(found.qd, [0.7, -0.3, -0.050507363587, 0.487262608579], atol=1e-11)
 
 
-class TestTwinRhombus:
-    """Fig 8.2(a): n = 5 always; the rank is 4, 3 or 2 where the arms are set, free, or in line."""
+class TestFoldingArms:
+    """C11: Fig 8.2(a): n = 5 always; the rank is 4, 3 or 2 where the arms are held, free, or in
+    line with the crank.
+    """
 
-    robot = Robot.from_mechanism(linkages.twin_rhombus())
+    robot = Robot.from_mechanism(linkages.folding_arms())
 
     def ranks(self, q):
         report = self.robot.mobility(np.asarray(q, dtype=float))
         assert (report.n, report.constraints) == (5, 4)
         return report
 
-    def test_turned_crank(self):
-        """With the crank turned, both rhombi are parallelograms: mobility 1."""
-        q = self.robot.assemble([0.7, -0.6, -2.5, -0.7, -2.4], held=["crank_joint"]).q
-        assert_allclose(q[1:3], [-0.7, 0.7 - np.pi], atol=1e-12)
+    @pytest.mark.parametrize("angle", [0.01, 0.7, 1.5, 3.0, np.pi, -2.0, -0.3])
+    def test_turned_crank(self, angle):
+        """While the crank is turned both arms are held, as isosceles triangles: mobility 1."""
+        guess = [angle, 0.5, -2.5, -1.0, 2.0]
+        q = self.robot.assemble(guess, held=["crank_joint"]).q
+        # The ends are 2 a sin(angle / 2) apart, the bars of 0.6 meet at the apex.
+        apex = 2 * np.arcsin(0.5 * abs(np.sin(0.5 * angle)) / 0.6)
+        assert_allclose(np.cos(q[[2, 4]]), -np.cos(apex), atol=1e-12)
         report = self.ranks(q)
         assert (report.rank, report.mobility, report.nearby_ranks) == (4, 1, (4,))
         assert not report.redundant

@@ -53,7 +53,7 @@ LINKAGES = {
     "four-bar, skewed": skewed(linkages.four_bar()),
     "four-bar, sphere in cylinder": linkages.four_bar("sphere_in_cylinder"),
     "slider-crank": linkages.slider_crank(),
-    "Fig 8.2": linkages.twin_rhombus(),
+    "Fig 8.2": linkages.folding_arms(),
     "Fig 8.3": linkages.excavator(),
     "Stewart": linkages.stewart_platform(),
     "Stewart, a ball twice": twice(linkages.stewart_platform()),

@@ -83,18 +83,21 @@ def slider_crank(crank: float = 0.3, rod: float = 1.0) -> Mechanism:
     return b.done()
 
 
-def twin_rhombus(a: float = 0.5) -> Mechanism:
-    """Return the mechanism of Fig 8.2(a): two rhombi on one crank, whose arms come free at zero.
+def folding_arms(a: float = 0.5, bar: float = 0.6) -> Mechanism:
+    """Return the mechanism of Fig 8.2(a): two arms of two bars each between crank and ground.
 
-    While the crank turns, both rhombi are parallelograms. With the crank on the ground link the
-    two ends of each dyad are in one point, and the dyad can turn about it folded up.
+    With the crank turned by an angle that is not zero both arms are held. At zero the crank's tip
+    is on the ground pivot where the arms end: folded up, each can turn about it by itself. Bars
+    longer than the crank are never stretched, so that zero is the only such angle.
     """
-    b = Builder("twin_rhombus")
+    b = Builder("folding_arms")
     b.add("crank", "base", active=True)
     for side in ("left", "right"):
         b.add(f"{side}_arm", "crank", at=(a, 0, 0))
-        b.add(f"{side}_link", f"{side}_arm", at=(a, 0, 0))
-        b.close(f"{side}_pin", "sphere_in_cylinder", "base", f"{side}_link", (a, 0, 0), (a, 0, 0))
+        b.add(f"{side}_link", f"{side}_arm", at=(bar, 0, 0))
+        b.close(
+            f"{side}_pin", "sphere_in_cylinder", "base", f"{side}_link", (a, 0, 0), (bar, 0, 0)
+        )
     return b.done()
 
 
