@@ -14,9 +14,18 @@ from support.mechanisms import random_state, two_arms
 
 from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.dynamics.redundant import rank_revealing_solution
-from robot_dynamics.dynamics.scaling import constraint_names
+from robot_dynamics.dynamics.scaling import constraint_names, model_length
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, build, pose
+from robot_dynamics.model import (
+    JointElement,
+    LinkElement,
+    LoopElement,
+    Mechanism,
+    build,
+    joint_type,
+    pose,
+    transform_of,
+)
 from robot_dynamics.robot import Robot
 
 # The angles of a rhombus, whose end comes back to its beginning.
@@ -87,6 +96,40 @@ def test_the_same_weld_twice(state):
     assert_allclose(motion.multipliers[12:], 0.5 * once.multipliers[:6], atol=TOL * scale)
     assert_allclose(motion.multipliers[6:12], once.multipliers[6:], atol=TOL * scale)
     assert motion.determined.tolist() == [False] * 6 + [True] * 6 + [False] * 6
+    names = constraint_names(replace(model, loops=(*model.loops, again)))
+    assert motion.undetermined == (*names[:6], *names[12:])
+    assert (motion.length, motion.closure_error) == (model_length(model), 0.0)
+    assert 0.0 < motion.tolerance < 1e-9 < motion.conditioning
+
+
+def test_multipliers_of_least_norm(state):
+    """With a pin beside a weld forces are shared so that the sum of their squares is least, with
+    moments as forces at the length: no idle combination is left in them, whatever the inertia.
+    """
+    model, q, qd, tau = state
+    grasp = model.loops[0]
+    shifted = transform_of(pose((0.3, -0.2, 0.1)))
+    pin = replace(
+        grasp,
+        name="pin",
+        type=joint_type("spherical"),
+        predecessor_placement=shifted.compose(grasp.predecessor_placement),
+        successor_placement=shifted.compose(grasp.successor_placement),
+    )
+    both = replace(model, loops=(*model.loops, pin))
+    H, C, K, k, error, _ = Robot(both).constraint_terms(q, qd)
+    assert np.max(np.abs(error)) < 1e-14
+    for length in (0.1, 1.0, 10.0):
+        ranked = constraint_rank(both, K, error, length=length)
+        motion = rank_revealing_solution(both, H, tau - C, K, k, ranked=ranked)
+        assert (motion.rank, motion.redundant) == (12, ("pin.x", "pin.y", "pin.z"))
+        weights = np.tile([1.0 / length] * 3 + [1.0] * 3, 2).tolist() + [1.0] * 3
+        forces = motion.multipliers * weights
+        # Any other multipliers with the same effect on the joints have a larger norm.
+        idle = np.linalg.svd(K.T / weights)[2][12:]
+        scale = np.max(np.abs(forces))
+        assert_allclose(idle @ forces, 0.0, atol=TOL * scale)
+        assert_allclose(K.T @ motion.multipliers, H @ motion.qdd + C - tau, atol=TOL * scale)
 
 
 def test_planar_ring():
