@@ -135,6 +135,24 @@ def test_floating_base_with_loops():
     assert_allclose(qdd, expected, atol=1e-10 * np.abs(expected).max())
 
 
+def test_springs_and_dampers_of_loop_joints_act():
+    """A spring and a damper in the loop's hinge move the mechanism as the constrained equation."""
+    plain = golden.actuated_arm()
+    sprung = replace(plain.loops[0], stiffness=30.0, rest=0.4, damping=2.0)
+    tau = np.zeros(4)
+    accelerations = []
+    for loop in (plain.loops[0], sprung):
+        robot = Robot.from_mechanism(replace(plain, loops=(loop,)), gravity=golden.GRAVITY)
+        explicit = robot.with_closure(closures.actuated_arm_function())
+        ydd = explicit.forward_dynamics(golden.Y, golden.YD, tau)
+        q, qd, qdd = explicit.motion(golden.Y, golden.YD, ydd)
+        # Two solutions of well-conditioned systems, of numbers below a hundred.
+        assert_allclose(qdd, robot.constrained_motion(q, qd, tau).qdd, atol=1e-11)
+        assert_allclose(explicit.inverse_dynamics(golden.Y, golden.YD, ydd), 0.0, atol=1e-11)
+        accelerations.append(ydd)
+    assert np.abs(accelerations[0] - accelerations[1]).max() > 0.1
+
+
 def test_the_power_balance_holds(book):
     """dT/dt + dV/dt = tau . qd along the motion, by differences of the energies."""
     model, _, _ = book
