@@ -9,8 +9,10 @@ The rules that shorten a recorded program as it is recorded:
 - Signs move outwards, where a sum takes them up: `(-a) * b` is `-(a * b)`, `a + (-b)` is `a - b`,
   `x * (-2)` is `-(x * 2)`, `sin(-x)` is `-sin(x)`. So `x * 2` and `x * (-2)` are one product.
 - `x / 2` is a product; `(x * 2) * 3` is `x * 6`.
+- Sine and cosine of the angle of a point are ratios of its coordinates, `y / hypot(x, y)`; those
+  of sums with such angles are sums of products. Nobody may need the angle itself then.
 
-These hold for finite values and do not keep the sign of zero.
+These hold for finite values and do not keep the sign of zero. The origin has no angle.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.compile.errors import TraceError
+from robot_dynamics.scalar.functions import sqrt
 from robot_dynamics.scalar.symbolic import SymbolicScalar
 
 # Operations. What the two operands of a node are is said on the right.
@@ -211,12 +214,18 @@ class Symbol(SymbolicScalar):
     def sin(self) -> Symbol:
         """The sine of this angle in rad."""
         if self.operation == NEGATE:
-            return -self.graph.unary(SIN, self.left)
+            return -self.left.sin()  # type: ignore[no-any-return]
+        if _is_of_point(self):
+            return _of_point(self)[0]
         return self.graph.unary(SIN, self)
 
     def cos(self) -> Symbol:
         """The cosine of this angle in rad."""
-        return self.graph.unary(COS, self.left if self.operation == NEGATE else self)
+        if self.operation == NEGATE:
+            return self.left.cos()  # type: ignore[no-any-return]
+        if _is_of_point(self):
+            return _of_point(self)[1]
+        return self.graph.unary(COS, self)
 
     def sqrt(self) -> Symbol:
         """The square root, nan for a negative value."""
@@ -337,3 +346,33 @@ def _divide(a: Symbol, b: Symbol) -> Any:
     if a.graph is not b.graph:
         raise _mixed()
     return a.graph.binary(DIVIDE, a, b)
+
+
+def _is_of_point(angle: Symbol, levels: int = 4) -> bool:
+    """Tell whether an angle is that of a point, or a sum of a few with such a one among them."""
+    if angle.operation == ATAN2:
+        return True
+    if levels == 0 or angle.operation not in (ADD, SUBTRACT, NEGATE):
+        return False
+    if angle.operation != NEGATE and _is_of_point(angle.right, levels - 1):
+        return True
+    return _is_of_point(angle.left, levels - 1)
+
+
+def _of_point(angle: Symbol) -> tuple[Any, Any]:
+    """Return the sine and cosine of such an angle without asking for the angle."""
+    a, b = angle.left, angle.right
+    if angle.operation == ATAN2:
+        y, x = (part.left if part.operation == CONSTANT else part for part in (a, b))
+        length = sqrt(x * x + y * y)
+        return y / length, x / length
+    sine_a, cosine_a, sine_b, cosine_b = *_sine_and_cosine(a), *_sine_and_cosine(b)
+    if angle.operation == ADD:
+        return sine_a * cosine_b + cosine_a * sine_b, cosine_a * cosine_b - sine_a * sine_b
+    return sine_a * cosine_b - cosine_a * sine_b, cosine_a * cosine_b + sine_a * sine_b
+
+
+def _sine_and_cosine(angle: Symbol) -> tuple[Any, Any]:
+    if angle.operation == CONSTANT:
+        return math.sin(angle.left), math.cos(angle.left)
+    return angle.sin(), angle.cos()

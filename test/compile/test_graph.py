@@ -5,10 +5,13 @@
 import math
 import time
 
+import numpy as np
 import pytest
 
+from robot_dynamics.compile import trace
 from robot_dynamics.compile.errors import TraceError
 from robot_dynamics.compile.graph import NAMES, Graph
+from robot_dynamics.scalar import functions
 
 
 @pytest.fixture
@@ -149,3 +152,50 @@ def test_recording_is_fast(graph, x, y):
     assert len(graph.nodes) > 14000
     # Measured: 1.3 us; the margin is for slow and busy machines.
     assert elapsed / 15000 < 20e-6
+
+
+def traced(function, points):
+    """Return the values of a function of two symbols at points, and its operations."""
+    program = trace(lambda x, y, p: {"z": function(x, y)}, "f", {"x": (), "y": ()})
+    return program.evaluate(*points)[0], set(program.operation_counts())
+
+
+@pytest.mark.parametrize(
+    "angle",
+    [
+        lambda x, y: functions.atan2(y, x),
+        lambda x, y: functions.atan2(y, x) + x,
+        lambda x, y: y - functions.atan2(y, x),
+        lambda x, y: 0.7 - functions.atan2(x, 1.0) + functions.atan2(2.0, y),
+        lambda x, y: -(functions.atan2(-y, x) - (x + functions.acos(0.1 * y))),
+    ],
+)
+def test_sine_and_cosine_of_the_angle_of_a_point(angle):
+    """They are made of the coordinates, in all quadrants, and nobody asks for the angle."""
+    x, y = (g.ravel() for g in np.meshgrid(np.linspace(-3, 3, 12), np.linspace(-2, 2, 14)))
+    for function, expected in ((functions.sin, np.sin), (functions.cos, np.cos)):
+        found, operations = traced(lambda x, y, f=function: f(angle(x, y)), (x, y))
+        # Sums of a few products of numbers below one; 0.1 y is close to no end of acos.
+        np.testing.assert_allclose(found, expected(angle(x, y)), atol=2e-15)
+        assert "atan2" not in operations
+
+
+def test_long_sums_of_angles_are_left_alone():
+    """An angle deep inside of a sum is not searched for."""
+
+    def deep(x, y):
+        total = functions.atan2(y, x)
+        for _ in range(6):
+            total = total + x
+        return functions.sin(total)
+
+    found, operations = traced(deep, (0.3, 0.4))
+    assert found == pytest.approx(math.sin(math.atan2(0.4, 0.3) + 6 * 0.3), rel=1e-15)
+    assert "atan2" in operations
+
+
+def test_angles_of_constants():
+    """The sine of the angle of a constant point is a constant."""
+    graph = Graph()
+    angle = graph.constant(3.0).atan2(4.0)
+    assert (angle.sin(), angle.cos()) == (0.6, 0.8)
