@@ -41,6 +41,7 @@ EXTRAS = {
         "ruff==0.17.*",
         # From 70.1 on it makes wheels alone, until 80 it can do `colcon build --symlink-install`.
         "setuptools>=70.1,<80",
+        "xacro>=2",
     ],
 }
 EXTRAS["dev"] = [*EXTRAS["test"], *EXTRAS["docs"], *EXTRAS["plot"], "pre-commit"]

@@ -110,7 +110,7 @@ def draw_graph(mechanism: Mechanism) -> Any:
     # In inches, with the origin at the middle of the root's row. A picture of a very large tree is
     # as large as printers take; its names overlap then.
     labels = [f"{loop.name} ({loop.type})" for loop in mechanism.loops]
-    beside = 0.5 * _LETTER * _JOINT_SIZE * max(map(len, labels), default=0)
+    beside = _LETTER * _JOINT_SIZE * max(map(len, labels), default=0)
     width, height = column * (columns + 0.2) + beside, _ROW * rows + lanes
     figure = Figure(figsize=(min(width, _LARGEST), min(height, _LARGEST)))
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
@@ -189,8 +189,11 @@ def _draw_loop(
         "", (x1, y1), (up, y1), zorder=4,
         arrowprops={"arrowstyle": "->", "color": _LOOP, "shrinkA": 0, "shrinkB": 72.0 * half},
     )  # fmt: skip
+    # Where both ends are beside one column there is no room between them.
+    apart = abs(down - up) > 1.0
+    at, align = (0.5 * (down + up), "center") if apart else (max(down, up) + 0.08, "left")
     axes.annotate(
-        label, (0.5 * (down + up), lane), ha="center", va="center", fontsize=_JOINT_SIZE,
+        label, (at, lane), ha=align, va="center", fontsize=_JOINT_SIZE,
         color=_LOOP, zorder=2, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
     )  # fmt: skip
 
