@@ -270,7 +270,7 @@ def _joint_words(joint: JointElement) -> str:
     if joint.type in ("revolute", "continuous", "prismatic"):
         most = [(limits.effort, force), (limits.velocity, f"{unit}/s")]
         stated = [f"{value:.3g} {of}" for value, of in most if math.isfinite(value)]
-        words += f", at most {' and '.join(stated)}" if stated else ", without limits of drive"
+        words += f", at most {' and '.join(stated)}" if stated else ", no limits of the drive"
     return words
 
 

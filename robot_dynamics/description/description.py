@@ -12,15 +12,15 @@ from typing import Literal
 import numpy as np
 
 from robot_dynamics.description.diagnosis import Diagnosis
-from robot_dynamics.description.equality import same
 from robot_dynamics.description.meshes import locate_mesh
 from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.model.by_value import ByValue
 from robot_dynamics.model.elements import Array, LoopElement, Mechanism
 
 
-@dataclass(frozen=True)
-class Shape:
+@dataclass(frozen=True, eq=False)
+class Shape(ByValue):
     """A piece of a link's looks or of its collision geometry.
 
     Attributes:
@@ -42,9 +42,6 @@ class Shape:
     size: tuple[float, ...]
     mesh: str = ""
     color: tuple[float, float, float, float] | None = None
-
-    __eq__ = same
-    __hash__ = None  # type: ignore[assignment]
 
     def points(self) -> Array:
         """Return points (N, 3) in the link frame whose convex hull contains the shape.
@@ -98,8 +95,8 @@ class Transmission:
         return self.reductions[0] ** 2 * self.rotor_inertias[0]
 
 
-@dataclass(frozen=True)
-class Description:
+@dataclass(frozen=True, eq=False)
+class Description(ByValue):
     """A description that was read.
 
     Attributes:
@@ -129,9 +126,6 @@ class Description:
     actuated: tuple[str, ...] | None = None
     folder: str = ""
     places: Places = field(default_factory=lambda: Places(""), compare=False, repr=False)
-
-    __eq__ = same
-    __hash__ = None  # type: ignore[assignment]
 
     def locate(self, shape: Shape) -> Path:
         """Return the file of a mesh, which is looked for now.

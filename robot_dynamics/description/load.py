@@ -107,6 +107,14 @@ def _with_loops(description: Description, loops: str | Path | None, strict: bool
 
 
 def _from_yaml(node: Node, strict: bool, locked: Mapping[str, float] | None) -> SavedModel:
+    if "rows" in node and DH_KEY not in node:
+        message = (
+            "is a DH table that does not say its convention, expected dh: standard or modified"
+        )
+        raise refused(node.place, "rows: " + message)
+    if "format" not in node and ("loops" in node or is_extended(node)):
+        hint = "name the robot first, and this file after --loops (in Python loops=...)"
+        raise refused(node.place, "this is a file of loop joints, expected a robot", hint)
     saved = SavedModel(read_dh(node)) if DH_KEY in node else read_model_node(node)
     description = saved.description
     description.diagnosis.raise_if_refused(strict=strict)

@@ -21,9 +21,11 @@ one value for all of its freedoms or a list with one for each; with a force in i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import yaml
@@ -55,6 +57,8 @@ from robot_dynamics.model.couplings import CouplingElement
 from robot_dynamics.model.elements import Array, Limits, LoopElement, pose
 from robot_dynamics.model.joints import loop_joint_names
 
+# Characters of names that PyYAML writes as they are and reads as line breaks, or refuses.
+_BREAKING = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
 _EXTENDED = ("closed_loop", "name_mot", "joint_name", "joint_type")
 
 
@@ -270,8 +274,15 @@ def write_loops(
         document["actuated"] = list(actuated)
     if not document["loops"] and len(document) > 1:
         del document["loops"]
-    text = yaml.safe_dump(document, sort_keys=False, default_flow_style=None, allow_unicode=True)
+    text = _dumped(document, allow_unicode=True)
+    if _BREAKING.search(text):
+        text = _dumped(document, allow_unicode=False)
     Path(path).write_text(text, encoding="utf-8")
+
+
+def _dumped(document: dict[str, object], *, allow_unicode: bool) -> str:
+    options: dict[str, Any] = {"sort_keys": False, "default_flow_style": None}
+    return str(yaml.safe_dump(document, allow_unicode=allow_unicode, **options))
 
 
 def closing_types() -> tuple[str, ...]:

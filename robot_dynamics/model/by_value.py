@@ -13,6 +13,8 @@ import numpy as np
 class ByValue:
     """Makes frozen dataclasses, declared with `eq=False`, equal if all values of their fields are.
 
+    Fields with `compare=False` are left out, as dataclasses do.
+
     The `==` that a dataclass writes itself has no answer where a field is an array, and its hash
     none where a field is an array or a mapping.
     """
@@ -29,7 +31,8 @@ class ByValue:
 def _values(item: object) -> Hashable:
     """Return a value that is equal and has the same hash exactly if all numbers are the same."""
     if isinstance(item, ByValue):
-        return tuple(_values(getattr(item, f.name)) for f in dataclasses.fields(item))  # type: ignore[arg-type]
+        compared = [f.name for f in dataclasses.fields(item) if f.compare]  # type: ignore[arg-type]
+        return tuple(_values(getattr(item, name)) for name in compared)
     if isinstance(item, np.ndarray):
         return item.shape, tuple(item.ravel().tolist())
     if isinstance(item, Mapping):

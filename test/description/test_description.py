@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shapes and descriptions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from description.urdf_texts import ARM
@@ -69,3 +71,22 @@ def test_loops_are_added_to_a_copy():
     assert len(closed.mechanism.loops) == 1
     assert description.mechanism.loops == ()
     assert closed.source == description.source
+
+
+def test_descriptions_read_twice_are_equal():
+    """Equal texts give equal descriptions, wherever their elements stand."""
+    one = read_urdf(ARM)
+    assert one == read_urdf(ARM)
+    assert one == read_urdf(ARM.replace("\n", "\n\n"))
+    assert one != read_urdf(ARM.replace('xyz="0.2 0 0"', 'xyz="0.3 0 0"'))
+    assert one != replace(one, actuated=("elbow",))
+    assert one != 7
+
+
+def test_shapes_are_compared_by_their_poses():
+    """A single entry of the pose tells them apart."""
+    shape = Shape("a", "visual", "box", pose((1.0, 2.0, 3.0)), (1.0, 1.0, 1.0))
+    assert replace(shape, pose=shape.pose.copy()) == shape
+    assert hash(replace(shape, pose=shape.pose.copy())) == hash(shape)
+    assert replace(shape, pose=pose((1.0, 2.0, 3.5))) != shape
+    assert replace(shape, link="b") != shape

@@ -112,3 +112,18 @@ def test_warnings_of_loops_are_kept_and_may_refuse(tmp_path):
     assert "were degrees meant?" in warning.hint
     with pytest.raises(DescriptionError, match=r"l\.yaml:1: .*were degrees meant"):
         load_description(ARM, tmp_path / "l.yaml", strict=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("rows:\n- {name: a}\n", r"m\.yaml:1: rows: .*expected dh: standard or modified"),
+        (LOOPS, r"m\.yaml:1: this is a file of loop joints, expected a robot; .*--loops"),
+        ("closed_loop: [[a, b]]\n", "this is a file of loop joints"),
+    ],
+)
+def test_files_in_the_wrong_place_are_recognised(tmp_path, text, message):
+    """A table without its convention, and loops without their robot, say what is missing."""
+    (tmp_path / "m.yaml").write_text(text)
+    with pytest.raises(DescriptionError, match=message):
+        load_description(tmp_path / "m.yaml")

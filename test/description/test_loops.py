@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.description.diagnosis import DescriptionError, Diagnosis
+from robot_dynamics.description.joint_names import parameter_names
 from robot_dynamics.description.loops import (
     checked_loops,
     closing_types,
@@ -174,6 +175,82 @@ def test_everything_is_written_back(tmp_path):
     assert actuated == ("a",)
     assert [loop.parameters for loop in again] == [{"pitch": 0.001}, {}]
     assert [loop.unilateral for loop in again] == [False, True]
+
+
+numbers = st.floats(-1e3, 1e3)
+words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+parameters = {"pitch": 0.1, "radius": 1 / 3}
+
+
+@st.composite
+def documents(draw):
+    """Return random loops of every type, gears of every kind and drives, with any names."""
+    names = draw(st.lists(words, min_size=8, max_size=8, unique=True))
+    links, joints = names[:3], names[3:6]
+    loops = []
+    for kind in draw(st.lists(st.sampled_from(closing_types()), min_size=1, max_size=4)):
+        kind = draw(st.sampled_from(["", "reversed "])) + kind
+        ends = draw(st.permutations(links))
+        poses = [
+            pose(
+                draw(st.tuples(numbers, numbers, numbers)),
+                Rotation.random(random_state=draw(st.integers(0, 2**20))).as_matrix(),
+            )
+            for _ in range(2)
+        ]
+        own = {name: parameters[name] * draw(numbers) or 1.0 for name in parameter_names(kind)}
+        loops.append(
+            LoopElement(
+                f"{names[6]} {len(loops)}",
+                kind,
+                ends[0],
+                ends[1],
+                *poses,
+                own,
+                draw(st.booleans()),
+            )
+        )
+    terms = tuple((joint, draw(numbers)) for joint in joints)
+    gears = (
+        CouplingElement(f"{names[7]} gear", terms, draw(numbers)),
+        CouplingElement.gear(f"{names[7]} second", joints[0], joints[1], draw(numbers)),
+    )
+    return loops, gears, draw(st.none() | st.just(tuple(joints[:2])))
+
+
+@pytest.mark.parametrize(
+    "name", ["a\x85b", "\u2028", "\ufeffx", "\x7f", "gr\u00fcn", " a ", "a: b", "no"]
+)
+def test_names_of_any_characters_come_back(tmp_path, name):
+    """Also those with characters that YAML takes for the ends of lines."""
+    gear = CouplingElement.gear("g", name, "b")
+    write_loops((), tmp_path / "l.yaml", [gear])
+    assert checked_loops(read_yaml(tmp_path / "l.yaml"))[1] == (gear,)
+    assert ("gr\u00fcn" in (tmp_path / "l.yaml").read_text("utf-8")) == (name == "gr\u00fcn")
+
+
+def test_any_loops_gears_and_drives_come_back(tmp_path_factory):
+    """Every type, its polarity and parameters, names of any characters; poses to rounding."""
+    path = tmp_path_factory.mktemp("loops") / "loops.yaml"
+
+    @settings(max_examples=50, deadline=None, derandomize=True)
+    @given(documents())
+    def check(document):
+        loops, gears, actuated = document
+        write_loops(loops, path, gears, actuated)
+        again, gears_again, actuated_again = checked_loops(read_yaml(path))
+        assert (gears_again, actuated_again) == (gears, actuated)
+        assert len(again) == len(loops)
+        for before, after in zip(loops, again, strict=True):
+            for name in ("name", "type", "predecessor", "successor", "parameters", "unilateral"):
+                assert getattr(after, name) == getattr(before, name)
+            for name in ("predecessor_pose", "successor_pose"):
+                one, other = getattr(before, name), getattr(after, name)
+                assert np.array_equal(one[:3, 3], other[:3, 3])
+                # Angles and quaternions, there and back: some roundings of numbers of order one.
+                np.testing.assert_allclose(one[:3, :3], other[:3, :3], atol=3e-15)
+
+    check()
 
 
 def test_names_are_used_once(tmp_path):
