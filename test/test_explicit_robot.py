@@ -13,6 +13,7 @@ from scipy.integrate import solve_ivp
 from support import closures, golden, linkages
 
 from robot_dynamics.compile import algorithms, compile_program, trace
+from robot_dynamics.compile.host import find_host
 from robot_dynamics.dynamics.closure_functions import ClosureFunction, ClosureFunctionError
 from robot_dynamics.dynamics.explicit_form import explicit_forward_dynamics
 from robot_dynamics.errors import RobotDynamicsError
@@ -160,6 +161,7 @@ def swing(explicit, h):
     return compile_program(program, lanes=1).chain(pack(model))
 
 
+@pytest.mark.skipif(find_host() is None, reason="takes minutes without a code generator")
 def test_loops_stay_closed_for_ever(book, explicit):
     """C12: over 1e5 steps of a free swing loops are closed to rounding, and energy is kept.
 
