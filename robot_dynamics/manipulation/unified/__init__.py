@@ -1,0 +1,28 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Arms on one base of any kind that hold an object: Swain and Morris's unified model (2003).
+
+Several of the paper's printed formulas are wrong; the right ones are used here, and a comment
+names each correction where it matters.
+"""
+
+from robot_dynamics.manipulation.unified.forward import UnifiedMotion, forward_dynamics
+from robot_dynamics.manipulation.unified.held_object import ObjectTerms
+from robot_dynamics.manipulation.unified.operators import Operators
+from robot_dynamics.manipulation.unified.partition import Partition
+from robot_dynamics.manipulation.unified.system import (
+    UnifiedSystem,
+    UnifiedTerms,
+    unified_system,
+)
+
+__all__ = [
+    "ObjectTerms",
+    "Operators",
+    "Partition",
+    "UnifiedMotion",
+    "UnifiedSystem",
+    "UnifiedTerms",
+    "forward_dynamics",
+    "unified_system",
+]

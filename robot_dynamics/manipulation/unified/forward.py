@@ -1,0 +1,78 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Forward dynamics by the paper's Table I, through the closed chain, step by step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.manipulation.unified.system import UnifiedTerms
+
+Array = NDArray[np.float64]
+
+# Relative size of an eigenvalue of H under which end-effectors cannot be moved in a direction.
+_SINGULAR = 1e-12
+
+
+@dataclass(frozen=True)
+class UnifiedMotion:
+    """What Table I finds on its way.
+
+    Attributes:
+        open_acceleration: Of the end-effectors if there were no object (6m,) (44).
+        object_acceleration: V_dot_o (6,), spatial, in the object's frame (49).
+        grasp_wrenches: f_e (6m,), by the end-effectors on the object, in their frames (47).
+        joint_accelerations: Of the driven joints (a,) (28).
+        following_accelerations: Of base and passive joints (p,).
+    """
+
+    open_acceleration: Array
+    object_acceleration: Array
+    grasp_wrenches: Array
+    joint_accelerations: Array
+    following_accelerations: Array
+
+
+def forward_dynamics(
+    terms: UnifiedTerms, torque: Array, force: Array | None = None
+) -> UnifiedMotion:
+    """Return all accelerations and the grasp wrenches.
+
+    Args:
+        terms: The system at its state.
+        torque: Of the drives (a,).
+        force: On base and passive joints (p,), thrusters for one; none by default.
+
+    Raises:
+        RobotDynamicsError: If the end-effectors cannot move in some direction, where forces are
+            not determined; the closed-loop engine still has the motion.
+    """
+    parts, held = terms.parts, terms.held
+    force = np.zeros(len(parts.C_p)) if force is None else np.asarray(force, dtype=float)
+    torque = np.asarray(torque, dtype=float)
+    # Step 1
+    open_acceleration = parts.open_acceleration(torque, force)
+    if held is None:
+        object_acceleration, f_e = np.zeros(6), np.zeros(len(open_acceleration))
+    else:
+        H, W = parts.H, held.W
+        sizes = np.linalg.eigvalsh(H)
+        if not sizes[0] > _SINGULAR * sizes[-1]:
+            raise RobotDynamicsError(
+                "the end-effectors cannot move in every direction here: their Jacobian has a rank "
+                f"below {len(H)}, and the grasp wrenches are not determined."
+            )
+        # Step 2: (49); printed with the inverse of M_o and without W^T
+        push = np.linalg.solve(H, open_acceleration)
+        felt = held.M_o + W.T @ np.linalg.solve(H, W)
+        object_acceleration = np.linalg.solve(felt, W.T @ push - held.b_o)
+        # Step 3: (47)
+        f_e = np.linalg.solve(H, open_acceleration - W @ object_acceleration)
+    # Step 4
+    qdd = parts.joint_accelerations(torque, force, f_e)
+    following = parts.following_accelerations(force, f_e, qdd)
+    return UnifiedMotion(open_acceleration, object_acceleration, f_e, qdd, following)

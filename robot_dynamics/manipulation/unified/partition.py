@@ -1,0 +1,114 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The equations of arms and base, parted into what drives move and what only follows.
+
+The paper parts them into arms and base, (16) to (28), and its appendix A into active and passive
+joints; both are the same blocks of one inertia matrix, which the paper doubts. What follows, "p",
+is the base's velocity and the rates of joints without a drive; what is driven is "a".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Partition:
+    """M_p V_dot_p + M_ap qdd + C_p = f_p - J_p^T f_e, and the same of the driven joints.
+
+    Forces f_e are by the end-effectors *on the object*, stacked, each in its end-effector's frame,
+    angular first.
+
+    Attributes:
+        M_p: Inertia of what follows (p, p).
+        M_ap: Its coupling with the driven joints (p, a).
+        M_a: Inertia of the driven joints (a, a).
+        C_p: Bias of what follows (p,), gravity and springs included.
+        C_a: Bias of the driven joints (a,).
+        J_p: Jacobian of the end-effectors over what follows (6m, p): the paper's J_b.
+        J_a: The same over the driven joints (6m, a): J_q.
+        J_dot_v: Rates of both times the velocities (6m,).
+    """
+
+    M_p: Array
+    M_ap: Array
+    M_a: Array
+    C_p: Array
+    C_a: Array
+    J_p: Array
+    J_a: Array
+    J_dot_v: Array
+
+    @cached_property
+    def disturbance_jacobian(self) -> Array:
+        """J_D = M_p^-1 M_ap (p, a) (38): without momentum, V_p = -J_D qd.
+
+        Its product with accelerations enters those of the base with a minus; (37) has a plus.
+        """
+        return np.asarray(np.linalg.solve(self.M_p, self.M_ap))
+
+    @cached_property
+    def generalized_jacobian(self) -> Array:
+        """J = J_q - J_b J_D (6m, a) (41): without momentum, V_e = J qd."""
+        return self.J_a - self.J_p @ self.disturbance_jacobian
+
+    @cached_property
+    def M(self) -> Array:
+        """Generalised inertia M_a - M_ap^T M_p^-1 M_ap (a, a) (28)."""
+        return self.M_a - self.M_ap.T @ self.disturbance_jacobian
+
+    @cached_property
+    def C(self) -> Array:
+        """Bias C_a - M_ap^T M_p^-1 C_p (a,) (28).
+
+        The printed C_a and C_p contain the inverse of X_b, which has none: it is not square.
+        """
+        return self.C_a - self.disturbance_jacobian.T @ self.C_p
+
+    @cached_property
+    def H(self) -> Array:
+        """J M^-1 J^T + J_b M_p^-1 J_b^T (6m, 6m) (48): inverse inertia that the object feels."""
+        J = self.generalized_jacobian
+        return np.asarray(
+            J @ np.linalg.solve(self.M, J.T) + self.J_p @ np.linalg.solve(self.M_p, self.J_p.T)
+        )
+
+    def reduced_torque(self, torque: Array, force: Array) -> Array:
+        """Return T_hat = T - M_ap^T M_p^-1 f_p (a,) (28).
+
+        Args:
+            torque: Of the drives, T (a,).
+            force: On what follows, f_p (p,): thrusters on the base, for one.
+        """
+        return np.asarray(torque - self.disturbance_jacobian.T @ force)
+
+    def joint_accelerations(self, torque: Array, force: Array, f_e: Array) -> Array:
+        """Return qdd (a,) from (28); the other arguments are those of `reduced_torque`."""
+        rest = self.reduced_torque(torque, force) - self.generalized_jacobian.T @ f_e - self.C
+        return np.asarray(np.linalg.solve(self.M, rest))
+
+    def following_accelerations(self, force: Array, f_e: Array, qdd: Array) -> Array:
+        """Return V_dot_p (p,): base and passive joints under qdd (a,)."""
+        rest = force - self.C_p - self.J_p.T @ f_e - self.M_ap @ qdd
+        return np.asarray(np.linalg.solve(self.M_p, rest))
+
+    def open_acceleration(self, torque: Array, force: Array) -> Array:
+        """Return V_dot_e (6m,) of the end-effectors without an object (44).
+
+        Printed with T in the place of T_hat, which differ as soon as a force acts on the base.
+        """
+        none = np.zeros(len(self.J_a))
+        qdd = self.joint_accelerations(torque, force, none)
+        following = np.linalg.solve(self.M_p, force - self.C_p)
+        return np.asarray(self.J_p @ following + self.generalized_jacobian @ qdd + self.J_dot_v)
+
+    def inverse_dynamics(self, qdd: Array, force: Array, f_e: Array) -> Array:
+        """Return the drives' torques T (a,) that give qdd (a,) (28); the base does as it must."""
+        reduced = self.M @ qdd + self.C + self.generalized_jacobian.T @ f_e
+        return np.asarray(reduced + self.disturbance_jacobian.T @ force)

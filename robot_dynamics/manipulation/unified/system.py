@@ -1,0 +1,191 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Arms on a base that is fixed, free, thrust, mobile or sprung, and the object they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.compile import Program, load_kernel, trace
+from robot_dynamics.dynamics.closed_loop import terms_of_transforms
+from robot_dynamics.dynamics.inverse import base_acceleration, velocities_and_accelerations
+from robot_dynamics.dynamics.jacobian import link_jacobian
+from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_transform
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.manipulation.unified.held_object import ObjectTerms, grip_matrix
+from robot_dynamics.manipulation.unified.partition import Partition
+from robot_dynamics.model import (
+    JointElement,
+    LinkElement,
+    LoopElement,
+    Mechanism,
+    Model,
+    build,
+)
+from robot_dynamics.model.parameters import block_size, pack, unpack
+from robot_dynamics.spatial import Motion
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class UnifiedTerms:
+    """The system at one state.
+
+    Attributes:
+        parts: Arms and base.
+        held: The object; None without one.
+    """
+
+    parts: Partition
+    held: ObjectTerms | None
+
+
+@dataclass(frozen=True)
+class UnifiedSystem:
+    """A base with arms, and what they hold.
+
+    Attributes:
+        model: All of it for the closed-loop engine: base and arms, then the object on a floating
+            joint, and a weld from each end-effector to the object.
+        tools: The end-effectors' links.
+        grasps: Their poses (4, 4) in the object.
+        driven: Where the drives stand in the model's velocities (a,).
+        following: Where base and passive joints do (p,).
+        object_v: Where the object's velocity does; None without one.
+    """
+
+    model: Model
+    tools: tuple[str, ...]
+    grasps: tuple[Array, ...]
+    driven: IntArray
+    following: IntArray
+    object_v: slice | None
+
+    @property
+    def object_body(self) -> int | None:
+        """Index of the object's body."""
+        return None if self.object_v is None else len(self.model.bodies) - 1
+
+    @cached_property
+    def grip(self) -> Array:
+        """W (6m, 6)."""
+        return grip_matrix(self.grasps)
+
+    def terms(self, q: Array, qd: Array) -> UnifiedTerms:
+        """Return the equations of base and arms, and of the object.
+
+        Args:
+            q: Positions of `model` (nq,), the object's pose last.
+            qd: Velocities (nv,), the object's last.
+        """
+        H, C, J, J_dot_v = self._kernel(q, qd)
+        J, J_dot_v = J.reshape(-1, self.model.nv), J_dot_v.ravel()
+        a, p = self.driven, self.following
+        parts = Partition(
+            H[np.ix_(p, p)], H[np.ix_(p, a)], H[np.ix_(a, a)], C[p], C[a], J[:, p], J[:, a],
+            J_dot_v,
+        )  # fmt: skip
+        if self.object_v is None:
+            return UnifiedTerms(parts, None)
+        at = self.object_v
+        return UnifiedTerms(parts, ObjectTerms(H[at, at], C[at], self.grip))
+
+    @cached_property
+    def _kernel(self) -> Any:
+        key = b"unified\0" + repr([(t, self.model.link(t).placement) for t in self.tools]).encode()
+        kernel = load_kernel(
+            key + self.model.structure_key, lambda: unified_program(self), lanes=1
+        )
+        return kernel.bind(pack(self.model))
+
+
+def unified_program(system: UnifiedSystem) -> Program:
+    """Return the program of H, C, and the end-effectors' Jacobians and their rates times qd."""
+    model = system.model
+
+    def run(q: Any, qd: Any, block: Any) -> dict[str, Any]:
+        parameters = unpack(model, block)
+        Xup = joint_transforms(model, q)
+        terms = terms_of_transforms(model, Xup, qd, parameters, q)
+        X0 = body_transforms(model, Xup)
+        _, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity, q)
+        J, J_dot_v = [], []
+        for tool in system.tools:
+            link = model.link(tool)
+            J.append(link_jacobian(model, link, Xup, q))
+            # Everything accelerates with the base, gravity's stand-in: taken out again.
+            swept: Motion = link.placement * avp[link.body]
+            falling = link_transform(link, X0) * base_acceleration(parameters.gravity)
+            J_dot_v.append((swept - falling).components())
+        return {"H": terms.H, "C": terms.C, "J": J, "J_dot_v": J_dot_v}
+
+    return trace(run, "unified", {"q": model.nq, "qd": model.nv}, block_size(model))
+
+
+def unified_system(
+    robot: Mechanism,
+    tools: Sequence[str],
+    held: LinkElement | None = None,
+    grasps: Sequence[Array] = (),
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+) -> UnifiedSystem:
+    """Return the system of a robot whose end-effectors hold an object.
+
+    The base is what the robot's tree makes it: fixed; on a floating joint, drifting or pushed by
+    thrusters; on a planar or other joint, mobile; with a spring between world and base, flexible.
+    Joints follow if nothing drives them (`active=False`).
+
+    Args:
+        robot: Base and arms; loops only if they constrain nothing, as springs do.
+        tools: The end-effectors.
+        held: The object; its frame is that of its velocity. None for end-effectors that are free.
+        grasps: For each end-effector its pose (4, 4) in the object.
+        gravity: Acceleration of gravity [m/s^2]; zeros in space.
+
+    Raises:
+        RobotDynamicsError: If the numbers of tools and grasps differ, or the robot has constraints
+            of its own.
+    """
+    if held is not None and len(grasps) != len(tools):
+        raise RobotDynamicsError(
+            f"{len(tools)} end-effectors have {len(grasps)} grasps, expected one each."
+        )
+    links, joints, loops = robot.links, robot.joints, robot.loops
+    if held is not None:
+        carrier = JointElement(f"{held.name}_floats", "floating", robot.root, held.name)
+        links, joints = (*links, held), (*joints, carrier)
+        loops = (
+            *loops,
+            *(
+                LoopElement(f"{tool}_grasp", "fixed", tool, held.name, np.eye(4), grasp)
+                for tool, grasp in zip(tools, grasps, strict=True)
+            ),
+        )
+    model = build(Mechanism(robot.name, links, joints, loops, robot.couplings), gravity=gravity)
+    expected = 0 if held is None else 6 * len(tools)
+    if model.constraint_count != expected:
+        raise RobotDynamicsError(
+            f"{robot.name}: the unified model is one of trees, expected no constraints besides "
+            "the grasps; the closed-loop engine takes any."
+        )
+    object_v = None
+    own = np.ones(model.nv, dtype=bool)
+    if held is not None:
+        object_v = model.v_slices[model.link(held.name).body]
+        own[object_v] = False
+    return UnifiedSystem(
+        model,
+        tuple(tools),
+        tuple(np.asarray(grasp, dtype=float) for grasp in grasps),
+        np.flatnonzero(own & model.active),
+        np.flatnonzero(own & ~model.active),
+        object_v,
+    )
