@@ -56,9 +56,9 @@ def forward_dynamics(
     torque = np.asarray(torque, dtype=float)
     # Step 1
     open_acceleration = parts.open_acceleration(torque, force)
-    if held is None:
-        object_acceleration, f_e = np.zeros(6), np.zeros(len(open_acceleration))
-    else:
+    object_acceleration: Array = np.zeros(6)
+    f_e: Array = np.zeros(len(open_acceleration))
+    if held is not None:
         H, W = parts.H, held.W
         sizes = np.linalg.eigvalsh(H)
         if not sizes[0] > _SINGULAR * sizes[-1]:
@@ -69,9 +69,9 @@ def forward_dynamics(
         # Step 2: (49); printed with the inverse of M_o and without W^T
         push = np.linalg.solve(H, open_acceleration)
         felt = held.M_o + W.T @ np.linalg.solve(H, W)
-        object_acceleration = np.linalg.solve(felt, W.T @ push - held.b_o)
+        object_acceleration = np.asarray(np.linalg.solve(felt, W.T @ push - held.b_o))
         # Step 3: (47)
-        f_e = np.linalg.solve(H, open_acceleration - W @ object_acceleration)
+        f_e = np.asarray(np.linalg.solve(H, open_acceleration - W @ object_acceleration))
     # Step 4
     qdd = parts.joint_accelerations(torque, force, f_e)
     following = parts.following_accelerations(force, f_e, qdd)

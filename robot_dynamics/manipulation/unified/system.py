@@ -169,7 +169,10 @@ def unified_system(
                 for tool, grasp in zip(tools, grasps, strict=True)
             ),
         )
-    model = build(Mechanism(robot.name, links, joints, loops, robot.couplings), gravity=gravity)
+    # Another object, or another grasp, must not cost another compilation.
+    variable = () if held is None else (held.name, *(f"{tool}_grasp" for tool in tools))
+    whole = Mechanism(robot.name, links, joints, loops, robot.couplings)
+    model = build(whole, gravity=gravity, variable=variable)
     expected = 0 if held is None else 6 * len(tools)
     if model.constraint_count != expected:
         raise RobotDynamicsError(

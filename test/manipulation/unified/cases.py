@@ -4,13 +4,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.spatial.transform import Rotation
-from support.mechanisms import world_poses
+from support.mechanisms import (
+    consistent_velocity,
+    random_arm,
+    random_link,
+    random_pose,
+    random_state,
+    world_poses,
+)
 from support.papers import CASES, arm, frame, inertia
 
 from robot_dynamics.manipulation.unified import unified_system
-from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, pose
+from robot_dynamics.model import (
+    JointElement,
+    LinkElement,
+    LoopElement,
+    Mechanism,
+    pose,
+    transform_of,
+)
+from robot_dynamics.robot import Robot
 
 NAMES = [name for name in CASES if name.startswith("S")]
 
@@ -63,3 +80,51 @@ def state_of(case, system):
     q[model.q_slices[body]] = [*there[:3, 3], *Rotation.from_matrix(there[:3, :3]).as_quat()]
     qd[model.v_slices[body]] = data["Vo"]
     return q, qd, np.array(data.get("f_b", []))
+
+
+def random_unified(rng, base, joints, passive=0):
+    """Return arms without structure on a base of a kind, that hold an object.
+
+    Args:
+        rng: Random numbers.
+        base: A joint type, or "sprung" for a floating base on a spring.
+        joints: How many each arm has.
+        passive: How many of each arm have no drive.
+    """
+    kind = {"sprung": "floating"}.get(base, base)
+    links = [LinkElement("world"), random_link(rng, "base")]
+    carrier = JointElement("b", kind, "world", "base", random_pose(rng), active=False)
+    elements, loops = [carrier], []
+    tools = []
+    for i, n in enumerate(joints):
+        arm = random_arm(rng, f"arm{i}", n)
+        still = {f"arm{i}_joint{j}" for j in range(2, 2 + passive)}
+        mount = JointElement(f"mount{i}", "fixed", "base", arm.root, random_pose(rng))
+        links += arm.links
+        elements += [mount, *(replace(j, active=j.name not in still) for j in arm.joints)]
+        tools.append(f"arm{i}_tool")
+    if base == "sprung":
+        springs = tuple(rng.uniform(100.0, 1000.0, 6))
+        loops.append(
+            LoopElement("spring", "floating", "world", "base", stiffness=springs, damping=10.0)
+        )
+    robot = Mechanism("cell", tuple(links), tuple(elements), tuple(loops))
+    held = random_link(rng, "held")
+    return unified_system(robot, tools, held, [random_pose(rng, 0.2) for _ in tools])
+
+
+def random_states(rng, system, count):
+    """Yield a system whose grasps are where its arms are, positions, and a velocity."""
+    model = system.model
+    q, qd, _ = random_state(rng, model, count)
+    for position, velocity in zip(q, qd, strict=True):
+        world = world_poses(model, position)
+        to_object = np.linalg.inv(world["held"])
+        grasps = tuple(to_object @ world[tool] for tool in system.tools)
+        placements = {
+            f"{tool}_grasp": transform_of(grasp)
+            for tool, grasp in zip(system.tools, grasps, strict=True)
+        }
+        there = replace(system, model=model.replace(successor_placement=placements), grasps=grasps)
+        H, _, K, *_ = Robot(there.model).constraint_terms(position, velocity)
+        yield there, position, consistent_velocity(H, K, velocity)

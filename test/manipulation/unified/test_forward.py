@@ -6,12 +6,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from manipulation.unified.cases import NAMES, state_of, system_of
+from manipulation.unified.cases import (
+    NAMES,
+    random_states,
+    random_unified,
+    state_of,
+    system_of,
+)
 from numpy.testing import assert_allclose
 from support.papers import CASES, close_to
 
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.unified import forward_dynamics
-from robot_dynamics.robot import Robot
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -41,3 +47,12 @@ def test_the_worked_cases(name):
     close_to(motion.joint_accelerations, answer["qdd"])
     if "Vb_dot" in answer:
         close_to(motion.following_accelerations, answer["Vb_dot"])
+
+
+def test_end_effectors_that_cannot_move_everywhere():
+    """Two arms with four joints on a fixed base reach eight of twelve directions: refused."""
+    rng = np.random.default_rng(4)
+    system = random_unified(rng, "fixed", (4, 4))
+    there, q, qd = next(random_states(rng, system, 1))
+    with pytest.raises(RobotDynamicsError, match="a rank below 12"):
+        forward_dynamics(there.terms(q, qd), np.zeros(8))
