@@ -8,11 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dynamics.joint_mechanisms import EVERY, random_joint, random_link, random_pose, random_state
+from dynamics.joint_mechanisms import EVERY, random_link, random_pose, random_state, random_tree
 from dynamics.test_tree_or_loop import EVERY_LOOP
 from numpy.testing import assert_allclose
 from support import linkages
-from support.mechanisms import random_tree
 
 from benchmarks.ladder import bent, ladder
 from robot_dynamics.dynamics.assembly import generic
@@ -24,6 +23,7 @@ from robot_dynamics.dynamics.inverse import (
     velocities_and_accelerations,
 )
 from robot_dynamics.dynamics.kinematics import joint_transforms
+from robot_dynamics.dynamics.loop_frames import loop_frames
 from robot_dynamics.dynamics.maximal_coordinates import (
     MaximalCoordinates,
     maximal_coordinate_solution,
@@ -109,7 +109,7 @@ def test_known_mechanisms(name, rng):
 @pytest.mark.parametrize("name", EVERY_LOOP)
 def test_every_loop_joint(name, rng):
     """C14: loops closed by every type, on the base and on bodies, in a tree with every type."""
-    tree = several_types(rng, list(EVERY)[::2])
+    tree = random_tree(rng, list(EVERY)[::2])
     parameters = EVERY_LOOP[name]
     for ends in (("link2", "link7"), ("link4", "base"), ("base", "link8")):
         loop = LoopElement("loop", name, *ends, random_pose(rng), random_pose(rng), parameters)
@@ -121,7 +121,7 @@ def test_every_loop_joint(name, rng):
 @pytest.mark.parametrize("name", EVERY)
 def test_every_tree_joint(name, rng):
     """C14: a tree joint of every type, floating bases included, with loops across it."""
-    mechanism = several_types(rng, ["revolute", name, "revolute", name, "spherical"])
+    mechanism = random_tree(rng, ["revolute", name, "revolute", name, "spherical"])
     loop = LoopElement("loop", "spherical", "link4", "base", random_pose(rng), random_pose(rng))
     model = build(replace(mechanism, loops=(loop,)))
     q, qd, tau = random_state(rng, model)
@@ -133,7 +133,7 @@ def test_random_mechanisms(seed):
     """C14, C6: trees and loops of any types, drawn at random, redundant as they may come."""
     rng = np.random.default_rng(seed)
     kinds, closures = list(EVERY), list(EVERY_LOOP)
-    tree = several_types(rng, rng.choice(kinds, rng.integers(2, 12)).tolist())
+    tree = random_tree(rng, rng.choice(kinds, rng.integers(2, 12)).tolist())
     links = [link.name for link in tree.links]
     loops = []
     for number in range(rng.integers(1, 5)):
@@ -143,16 +143,6 @@ def test_random_mechanisms(seed):
     model = build(tree.with_loops(loops), gravity=(1.0, -2.0, -9.0))
     q, qd, tau = random_state(rng, model)
     check(model, q, qd, tau)
-
-
-def several_types(rng, kinds):
-    """Return a tree with joints of types given, on parents drawn at random."""
-    links = [LinkElement("base")] + [random_link(rng, f"link{i}") for i in range(len(kinds))]
-    joints = [
-        random_joint(rng, f"joint{i}", kind, links[rng.integers(0, i + 1)].name, f"link{i}")
-        for i, kind in enumerate(kinds)
-    ]
-    return Mechanism("several", tuple(links), tuple(joints))
 
 
 def test_a_tree_without_loops(rng):
@@ -231,15 +221,14 @@ def test_what_every_joint_transmits(name, rng):
     )
     f = net_forces(v, a, parameters)
     n = len(model.bodies)
-    for loop, values in zip(model.loops, motion.joint_forces[n:], strict=True):
-        force = Force.of(values.tolist())
+    frames = loop_frames(model, Xup, parameters, q.tolist())
+    for frame, values in zip(frames, motion.joint_forces[n:], strict=True):
+        force, loop = Force.of(values.tolist()), frame.joint
         if loop.successor != WORLD:
-            on = loop.successor_placement.inverse_times(force)
-            f[loop.successor] = f[loop.successor] - on
+            f[loop.successor] = f[loop.successor] - frame.of_successor.inverse_times(force)
         if loop.predecessor != WORLD:
-            # Both origins coincide while the loop is closed, but axes may be turned.
-            X = between(model, loop, Xup)
-            f[loop.predecessor] = f[loop.predecessor] + X.inverse_times(force)
+            push = frame.of_predecessor.inverse_times(force)
+            f[loop.predecessor] = f[loop.predecessor] + push
     for i in reversed(range(n)):
         parent = model.bodies[i].parent
         if parent != WORLD:
@@ -247,21 +236,6 @@ def test_what_every_joint_transmits(name, rng):
     expected = np.array([force.components() for force in f])
     scale = np.max(np.abs(expected))
     assert_allclose(motion.joint_forces[:n], expected, atol=TOL * scale)
-
-
-def between(model, loop, Xup):
-    """Return the transform from a loop's predecessor to the joint's frame on its successor."""
-
-    def from_world(body):
-        X = None
-        for i in model.support(body):
-            X = Xup[i] if X is None else Xup[i].compose(X)
-        return X
-
-    X = loop.successor_placement
-    if loop.successor != WORLD:
-        X = X.compose(from_world(loop.successor))
-    return X.compose(from_world(loop.predecessor).inverse())
 
 
 def test_forces_from_outside(rng):
