@@ -28,6 +28,9 @@ _ITERATIONS = 60
 # Each sweep damps what acts by eps / (eps + s^2) in the vectors that look for what does not.
 _SWEEPS, _BATCH = 3, 128
 _EXACT = 4.0 * np.finfo(float).eps
+# Refinement that leaves more than this part of the right-hand side has solved nothing.
+_WORTHLESS = 1e-3
+_SINGULAR = "the equations of motion of all bodies are singular: a moving body has no inertia."
 
 
 class SaddlePoint:
@@ -75,9 +78,7 @@ class SaddlePoint:
         try:
             self._factors = splu((self._exact - diags(softness)).tocsc())
         except RuntimeError as error:
-            raise RobotDynamicsError(
-                "the equations of motion of all bodies are singular: a moving body has no inertia."
-            ) from error
+            raise RobotDynamicsError(_SINGULAR) from error
         self.tolerance = tolerance
         self.weakest: float | None = None
         self.null_space = np.zeros((len(self._R), 0))
@@ -95,6 +96,9 @@ class SaddlePoint:
 
         Soft rows that contradict each other are met in the mean. Multipliers that are not unique
         are those of least norm, divided by the weights of their rows.
+
+        Raises:
+            RobotDynamicsError: If the solution is worthless, since the matrix is all but singular.
         """
         b = np.concatenate([self._D * f, self._R * k])
         b = self._consistent(b)
@@ -108,6 +112,8 @@ class SaddlePoint:
             x, left, size = x + step, remaining, after
             if size <= _EXACT * float(np.max(np.abs(x), initial=0.0)):
                 break
+        if not size <= _WORTHLESS * float(np.max(np.abs(b), initial=0.0)):
+            raise RobotDynamicsError(_SINGULAR)
         a, multipliers = self._D * x[: self._n], -self._R * x[self._n :]
         if self.idle.shape[1]:
             soft = multipliers[len(multipliers) - self._soft :]

@@ -83,8 +83,13 @@ def test_rows_that_are_zero(rng):
     assert_allclose(K[:2] @ a, [1.0, 2.0], atol=1e-11)
 
 
-def test_dependent_hard_rows_are_refused(rng):
-    """Hard rows have to be independent: the factors would not exist."""
+def test_what_is_singular_is_refused(rng):
+    """Directions without inertia that no row holds have no acceleration, exactly or nearly so."""
     M = np.diag([1.0, 1.0, 0.0])
     with pytest.raises(RobotDynamicsError, match="no inertia"):
         SaddlePoint(csr_matrix(M), csr_matrix((0, 3)), np.zeros(0))
+    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    nearly = turn @ M @ turn.T  # rounding leaves 1e-17 of inertia
+    system = SaddlePoint(csr_matrix(nearly), csr_matrix((0, 3)), np.zeros(0))
+    with pytest.raises(RobotDynamicsError, match="no inertia"):
+        system.solve(np.ones(3), np.zeros(0))
