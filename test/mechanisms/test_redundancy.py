@@ -217,10 +217,7 @@ class TestTwice:
         self.qd = consistent_velocity(H, K, qd)
 
     def test_equals_pinocchio(self):
-        """Accelerations are those of one weld, and of Pinocchio's proximal solver with both.
-
-        Without the proximal iteration Pinocchio has no answer.
-        """
+        """Accelerations are those of one weld, and of Pinocchio's proximal solver with both."""
         from support.oracle import Pinocchio
 
         once = Robot(self.model).constrained_motion(self.q, self.qd, self.tau)
@@ -231,7 +228,6 @@ class TestTwice:
         theirs = oracle.closed_loop(self.q, self.qd, self.tau, (1e-14, 1e-6, 100))
         # Ended at an accuracy of 1e-14 of its own measure: nine digits.
         assert_allclose(twice.qdd, theirs, atol=1e-9 * scale)
-        assert not np.isfinite(oracle.closed_loop(self.q, self.qd, self.tau)).all()
         assert twice.redundant == tuple(f"again.{d}" for d in ("rx", "ry", "rz", "x", "y", "z"))
 
     @pytest.mark.parametrize("error", [1e-4, 1e-6, 1e-8])
@@ -281,7 +277,7 @@ class TestParallelogram:
     @pytest.mark.parametrize("start", [-0.5, 0.0, -1e-3, -1e-8])
     def test_passing_through(self, start):
         """Turning through the line, whatever steps meet it, nothing blows up: loops stay closed,
-        energy stays, and the joints go on as a parallelogram's or an antiparallelogram's.
+        energy stays, and the bars go on as a parallelogram.
         """
         robot, model = self.robot, self.robot.model
         program = step_program(model, [])
@@ -299,10 +295,12 @@ class TestParallelogram:
             q, qd = result[:2]
             assert np.isfinite([*q, *qd, *result[2]]).all()
             assert np.max(np.abs(robot.closure(q)[1])) < 1e-9
-            assert abs(self.energy(q, qd) - first) < 1e-6 * kinetic
+            assert abs(self.energy(q, qd) - first) < 1e-8 * kinetic
+            # A step without the constraint that is missing is off by its angle's third power.
+            assert abs(q[0] + q[1]) < 0.004**3
+            assert np.max(np.abs(result[2])) < 20.0
         assert slow > 0 or start < -1e-6
         assert q[0] > 0.5
-        assert min(abs(q[1] + q[0]), abs(q[1] + q[0] - q[2] - np.pi)) < 1.0
 
 
 class TestStewartPlatform:
