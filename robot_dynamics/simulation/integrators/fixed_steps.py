@@ -159,20 +159,27 @@ class FixedSteps:
             Trouble: If loops opened too far.
         """
         finite = np.isfinite(block.q).all(axis=1) & np.isfinite(block.qd).all(axis=1)
-        bad = ~(finite & (block.margin >= floor))
-        opened = self._open(block.closure)
-        implied = np.max(opened[:, self._left_out], axis=1, initial=0.0) > self._implied
-        kept = int(np.argmax(bad | implied)) if np.any(bad | implied) else len(bad)
-        too_far = np.max(opened[: kept + 1], axis=1, initial=0.0)
-        if np.any(too_far > self._limit) and not np.any(implied[: kept + 1]):
-            at = int(np.argmax(too_far > self._limit))
-            raise open_loops(start + at * self._h, float(too_far[at]), self._limit)
-        taken = np.max(self._open(block.drift[:kept]), axis=1, initial=0.0)
-        if np.any(taken > _LARGEST_CORRECTION * self._length):
-            at = int(np.argmax(taken > _LARGEST_CORRECTION * self._length))
-            raise Trouble(start + at * self._h, f"a step opened loops by {taken[at]:.1e} m")
-        # Constraints that opened were opened by the step before.
-        return kept - 1 if kept < len(bad) and implied[kept] and kept else kept
+        with np.errstate(all="ignore"):
+            end = self._robot.closure(block.q[-1])[1]
+        opened = self._open(np.vstack([block.closure, end]))
+        # Constraints that are left out must not have been opened by a step.
+        implied = np.max(opened[1:, self._left_out], axis=1, initial=0.0) <= self._implied
+        good = finite & (block.margin >= floor) & implied
+        kept = len(good) if good.all() else int(np.argmin(good))
+        for errors, limit, what in (
+            (opened[: kept + 1], self._limit, "loops are open by"),
+            (
+                self._open(block.drift[:kept]),
+                _LARGEST_CORRECTION * self._length,
+                "a step opened loops by",
+            ),
+        ):
+            largest = np.max(errors, axis=1, initial=0.0)
+            if np.any(largest > limit):
+                at = int(np.argmax(largest > limit))
+                reason = f"{what} {largest[at]:.1e} m, more than {limit:.1e} m"
+                raise Trouble(start + at * self._h, reason)
+        return kept
 
     def _hard_step(self, time: float, q: Array, qd: Array) -> tuple[Array, Array]:
         """Return the state after a step that is near a singular configuration, or on it."""

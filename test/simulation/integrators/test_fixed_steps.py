@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from support.motions import parallelogram, turning_four_bar
 
 from robot_dynamics.simulation.integrators import IntegrationError, integrate
+from robot_dynamics.simulation.integrators.choice import Choice
 
 
 @pytest.mark.parametrize(("order", "drift"), [(4, 1e-4), (8, 1e-6)])
@@ -61,3 +62,33 @@ def test_results_do_not_depend_on_how_many_steps_go_together():
     assert one.effort.steps == many.effort.steps == 500
     # The same step lengths to rounding of duration / outputs.
     assert_allclose(one.q[-1], many.q[-1], atol=1e-12)
+
+
+def test_constraints_that_are_left_out_are_watched(monkeypatch):
+    """With one row too few heeded, the other one opens; the rows are chosen again before that
+    shows, and the motion is the right one.
+    """
+    motion = turning_four_bar()
+    expected = integrate(*motion, 0.2, outputs=2)
+    monkeypatch.setattr(
+        "robot_dynamics.simulation.integrators.fixed_steps.first_choice",
+        lambda *_: Choice((3,), (1,)),
+    )
+    run = integrate(*motion, 0.2, outputs=2)
+    assert run.effort.choices == 2
+    # The first steps are taken back to where the loop was closed.
+    assert_allclose(run.q, expected.q, atol=1e-9)
+    assert run.worst_closure_error < 1e-9
+
+
+def test_better_constraints_are_found(monkeypatch):
+    """Two rows of which one does nothing are given up for two that are independent."""
+    motion = turning_four_bar()
+    expected = integrate(*motion, 0.2, outputs=2)
+    monkeypatch.setattr(
+        "robot_dynamics.simulation.integrators.fixed_steps.first_choice",
+        lambda *_: Choice((0, 3), (1, 2)),
+    )
+    run = integrate(*motion, 0.2, outputs=2)
+    assert run.effort.choices == 2
+    assert_allclose(run.q, expected.q, atol=1e-9)
