@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,13 @@ from robot_dynamics.dynamics.assembly import (
     generic,
 )
 from robot_dynamics.dynamics.closure_functions import ClosureFunction
+from robot_dynamics.dynamics.elimination import elimination_order
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
-from robot_dynamics.dynamics.independent import IndependentForm, independent_form
+from robot_dynamics.dynamics.heeded_rows import general_rows
+from robot_dynamics.dynamics.independent import (
+    IndependentForm,
+    independent_form,
+)
 from robot_dynamics.dynamics.loops import LoopTerms
 from robot_dynamics.dynamics.mobility import Mobility, mobility
 from robot_dynamics.dynamics.rank import ConstraintRank, constraint_rank
@@ -163,7 +168,11 @@ class Robot:
         """`(q, qd, tau) -> qdd`: accelerations (..., nv), loops closed if there are any."""
         if not self.model.constraint_count:
             return self.tree_forward_dynamics
-        solve = self._bind("closed_forward_dynamics", algorithms.closed_forward_dynamics_program)
+        rows = general_rows(self.model, self.closure)
+        solve = self._bind(
+            "closed_forward_dynamics" if rows is None else f"closed_forward_dynamics\0{rows}",
+            lambda model: algorithms.closed_forward_dynamics_program(model, rows),
+        )
         look_closer = self._where_singular
 
         def forward_dynamics(q: Any, qd: Any, tau: Any) -> Array:
@@ -240,6 +249,39 @@ class Robot:
         """
         _, _, K, k, ranked = self._ranked_terms(q, qd, length, stabilisation_time)
         return independent_form(self.model, K, k, ranked, coordinates)
+
+    def independent_dynamics(
+        self, coordinates: Sequence[str] | None = None, *, q: Array | None = None
+    ) -> Callable[[Any, Any, Any], tuple[Array, Array]]:
+        """Return compiled `(q, qd, tau) -> (qdd, pivot)` in fixed independent coordinates.
+
+        It solves for independent accelerations first (8.45), at any rank, with nothing decided in
+        a call. Where the pivot (...) is below `SMALLEST_PIVOT` the coordinates do not determine
+        the motion, or the rank is another one, and qdd (..., nv) is worthless.
+
+        Args:
+            coordinates: Joints or coordinates that are to be independent; chosen by default.
+            q: Positions (nq,) with all loops closed at which the choice is made; by default some
+                in no special position.
+
+        Raises:
+            AssemblyError: Without `q`, if the loops cannot be closed.
+            UnknownNameError: If there is neither a joint nor a coordinate of a name.
+            RobotDynamicsError: If the coordinates do not determine the motion; it names some that
+                do.
+        """
+        at = self.assemble(generic(self.model)).q if q is None else np.asarray(q, dtype=float)
+        K, error = self.closure(at)
+        order = elimination_order(self.model, K, error, at, coordinates)
+        solve = self._bind(
+            f"independent\0{order}", lambda model: algorithms.independent_program(model, order)
+        )
+
+        def independent_dynamics(q: Any, qd: Any, tau: Any) -> tuple[Array, Array]:
+            result: Array = solve(q, qd, tau)
+            return result[..., :-1], result[..., -1]
+
+        return independent_dynamics
 
     def _ranked_terms(
         self, q: Array, qd: Array, length: float | None, stabilisation_time: float | None

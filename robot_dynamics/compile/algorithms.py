@@ -15,6 +15,7 @@ from robot_dynamics.dynamics.closed_loop import (
     closed_loop_terms,
 )
 from robot_dynamics.dynamics.closure_functions import Closure
+from robot_dynamics.dynamics.elimination import Pivots, independent_forward_dynamics
 from robot_dynamics.dynamics.energy import energies
 from robot_dynamics.dynamics.explicit_form import (
     explicit_forward_dynamics,
@@ -22,6 +23,7 @@ from robot_dynamics.dynamics.explicit_form import (
     explicit_terms,
 )
 from robot_dynamics.dynamics.forward import forward_dynamics
+from robot_dynamics.dynamics.heeded_rows import heeded_forward_dynamics
 from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
 from robot_dynamics.dynamics.inverse import bias_forces, inverse_dynamics
 from robot_dynamics.dynamics.jacobian import link_jacobian
@@ -80,17 +82,36 @@ def closed_loop_program(model: Model) -> Program:
     return _trace(model, run, "closed_loop", q=model.nq, qd=model.nv, tau=model.nv)
 
 
-def closed_forward_dynamics_program(model: Model) -> Program:
+def closed_forward_dynamics_program(model: Model, rows: tuple[int, ...] | None = None) -> Program:
     """qdd and the smallest pivot (nv + 1,) of q, qd, tau, loops closed.
 
-    In one array, because every further output costs a call 0.2 us.
+    In one array, because every further output costs a call 0.2 us. Where constraints are
+    redundant for good, `rows` are those to be heeded (see `heeded_rows`).
     """
 
     def run(q: Any, qd: Any, tau: Any, block: Any) -> dict[str, Any]:
-        qdd, _, pivot = closed_loop_forward_dynamics(model, q, qd, tau, unpack(model, block))
+        parameters = unpack(model, block)
+        if rows is None:
+            qdd, _, pivot = closed_loop_forward_dynamics(model, q, qd, tau, parameters)
+        else:
+            qdd, pivot = heeded_forward_dynamics(model, q, qd, tau, parameters, rows)
         return {"qdd_and_pivot": [*qdd, pivot]}
 
     return _trace(model, run, "closed_forward_dynamics", q=model.nq, qd=model.nv, tau=model.nv)
+
+
+def independent_program(model: Model, pivots: Pivots) -> Program:
+    """qdd and the smallest pivot (nv + 1,) of q, qd, tau: independent accelerations first.
+
+    Fixed coordinates depend on fixed constraints, as `pivots` pairs them (see `elimination`).
+    """
+
+    def run(q: Any, qd: Any, tau: Any, block: Any) -> dict[str, Any]:
+        terms = closed_loop_terms(model, q, qd, unpack(model, block))
+        qdd, pivot = independent_forward_dynamics(model, terms, tau, pivots)
+        return {"qdd_and_pivot": [*qdd, pivot]}
+
+    return _trace(model, run, "independent", q=model.nq, qd=model.nv, tau=model.nv)
 
 
 def constraint_program(model: Model) -> Program:

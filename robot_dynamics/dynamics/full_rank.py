@@ -11,13 +11,15 @@ distances of the mechanism, and both against what the loops are open by, as `ran
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from robot_dynamics.dynamics.loops import LoopTerms
 from robot_dynamics.dynamics.rank import LARGEST_TOLERANCE, MARGIN
 from robot_dynamics.dynamics.scaling import constraint_scales, coordinate_scales, tree_length
 from robot_dynamics.model import Model
-from robot_dynamics.scalar.functions import minimum
+from robot_dynamics.scalar.functions import maximum, minimum
 from robot_dynamics.scalar.linear_algebra import dot, is_zero
 from robot_dynamics.spatial import Scalar
 
@@ -27,9 +29,16 @@ ACCURACY = 1e-9
 #: Below this the full-rank solution is not used: K H^-1 K^T is known to the precision of numbers,
 #: so that a pivot p leaves a relative error of about precision / p.
 SMALLEST_PIVOT = float(np.finfo(float).eps) / ACCURACY
+# A mechanism at rest without forces has residual and accelerations zero: 0 / 0 is to be 1.
+_TINY = 1e-60
+# Rows left out may lack this part of the accelerations at most, however far loops are open:
+# beyond it, which rows are heeded would matter.
+_LARGEST_RESIDUAL = 1e-4
 
 
-def full_rank_pivot(model: Model, terms: LoopTerms, pivot: Scalar) -> Scalar:
+def full_rank_pivot(
+    model: Model, terms: LoopTerms, pivot: Scalar, rows: Sequence[int] | None = None
+) -> Scalar:
     """Return what tells full rank: 1 at best, below `SMALLEST_PIVOT` where it is in doubt.
 
     It is the smallest of the relative pivots and of the squared sizes of the rows as ratios of
@@ -40,22 +49,66 @@ def full_rank_pivot(model: Model, terms: LoopTerms, pivot: Scalar) -> Scalar:
         model: The mechanism.
         terms: Its constraints.
         pivot: The smallest relative pivot of K H^-1 K^T.
+        rows: The constraints that the solution heeds; all by default.
     """
     length = tree_length(model)
-    rows = constraint_scales(model, length).tolist()
+    scales = constraint_scales(model, length).tolist()
     columns = coordinate_scales(model, length).tolist()
-    for scale, row in zip(rows, terms.K, strict=True):
-        ratios = [x * (scale / c) for x, c in zip(row, columns, strict=True) if not is_zero(x)]
+    for at in range(len(scales)) if rows is None else rows:
+        pairs = zip(terms.K[at], columns, strict=True)
+        ratios = [x * (scales[at] / c) for x, c in pairs if not is_zero(x)]
         # Rows that are zero by structure take no part in the solution; those with an entry of one
         # are as strong as can be.
         if ratios and not any(isinstance(x, float) and abs(x) >= 1.0 for x in ratios):
             pivot = minimum(pivot, dot(ratios, ratios))
+    return pivot / (1.0 + _squared_opening(model, terms) * (1.0 / SMALLEST_PIVOT))
+
+
+def margin_of_others(
+    model: Model, terms: LoopTerms, rows: Sequence[int], qdd: Sequence[Scalar]
+) -> Scalar:
+    """Return `SMALLEST_PIVOT` times how far the rows left out are within what is allowed, squared.
+
+    An acceleration that meets every constraint, with forces that some of them exert, is the one
+    there is. What the rows left out lack may be a part of the accelerations, as displacements,
+    that is the accuracy of the solution or what `rank` takes for zero at this opening.
+
+    Args:
+        model: The mechanism.
+        terms: Its constraints.
+        rows: Those that the solution heeds.
+        qdd: The accelerations (nv,).
+    """
+    length = tree_length(model)
+    scales = constraint_scales(model, length).tolist()
+    columns = coordinate_scales(model, length).tolist()
+    largest: Scalar = 0.0
+    for i, (row, k) in enumerate(zip(terms.K, terms.k, strict=True)):
+        if i in rows or (is_zero(k) and all(is_zero(x) for x in row)):
+            continue
+        residual = scales[i] * (dot(row, qdd) - k)
+        largest = maximum(largest, residual * residual)
+    if is_zero(largest):
+        return 1.0
+    moved = [scale * x for scale, x in zip(columns, qdd, strict=True)]
+    drifts = [scale * k for scale, k in zip(scales, terms.k, strict=True)]
+    size = dot(moved, moved) + dot(drifts, drifts)
+    doubt = minimum(_squared_opening(model, terms), _LARGEST_RESIDUAL**2)
+    allowed = (ACCURACY**2 + doubt) * size
+    return (allowed + 2.0 * _TINY) / (largest + _TINY) * SMALLEST_PIVOT
+
+
+def _squared_opening(model: Model, terms: LoopTerms) -> Scalar:
+    """Return the square of what `rank` takes for zero because the loops are open."""
+    length = tree_length(model)
     gaps = [
         x * (scale / length)
         for x, scale, on_positions in zip(
-            terms.position_error, rows, model.holonomic.tolist(), strict=True
+            terms.position_error,
+            constraint_scales(model, length).tolist(),
+            model.holonomic.tolist(),
+            strict=True,
         )
         if on_positions
     ]
-    opening = minimum(dot(gaps, gaps) * MARGIN**2, LARGEST_TOLERANCE**2)
-    return pivot / (1.0 + opening * (1.0 / SMALLEST_PIVOT))
+    return minimum(dot(gaps, gaps) * MARGIN**2, LARGEST_TOLERANCE**2)

@@ -88,11 +88,7 @@ def independent_form(
         UnknownNameError: If there is neither a joint nor a coordinate of a name.
         RobotDynamicsError: If the coordinates do not determine the motion; it names some that do.
     """
-    if coordinates is None:
-        independent, _ = chosen_coordinates(model, ranked)
-    else:
-        independent = _as_wished(model, ranked, coordinates)
-    return form_in(model, K, k, independent, ranked.length)
+    return form_in(model, K, k, independent_coordinates(model, ranked, coordinates), ranked.length)
 
 
 def form_in(
@@ -243,14 +239,22 @@ def _ranks(J: Array, blocks: Sequence[ConstraintBlock], rank: int) -> list[int]:
     return [counted.count(i) for i in range(len(blocks))]
 
 
-def _as_wished(
-    model: Model, ranked: ConstraintRank, coordinates: Sequence[str]
+def independent_coordinates(
+    model: Model, ranked: ConstraintRank, coordinates: Sequence[str] | None = None
 ) -> tuple[int, ...]:
-    """Return the indices of the user's coordinates.
+    """Return the indices of independent coordinates: the user's, or chosen ones without.
+
+    Args:
+        model: The mechanism.
+        ranked: The rank of K.
+        coordinates: Joints or coordinates that are to be independent.
 
     Raises:
-        RobotDynamicsError: If they are not independent, or too few.
+        UnknownNameError: If there is neither a joint nor a coordinate of a name.
+        RobotDynamicsError: If they are not independent, or not as many as the motions.
     """
+    if coordinates is None:
+        return chosen_coordinates(model, ranked)[0]
     wished = list(dict.fromkeys(i for name in coordinates for i in coordinates_of(model, name)))
     chosen, refused = chosen_coordinates(model, ranked, wished)
     if refused or len(wished) != len(chosen):

@@ -38,6 +38,11 @@ class LoopTerms:
     position_error: list[Scalar]
     velocity_error: list[Scalar]
 
+    def of_rows(self, rows: Sequence[int]) -> LoopTerms:
+        """Return the same of some of the constraints."""
+        every = (self.K, self.k, self.position_error, self.velocity_error)
+        return LoopTerms(*([values[row] for row in rows] for values in every))
+
     def stabilised(self, time_constant: float) -> list[Scalar]:
         """Return k + k_stab of Baumgarte's method with alpha = beta = 1 / time constant (8.22)."""
         rate = 1.0 / time_constant

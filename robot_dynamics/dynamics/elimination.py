@@ -1,0 +1,184 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Closed-loop forward dynamics, independent accelerations first (section 8.5, method 3), traced.
+
+Which coordinates depend on which constraints is settled beforehand, in NumPy; the elimination then
+runs along these pivots and never branches on values. The order of the pivots keeps the zeros of K:
+a leg of a platform is eliminated by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics.closed_loop import ClosedLoopTerms
+from robot_dynamics.dynamics.full_rank import margin_of_others
+from robot_dynamics.dynamics.independent import independent_coordinates
+from robot_dynamics.dynamics.rank import ConstraintRank, constraint_rank
+from robot_dynamics.dynamics.scaling import coordinate_scales, tree_length
+from robot_dynamics.model import Model
+from robot_dynamics.scalar.functions import minimum, sqrt
+from robot_dynamics.scalar.linear_algebra import dot, factor, is_zero, times
+from robot_dynamics.spatial import Scalar
+
+Array = NDArray[np.float64]
+Pivots = tuple[tuple[int, int], ...]
+
+# Pivots may be this much smaller than the largest of their row, and of all that is left, if they
+# keep zeros.
+_OF_ROW, _OF_ALL = 0.1, 0.01
+# Entries of J below this are zero: entries are ratios of distances, with fifteen digits.
+_ZERO = 1e-12
+
+
+@dataclass(frozen=True)
+class Eliminated:
+    """G and g as scalars.
+
+    Attributes:
+        independent: Indices of the independent coordinates, ascending.
+        columns: The columns of G (nv - r of length nv).
+        g: The accelerations (nv,) of independent ones that are zero.
+        pivot: The smallest pivot, a part of its row's size with coordinates as displacements.
+    """
+
+    independent: tuple[int, ...]
+    columns: list[list[Scalar]]
+    g: list[Scalar]
+    pivot: Scalar
+
+
+def elimination_order(
+    model: Model, K: Array, error: Array, q: Array, coordinates: Sequence[str] | None = None
+) -> Pivots:
+    """Return the pivots that leave independent coordinates at a configuration.
+
+    Args:
+        model: The mechanism.
+        K: Constraint Jacobian (n^c, nv).
+        error: Position error (n^c,) [rad, m].
+        q: Positions (nq,) with all loops closed.
+        coordinates: Joints or coordinates that are to be independent; chosen by default.
+
+    Raises:
+        UnknownNameError: If there is neither a joint nor a coordinate of a name.
+        RobotDynamicsError: If the coordinates do not determine the motion.
+    """
+    ranked = constraint_rank(model, K, error, q)
+    return _sparse_pivots(model, ranked, independent_coordinates(model, ranked, coordinates))
+
+
+def _sparse_pivots(model: Model, ranked: ConstraintRank, independent: Sequence[int]) -> Pivots:
+    """Return rows and columns of K in an order of elimination that keeps zeros.
+
+    Each pivot is the one that can fill the fewest zeros among those that are not small, as
+    Markowitz has it.
+
+    Args:
+        model: The mechanism.
+        ranked: The rank of K at a state that is typical.
+        independent: Coordinates that are no pivots, n - r of them.
+    """
+    J = ranked.rows @ ranked.V.T
+    filled = np.abs(J) > _ZERO
+    rows = list(range(len(J)))
+    columns = [i for i in range(model.nv) if i not in independent]
+    result = []
+    for _ in range(ranked.rank):
+        part = np.ix_(rows, columns)
+        size = np.abs(J[part])
+        along, across = filled[rows].sum(axis=1) - 1, filled[part].sum(axis=0) - 1
+        cost = np.outer(along, across).astype(float)
+        cost[size < _OF_ROW * size.max(axis=1, keepdims=True)] = np.inf
+        cost[(size < _OF_ALL * size.max()) | ~filled[part]] = np.inf
+        least = np.where(cost == cost.min(), size, 0.0)
+        i, j = np.unravel_index(np.argmax(least), least.shape)
+        row, column = rows.pop(i), columns.pop(j)
+        result.append((row, column))
+        for other in rows:
+            if filled[other, column]:
+                J[other] = J[other] - J[other, column] / J[row, column] * J[row]
+                filled[other] |= filled[row]
+                J[other, column], filled[other, column] = 0.0, False
+    return tuple(result)
+
+
+def eliminate(
+    model: Model, K: Sequence[Sequence[Scalar]], k: Sequence[Scalar], pivots: Pivots
+) -> Eliminated:
+    """Return G and g by elimination along given pivots (8.51).
+
+    Args:
+        model: The mechanism.
+        K: Constraint Jacobian (n^c, nv).
+        k: Right-hand side (n^c,).
+        pivots: Row and column of each pivot, in order; other rows are not looked at.
+    """
+    scales = coordinate_scales(model, tree_length(model)).tolist()
+    rest = {row: list(K[row]) for row, _ in pivots}
+    right = {row: k[row] for row, _ in pivots}
+    done: set[int] = set()
+    inverse, smallest = [], 1.0
+    for i, (row, column) in enumerate(pivots):
+        own = rest[row]
+        size = dot(*[[x / s for x, s in zip(K[row], scales, strict=True)]] * 2)
+        part = own[column] / scales[column]
+        smallest = minimum(smallest, part * part / size)
+        inverse.append(1.0 / own[column])
+        done.add(column)
+        left = [j for j in range(model.nv) if j not in done and not is_zero(own[j])]
+        for other, _ in pivots[i + 1 :]:
+            target = rest[other]
+            if is_zero(target[column]):
+                continue
+            part = target[column] * inverse[i]
+            for j in left:
+                target[j] = target[j] - part * own[j]
+            right[other] = right[other] - part * right[row]
+    independent = tuple(j for j in range(model.nv) if j not in done)
+    unit = [[1.0 if i == j else 0.0 for i in range(model.nv)] for j in independent]
+    g: list[Scalar] = [0.0] * model.nv
+    for i in reversed(range(len(pivots))):
+        row, column = pivots[i]
+        later = [at for _, at in pivots[i + 1 :]]
+        known = [rest[row][at] for at in later]
+        for j, motion in zip(independent, unit, strict=True):
+            total = dot(known, [motion[at] for at in later]) + rest[row][j]
+            motion[column] = 0.0 if is_zero(total) else -(total * inverse[i])
+        g[column] = (right[row] - dot(known, [g[at] for at in later])) * inverse[i]
+    return Eliminated(independent, unit, g, sqrt(smallest))
+
+
+def independent_forward_dynamics(
+    model: Model, terms: ClosedLoopTerms, tau: Sequence[Scalar], pivots: Pivots
+) -> tuple[list[Scalar], Scalar]:
+    """Return accelerations (nv,) and the smallest pivot, loops closed (8.45, 8.46).
+
+    The pivot is below `SMALLEST_PIVOT` where the coordinates do not determine the motion, and
+    where constraints that have no pivot are not met as well as the loops are closed.
+
+    Args:
+        model: The mechanism.
+        terms: Its equation of motion.
+        tau: Joint forces (nv,), friction already taken off.
+        pivots: Row and column of each pivot.
+    """
+    n = model.nv
+    form = eliminate(model, terms.loops.K, terms.loops.k, pivots)
+    H = [[terms.H[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
+    moved = [times(H, column) for column in form.columns]  # H G
+    reduced = [
+        [dot(column, moved[j]) for j in range(i + 1)] for i, column in enumerate(form.columns)
+    ]
+    force = [t - c - h for t, c, h in zip(tau, terms.C, times(H, form.g), strict=True)]
+    factors = factor(reduced)
+    ydd = factors.solve(times(form.columns, force))  # Eq 8.45
+    qdd = [dot([column[i] for column in form.columns], ydd) + form.g[i] for i in range(n)]
+    pivot = minimum(form.pivot, factors.smallest_pivot)
+    pivot = minimum(pivot, margin_of_others(model, terms.loops, [row for row, _ in pivots], qdd))
+    # A pivot is 1 at most: this only hands on what is not a number.
+    return qdd, minimum(pivot, 1.0 + dot(qdd, qdd))

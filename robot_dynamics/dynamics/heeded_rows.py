@@ -1,0 +1,89 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Closed-loop forward dynamics of overconstrained mechanisms, in traced code.
+
+Constraints that the others imply at every configuration, such as one of the five of Bricard's last
+hinge, make K H^-1 K^T singular for good. Which ones these are hardly ever changes along a motion,
+so they are left out when the program is made (see `general_rows`), and looked after by it: an
+acceleration that meets them all the same, with forces that the others exert, is the acceleration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics.assembly import AssemblyError, assemble, generic
+from robot_dynamics.dynamics.closed_loop import (
+    closed_loop_accelerations,
+    closed_loop_terms,
+    constraint_factors,
+)
+from robot_dynamics.dynamics.full_rank import full_rank_pivot, margin_of_others
+from robot_dynamics.dynamics.independent import pivots
+from robot_dynamics.dynamics.rank import constraint_rank
+from robot_dynamics.model import Model
+from robot_dynamics.model.parameters import Parameters
+from robot_dynamics.scalar.functions import minimum
+from robot_dynamics.scalar.linear_algebra import dot
+from robot_dynamics.spatial import Scalar
+
+Array = NDArray[np.float64]
+
+# The search for a configuration in general position gives up after so many starts.
+_RESTARTS = 3
+
+
+def general_rows(
+    model: Model, closure: Callable[[Array], tuple[Array, Array]]
+) -> tuple[int, ...] | None:
+    """Return constraints that imply the others in general position, ascending.
+
+    Args:
+        model: The mechanism.
+        closure: Gives K and the position error of positions.
+
+    Returns:
+        None if all constraints are needed, or no configuration that closes the loops was found.
+    """
+    try:
+        q = assemble(model, closure, generic(model), limits=False, restarts=_RESTARTS).q
+    except AssemblyError:
+        return None
+    ranked = constraint_rank(model, *closure(q), q)
+    if ranked.rank == model.constraint_count:
+        return None
+    return tuple(sorted(row for row, _ in pivots(model, ranked)))
+
+
+def heeded_forward_dynamics(
+    model: Model,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    tau: Sequence[Scalar],
+    parameters: Parameters,
+    rows: Sequence[int],
+) -> tuple[list[Scalar], Scalar]:
+    """Return accelerations (nv,) from some of the constraints, and the pivot that tells full rank.
+
+    The pivot is below `SMALLEST_PIVOT` where those constraints depend on one another, and where
+    the acceleration does not meet the others as well as the loops are closed.
+
+    Args:
+        model: The mechanism.
+        q: Positions (nq,).
+        qd: Velocities (nv,).
+        tau: Joint forces (nv,), friction already taken off.
+        parameters: Gravity, inertias and loop placements.
+        rows: The constraints that are heeded, ascending.
+    """
+    terms = closed_loop_terms(model, q, qd, parameters)
+    loops = terms.loops.of_rows(rows)
+    factors = constraint_factors(terms.H, loops.K)
+    qdd, _ = closed_loop_accelerations(terms, factors, tau, loops.k)
+    pivot = full_rank_pivot(model, terms.loops, factors.A.smallest_pivot, rows)
+    pivot = minimum(pivot, margin_of_others(model, terms.loops, rows, qdd))
+    # A pivot is 1 at most: this only hands on what is not a number.
+    return qdd, minimum(pivot, 1.0 + dot(qdd, qdd))

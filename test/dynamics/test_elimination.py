@@ -1,0 +1,123 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Method 3 as a program: G and g along pivots settled beforehand, and the pivot that tells."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from support import linkages
+from support.closed_loops import LINKAGES, closed_state
+
+from robot_dynamics.compile.algorithms import closed_forward_dynamics_program, independent_program
+from robot_dynamics.dynamics.elimination import eliminate, elimination_order
+from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
+from robot_dynamics.dynamics.independent import form_in
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.robot import Robot
+
+
+@pytest.mark.parametrize("name", LINKAGES)
+def test_c9_g_and_small_g(name, rng):
+    """Row C9: as scalars G and g are those found with NumPy, at states the pivots were not made
+    for.
+    """
+    robot = Robot.from_mechanism(LINKAGES[name])
+    model = robot.model
+    q = closed_state(robot, rng)[0]
+    pivots = elimination_order(model, *robot.closure(q), q)
+    q, qd, _ = closed_state(robot, rng)
+    _, _, K, k, _, _ = robot.constraint_terms(q, qd)
+    found = eliminate(model, K.tolist(), k.tolist(), pivots)
+    form = form_in(model, K, k, found.independent)
+    scale = form.conditioning
+    assert_allclose(np.array(found.columns).T, form.G, atol=1e-10 * scale * np.max(np.abs(form.G)))
+    assert_allclose(found.g, form.g, atol=1e-10 * scale * (1.0 + np.max(np.abs(form.g))))
+    assert found.pivot > 1e-3
+
+
+@pytest.mark.parametrize("name", LINKAGES)
+def test_c6_compiled(name, rng):
+    """Row C6: compiled, at any rank, single and in batches, the motion is that of method 2."""
+    robot = Robot.from_mechanism(LINKAGES[name])
+    states = [closed_state(robot, rng) for _ in range(3)]
+    solve = robot.independent_dynamics(q=states[0][0])
+    together = solve(*map(np.array, zip(*states, strict=True)))
+    for i, state in enumerate(states):
+        qdd, pivot = solve(*state)
+        expected = robot.constrained_motion(*state).qdd
+        assert SMALLEST_PIVOT < pivot <= 1.0
+        # The pivot says how many digits are left of sixteen.
+        assert_allclose(qdd, expected, atol=1e-12 / pivot * np.max(np.abs(expected)))
+        assert_allclose(together[0][i], qdd, atol=0.0)
+        assert together[1][i] == pivot
+
+
+def test_a_dead_point_shows_in_the_pivot(rng):
+    """Where the crank tells nothing the pivot of its coordinate is zero, and another's is not."""
+    robot = Robot.from_mechanism(linkages.four_bar(lengths=(0.6, 0.5, 0.5), ground=0.8))
+    away = robot.assemble(np.array([1.4, -1.0, -0.8]), held={"rocker_joint": -0.8}).q
+    crank = robot.independent_dynamics(["crank_joint"], q=away)
+    rocker = robot.independent_dynamics(["rocker_joint"], q=away)
+    _, qd, tau = closed_state(robot, rng)
+    dead = np.array([np.pi / 2, -np.pi / 2 - np.arctan2(0.6, 0.8), 0.0])
+    assert crank(away, 0 * qd, tau)[1] > 0.1
+    with np.errstate(divide="ignore", invalid="ignore"):
+        assert not crank(dead, 0 * qd, tau)[1] >= SMALLEST_PIVOT
+    qdd, pivot = rocker(dead, 0 * qd, tau)
+    assert pivot > 0.1
+    expected = robot.constrained_motion(dead, 0 * qd, tau).qdd
+    assert_allclose(qdd, expected, atol=1e-11 * np.max(np.abs(expected)))
+
+
+def test_a_rank_that_grew_is_noticed(rng):
+    """Pivots made where the arms of Fig 8.2 are free leave a constraint out; elsewhere it counts,
+    and the flag says so.
+    """
+    robot = Robot.from_mechanism(linkages.twin_rhombus())
+    folded = np.array([0.0, 0.4, np.pi, 1.1, np.pi])
+    solve = robot.independent_dynamics(q=folded)
+    q, qd, tau = closed_state(robot, rng)
+    assert robot.constrained_motion(q, qd, tau).rank == 4
+    assert not solve(q, qd, tau)[1] >= SMALLEST_PIVOT
+    qdd, pivot = solve(folded, np.zeros(5), tau)
+    assert pivot > SMALLEST_PIVOT
+    expected = robot.constrained_motion(folded, np.zeros(5), tau).qdd
+    assert_allclose(qdd, expected, atol=1e-10 * np.max(np.abs(expected)))
+
+
+def test_zeros_are_kept():
+    """The order of the pivots leaves the legs of a platform to themselves, which takes fewer
+    operations than multipliers first.
+    """
+    robot = Robot.from_mechanism(linkages.stewart_platform())
+    platform = [f"platform_joint.{d}" for d in ("rx", "ry", "rz", "x", "y", "z")]
+    q = robot.assemble(limits=False).q
+    pivots = elimination_order(robot.model, *robot.closure(q), q, platform)
+    rows = Counter(row // 3 for row, _ in pivots)
+    assert set(rows.values()) == {3}  # three of each ball joint
+    ours = sum(independent_program(robot.model, pivots).operation_counts().values())
+    theirs = closed_forward_dynamics_program(robot.model).operation_counts()
+    assert ours < 0.9 * sum(theirs.values())
+
+
+def test_nan_is_handed_on(rng):
+    """An argument that is not a number leaves a pivot that is none."""
+    robot = Robot.from_mechanism(linkages.four_bar())
+    state = closed_state(robot, rng)
+    solve = robot.independent_dynamics()
+    for which in range(3):
+        spoilt = [x.copy() for x in state]
+        spoilt[which][0] = np.nan
+        with np.errstate(invalid="ignore"):
+            assert not solve(*spoilt)[1] >= SMALLEST_PIVOT
+
+
+def test_coordinates_that_do_not_fit_are_refused():
+    """As `independent_form` has it."""
+    robot = Robot.from_mechanism(linkages.four_bar())
+    with pytest.raises(RobotDynamicsError, match="cannot stand for the motion"):
+        robot.independent_dynamics(["crank_joint", "rocker_joint"])
