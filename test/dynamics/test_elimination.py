@@ -77,7 +77,7 @@ def test_a_rank_that_grew_is_noticed(rng):
     """Pivots made where the arms of Fig 8.2 are free leave a constraint out; elsewhere it counts,
     and the flag says so.
     """
-    robot = Robot.from_mechanism(linkages.twin_rhombus())
+    robot = Robot.from_mechanism(linkages.folding_arms())
     folded = np.array([0.0, 0.4, np.pi, 1.1, np.pi])
     solve = robot.independent_dynamics(q=folded)
     q, qd, tau = closed_state(robot, rng)

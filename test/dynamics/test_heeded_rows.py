@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from support import linkages
-from support.closed_loops import LINKAGES, closed_state, twice
+from support.closed_loops import LINKAGES, closed_at, closed_state
+from support.mechanisms import random_pose
 
 from robot_dynamics.compile.algorithms import bound, closed_forward_dynamics_program
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
@@ -95,28 +94,20 @@ def test_open_by_a_little_it_stays_fast(rng):
 
 
 def test_beyond_that_the_slow_path_answers(rng):
-    """A weld from here to there and one back, with velocities that break them, ask for different
-    accelerations. They are met in the mean, which no choice of rows gives.
+    """A weld, a point on a line across it that the weld implies, and velocities that break both,
+    ask for different accelerations. They are met in the mean, which no choice of rows gives.
     """
-    robot = Robot.from_mechanism(twice(linkages.walking_leg()))
-    q, _, tau = closed_state(robot, rng)
-    loop = robot.model.loops[-1]
-    back = replace(
-        loop,
-        predecessor=loop.successor,
-        successor=loop.predecessor,
-        predecessor_placement=loop.successor_placement,
-        successor_placement=loop.predecessor_placement,
-    )
-    both = Robot(replace(robot.model, loops=(*robot.model.loops[:-1], back)))
-    assert np.max(np.abs(both.closure(q)[1])) < 1e-9
-    rows = general_rows(both.model, both.closure)
+    leg = linkages.walking_leg()
+    q, _, tau = closed_state(Robot.from_mechanism(leg), rng)
+    line = ("line", "heel_rod_top", "heel_rod_low", random_pose(rng))
+    robot = Robot.from_mechanism(closed_at(leg, q, [line], "point_on_line"))
+    rows = general_rows(robot.model, robot.closure)
     assert len(rows) == 12
     qd = rng.normal(size=robot.model.nv)
-    assert not compiled(both, rows)(q, qd, tau)[1] >= SMALLEST_PIVOT
-    motion = both.constrained_motion(q, qd, tau)
-    assert motion.residual > 0.1
-    assert_allclose(both.forward_dynamics(q, qd, tau), motion.qdd, atol=0.0)
+    assert not compiled(robot, rows)(q, qd, tau)[1] >= SMALLEST_PIVOT
+    motion = robot.constrained_motion(q, qd, tau)
+    assert motion.residual > 0.01
+    assert_allclose(robot.forward_dynamics(q, qd, tau), motion.qdd, atol=0.0)
 
 
 def test_bricard_through_a_full_turn(rng):

@@ -9,8 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from support import linkages
-from support.closed_loops import LINKAGES, LOOP_TYPES, closed_state, random_loops
+from support import golden, linkages
+from support.closed_loops import LINKAGES, LOOP_TYPES, closed_at, closed_state, random_loops
+from support.mechanisms import random_pose, random_tree
 
 from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.dynamics.solution import AUTO, METHODS, solution
@@ -147,3 +148,43 @@ def test_numbers_that_are_none_are_refused(method, rng):
         spoilt[which][0] = np.nan
         with np.errstate(invalid="ignore"), pytest.raises(RobotDynamicsError, match="finite"):
             robot.constrained_motion(*spoilt, method=method)
+
+
+@pytest.mark.parametrize("closure", ["revolute", "sphere_in_cylinder"])
+@pytest.mark.parametrize("method", METHODS)
+def test_n10_golden_case(method, closure):
+    """Golden case N10 to the printed digits, by every method: qdd, lambda; G and g as well."""
+    model = golden.actuated_arm_model(closure)
+    robot, at = Robot(model), golden.order(model)
+    state = [golden.ordered(model, x) for x in (golden.Q, golden.QD, golden.TAU)]
+    motion = robot.constrained_motion(*state, method=method)
+    assert (motion.rank, len(motion.redundant)) == (2, robot.model.constraint_count - 2)
+    # Positions are printed to twelve digits.
+    assert_allclose(motion.qdd[at], golden.QDD, atol=3e-10)
+    assert_allclose(motion.multipliers[-2:], golden.MULTIPLIERS, atol=1e-10)
+    assert_allclose(motion.multipliers[:-2], 0.0, atol=1e-10)
+    form = robot.independent_form(*state[:2], ["q1", "q4"])
+    y = [form.names.index(name) for name in ("q1", "q4")]
+    assert_allclose((form.G[:, y] @ golden.YDD + form.g)[at], golden.QDD, atol=3e-10)
+    assert_allclose((form.G[:, y] @ golden.YD)[at], golden.QD, atol=1e-11)
+    qdd, _ = robot.independent_dynamics(["q1", "q4"], q=robot.assemble(state[0]).q)(*state)
+    assert_allclose(qdd[at], golden.QDD, atol=3e-10)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kinds", [("fixed", "fixed"), ("spherical", "spherical"),
+                                   ("spherical", "fixed")])  # fmt: skip
+def test_c6_equals_pinocchio(method, kinds, rng):
+    """Row C6: pin.constraintDynamics with six- and three-dimensional constraints moves alike."""
+    from support.oracle import Pinocchio
+
+    tree = random_tree(rng, ["revolute", "prismatic", "revolute"] * 5, chain=True)
+    q = rng.uniform(-1.0, 1.0, 15)
+    one = closed_at(tree, q, [("one", "base", "link8", random_pose(rng))], kinds[0])
+    both = closed_at(one, q, [("two", "link4", "link14", random_pose(rng))], kinds[1])
+    robot = Robot.from_mechanism(both)
+    q, qd, tau = closed_state(robot, rng, q)
+    found = robot.constrained_motion(q, qd, tau, method=method).qdd
+    theirs = Pinocchio.of_mechanism(both, robot.model).closed_loop(q, qd, tau)
+    # It regularises by an inertia of 1e-12 or so, which constraints of weight 1e-2 feel as 1e-8.
+    assert_allclose(found, theirs, atol=1e-8 * np.max(np.abs(theirs)))

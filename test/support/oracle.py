@@ -148,9 +148,8 @@ class Pinocchio:
                 (loop.successor, loop.successor_placement),
             ):
                 ends += [joint_of(body), pin.SE3(self._joint_frame(body) @ _pose(X))]
-            models.append(
-                pin.RigidConstraintModel(pin.ContactType.CONTACT_6D, self.theirs, *ends, pin.LOCAL)
-            )
+            kind = kinds[loop.type.name]
+            models.append(pin.RigidConstraintModel(kind, self.theirs, *ends, pin.LOCAL))
             datas.append(models[len(models) - 1].createData())
         pin.initConstraintDynamics(self.theirs, self.data, models, datas)
         settings = () if proximal is None else (pin.ProximalSettings(*proximal),)
