@@ -131,7 +131,7 @@ class Pinocchio:
         return J[[3, 4, 5, 0, 1, 2]][:, self.at_v]
 
     def closed_loop(self, q, qd, tau, proximal=None):
-        """Return qdd (nv,) with all loops closed; fixed loop joints only.
+        """Return qdd (nv,) with all loops closed; fixed and spherical loop joints only.
 
         With `proximal`, the three settings of the proximal iteration: accuracy, mu, iterations.
         """
@@ -148,7 +148,8 @@ class Pinocchio:
                 (loop.successor, loop.successor_placement),
             ):
                 ends += [joint_of(body), pin.SE3(self._joint_frame(body) @ _pose(X))]
-            kind = kinds[loop.type.name]
+            spherical = loop.type.name == "spherical"
+            kind = pin.ContactType.CONTACT_3D if spherical else pin.ContactType.CONTACT_6D
             models.append(pin.RigidConstraintModel(kind, self.theirs, *ends, pin.LOCAL))
             datas.append(models[len(models) - 1].createData())
         pin.initConstraintDynamics(self.theirs, self.data, models, datas)
