@@ -13,12 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr
 
 from robot_dynamics.dynamics.assembly import AssemblyError
+from robot_dynamics.dynamics.independent import pivots
 from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.dynamics.scaling import coordinate_scales
-from robot_dynamics.model import Model
 from robot_dynamics.model.joints.base import JointType
 from robot_dynamics.robot import Robot
 
@@ -27,8 +26,8 @@ Array = NDArray[np.float64]
 # Where the rank drops at the start, rows are chosen this far away [rad, or lengths].
 _NEARBY = 0.05
 _LOOKS = 4
-# How much smaller the pivots may be for joints with quaternions not to be torn.
-_PREFERENCE = 100.0
+# How much weaker the weakest constraint may be for joints with quaternions not to be torn.
+_STILL_ACTING = 1e-2
 
 
 @dataclass(frozen=True)
@@ -45,38 +44,25 @@ class Choice:
 
 
 def choose(robot: Robot, q: Array, length: float) -> Choice:
-    """Return the choice of largest pivots at positions `q` (nq,) with closed loops."""
-    K, error = robot.closure(q)
-    ranked = constraint_rank(robot.model, K, error, q, length=length)
-    if ranked.rank == 0:
-        return Choice((), ())
-    J = ranked.rows @ ranked.V.T
-    _, _, order = qr(J.T, mode="economic", pivoting=True)
-    rows = tuple(sorted(int(i) for i in order[: ranked.rank]))
-    return Choice(rows, _dependent(robot.model, J[list(rows)]))
+    """Return the choice of complete pivoting at positions `q` (nq,) with closed loops (8.51).
 
-
-def _dependent(model: Model, J: Array) -> tuple[int, ...]:
-    """Return the coordinates with the largest pivots of independent rows (8.51).
-
-    Positions of joints with quaternions have no coordinates of their own to keep: such joints
-    are independent altogether if that is possible, or else dependent altogether.
+    Positions of joints with quaternions have no coordinates of their own to keep: such joints are
+    independent altogether wherever that is possible.
     """
-    curved = [
-        at
-        for body, at in zip(model.bodies, model.v_slices, strict=True)
-        if type(body.joint.type).integrate is not JointType.integrate
-    ]
-    for preference in (1.0 / _PREFERENCE, _PREFERENCE):
-        weights = np.ones(model.nv)
-        for at in curved:
-            weights[at] = preference
-        _, _, order = qr(J * weights, mode="economic", pivoting=True)
-        chosen = tuple(sorted(int(i) for i in order[: len(J)]))
-        counts = [(len(set(chosen) & set(range(at.start, at.stop))), at) for at in curved]
-        if all(count in (0, at.stop - at.start) for count, at in counts):
-            break
-    return chosen
+    model = robot.model
+    K, error = robot.closure(q)
+    ranked = constraint_rank(model, K, error, q, length=length)
+    kept: list[int] = []
+    for body, at in zip(model.bodies, model.v_slices, strict=True):
+        if type(body.joint.type).integrate is not JointType.integrate:
+            wanted = [*kept, *range(at.start, at.stop)]
+            left = np.delete(ranked.rows @ ranked.V.T, wanted, axis=1)
+            acting = np.linalg.svd(left, compute_uv=False)[: ranked.rank]
+            least = _STILL_ACTING * (ranked.smallest or 0.0)
+            kept = wanted if len(acting) == ranked.rank and np.all(acting > least) else kept
+    chosen = pivots(model, ranked, kept)
+    rows, columns = (tuple(sorted(int(pair[i]) for pair in chosen)) for i in (0, 1))
+    return Choice(rows, columns)
 
 
 def first_choice(robot: Robot, q: Array, length: float) -> Choice:

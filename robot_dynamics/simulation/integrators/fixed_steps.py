@@ -34,8 +34,9 @@ _CUTS = tuple(0.1 * i for i in range(1, 10))
 # Constraints that the others imply stay closed to rounding; this far open, they do not [lengths].
 _IMPLIED = 1e-9
 # Parts of the largest margin so far. Constraints that act a hundredth of what they acted are near
-# losing rank (the margin is a square); coordinates are chosen again well before that.
-_NEAR = {"independent": 1e-2}
+# losing rank (the margin is a square); coordinates are chosen again well before that,
+# and constraints whose errors nothing takes away.
+_NEAR = {"independent": 1e-2, "stabilised": 1e-2}
 _NEAR_BY_DEFAULT = 1e-4
 # With less, a hundred-thousandth part of a constraint, rounding decides about the motion.
 _LOST = 1e-10
@@ -93,7 +94,8 @@ class FixedSteps:
         self._near = _NEAR.get(method.name, _NEAR_BY_DEFAULT)
         # Frames given to some digits leave constraints open that the others imply.
         gap = float(np.max(self._open(robot.closure(q)[1]), initial=0.0))
-        self._implied = _IMPLIED * length + 100.0 * gap
+        closed = method.name != "stabilised"  # which never closes loops entirely
+        self._implied = _IMPLIED * length + 100.0 * gap if closed else limit
         self.effort = Effort()
         self._largest_margin = 0.0
         self._take_up(method.choice(first_choice(robot, q, length)), q, np.zeros(robot.model.nv))
