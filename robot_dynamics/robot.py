@@ -20,8 +20,10 @@ from robot_dynamics.dynamics.assembly import (
     consistent_velocity,
     generic,
 )
+from robot_dynamics.dynamics.closed_loop_inverse import ClosedLoopInverse, closed_loop_inverse
 from robot_dynamics.dynamics.closure_functions import ClosureFunction
 from robot_dynamics.dynamics.elimination import elimination_order
+from robot_dynamics.dynamics.effort_request import EffortRequest
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.dynamics.heeded_rows import general_rows
 from robot_dynamics.dynamics.independent import (
@@ -223,6 +225,50 @@ class Robot:
         force = np.asarray(tau, dtype=float) - C
         return solution(self.model, ranked, H, force, K, k, method)
 
+    def closed_loop_inverse_dynamics(
+        self, q: Array, qd: Array, qdd: Array, *, length: float | None = None, **request: Any
+    ) -> ClosedLoopInverse:
+        """Return efforts of the drives that give an acceleration, loops closed (section 8.12).
+
+        Args:
+            q: Positions (nq,) that close the loops.
+            qd: Velocities (nv,) that keep them closed.
+            qdd: Accelerations (nv,) that do.
+            length: Length [m] at which a rotation counts like a displacement; that of a typical
+                link by default.
+            request: Which efforts, if several do: `drives`, `weights`, `limits`, `push_only`,
+                `friction`, `forces` and `prefer`, and `project` and `tolerance` for accelerations
+                that open the loops, of `dynamics.effort_request.EffortRequest`.
+
+        Raises:
+            AssemblyError: If the loops are open, or would open; it names them and by how much.
+            InfeasibleError: If no efforts within the bounds do; it names the bounds in the way.
+            UnknownNameError: If there is no drive, constraint or loop joint of a name.
+        """
+        return closed_loop_inverse(
+            self.model,
+            q,
+            qd,
+            qdd,
+            self.constraint_terms(q, qd),
+            self.loop_drives(q),
+            self.loop_forces,
+            EffortRequest(**request),
+            length=length,
+        )
+
+    def gravity_compensation(self, q: Array, **options: Any) -> ClosedLoopInverse:
+        """Return efforts of the drives that hold the mechanism at rest at positions `q` (nq,).
+
+        Against gravity and springs. What the drives cannot hold is in `missing` and `free`.
+
+        Args:
+            q: Positions (nq,) that close the loops.
+            options: Those of `closed_loop_inverse_dynamics`.
+        """
+        rest = np.zeros(self.model.nv)
+        return self.closed_loop_inverse_dynamics(q, rest, rest, **options)
+
     def independent_form(
         self,
         q: Array,
@@ -356,7 +402,14 @@ class Robot:
             RobotDynamicsError: If the coordinates wished for depend on one another.
         """
         closed = self.assemble(generic(self.model)).q if q is None else np.asarray(q, dtype=float)
-        return mobility(self.model, self.closure, closed, independent=independent, **options)
+        return mobility(
+            self.model,
+            self.closure,
+            closed,
+            independent=independent,
+            loop_drives=self.loop_drives,
+            **options,
+        )
 
     def with_closure(
         self,

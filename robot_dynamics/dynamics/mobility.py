@@ -9,12 +9,13 @@ loops are closed: what is smaller than that uncertainty is zero.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.dynamics.actuation import actuation, actuation_words, drives_of
 from robot_dynamics.dynamics.assembly import AssemblyError, assemble, require_closed
 from robot_dynamics.dynamics.closure_search import Closure
 from robot_dynamics.dynamics.independent import chosen_coordinates
@@ -50,7 +51,7 @@ class Mobility:
         immobile: Coordinates that cannot move at all.
         nearby_ranks: The ranks found at closed configurations nearby, ascending; empty where
             none was found, as in a mechanism that cannot move.
-        drives: Coordinates with a drive.
+        drives: Coordinates with a drive, and then drives in loop joints.
         driven: How many independent motions the drives can force, rank of G_u (8.63).
         closure_error: What the loops are open by [m], rotations at `length`.
         tolerance: The singular value that counts as zero, from the closure error and `length`.
@@ -92,11 +93,7 @@ class Mobility:
     @property
     def actuation(self) -> str:
         """One of "none", "fully", "underactuated", "redundantly", "underactuated, redundantly"."""
-        words = ["underactuated"] if self.underactuated else []
-        words += ["redundantly"] if self.redundantly_actuated else []
-        if not self.drives:
-            return "none"
-        return ", ".join(words) or "fully"
+        return actuation_words(self.mobility, len(self.drives), self.driven)
 
     def as_dict(self) -> dict[str, object]:
         """Return everything as JSON values."""
@@ -154,6 +151,7 @@ def mobility(
     *,
     independent: Sequence[str] = (),
     active: Iterable[str] | None = None,
+    loop_drives: Callable[[Array], Array] | None = None,
     length: float | None = None,
     samples: int = 4,
     seed: int = 0,
@@ -166,7 +164,10 @@ def mobility(
         q: Positions (nq,) that close the loops.
         independent: Joints or coordinates that are wished for as independent ones; the rest is
             chosen by complete pivoting.
-        active: Joints or coordinates with a drive, if not those that the model says.
+        active: Joints, coordinates or drives in loop joints that act, if not those that
+            the model says.
+        loop_drives: Gives what drives in loop joints do to the tree (nv, drives); nothing without
+            it.
         length: Length [m] at which a rotation counts like a displacement.
         samples: Configurations nearby that are looked at; none with 0.
         seed: Of their choice.
@@ -187,12 +188,8 @@ def mobility(
     ranked = constraint_rank(model, K, error, q, length=length)
     names = coordinate_names(model)
     motions = ranked.motions
-    driven = model.active.copy()
-    if active is not None:
-        driven[:] = False
-        for name in active:
-            driven[coordinates_of(model, name)] = True
-    forced = np.linalg.svd(motions[driven], compute_uv=False) if motions.size else np.zeros(0)
+    none = np.zeros((model.nv, len(model.loop_drives)))
+    drives = drives_of(model, none if loop_drives is None else loop_drives(q), length, active)
     used = coordinate_scales(model, length)
     still = np.linalg.norm(motions * (length / used)[:, None], axis=1) <= ranked.doubt
     chosen = _independent_coordinates(model, ranked, independent)
@@ -206,8 +203,8 @@ def mobility(
         independent=tuple(names[i] for i in chosen),
         immobile=tuple(name for name, is_still in zip(names, still, strict=True) if is_still),
         nearby_ranks=_nearby_ranks(model, closure, q, ranked, samples, seed),
-        drives=tuple(name for name, drive in zip(names, driven, strict=True) if drive),
-        driven=int(np.sum(forced > ranked.doubt)),
+        drives=drives.names,
+        driven=actuation(ranked, drives).rank,
         closure_error=ranked.closure_error,
         tolerance=ranked.tolerance,
         conditioning=ranked.smallest,

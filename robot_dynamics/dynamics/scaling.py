@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.model import Model
+from robot_dynamics.model.joints import JointType
 from robot_dynamics.spatial import Transform
 
 Array = NDArray[np.float64]
@@ -56,13 +57,16 @@ def constraint_scales(model: Model, length: float) -> Array:
 
 def coordinate_scales(model: Model, length: float) -> Array:
     """Return what makes velocities (nv,) comparable: `length` for rotations, else 1."""
-    scales = []
+    scales: list[float] = []
     for body in model.bodies:
-        kind = body.joint.type
-        for column in kind.subspace(kind.neutral()):
-            turns = any(float(value) != 0.0 for value in column.angular)
-            scales.append(length if turns else 1.0)
+        scales += freedom_scales(body.joint.type, length)
     return np.array(scales, dtype=float)
+
+
+def freedom_scales(kind: JointType, length: float) -> list[float]:
+    """Return for each freedom of a joint type `length` if it turns, else 1."""
+    columns = kind.subspace(kind.neutral())
+    return [length if any(float(x) != 0.0 for x in c.angular) else 1.0 for c in columns]
 
 
 def coordinate_names(model: Model) -> tuple[str, ...]:

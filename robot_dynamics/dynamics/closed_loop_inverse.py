@@ -1,0 +1,259 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Inverse dynamics of closed loops: which efforts of the drives give a motion (section 8.12).
+
+Constraint forces do no work on the free motions G, so that efforts u with tau = B u give the
+accelerations exactly if G_u^T u = G^T tau_ID with G_u = B^T G (8.63). Too few drives leave motions
+that they cannot produce, too many leave efforts that do no work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr, solve_triangular
+
+from robot_dynamics.dynamics.actuation import Actuation, Drives, actuation, drives_of
+from robot_dynamics.dynamics.assembly import require_closed
+from robot_dynamics.dynamics.consistency import (
+    require_consistent_acceleration,
+    require_consistent_velocity,
+)
+from robot_dynamics.dynamics.distribution import distribute
+from robot_dynamics.dynamics.effort_request import EffortRequest
+from robot_dynamics.dynamics.rank import LARGEST_OPENING, ConstraintRank, constraint_rank
+from robot_dynamics.dynamics.redundant import least_multipliers, require_finite
+from robot_dynamics.dynamics.scaling import coordinate_names
+from robot_dynamics.dynamics.solution import solution
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.model import Model
+
+Array = NDArray[np.float64]
+
+# A bound is said to be held by forces this near to it, as a part of a typical force.
+_AT_BOUND = 1e-8
+
+
+@dataclass(frozen=True)
+class ClosedLoopInverse:
+    """Efforts that give a motion to a mechanism with closed loops, and what else could.
+
+    Attributes:
+        drives: Names of the p drives: coordinates of the tree in the model's order, then drives
+            in loop joints.
+        efforts: What they do, u (p,) [N m or N].
+        tau: The same as joint forces B u (nv,), as `forward_dynamics` takes them.
+        qdd: Accelerations (nv,) that these efforts give. Of an underactuated mechanism they are
+            those nearest to the wish in the metric of the inertia.
+        missing: The wish less `qdd` (nv,); zero up to rounding if the drives can do it all.
+        mobility: Number of independent motions, n - r.
+        driven: How many of them the drives can force, rank of G_u (8.63).
+        actuation: One of "none", "fully", "underactuated", "redundantly", "underactuated,
+            redundantly".
+        free: Names of coordinates whose motions no drive does work on, mobility - driven.
+        scales: Efforts over these have the least sum of squares (p,): 1 / sqrt(weight).
+        null_space: Efforts that do no work and change no acceleration (p, p - driven);
+            orthonormal once divided by `scales`.
+        null_multipliers: What each of them adds to the multipliers (n^c, p - driven).
+        internal: The part of `efforts` in the null space (p,); the rest is the particular
+            solution, of least effort without any bounds and wishes.
+        multipliers: Constraint forces lambda (n^c,) that go with the efforts [N m, N].
+        determined: For each whether motion and efforts determine it (n^c,); where they do not,
+            what bounds leave open has the least sum of squares, moments divided by `length`.
+        loop_forces: Forces of the loop joints on their successors (loops, 6), moment first, see
+            `Robot.loop_forces`.
+        held: The bounds that were reached, in words.
+        beyond: Drives whose effort is above the model's limit.
+        residual: Largest entry of H qdd + C - B u - K^T lambda [N m, N].
+        rank: Number of independent constraints, r.
+        redundant: Names of the constraints that the others imply, as "loop.direction".
+        length: The length [m] that makes rotations and displacements comparable.
+    """
+
+    drives: tuple[str, ...]
+    efforts: Array
+    tau: Array
+    qdd: Array
+    missing: Array
+    mobility: int
+    driven: int
+    actuation: str
+    free: tuple[str, ...]
+    scales: Array
+    null_space: Array
+    null_multipliers: Array
+    internal: Array
+    multipliers: Array
+    determined: NDArray[np.bool_]
+    loop_forces: Array
+    held: tuple[str, ...]
+    beyond: tuple[str, ...]
+    residual: float
+    rank: int
+    redundant: tuple[str, ...]
+    length: float
+
+    @property
+    def particular(self) -> Array:
+        """The efforts (p,) without their part in the null space."""
+        return self.efforts - self.internal
+
+    @property
+    def by_name(self) -> dict[str, float]:
+        """The efforts by the names of the drives."""
+        return dict(zip(self.drives, self.efforts.tolist(), strict=True))
+
+
+def closed_loop_inverse(
+    model: Model,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    terms: Sequence[Array],
+    loop_drives: Array,
+    loop_forces: Callable[[Array, Array, Array, Array], Array],
+    request: EffortRequest,
+    *,
+    length: float | None = None,
+) -> ClosedLoopInverse:
+    """Return efforts of the drives that give accelerations to a mechanism with closed loops.
+
+    Args:
+        model: The mechanism.
+        q: Positions (nq,) that close the loops.
+        qd: Velocities (nv,) that keep them closed.
+        qdd: Accelerations (nv,) that do.
+        terms: H, C, K, k and the position error at this state, as `Robot.constraint_terms` has
+            them.
+        loop_drives: B of the drives in loop joints (nv, drives), see `loop_drive_matrix`.
+        loop_forces: `(q, qd, multipliers, efforts) -> forces`, see `loop_joint_forces`.
+        request: Which of the efforts that do it.
+        length: Length [m] at which a rotation counts like a displacement; that of a typical link
+            by default.
+
+    Raises:
+        AssemblyError: If the loops are open, or would open; it names them and by how much.
+        InfeasibleError: If no efforts within the bounds give the motion; it names the bounds.
+        UnknownNameError: If there is no drive, constraint or loop joint of a name.
+        RobotDynamicsError: If a number is not finite, or there is no solver for bounds.
+    """
+    q, qd, qdd = (np.asarray(values, dtype=float) for values in (q, qd, qdd))
+    H, C, K, k, error = terms[:5]
+    K = K.reshape(model.constraint_count, model.nv)
+    require_finite(H, C, K, k)
+    ranked = constraint_rank(model, K, error, q, length=length)
+    require_closed(model, q, error, LARGEST_OPENING, ranked.length)
+    require_consistent_velocity(model, ranked, K, q, qd, request.tolerance)
+    if request.project:
+        qdd = solution(model, ranked, H, H @ qdd, K, k).qdd
+    else:
+        require_consistent_acceleration(model, ranked, K, k, q, qd, qdd, request.tolerance)
+    drives = drives_of(model, loop_drives, ranked.length, request.drives)
+    forced = actuation(ranked, drives)
+    scales = request.scales(model, drives, ranked.length)
+    wanted, missing = _producible(forced, H, forced.G.T @ (H @ qdd + C))  # G^T tau_ID
+    qdd = qdd - missing
+    tau = H @ qdd + C
+    efforts, null_space = _least_efforts(forced, drives, scales, wanted)
+    null_multipliers = (
+        np.array([-least_multipliers(ranked, drives.B @ column) for column in null_space.T])
+        .reshape(-1, len(K))
+        .T
+    )
+    multipliers = least_multipliers(ranked, tau - drives.B @ efforts)
+
+    unit = _typical_force(drives, ranked, efforts, multipliers)
+    bounds = request.bounds(model, drives, ranked)
+    idle = ranked.row_scales[:, None] * ranked.idle
+    Z = np.block([[null_space, np.zeros((len(efforts), idle.shape[1]))], [null_multipliers, idle]])
+    wishes = request.wishes(model, ranked, scales)
+    start = np.concatenate([efforts, multipliers])
+    x = distribute(model.name, start, Z, wishes, bounds, unit)
+    efforts, multipliers = x[: len(efforts)], x[len(efforts) :]
+    in_loops = drives.loop_efforts(efforts, len(model.loop_drives))
+    return ClosedLoopInverse(
+        drives=drives.names,
+        efforts=efforts,
+        tau=drives.B @ efforts,
+        qdd=qdd,
+        missing=missing,
+        mobility=forced.G.shape[1],
+        driven=forced.rank,
+        actuation=forced.words(),
+        free=_names_of_free(model, ranked, forced),
+        scales=scales,
+        null_space=null_space,
+        null_multipliers=null_multipliers,
+        internal=null_space @ (null_space.T @ (efforts / scales**2)),
+        multipliers=multipliers,
+        determined=ranked.determined,
+        loop_forces=loop_forces(q, qd, multipliers, in_loops),
+        held=bounds.held(x, _AT_BOUND * unit),
+        beyond=_beyond(drives, efforts),
+        residual=_largest(tau - drives.B @ efforts - K.T @ multipliers),
+        rank=ranked.rank,
+        redundant=ranked.redundant,
+        length=ranked.length,
+    )
+
+
+def _producible(forced: Actuation, H: Array, force: Array) -> tuple[Array, Array]:
+    """Return what drives can do of G^T tau_ID, and the accelerations (nv,) that they cannot give.
+
+    The latter are the smallest in the metric of H; the former is in the coordinates of
+    `forced.left`, divided by the strengths: what the scaled efforts have to be along
+    `forced.right`.
+    """
+    U, G = forced.left, forced.G
+    if not forced.free.shape[1]:
+        return U.T @ force / forced.strength, np.zeros(len(H))
+    try:
+        lower = np.linalg.cholesky(G.T @ H @ G)
+    except np.linalg.LinAlgError as error:
+        raise RobotDynamicsError(
+            "the loops allow a motion without inertia that no drive acts on: its acceleration is "
+            "not determined."
+        ) from error
+    pushed = solve_triangular(lower, np.column_stack([U, force]), lower=True)
+    along = np.linalg.lstsq(pushed[:, :-1], pushed[:, -1], rcond=None)[0]
+    rest = pushed[:, -1] - pushed[:, :-1] @ along
+    return along / forced.strength, G @ solve_triangular(lower, rest, lower=True, trans="T")
+
+
+def _least_efforts(
+    forced: Actuation, drives: Drives, scales: Array, wanted: Array
+) -> tuple[Array, Array]:
+    """Return the efforts (p,) with the least sum of squares over `scales`, and the null space."""
+    rows = (forced.right * (scales / drives.scales)[:, None]).T  # rows (u / scales) = wanted
+    Q, R = np.linalg.qr(rows.T, mode="complete")
+    r = forced.rank
+    along = solve_triangular(R[:r], wanted, trans="T") if r else np.zeros(0)
+    return scales * (Q[:, :r] @ along), scales[:, None] * Q[:, r:]
+
+
+def _typical_force(
+    drives: Drives, ranked: ConstraintRank, efforts: Array, multipliers: Array
+) -> float:
+    """Return the largest of efforts and constraint forces [N]; 1 N where there are none."""
+    return max(_largest(efforts / drives.scales), _largest(multipliers / ranked.row_scales)) or 1.0
+
+
+def _names_of_free(model: Model, ranked: ConstraintRank, forced: Actuation) -> tuple[str, ...]:
+    motions = ranked.motions @ forced.free
+    if not motions.size:
+        return ()
+    _, _, order = qr(motions.T, mode="economic", pivoting=True)
+    names = coordinate_names(model)
+    return tuple(names[i] for i in sorted(order[: motions.shape[1]]))
+
+
+def _beyond(drives: Drives, efforts: Array) -> tuple[str, ...]:
+    over = np.abs(efforts) > drives.limits * (1.0 + _AT_BOUND)
+    return tuple(name for name, is_over in zip(drives.names, over, strict=True) if is_over)
+
+
+def _largest(values: Array) -> float:
+    return float(np.max(np.abs(values), initial=0.0))

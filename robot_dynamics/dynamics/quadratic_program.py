@@ -1,0 +1,70 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The point nearest to a goal within linear bounds, by the active-set solver DAQP.
+
+Bounds are met, and optimality holds, to rounding: the solver ends in a vertex of the active set
+and not near one, as interior-point methods do.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import RobotDynamicsError
+
+Array = NDArray[np.float64]
+
+# Of rows that are scaled to size one: far above rounding, far below what anyone could measure.
+TOLERANCE = 1e-10
+
+
+def nearest_within(goal: Array, rows: Array, lower: Array, upper: Array) -> Array | None:
+    """Return the point of `lower <= rows x <= upper` whose first entries are nearest to a goal.
+
+    Args:
+        goal: Wished values (k,) of the first entries of x; the others are free and cost nothing.
+        rows: (m, n) with n >= k; entries of about one.
+        lower: (m,), or -inf.
+        upper: (m,), or inf.
+
+    Returns:
+        x (n,), or None if nothing is within the bounds.
+
+    Raises:
+        RobotDynamicsError: If there is no solver, or it gave up.
+    """
+    solve = _solver()
+    count, wished = rows.shape[1], len(goal)
+    hessian = np.diag(np.arange(count) < wished).astype(float)
+    slope = np.concatenate([-goal, np.zeros(count - wished)])
+    # Entries that cost nothing make the problem semidefinite: then with proximal iterations.
+    proximal = -1.0 if wished < count else 0.0
+    x, _, flag, _ = solve(
+        hessian, slope, np.ascontiguousarray(rows), upper, lower,
+        np.zeros(len(rows), dtype=np.int32),
+        primal_tol=TOLERANCE, dual_tol=TOLERANCE, eps_prox=proximal,
+    )  # fmt: skip
+    if flag == -1:
+        return None
+    if flag != 1 or not np.all(np.isfinite(x)):
+        raise RobotDynamicsError(
+            f"the quadratic program of {count} unknowns and {len(rows)} bounds was not solved "
+            f"(DAQP's exit flag {flag})."
+        )
+    return np.array(x, dtype=float)
+
+
+@cache
+def _solver() -> Any:
+    try:
+        from daqp import solve
+    except ImportError as error:
+        raise RobotDynamicsError(
+            "bounds on efforts and forces need the solver daqp: install it with "
+            "`pip install daqp`."
+        ) from error
+    return solve
