@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.dynamics.closure_search import Closure, ClosureSearch, metric_root
 from robot_dynamics.dynamics.rank import constraint_rank, opening
 from robot_dynamics.dynamics.scaling import (
@@ -123,7 +124,7 @@ def assemble(
         UnknownNameError: If a held joint does not exist.
         ArgumentError: If the guess or a held value has the wrong size or is not finite.
     """
-    guess = _array("q", q, model.nq)
+    guess = finite_vector("q", q, model.nq)
     guess, fixed = _held(model, guess, held)
     length = model_length(model) if length is None else length
     search = ClosureSearch(
@@ -187,12 +188,12 @@ def consistent_velocity(
         AssemblyError: If the held velocities contradict the loops.
     """
     length = model_length(model) if length is None else length
-    wish = _array("qd", qd, model.nv)
+    wish = finite_vector("qd", qd, model.nv)
     result = wish.copy()
     free = np.ones(model.nv, dtype=bool)
     for name, value in (held or {}).items():
         at = coordinates_of(model, name)
-        result[at] = _array(f"velocity of {name!r}", value, len(at))
+        result[at] = finite_vector(f"velocity of {name!r}", value, len(at))
         free[at] = False
     ranked = constraint_rank(model, K, error, q, length=length)
     B = ranked.V.T * ranked.column_scales  # K qd = 0 without its noise: orthonormal in the length
@@ -309,16 +310,5 @@ def _held(
             if name not in model.joint_names:
                 raise UnknownNameError("joint", name, model.joint_names, model.name)
             at = model.q_slices[model.joint_index(name)]
-            q[at] = _array(f"held value of {name!r}", value, at.stop - at.start)
+            q[at] = finite_vector(f"held value of {name!r}", value, at.stop - at.start)
     return q, fixed
-
-
-def _array(name: str, values: object, length: int) -> Array:
-    array = np.asarray(values, dtype=float)
-    if array.ndim == 0:
-        array = array[None]
-    if array.shape != (length,):
-        raise ArgumentError(f"{name} has shape {array.shape}, expected ({length},).")
-    if not np.all(np.isfinite(array)):
-        raise ArgumentError(f"{name} has entries that are not finite, expected numbers.")
-    return array

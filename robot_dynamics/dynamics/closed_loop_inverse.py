@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
 from robot_dynamics.dynamics.actuation import Actuation, Drives, actuation, drives_of
+from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.dynamics.assembly import require_closed
 from robot_dynamics.dynamics.consistency import (
     require_consistent_acceleration,
@@ -112,8 +113,8 @@ def closed_loop_inverse(
     q: Array,
     qd: Array,
     qdd: Array,
-    terms: Sequence[Array],
-    loop_drives: Array,
+    terms: Callable[[Array, Array], Sequence[Array]],
+    loop_drives: Callable[[Array], Array],
     loop_forces: Callable[[Array, Array, Array, Array], Array],
     request: EffortRequest,
     *,
@@ -126,9 +127,9 @@ def closed_loop_inverse(
         q: Positions (nq,) that close the loops.
         qd: Velocities (nv,) that keep them closed.
         qdd: Accelerations (nv,) that do.
-        terms: H, C, K, k and the position error at this state, as `Robot.constraint_terms` has
-            them.
-        loop_drives: B of the drives in loop joints (nv, drives), see `loop_drive_matrix`.
+        terms: `(q, qd) -> (H, C, K, k, position error, ...)`, see `Robot.constraint_terms`.
+        loop_drives: `(q) -> B` of the drives in loop joints (nv, drives), see
+            `loop_drive_matrix`.
         loop_forces: `(q, qd, multipliers, efforts) -> forces`, see `loop_joint_forces`.
         request: Which of the efforts that do it.
         length: Length [m] at which a rotation counts like a displacement; that of a typical link
@@ -138,10 +139,12 @@ def closed_loop_inverse(
         AssemblyError: If the loops are open, or would open; it names them and by how much.
         InfeasibleError: If no efforts within the bounds give the motion; it names the bounds.
         UnknownNameError: If there is no drive, constraint or loop joint of a name.
-        RobotDynamicsError: If a number is not finite, or there is no solver for bounds.
+        ArgumentError: If an argument has the wrong shape or is not finite.
+        RobotDynamicsError: If there is no solver for bounds.
     """
-    q, qd, qdd = (np.asarray(values, dtype=float) for values in (q, qd, qdd))
-    H, C, K, k, error = terms[:5]
+    q = finite_vector("q", q, model.nq)
+    qd, qdd = finite_vector("qd", qd, model.nv), finite_vector("qdd", qdd, model.nv)
+    H, C, K, k, error = terms(q, qd)[:5]
     K = K.reshape(model.constraint_count, model.nv)
     require_finite(H, C, K, k)
     ranked = constraint_rank(model, K, error, q, length=length)
@@ -151,18 +154,14 @@ def closed_loop_inverse(
         qdd = solution(model, ranked, H, H @ qdd, K, k).qdd
     else:
         require_consistent_acceleration(model, ranked, K, k, q, qd, qdd, request.tolerance)
-    drives = drives_of(model, loop_drives, ranked.length, request.drives)
+    drives = drives_of(model, loop_drives(q), ranked.length, request.drives)
     forced = actuation(ranked, drives)
     scales = request.scales(model, drives, ranked.length)
     wanted, missing = _producible(forced, H, forced.G.T @ (H @ qdd + C))  # G^T tau_ID
     qdd = qdd - missing
     tau = H @ qdd + C
     efforts, null_space = _least_efforts(forced, drives, scales, wanted)
-    null_multipliers = (
-        np.array([-least_multipliers(ranked, drives.B @ column) for column in null_space.T])
-        .reshape(-1, len(K))
-        .T
-    )
+    null_multipliers = -least_multipliers(ranked, (drives.B @ null_space).T).T
     multipliers = least_multipliers(ranked, tau - drives.B @ efforts)
 
     unit = _typical_force(drives, ranked, efforts, multipliers)

@@ -23,13 +23,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import bsr_matrix, csr_matrix, diags
 
 from robot_dynamics.dynamics.active_joint_forces import ActiveJoints
+from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.dynamics.joint_equations import JointEquations, joint_equations
 from robot_dynamics.dynamics.joint_layout import JointLayout
 from robot_dynamics.dynamics.rank import rank_tolerance
 from robot_dynamics.dynamics.redundant import ConstrainedMotion
 from robot_dynamics.dynamics.saddle import SMALLEST_TOLERANCE, SaddlePoint
 from robot_dynamics.dynamics.scaling import constraint_names, constraint_scales, model_length
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError, require_length
+from robot_dynamics.errors import require_length
 from robot_dynamics.model import WORLD, Model
 from robot_dynamics.spatial import Force, Inertia, Motion
 
@@ -139,7 +140,7 @@ class MaximalCoordinates:
         model = self.model
         drives = len(model.loop_drives)
         positions, speeds, active, driving = (
-            _finite(name, values, count)
+            finite_vector(name, values, count)
             for name, values, count in (
                 ("q", q, model.nq),
                 ("qd", qd, model.nv),
@@ -273,12 +274,3 @@ def _block_diagonal(blocks: Array) -> csr_matrix:
     return bsr_matrix(
         (blocks, np.arange(count), np.arange(count + 1)), shape=(6 * count, 6 * count)
     ).tocsr()
-
-
-def _finite(name: str, values: ArrayLike, count: int) -> Array:
-    array = np.asarray(values, dtype=float)
-    if array.shape != (count,):
-        raise ArgumentError(f"{name} has shape {array.shape}, expected ({count},).")
-    if not np.all(np.isfinite(array)):
-        raise RobotDynamicsError(f"{name} has entries that are not finite; expected numbers.")
-    return array

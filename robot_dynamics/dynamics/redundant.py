@@ -133,16 +133,16 @@ def motion_of(
 
 
 def least_multipliers(ranked: ConstraintRank, force: Array) -> Array:
-    """Return the multipliers (n^c,) of least norm that exert joint forces: K^T lambda = force.
+    """Return the multipliers (..., n^c) of least norm that exert joint forces: K^T lambda = force.
 
     Args:
         ranked: The rank of K.
-        force: Constraint forces (nv,) at the joints; parts that no constraint can exert are left
-            out.
+        force: Constraint forces (..., nv) at the joints; parts that no constraint can exert are
+            left out.
     """
     # J^T mu = scaled force with J = U S V^T; combinations outside of U do nothing.
-    of_rows = ranked.V.T @ (force / ranked.column_scales) / ranked.s
-    return np.asarray(ranked.row_scales * (ranked.U @ of_rows))
+    of_rows = (force / ranked.column_scales) @ ranked.V / ranked.s
+    return np.asarray(ranked.row_scales * (of_rows @ ranked.U.T))
 
 
 def require_finite(H: Array, force: Array, K: Array, k: Array) -> None:

@@ -49,7 +49,7 @@ OPEN = np.array([2.2, -1.4, 0.9, 1.4])
 
 
 def test_c13_golden_case_n10():
-    """Row C13, N10: tau_ID, G^T tau_ID and u of drives at joints 3 and 4, to the printed digits."""
+    """Row C13, N10: tau_ID, G^T tau_ID and u of drives at joints 3 and 4, as printed."""
     model = golden.actuated_arm_model()
     robot = Robot(model)
     q, qd, qdd = (golden.ordered(model, v) for v in (golden.Q, golden.QD, golden.QDD))
@@ -178,7 +178,8 @@ def test_c13_underactuated(rng):
     q, qd, qdd = motion(robot, rng, OPEN)
     found = robot.closed_loop_inverse_dynamics(q, qd, qdd)
     assert (found.actuation, found.mobility, found.driven) == ("underactuated", 2, 1)
-    assert len(found.free) == 1 and found.free[0] != "left_joint"
+    assert len(found.free) == 1
+    assert found.free[0] != "left_joint"
     assert np.max(np.abs(found.missing)) > 0.1
     assert_allclose(
         robot.forward_dynamics(q, qd, found.tau), found.qdd, atol=BACK * np.max(np.abs(qdd))
@@ -243,7 +244,8 @@ def test_c13_redundant_constraints(rng):
     q, qd, qdd = motion(one, rng)
     once, again = (r.closed_loop_inverse_dynamics(q, qd, qdd) for r in (one, two))
     assert_allclose(again.efforts, once.efforts, atol=1e-9 * np.max(np.abs(once.efforts)))
-    assert once.determined.all() and not again.determined[:3].any()
+    assert once.determined.all()
+    assert not again.determined[:3].any()
     assert again.redundant == ("again.x", "again.y", "again.z")
     shared = again.multipliers[:3] + again.multipliers[-3:]
     assert_allclose(shared, once.multipliers[:3], atol=1e-9 * np.max(np.abs(once.multipliers)))
@@ -327,7 +329,7 @@ def test_c13_a_wish_that_opens_the_loop_is_refused_or_projected(rng):
 
 
 def test_c13_motion_without_inertia_and_drive():
-    """Row C13: a massless link that no drive moves is refused: its acceleration is undetermined."""
+    """Row C13: a massless link that no drive moves has no acceleration to speak of."""
     links = (LinkElement("base"), LinkElement("arm", 1.0, (0.1, 0, 0), np.eye(3) * 0.01))
     joints = (
         JointElement("shoulder", "revolute", "base", "arm"),
