@@ -80,7 +80,15 @@ setup(
     ],
     python_requires=">=3.10",
     # llvmlite 0.45 brings LLVM 20; code is written for pointers without types, from LLVM 16 on.
-    install_requires=["llvmlite>=0.45", "lxml", "numpy>=1.26", "pyyaml", "rich", "scipy"],
+    install_requires=[
+        "daqp>=0.7",
+        "llvmlite>=0.45",
+        "lxml",
+        "numpy>=1.26",
+        "pyyaml",
+        "rich",
+        "scipy",
+    ],
     extras_require=EXTRAS,
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
     package_data={NAME: ["py.typed"]},

@@ -39,6 +39,7 @@ FREE_OF_THAT = {"robot_dynamics/compile/algorithms.py"}
 
 # Third-party packages that may be missing are imported in one folder only.
 AT_HOME = {
+    "daqp": {"dynamics"},
     "llvmlite": {"compile"},
     "rclpy": {"nodes"},
     "mujoco": {"simulation", "app"},

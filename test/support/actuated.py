@@ -8,10 +8,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from robot_dynamics.model import LinkElement, LoopElement, Mechanism, build, pose
-from robot_dynamics.model.elements import JointElement, Limits
+from robot_dynamics.model import (
+    JointElement,
+    Limits,
+    LinkElement,
+    LoopElement,
+    Mechanism,
+    build,
+    pose,
+)
 from robot_dynamics.robot import Robot
 from support.closed_loops import closed_state
+from support.mechanisms import two_arms
 
 GRAVITY_DOWN_Y = (0.0, -9.81, 0.0)
 MASS, WIDTH, HEIGHT = 3.0, 0.4, 0.25
@@ -49,7 +57,7 @@ def box_on_supports(supports: str = "point_on_plane", effort: float = np.inf) ->
     """
     box = LinkElement("box", MASS, (0.0, 0.0, 0.0), 0.05 * np.eye(3))
     # z of the supports' frames is up, along y of the plane.
-    up = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]).T
+    up = np.column_stack([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
     joint = JointElement(
         "slide", "planar", "base", "box", active=True, limits=Limits(effort=effort)
     )
@@ -67,3 +75,32 @@ def box_on_supports(supports: str = "point_on_plane", effort: float = np.inf) ->
     )
     mechanism = Mechanism("box_on_supports", (LinkElement("base"), box), (joint,), loops)
     return Robot(build(mechanism, gravity=GRAVITY_DOWN_Y))
+
+
+def frictional_grasp() -> tuple[Robot, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Return two arms that press soft fingers on two sides of a box, and a state of rest.
+
+    The fingers' z axes point into the box: what the arms exert along them is a push.
+    """
+    cell = two_arms()
+    free = replace(cell.mechanism, loops=())
+    loops = []
+    for i, side in enumerate((1.0, -1.0)):
+        inwards, up = np.array([0.0, -side, 0.0]), np.array([0.0, 0.0, 1.0])
+        turn = np.column_stack([np.cross(up, inwards), up, inwards])
+        loops.append((f"grasp{i}", f"arm{i}_tool", "box", pose((0.0, 0.15 * side, 0.0), turn)))
+    tree = Robot(build(free))
+    elements = [
+        LoopElement(
+            name,
+            "soft_finger",
+            tool,
+            box,
+            np.linalg.inv(tree.pose(tool, cell.start)) @ tree.pose(box, cell.start) @ at,
+            at,
+            unilateral=True,
+        )
+        for name, tool, box, at in loops
+    ]
+    rest = np.zeros(tree.model.nv)
+    return Robot(build(free.with_loops(elements))), (cell.start, rest, rest)
