@@ -23,6 +23,7 @@ FLOORS = (
     ("description",),
     ("dynamics",),
     ("compile",),
+    ("compiled_model",),
     ("explicit_robot",),
     ("robot",),
     ("manipulation",),
