@@ -32,10 +32,11 @@ from robot_dynamics.dynamics.independent import (
     independent_form,
 )
 from robot_dynamics.dynamics.loops import LoopTerms
+from robot_dynamics.dynamics.maximal_coordinates import maximal_coordinate_solution
 from robot_dynamics.dynamics.mobility import Mobility, mobility
 from robot_dynamics.dynamics.rank import ConstraintRank, constraint_rank
 from robot_dynamics.dynamics.redundant import ConstrainedMotion
-from robot_dynamics.dynamics.solution import AUTO, solution
+from robot_dynamics.dynamics.solution import AUTO, MAXIMAL, METHODS, solution
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.explicit_robot import ExplicitRobot
 from robot_dynamics.model import Mechanism, build
@@ -115,8 +116,9 @@ class Robot(CompiledModel):
             q: Positions (nq,).
             qd: Velocities (nv,).
             tau: Joint forces (nv,).
-            method: One of "direct", "multipliers first", "independent accelerations first", which
-                differ in how they get there (section 8.5), or "auto".
+            method: One of "direct", "multipliers first", "independent accelerations first",
+                "maximal coordinates", which differ in how they get there (sections 8.5 and 8.13),
+                or "auto".
             length: Length [m] at which a rotation counts like a displacement; that of a typical
                 link by default.
             stabilisation_time: T_stab of Baumgarte's method [s]; none without it.
@@ -125,6 +127,12 @@ class Robot(CompiledModel):
             UnknownNameError: If there is no such method.
             RobotDynamicsError: If a number is not finite.
         """
+        if method not in METHODS:
+            raise UnknownNameError("method", method, METHODS)
+        if method == MAXIMAL:
+            return maximal_coordinate_solution(
+                self.model, q, qd, tau, length=length, stabilisation_time=stabilisation_time
+            )
         H, C, K, k, ranked = self._ranked_terms(q, qd, length, stabilisation_time)
         force = np.asarray(tau, dtype=float) - C
         return solution(self.model, ranked, H, force, K, k, method)

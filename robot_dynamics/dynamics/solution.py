@@ -30,7 +30,11 @@ DIRECT = "direct"
 MULTIPLIERS_FIRST = "multipliers first"
 INDEPENDENT_FIRST = "independent accelerations first"
 AUTO = "auto"
-METHODS = (AUTO, DIRECT, MULTIPLIERS_FIRST, INDEPENDENT_FIRST)
+MAXIMAL = "maximal coordinates"
+#: The methods that start from H, C, K and k.
+OF_TERMS = (AUTO, DIRECT, MULTIPLIERS_FIRST, INDEPENDENT_FIRST)
+#: All methods, with the one that never makes H (see `maximal_coordinates`).
+METHODS = (*OF_TERMS, MAXIMAL)
 
 
 def solution(
@@ -51,7 +55,7 @@ def solution(
         force: tau - C (nv,).
         K: Constraint Jacobian (n^c, nv).
         k: Right-hand side (n^c,), stabilisation included.
-        method: One of `METHODS`. "auto" takes multipliers first, or independent accelerations
+        method: One of `OF_TERMS`. "auto" takes multipliers first, or independent accelerations
             first where H is singular because parts have no inertia.
 
     Raises:
@@ -59,8 +63,8 @@ def solution(
         RobotDynamicsError: If a number is not finite, or the method needs inertia where there is
             none.
     """
-    if method not in METHODS:
-        raise UnknownNameError("method", method, METHODS)
+    if method not in OF_TERMS:
+        raise UnknownNameError("method", method, OF_TERMS)
     require_finite(H, force, K, k)
     if method == AUTO:
         method = MULTIPLIERS_FIRST if _has_inertia(H) else INDEPENDENT_FIRST
