@@ -194,3 +194,40 @@ def test_c6_equals_pinocchio(method, kinds, rng):
     theirs = Pinocchio.of_mechanism(both, robot.model).closed_loop(q, qd, tau)
     # It regularises by an inertia of 1e-12 or so, which constraints of weight 1e-2 feel as 1e-8.
     assert_allclose(found, theirs, atol=1e-8 * np.max(np.abs(theirs)))
+
+
+FOUR_BAR = """
+<mujoco><option gravity="0 -9.81 0" iterations="200" tolerance="1e-14"/><worldbody>
+  <body name="crank"><joint axis="0 0 1"/>{part}
+    <body name="coupler" pos=".3 0 0"><joint axis="0 0 1"/>{part}
+      <body name="rocker" pos=".8 0 0"><joint axis="0 0 1"/>{part}</body></body></body>
+</worldbody><equality>
+  <connect body1="rocker" body2="world" anchor=".6 0 0"/>
+</equality></mujoco>"""
+
+
+def test_c6_equals_mujoco():
+    """Row C6: MuJoCo's soft constraints come as near to ours as they are hard, (1 - impedance) of
+    the acceleration that they take away, and their limit is ours.
+    """
+    mujoco = pytest.importorskip("mujoco")
+    part = '<inertial pos=".1 0 .02" mass="1" diaginertia=".02 .03 .04"/>'
+    theirs = mujoco.MjModel.from_xml_string(FOUR_BAR.format(part=part))
+    theirs.eq_data[0][:6] = [0.6, 0.0, 0.0, 0.9, 0.0, 0.0]
+    data = mujoco.MjData(theirs)
+    robot = Robot.from_mechanism(linkages.four_bar("spherical"), gravity=(0.0, -9.81, 0.0))
+    state = robot.assemble([0.5, -0.5, -1.0], velocities={"crank_joint": 2.0})
+    tau = np.array([3.0, 1.0, -0.5])
+    expected = robot.constrained_motion(state.q, state.qd, tau).qdd
+
+    def soft(impedance):
+        theirs.eq_solimp[0] = [impedance, impedance, 1e-3, 0.5, 2.0]
+        data.qpos, data.qvel, data.qfrc_applied = state.q, state.qd, tau
+        mujoco.mj_forward(theirs, data)
+        return data.qacc.copy()
+
+    scale = np.max(np.abs(expected))
+    one, other = soft(0.999), soft(0.9999)
+    assert 1e-5 < np.max(np.abs(other - expected)) / scale < 3e-4
+    # Without the part that is in proportion to the softness, what is left is of its square.
+    assert_allclose((10.0 * other - one) / 9.0, expected, atol=3e-6 * scale)
