@@ -12,6 +12,7 @@ import numpy as np
 from robot_dynamics.model import Mechanism
 from robot_dynamics.robot import Robot
 from support.linkages import (
+    Builder,
     bricard,
     four_bar,
     slider_crank,
@@ -91,4 +92,14 @@ def turning_bricard() -> Motion:
     closed = robot.assemble(np.full(5, 0.3), tolerance=1e-14)
     first = robot.model.joint_names[0]
     start = robot.assemble(closed.q, velocities={first: 6.0}, tolerance=1e-14)
+    return Motion(robot, start.q, start.qd)
+
+
+def rolling_body() -> Motion:
+    """Return a body that rolls on a soft finger: its torsion constrains the velocity alone."""
+    b = Builder("finger")
+    b.add("body", "base", "floating")
+    b.close("touch", "soft_finger", "base", "body", (0.3, 0.1, 0.0), (0.2, -0.1, 0.15))
+    robot = Robot.from_mechanism(b.done())
+    start = robot.assemble(velocities=np.array([1.0, 2.0, 0.5, 0.3, 0.2, -0.1]), tolerance=1e-14)
     return Motion(robot, start.q, start.qd)

@@ -13,6 +13,7 @@ from scipy.integrate import quad
 from support.mechanisms import random_tree
 from support.motions import (
     Motion,
+    rolling_body,
     skew_four_bar,
     swinging_platform,
     swinging_rockers,
@@ -77,6 +78,19 @@ def test_methods_agree(start, method):
     assert_allclose(run.qd, expected.qd, atol=1e-6 * np.max(np.abs(expected.qd)))
     assert run.worst_closure_error < 1e-9
     assert run.energy_drift < 1e-7
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_constraints_on_velocities_alone(method):
+    """A body rolls on a soft finger: it never spins about the normal, which no position forbids,
+    and energy stays.
+    """
+    motion = rolling_body()
+    assert not motion.robot.model.holonomic.all()
+    run = integrate(*motion, 2.0, outputs=20, method=method)
+    assert np.max(run.velocity_error) < 1e-13
+    assert run.energy_drift < 1e-8
+    assert_allclose(run.q, integrate(*motion, 2.0, outputs=20, step=5e-4).q, atol=1e-8)
 
 
 def test_one_turn_takes_the_time_of_the_quadrature():
