@@ -1,0 +1,43 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Any number of arms, any contacts, an object that touches surfaces: Yoshikawa and Zheng (1993).
+
+The paper's six-vectors have forces before moments and its orientations are Euler angles; here they
+are angular first, and the object moves at a twist, so that no orientation is singular.
+"""
+
+from robot_dynamics.manipulation.hybrid.contacts import KINDS, Contact
+from robot_dynamics.manipulation.hybrid.environment import (
+    Environment,
+    EnvironmentTerms,
+    ObjectPose,
+)
+from robot_dynamics.manipulation.hybrid.law import (
+    ForceDistribution,
+    HybridTorque,
+    hybrid_torque,
+)
+from robot_dynamics.manipulation.hybrid.system import HybridSystem, HybridTerms
+from robot_dynamics.manipulation.hybrid.system_equation import (
+    HybridMotion,
+    right_side,
+    system_matrix,
+    system_motion,
+)
+
+__all__ = [
+    "KINDS",
+    "Contact",
+    "Environment",
+    "EnvironmentTerms",
+    "ForceDistribution",
+    "HybridMotion",
+    "HybridSystem",
+    "HybridTerms",
+    "HybridTorque",
+    "ObjectPose",
+    "hybrid_torque",
+    "right_side",
+    "system_matrix",
+    "system_motion",
+]

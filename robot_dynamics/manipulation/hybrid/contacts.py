@@ -1,0 +1,135 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Contacts between end-effectors and object: the directions S_i in which forces act (8), (9).
+
+A contact's frame is fixed to the object, its z axis along the inward normal. A direction is one in
+which a force can act and relative motion is blocked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
+
+Array = NDArray[np.float64]
+
+# Six-vectors are angular first: [mx, my, mz, fx, fy, fz].
+_NAMES = ("mx", "my", "mz", "fx", "fy", "fz")
+#: What each kind of contact can transmit.
+KINDS = {
+    "rigid": ("mx", "my", "mz", "fx", "fy", "fz"),
+    "soft finger": ("fx", "fy", "fz", "mz"),
+    "frictional point": ("fx", "fy", "fz"),
+    "frictionless point": ("fz",),
+    "pin": ("fx", "fy", "fz", "mx", "my"),  # turns about z
+    "line": ("fx", "fy", "fz", "my", "mz"),  # a line along x: rolls about it
+}
+# A direction counts as one that forces span if the rest is smaller than this part of it.
+_INDEPENDENT = 1e-9
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A contact.
+
+    Attributes:
+        pose: Pose (4, 4) of its frame in the object.
+        directions: S (6, d) in its frame: columns are unit wrenches, angular first.
+        kind: What it is called.
+    """
+
+    pose: Array
+    directions: Array
+    kind: str
+
+    @classmethod
+    def of_kind(cls, kind: str, pose: Array) -> Contact:
+        """Return a contact of one of `KINDS`.
+
+        Raises:
+            UnknownNameError: If there is no such kind.
+        """
+        if kind not in KINDS:
+            raise UnknownNameError("kind of contact", kind, KINDS)
+        columns = [_NAMES.index(name) for name in KINDS[kind]]
+        return cls(np.asarray(pose, dtype=float), np.eye(6)[:, columns], kind)
+
+    @classmethod
+    def of_directions(cls, directions: Array, pose: Array) -> Contact:
+        """Return a contact with the user's own directions (6, d); they are made unit vectors.
+
+        Raises:
+            ArgumentError: If they depend on one another.
+        """
+        S = np.asarray(directions, dtype=float)
+        if S.ndim != 2 or S.shape[0] != 6 or np.linalg.matrix_rank(S) < S.shape[1]:
+            raise ArgumentError(
+                f"contact directions have shape {S.shape}, expected (6, d): independent columns "
+                "[moment; force]."
+            )
+        return cls(np.asarray(pose, dtype=float), S / np.linalg.norm(S, axis=0), "user's")
+
+    def on_object(self) -> Array:
+        """Return the wrenches (6, d) on the object, about its frame's origin and in its axes."""
+        R, p = self.pose[:3, :3], self.pose[:3, 3]
+        turned = np.vstack([R @ self.directions[:3], R @ self.directions[3:]])
+        turned[:3] += np.cross(p, turned[3:], axisa=0, axisb=0, axisc=0)
+        return turned
+
+
+def wrench_map(contacts: Sequence[Contact], center: Array) -> Array:
+    """Return W_S (6, d) in the object's axes, about a point: constant while the grasp holds (11).
+
+    Args:
+        contacts: The contacts.
+        center: The point in the object [m]: its centre of mass.
+    """
+    W = np.hstack([contact.on_object() for contact in contacts])
+    W[:3] -= np.cross(np.asarray(center), W[3:], axisa=0, axisb=0, axisc=0)
+    return W
+
+
+def require_force_closure(contacts: Sequence[Contact], length: float) -> None:
+    """Check that the contacts can make every wrench on the object: W_S has rank six.
+
+    Whether they can push only, and slip, is another question.
+
+    Args:
+        contacts: The contacts.
+        length: Length [m] at which a rotation counts like a displacement.
+
+    Raises:
+        RobotDynamicsError: If they cannot; it tells which motion of the object they leave free.
+    """
+    points = np.mean([contact.pose[:3, 3] for contact in contacts], axis=0)
+    W = wrench_map(contacts, points)
+    scaled = np.vstack([W[:3] / length, W[3:]])
+    U, s, _ = np.linalg.svd(scaled, full_matrices=True)
+    rank = int(np.sum(s > _INDEPENDENT * s[0]))
+    if rank == 6:
+        return
+    kinds = ", ".join(contact.kind for contact in contacts)
+    free = [_in_words(u[:3] / length, u[3:], points) for u in U[:, rank:].T]
+    raise RobotDynamicsError(
+        f"the grasp ({kinds}) spans {rank} of 6 directions and cannot control "
+        f"{' and '.join(free)} of the object."
+    )
+
+
+def _in_words(omega: Array, v: Array, point: Array) -> str:
+    """Return a motion, as it is at a point, in words."""
+    speed = float(np.linalg.norm(omega))
+    if speed < _INDEPENDENT * max(float(np.linalg.norm(v)), 1e-300):
+        return f"the translation along {_numbers(v / np.linalg.norm(v))}"
+    through = point + np.cross(omega, v) / speed**2
+    return f"the rotation about {_numbers(omega / speed)} through {_numbers(through)} m"
+
+
+def _numbers(values: Array) -> str:
+    rounded = np.round(values, 3) + 0.0  # no minus zeros
+    return "(" + ", ".join(f"{value:g}" for value in rounded) + ")"

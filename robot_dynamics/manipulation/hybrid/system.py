@@ -1,0 +1,228 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Arms, the object between them, their contacts, and what it touches: the terms of (1) to (22)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.compile import Program, load_kernel, trace
+from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
+from robot_dynamics.dynamics.inverse import bias_forces, velocities_and_accelerations
+from robot_dynamics.dynamics.jacobian import columns_in_frame
+from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_transform
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.hybrid.contacts import (
+    Contact,
+    require_force_closure,
+    wrench_map,
+)
+from robot_dynamics.manipulation.hybrid.environment import Environment, EnvironmentTerms
+from robot_dynamics.model import LinkElement, Model
+from robot_dynamics.model.parameters import block_size, pack, unpack
+from robot_dynamics.spatial import Transform, Vector3
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class HybridTerms:
+    """Arms, object, contacts and surfaces at one state; six-vectors in world axes, angular first.
+
+    Attributes:
+        M: Inertia of the arms (n, n).
+        h: Their bias (n,) (3).
+        I_B: The object's inertia (6, 6), about its centre of mass.
+        Q_B: Its bias [omega x I omega; -m g] (6,) (5).
+        S: Contact directions (6k, d) (9).
+        S_dot: Their rates (6k, d).
+        J: Jacobian of the contact points on the arms (6k, n) (1).
+        J_dot_qd: Its rate times qd (6k,) (2).
+        W_S: Contact forces to the wrench on the object (6, d) (11).
+        W_S_dot_v: The rate of its transpose times the object's twist (d,).
+        qd: Joint velocities (n,).
+        environment: Surfaces and coordinates.
+    """
+
+    M: Array
+    h: Array
+    I_B: Array
+    Q_B: Array
+    S: Array
+    S_dot: Array
+    J: Array
+    J_dot_qd: Array
+    W_S: Array
+    W_S_dot_v: Array
+    qd: Array
+    environment: EnvironmentTerms
+
+    @cached_property
+    def J_S(self) -> Array:
+        """S^T J (d, n): from joint velocities to those that the contacts block."""
+        return self.S.T @ self.J
+
+    @cached_property
+    def J_S_dot_qd(self) -> Array:
+        """Its rate times qd (d,)."""
+        return self.S.T @ self.J_dot_qd + self.S_dot.T @ (self.J @ self.qd)
+
+    @cached_property
+    def drift(self) -> Array:
+        """b3 (d,): S^T J qdd - W_S^T v_dot = b3 at contacts that hold (29)."""
+        return self.W_S_dot_v - self.J_S_dot_qd
+
+
+@dataclass(frozen=True)
+class HybridSystem:
+    """Arms that hold an object by contacts of any kind, and what the object touches.
+
+    Attributes:
+        arms: The arms on one base, without the object.
+        tools: For each contact the link whose origin is the contact point on its arm.
+        held: The object.
+        contacts: How each tool holds it; the frames' origins are the contact points.
+        environment: Surfaces; none by default.
+    """
+
+    arms: Model
+    tools: tuple[str, ...]
+    held: LinkElement
+    contacts: tuple[Contact, ...]
+    environment: Environment = field(default_factory=Environment)
+
+    def __post_init__(self) -> None:
+        if len(self.tools) != len(self.contacts):
+            raise ArgumentError(
+                f"{len(self.tools)} tools have {len(self.contacts)} contacts, expected one each."
+            )
+        if self.arms.constraint_count:
+            raise ArgumentError(
+                f"{self.arms.name}: the arms have loops of their own; the closed-loop engine "
+                "takes them, this formulation does not yet."
+            )
+
+    @property
+    def length(self) -> float:
+        """Mean distance [m] of the contacts from their middle; 1 m if they are at one point."""
+        points = np.array([contact.pose[:3, 3] for contact in self.contacts])
+        mean = float(np.mean(np.linalg.norm(points - points.mean(axis=0), axis=1)))
+        return mean if mean > 0.0 else 1.0
+
+    def require_force_closure(self) -> None:
+        """Check that the contacts can make every wrench.
+
+        Raises:
+            RobotDynamicsError: If not; it tells which motion cannot be controlled.
+        """
+        require_force_closure(self.contacts, self.length)
+
+    @cached_property
+    def constant_wrench_map(self) -> Array:
+        """W_S (6, d) in the object's axes about its centre of mass: it does not change."""
+        return wrench_map(self.contacts, np.asarray(self.held.center, dtype=float))
+
+    def terms(self, q: Array, qd: Array, pose: Array, twist: Array) -> HybridTerms:
+        """Return all terms at a state.
+
+        Args:
+            q: Joint positions (nq,).
+            qd: Joint velocities (n,).
+            pose: Of the object's link in the world (4, 4).
+            twist: Of the object (6,): [omega; velocity of its centre of mass], world axes.
+        """
+        M, h, J, J_dot_qd = self._kernel(q, qd)
+        R, omega = pose[:3, :3], twist[:3]
+        center = pose[:3, 3] + R @ np.asarray(self.held.center, dtype=float)
+        I_C = R @ np.asarray(self.held.inertia, dtype=float) @ R.T
+        mass, zero = self.held.mass, np.zeros((3, 3))
+        turn = np.block([[R, zero], [zero, R]])
+        spin = _skew(omega)
+        both = np.block([[spin, zero], [zero, spin]])
+        S = _stacked([turn @ _axes(contact) for contact in self.contacts])
+        S_dot = _stacked([both @ turn @ _axes(contact) for contact in self.contacts])
+        # W_S turns with the object: its columns' rates are omega x both of their halves.
+        W_S = turn @ self.constant_wrench_map
+        return HybridTerms(
+            M,
+            h,
+            np.block([[I_C, zero], [zero, mass * np.eye(3)]]),
+            np.concatenate([np.cross(omega, I_C @ omega), -mass * np.asarray(self.arms.gravity)]),
+            S,
+            S_dot,
+            J.reshape(-1, self.arms.nv),
+            J_dot_qd.ravel(),
+            W_S,
+            (both @ W_S).T @ twist,
+            np.asarray(qd, dtype=float),
+            self.environment.terms(center, R, twist),
+        )
+
+    @cached_property
+    def _kernel(self) -> Any:
+        places = [(tool, self.arms.link(tool).placement) for tool in self.tools]
+        key = b"hybrid\0" + repr(places).encode() + self.arms.structure_key
+        return load_kernel(key, lambda: hybrid_program(self), lanes=1).bind(pack(self.arms))
+
+
+def hybrid_program(system: HybridSystem) -> Program:
+    """Return the program of the arms' terms: M, h, J, J_dot qd."""
+    model = system.arms
+
+    def run(q: Any, qd: Any, block: Any) -> dict[str, Any]:
+        parameters = unpack(model, block)
+        Xup = joint_transforms(model, q)
+        X0 = body_transforms(model, Xup)
+        v, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity, q)
+        J, J_dot_qd = [], []
+        for tool in system.tools:
+            link = model.link(tool)
+            # To the link's origin, in world axes.
+            turned = Transform(link_transform(link, X0).E.transpose(), Vector3.zero())
+            X = turned.compose(link.placement)
+            columns = columns_in_frame(model, link.body, Xup, X, q=q)
+            rows: list[list[Any]] = [[0.0] * model.nv for _ in range(6)]
+            for index, column in columns.items():
+                for row, value in zip(rows, column.components(), strict=True):
+                    row[index] = value
+            velocity, rate = X * v[link.body], X * avp[link.body]
+            # The classical acceleration, gravity taken out again: the base does not accelerate.
+            swept = rate.linear + velocity.angular.cross(velocity.linear) + parameters.gravity
+            J.append(rows)
+            J_dot_qd.append([*rate.angular, *swept])
+        return {
+            "M": inertia_matrix(model, q, parameters),
+            "h": bias_forces(model, q, qd, parameters),
+            "J": J,
+            "J_dot_qd": J_dot_qd,
+        }
+
+    return trace(run, "hybrid", {"q": model.nq, "qd": model.nv}, block_size(model))
+
+
+def _axes(contact: Contact) -> Array:
+    """Return S (6, d) in the object's axes, about the contact point."""
+    R, zero = contact.pose[:3, :3], np.zeros((3, 3))
+    return np.block([[R, zero], [zero, R]]) @ contact.directions
+
+
+def _stacked(blocks: Sequence[Array]) -> Array:
+    """Return the block-diagonal matrix of blocks."""
+    rows = sum(len(block) for block in blocks)
+    columns = sum(block.shape[1] for block in blocks)
+    whole, row, column = np.zeros((rows, columns)), 0, 0
+    for block in blocks:
+        height, width = block.shape
+        whole[row : row + height, column : column + width] = block
+        row, column = row + height, column + width
+    return whole
+
+
+def _skew(a: Array) -> Array:
+    return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
