@@ -23,6 +23,7 @@ from robot_dynamics.dynamics.assembly import (
 )
 from robot_dynamics.dynamics.closed_loop_inverse import ClosedLoopInverse, closed_loop_inverse
 from robot_dynamics.dynamics.closure_functions import ClosureFunction
+from robot_dynamics.dynamics.drive_efforts import fixed_drives
 from robot_dynamics.dynamics.effort_request import EffortRequest
 from robot_dynamics.dynamics.elimination import elimination_order
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
@@ -180,6 +181,43 @@ class Robot(CompiledModel):
         """
         rest = np.zeros(self.model.nv)
         return self.closed_loop_inverse_dynamics(q, rest, rest, **options)
+
+    def drive_efforts(
+        self,
+        drives: Iterable[str] | None = None,
+        *,
+        weights: Mapping[str, float] | Sequence[float] | Array | None = None,
+        q: Array | None = None,
+    ) -> Callable[[Any, Any, Any], tuple[Array, Array]]:
+        """Return compiled `(q, qd, qdd) -> (efforts, pivot)` of drives that force every motion.
+
+        The efforts (..., p) are those of `closed_loop_inverse_dynamics` without bounds, with
+        nothing decided in a call: accelerations that open the loops are not noticed. Where the
+        pivot (...) is not at least `SMALLEST_PIVOT` the drives do not force every motion, or the
+        rank is another one, and the efforts are worthless.
+
+        Args:
+            drives: Joints, coordinates or drives in loop joints; those of the model by default.
+            weights: As those of `closed_loop_inverse_dynamics`.
+            q: Positions (nq,) with all loops closed at which independent coordinates are chosen;
+                by default some in no special position.
+
+        Raises:
+            AssemblyError: If the loops are open at `q`, or cannot be closed without it.
+            UnknownNameError: If there is no drive of a name.
+            RobotDynamicsError: If the drives cannot force every motion.
+        """
+        at = self.assemble(generic(self.model)).q if q is None else np.asarray(q, dtype=float)
+        fixed = fixed_drives(self.model, self.closure, self.loop_drives, at, drives, weights)
+        solve = self._bind(
+            f"drive_efforts\0{fixed}", lambda model: algorithms.drive_effort_program(model, fixed)
+        )
+
+        def drive_efforts(q: Any, qd: Any, qdd: Any) -> tuple[Array, Array]:
+            result: Array = solve(q, qd, qdd)
+            return result[..., :-1], result[..., -1]
+
+        return drive_efforts
 
     def independent_form(
         self,

@@ -15,6 +15,7 @@ from robot_dynamics.dynamics.closed_loop import (
     closed_loop_terms,
 )
 from robot_dynamics.dynamics.closure_functions import Closure
+from robot_dynamics.dynamics.drive_efforts import FixedDrives, drive_efforts
 from robot_dynamics.dynamics.elimination import Pivots, independent_forward_dynamics
 from robot_dynamics.dynamics.energy import energies
 from robot_dynamics.dynamics.explicit_form import (
@@ -112,6 +113,16 @@ def independent_program(model: Model, pivots: Pivots) -> Program:
         return {"qdd_and_pivot": [*qdd, pivot]}
 
     return _trace(model, run, "independent", q=model.nq, qd=model.nv, tau=model.nv)
+
+
+def drive_effort_program(model: Model, drives: FixedDrives) -> Program:
+    """Efforts and the smallest pivot (p + 1,) of q, qd, qdd: fixed drives force every motion."""
+
+    def run(q: Any, qd: Any, qdd: Any, block: Any) -> dict[str, Any]:
+        efforts, pivot = drive_efforts(model, q, qd, qdd, unpack(model, block), drives)
+        return {"efforts_and_pivot": [*efforts, pivot]}
+
+    return _trace(model, run, "drive_efforts", q=model.nq, qd=model.nv, qdd=model.nv)
 
 
 def constraint_program(model: Model) -> Program:

@@ -33,14 +33,15 @@ class Drives:
         limits: Largest effort of each (p,) [N m or N]; infinite where unknown.
         scales: What makes efforts comparable (p,): efforts over these are forces [N]. The
             length for torques, else 1.
-        in_loops: How many of the drives in loop joints are among them, by their place in
-            `model.loop_drive_names`; they come last.
+        in_tree: The coordinates that have them.
+        in_loops: Those in loop joints by their place in `model.loop_drive_names`; they come last.
     """
 
     names: tuple[str, ...]
     B: Array
     limits: Array
     scales: Array
+    in_tree: tuple[int, ...]
     in_loops: tuple[int, ...]
 
     def loop_efforts(self, efforts: Array, count: int) -> Array:
@@ -87,6 +88,7 @@ def drives_of(
         B=np.hstack([np.eye(model.nv)[:, tree], loop_drives[:, used]]),
         limits=np.concatenate([model.limits()["effort"][tree], model.loop_drive_effort[used]]),
         scales=np.concatenate([scales[tree], np.array(in_loop_joints, dtype=float)[used]]),
+        in_tree=tuple(tree.tolist()),
         in_loops=tuple(used),
     )
 
