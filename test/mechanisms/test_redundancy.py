@@ -112,7 +112,9 @@ class TestBricard:
             assert_allclose(motion.qdd, ideal.qdd, atol=(100 * error + 1e-12) * scale)
             assert np.max(np.abs(motion.multipliers)) < 1.1 * np.max(np.abs(ideal.multipliers))
             found = robot.forward_dynamics(q, qd, self.TAU)
-            assert_allclose(found, motion.qdd, rtol=0, atol=1e-9 * scale)
+            # Compiled code heeds four rows that contradict the fifth by e, not all five in the
+            # mean: it is off by e times the condition of those four, which is near a hundred.
+            assert_allclose(found, ideal.qdd, rtol=0, atol=(200 * error + 1e-9) * scale)
 
     def test_assembled_configurations_obey_the_closed_form(self):
         """What assembly finds lies on the curve, to the last digits."""
