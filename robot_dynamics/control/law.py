@@ -198,9 +198,9 @@ def law_program(system: GraspSystem) -> Program:
         # Limits in the stated order; each part is scaled as a whole, so that its direction stays.
         squeeze = [ramp * value for value in law.internal]
         motion = [ramp * (m + r) for m, r in zip(law.motion, rubbing, strict=True)]
-        force_scale = _largest_scale(law.support, squeeze, effort)
+        force_scale = largest_scale(law.support, squeeze, effort)
         held = [s + force_scale * t for s, t in zip(law.support, squeeze, strict=True)]
-        motion_scale = _largest_scale(held, motion, effort)
+        motion_scale = largest_scale(held, motion, effort)
         limited = [h + motion_scale * t for h, t in zip(held, motion, strict=True)]
         change = [t - p for t, p in zip(limited, previous, strict=True)]
         rate_scale: Scalar = 1.0
@@ -335,7 +335,7 @@ def _integrated(value: Scalar, step: Scalar, gate: Scalar, bound: Scalar) -> Sca
     return minimum(maximum(result, -bound), bound)
 
 
-def _largest_scale(
+def largest_scale(
     base: Sequence[Scalar], added: Sequence[Scalar], effort: Sequence[Scalar]
 ) -> Scalar:
     """Return the largest s in [0, 1] with |base + s added| <= effort for all joints."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, qr
 
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.dynamics.inertia_matrix import composite_inertia_matrix
@@ -109,6 +109,30 @@ class JointSpaceTerms:
                 "at a singularity, and its force is not determined."
             )
         return cho_factor(S)
+
+    @cached_property
+    def centers(self) -> Array:
+        """Where the halves' centres of mass are in the world (2, 3) [m]."""
+        # The block of L_m is the cross product with the way from there to the tool.
+        cross = self.L_m[:, :3, 3:]
+        way = np.stack([cross[:, 2, 1], cross[:, 0, 2], cross[:, 1, 0]], axis=-1)
+        return np.asarray(self.tool_pose[:, :3, 3] - way)
+
+    @cached_property
+    def joint_motions(self) -> Array:
+        """Motions (6, f) that the object's joint allows the second half, about `point`.
+
+        Relative to the first half, in world axes, columns of unit length: what does no work on the
+        forces of the joint. The three rotations of a spherical joint are those about the axes.
+        """
+        way = self.point - self.centers[1]
+        about_point = self.L_s[1].copy()
+        about_point[:3] -= np.cross(way, self.L_s[1][3:], axisb=0, axisc=0)
+        blocked = np.linalg.qr(about_point)[0]
+        allowed = np.eye(6) - blocked @ blocked.T
+        _, _, order = qr(allowed, pivoting=True)
+        columns = allowed[:, np.sort(order[: 6 - len(self.A)])]
+        return np.asarray(columns / np.linalg.norm(columns, axis=0))
 
     def residual_torque(self, tau: Array) -> Array:
         """Return tau - C - H_A - H_B qd (n,)."""

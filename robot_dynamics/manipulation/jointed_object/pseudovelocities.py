@@ -147,50 +147,50 @@ class SecondExample(PseudoVelocities):
 class CompletedVelocities(PseudoVelocities):
     """The first half's velocity, what the second adds to it, and joint velocities for the rest.
 
-    nu = [omega_1; v_1; joint velocities], with omega_2 before them if the object's joint is
-    spherical and both arms can follow. For arms with any number of joints, and any object: the
-    joint velocities are what the report leaves open, the motion that redundant arms have left.
+    nu = [omega_1; v_1; components of omega_2, v_2; joint velocities]. For arms with any number of
+    joints, and any object: the joint velocities are what the report leaves open, the motion that
+    redundant arms have left.
 
     Attributes:
-        turning: Whether omega_2 is among the pseudovelocities.
+        second: Which components of the second half's velocity (f, 6), one for each freedom of the
+            object's joint, in world axes: omega_2 if it is spherical. They stay as they are while
+            the object turns, so that the choice wears out in time.
         joints: Indices of the joint velocities that complete them.
     """
 
-    turning: bool
+    second: Array
     joints: tuple[int, ...]
 
     @classmethod
-    def chosen(cls, system: JointedObjectSystem, terms: JointSpaceTerms) -> CompletedVelocities:
+    def chosen(cls, terms: JointSpaceTerms) -> CompletedVelocities:
         """Return the choice that is conditioned best here, by pivoting.
 
         Raises:
-            RobotDynamicsError: If the object cannot move freely with the first half here, because
-                an arm has too few joints or is at a singularity.
+            RobotDynamicsError: If the arms cannot move the object freely here, because one has too
+                few joints or is at a singularity.
         """
-        turning = system.joint.type.name == "spherical"
-        task = cls(turning, ()).rows(terms)
-        fixed = np.vstack([terms.A, task])
+        second = terms.joint_motions.T
+        fixed = np.vstack([terms.A, cls(second, ()).rows(terms)])
         left = terms.A.shape[1] - len(fixed)
         basis, R, _ = qr(fixed.T, mode="full", pivoting=True)
         sizes = np.abs(np.diag(R))
         if left < 0 or not sizes[-1] > _SINGULAR * sizes[0]:
             raise RobotDynamicsError(
-                f"{system.model.name}: the arms cannot move the object freely here; choose "
-                "ConstantVelocities."
+                "the arms cannot move the object freely here; choose ConstantVelocities."
             )
         free = basis[:, len(fixed) :]  # joint velocities that do not move the object
         _, _, order = qr(free.T, mode="economic", pivoting=True)
-        return cls(turning, tuple(sorted(int(j) for j in order[:left])))
+        return cls(second, tuple(sorted(int(j) for j in order[:left])))
 
     def rows(self, terms: JointSpaceTerms) -> Array:
         """Return B."""
         selection = np.eye(terms.A.shape[1])[list(self.joints)]
-        return np.vstack([terms.G[0], *([terms.G[1][:3]] if self.turning else []), selection])
+        return np.vstack([terms.G[0], self.second @ terms.G[1], selection])
 
     def rate(self, terms: JointSpaceTerms) -> Array:
         """Return B_dot qd; joint velocities have none."""
-        turning = [terms.G_dot_qd[1][:3]] if self.turning else []
-        return np.concatenate([terms.G_dot_qd[0], *turning, np.zeros(len(self.joints))])
+        second = self.second @ terms.G_dot_qd[1]
+        return np.concatenate([terms.G_dot_qd[0], second, np.zeros(len(self.joints))])
 
 
 def _to_joint(terms: JointSpaceTerms, half: int) -> Array:

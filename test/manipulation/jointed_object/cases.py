@@ -39,7 +39,7 @@ CHOICES = {
     "some joints": lambda system, terms: ConstantVelocities.chosen(terms),
     "first example": lambda system, terms: FirstExample(system),
     "second example": lambda system, terms: SecondExample(system),
-    "completed": CompletedVelocities.chosen,
+    "completed": lambda system, terms: CompletedVelocities.chosen(terms),
 }
 
 

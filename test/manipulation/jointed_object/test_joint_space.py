@@ -12,6 +12,7 @@ from manipulation.jointed_object.cases import (
     SWAP,
     closed_states,
     random_system,
+    regular_states,
     state_of,
     system_of,
     terms_of,
@@ -146,3 +147,21 @@ def test_halves_carry_over_to_the_engine():
     assert np.max(np.abs(qdd - case["output"]["qdd"])) > 0.1
     motion = Robot(changed.model).constrained_motion(q, qd, tau)
     assert_allclose(qdd, motion.qdd, atol=TOL * np.max(np.abs(qdd)))
+
+
+@pytest.mark.parametrize("kind", OBJECT_JOINTS)
+def test_motions_that_the_joint_allows(kind):
+    """What the halves do relative to each other is made of them, and of as many as are free."""
+    free = {"spherical": 3, "universal": 2, "revolute": 1, "prismatic": 1, "fixed": 0}[kind]
+    for _, terms, _, _ in regular_states(kind, (6, 6)):
+        assert terms.joint_motions.shape == (6, free)
+        # Velocities of both halves at the point, from those of their centres of mass.
+        twist = terms.velocity.copy()
+        twist[:, 3:] += np.cross(twist[:, :3], terms.point - terms.centers)
+        relative = twist[1] - twist[0]
+        if free:
+            parts = np.linalg.lstsq(terms.joint_motions, relative, rcond=None)[0]
+            relative = relative - terms.joint_motions @ parts
+        assert_allclose(relative, 0.0, atol=1e-10 * max(1.0, np.abs(twist).max()))
+        if kind == "spherical":
+            assert_allclose(terms.joint_motions, np.eye(6, 3), atol=1e-12)

@@ -1,0 +1,25 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Control of a jointed object by two arms: Unseren's architecture with servos on it."""
+
+from robot_dynamics.control.jointed.choice import ChoiceOfPseudovelocities, Rechoice
+from robot_dynamics.control.jointed.controller import (
+    JointedObjectController,
+    JointedStep,
+    TorqueLimitError,
+)
+from robot_dynamics.control.jointed.desired_joints import DesiredJoints
+from robot_dynamics.control.jointed.object_path import HalvesMotion, ObjectPath
+from robot_dynamics.control.jointed.settings import JointedControlSettings
+
+__all__ = [
+    "ChoiceOfPseudovelocities",
+    "DesiredJoints",
+    "HalvesMotion",
+    "JointedControlSettings",
+    "JointedObjectController",
+    "JointedStep",
+    "ObjectPath",
+    "Rechoice",
+    "TorqueLimitError",
+]

@@ -1,0 +1,186 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The control architecture of the report with servos: motion in pseudovelocities, and force.
+
+    tau = tau^p + A^T tau_1 + D Sigma tau_2                           (42), (46)
+    tau_2 = nu_dot_d + K_v (nu_d - nu) + K_p e
+    tau_1 = f_d + K_I integral (f_d - f)
+
+With an exact model nu_dot = tau_2 (47) and f = tau_1 (48) at the instant of evaluation. Errors e
+of orientation are rotation vectors of R_d R^T: angular velocities are no rates of coordinates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.control.jointed.choice import ChoiceOfPseudovelocities
+from robot_dynamics.control.jointed.desired_joints import DesiredJoints
+from robot_dynamics.control.jointed.object_path import Halves, HalvesMotion, ObjectPath
+from robot_dynamics.control.jointed.object_task import ObjectTask
+from robot_dynamics.control.jointed.settings import JointedControlSettings
+from robot_dynamics.control.law import largest_scale
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.manipulation.jointed_object import JointSpaceModel, decoupled_law
+
+Array = NDArray[np.float64]
+
+
+class TorqueLimitError(RobotDynamicsError):
+    """What holds the arms and the object up is beyond the limit of a joint."""
+
+
+@dataclass(frozen=True)
+class JointedStep:
+    """What the controller made of a control instant.
+
+    Attributes:
+        torque: Of the joints (n,).
+        motion: tau_2, what nu_dot is to be (n - c,).
+        force: tau_1, what the force in the object's joint is to be (c,).
+        scales: What limits of torque left of the force and of the motion, from 0 to 1.
+        error: What the halves' centres of mass lacked (2, 6) [rad, m].
+        conditioning: Condition number of [A; B].
+    """
+
+    torque: Array
+    motion: Array
+    force: Array
+    scales: tuple[float, float]
+    error: Array
+    conditioning: float
+
+
+class JointedObjectController:
+    """Moves a jointed object along a path and controls the force in its joint.
+
+    Where a torque would exceed a limit, what holds arms and object up and makes the model linear,
+    tau^p, goes first and is never scaled; then as much of the force as fits, all components alike;
+    then as much of the motion as fits. Each scaling leaves the decoupling whole: nu_dot is a part
+    of tau_2, and f one of tau_1. The integral rests while the force is held back.
+
+    Args:
+        model: What the controller takes arms and object to be.
+        path: What the object is to do.
+        force: What the force in its joint is to be (c,), or for every period (ticks, c).
+        start: Joint positions at the start (n,), which redundant arms stay near.
+        period: Control period [s].
+        ticks: Number of control periods.
+        settings: Gains and where the model is evaluated.
+        effort: Largest torques (n,); none by default.
+
+    Attributes:
+        choice: The pseudovelocities, what became of them, and how well they were conditioned.
+        reference: What the halves are to do, at every period.
+    """
+
+    def __init__(
+        self,
+        model: JointSpaceModel,
+        path: ObjectPath,
+        force: ArrayLike,
+        start: Array,
+        period: float,
+        ticks: int,
+        settings: JointedControlSettings | None = None,
+        effort: Array | None = None,
+    ) -> None:
+        self._model, self._period = model, period
+        self._settings = settings or JointedControlSettings()
+        system = model.system
+        self._halves = Halves(system)
+        times = period * np.arange(ticks + 1)
+        self.reference: HalvesMotion = path.at(times)
+        self._lead = self._settings.lead_periods * period
+        self._ahead = path.at(times + self._lead)
+        try:
+            desired = np.broadcast_to(np.asarray(force, dtype=float), (ticks, system.constraints))
+        except ValueError:
+            raise ArgumentError(
+                f"force has shape {np.shape(force)}, expected ({system.constraints},) or "
+                f"({ticks}, {system.constraints})."
+            ) from None
+        self.force = desired
+        self._posture = np.array(start, dtype=float)
+        self._effort = np.full(len(self._posture), np.inf) if effort is None else effort
+        self._joints = DesiredJoints(model, self._posture)
+        self._qdd = np.zeros(len(self._posture))  # what the last torques were to bring about
+        self._integral = np.zeros(system.constraints)
+        self._force_held_back = False
+        self.choice = ChoiceOfPseudovelocities(self._settings.conditioning_limit)
+
+    def update(self, tick: int, q: Array, qd: Array, force: Array | None = None) -> JointedStep:
+        """Return the torques for a control period.
+
+        Args:
+            tick: Its number, from 0 on.
+            q: Measured positions (n,).
+            qd: Measured velocities (n,).
+            force: The force that was felt in the object's joint at the end of the period before
+                (c,); None at the first.
+
+        Raises:
+            TorqueLimitError: If a joint cannot hold arms and object up.
+        """
+        settings = self._settings
+        wanted = self.reference[tick]
+        here = self._model.terms(q, qd)
+        if settings.estimates == "feed-forward":
+            estimate = self._joints.at(self._ahead[tick])[2]
+        elif self._lead:
+            estimate = self._model.terms(q + self._lead * qd, qd + self._lead * self._qdd)
+        else:
+            estimate = here
+        reduced = self.choice.reduced(tick, estimate)
+        error = wanted.error(self._halves.poses(here), here.centers)
+        halves = (
+            self._ahead[tick].acceleration
+            + settings.velocity_gain * (wanted.velocity - here.velocity)
+            + settings.position_gain * error
+        )
+        # The freedom that redundant arms have left goes back to their start, damped.
+        own = settings.posture_gain * (self._posture - q) - settings.posture_damping * qd
+        task = ObjectTask.of(reduced)
+        motion = task.pseudo(halves - estimate.G_dot_qd, own, reduced.drift)
+        if tick and force is not None and not self._force_held_back:
+            self._integrate(self.force[tick - 1] - force)
+        asked = self.force[tick] + self._integral
+        scales = self._scales(
+            decoupled_law(reduced, 0.0 * motion, 0.0 * asked).torque,
+            estimate.A.T @ asked,
+            estimate.D @ (reduced.Sigma @ motion),
+        )
+        self._force_held_back = scales[0] < 1.0
+        motion, asked = scales[1] * motion, scales[0] * asked
+        law = decoupled_law(reduced, motion, asked)
+        self._qdd = reduced.joint_acceleration(motion)
+        return JointedStep(law.torque, motion, asked, scales, error, reduced.conditioning)
+
+    def _integrate(self, error: Array) -> None:
+        bound = self._settings.force_bound
+        grown = self._integral + self._period * self._settings.force_integral * error
+        self._integral = np.clip(grown, -bound, bound)
+
+    def _scales(self, primary: Array, push: Array, moving: Array) -> tuple[float, float]:
+        """Return how much of the force, and of the motion, fits into the limits."""
+        over = np.flatnonzero(np.abs(primary) > self._effort)
+        if len(over):
+            model, at = self._model.system.model, int(over[0])
+            names = [
+                name
+                for name, where in zip(model.joint_names, model.v_slices, strict=True)
+                if where.start == at
+            ]
+            raise TorqueLimitError(
+                f"joint {names[0]!r} needs {abs(primary[at]):.4g} N m to hold arms and object up, "
+                f"its limit is {self._effort[at]:.4g} N m."
+            )
+        if not np.isfinite(self._effort).any():
+            return 1.0, 1.0
+        force = float(largest_scale(primary.tolist(), push.tolist(), self._effort.tolist()))
+        held = primary + force * push
+        motion = largest_scale(held.tolist(), moving.tolist(), self._effort.tolist())
+        return force, float(motion)

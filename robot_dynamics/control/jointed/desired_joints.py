@@ -1,0 +1,74 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Joint positions and velocities for a desired motion of the object: feed-forward estimates."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.control.jointed.object_path import Halves, HalvesMotion
+from robot_dynamics.control.jointed.object_task import ObjectTask
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.manipulation.jointed_object import (
+    CompletedVelocities,
+    JointSpaceModel,
+    JointSpaceTerms,
+    ReducedOrderTerms,
+)
+
+Array = NDArray[np.float64]
+
+_STEPS = 20
+_CLOSED = 1e-9  # rad, m: Newton's method is at rounding one step later
+
+
+class DesiredJoints:
+    """Follows a path of the object with the joints, by Newton's method from period to period.
+
+    Redundant arms stay as near to their start as the object's motion lets them.
+
+    Args:
+        model: The joint-space model.
+        start: Joint positions from which the first instant is sought (n,).
+    """
+
+    def __init__(self, model: JointSpaceModel, start: Array) -> None:
+        self._model, self._halves = model, Halves(model.system)
+        self._posture = np.array(start, dtype=float)
+        self._q = self._posture.copy()
+
+    def at(self, motion: HalvesMotion) -> tuple[Array, Array, JointSpaceTerms]:
+        """Return positions (n,), velocities (n,) and the terms there; near to those before.
+
+        Raises:
+            RobotDynamicsError: If the arms cannot reach the object there.
+        """
+        still = np.zeros(len(self._q))
+        q = self._q
+        for _ in range(_STEPS):
+            terms = self._model.terms(q, still)
+            task = ObjectTask.of(ReducedOrderTerms.of(terms, CompletedVelocities.chosen(terms)))
+            lacking = motion.error(self._halves.poses(terms), terms.centers)
+            # Less than a full step where far: linear for small turns only.
+            share = min(1.0, 0.5 / max(np.abs(lacking).max(), 1e-9))
+            step = self._step(task, share * lacking, share * terms.gap, self._posture - q)
+            q = q + step
+            if max(np.abs(lacking).max(), np.abs(terms.gap).max(initial=0.0)) < _CLOSED:
+                break
+        else:
+            raise RobotDynamicsError(
+                f"the arms of {self._model.system.model.name} cannot bring the object where its "
+                f"path leads: {np.abs(lacking).max():.2g} rad or m are missing."
+            )
+        self._q = q
+        terms = self._model.terms(q, still)
+        reduced = ReducedOrderTerms.of(terms, CompletedVelocities.chosen(terms))
+        qd = reduced.Sigma @ ObjectTask.of(reduced).pseudo(motion.velocity, still, still)
+        return q, qd, self._model.terms(q, qd)
+
+    @staticmethod
+    def _step(task: ObjectTask, lacking: Array, gap: Array, joints: Array) -> Array:
+        reduced = task.reduced
+        bias = -reduced.Pi @ gap  # A dq = gap closes the object's joint
+        return np.asarray(reduced.Sigma @ task.pseudo(lacking, joints, bias) - bias)

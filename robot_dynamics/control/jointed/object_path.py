@@ -1,0 +1,210 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a jointed object is to do: its first half moves, and the second moves relative to it.
+
+Both are paths of stretches along a line and about a fixed axis (`reference.py`), so that velocity
+and acceleration are exact and in closed form; here they are put together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.transform import Rotation
+
+from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST, Reference, plan_reference
+from robot_dynamics.control.settings import ReferenceSettings
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.jointed_object import JointedObjectSystem, JointSpaceTerms
+from robot_dynamics.model import pose
+from robot_dynamics.spatial import Rotation as Turn
+from robot_dynamics.spatial import Transform, Vector3
+
+Array = NDArray[np.float64]
+
+_ANGULAR, _LINEAR = slice(0, 3), slice(3, 6)
+# How far a path may leave what the joint allows [rad, m]: rounding of a start that was solved for.
+_CLOSED = 1e-6
+
+
+@dataclass(frozen=True)
+class HalvesMotion:
+    """Motion of both halves' centres of mass, in world axes; angular first.
+
+    Attributes:
+        rotation: Orientations of the halves' links (..., 2, 3, 3).
+        position: Of their centres of mass (..., 2, 3) [m].
+        velocity: (..., 2, 6).
+        acceleration: (..., 2, 6), classical.
+        origin: Of their links (..., 2, 3) [m].
+    """
+
+    rotation: Array
+    position: Array
+    velocity: Array
+    acceleration: Array
+    origin: Array
+
+    def __getitem__(self, tick: int) -> HalvesMotion:
+        """Return the motion at one of the times."""
+        return HalvesMotion(
+            self.rotation[tick],
+            self.position[tick],
+            self.velocity[tick],
+            self.acceleration[tick],
+            self.origin[tick],
+        )
+
+    def error(self, poses: Array, centers: Array) -> Array:
+        """Return what halves lack to be here (2, 6): rotation vectors of R_d R^T, then distances.
+
+        Args:
+            poses: Of the halves' links (2, 4, 4).
+            centers: Of their centres of mass in the world (2, 3).
+        """
+        turned = self.rotation @ poses[:, :3, :3].transpose(0, 2, 1)
+        angles = Rotation.from_matrix(turned).as_rotvec()
+        return np.hstack([angles, self.position - centers])
+
+
+class Halves:
+    """Where the halves' links are, told from the arms' tools.
+
+    Attributes:
+        centers: Centres of mass in the links (2, 3) [m].
+    """
+
+    def __init__(self, system: JointedObjectSystem) -> None:
+        self._in_tool = np.array(
+            [
+                np.linalg.inv(_matrix(half.tool_placement)) @ _matrix(half.placement)
+                for half in system.halves
+            ]
+        )
+        self.centers = np.array(
+            [[*(half.inertia.h * (1.0 / half.inertia.mass))] for half in system.halves],
+            dtype=float,
+        )
+
+    def poses(self, terms: JointSpaceTerms) -> Array:
+        """Return the poses of the halves' links in the world (2, 4, 4)."""
+        return np.asarray(terms.tool_pose @ self._in_tool)
+
+
+class ObjectPath:
+    """The path of an object.
+
+    Args:
+        system: Arms and object.
+        terms: At the start.
+        first: What the first half does, in world axes.
+        second: What the second half's joint frame does relative to the first half's, in the axes
+            of the latter: it folds by rotations about them.
+
+    Raises:
+        ArgumentError: If the object's joint does not allow what the second half is to do.
+
+    Attributes:
+        duration: When everything has come to rest [s].
+    """
+
+    def __init__(
+        self,
+        system: JointedObjectSystem,
+        terms: JointSpaceTerms,
+        first: ReferenceSettings,
+        second: ReferenceSettings,
+    ) -> None:
+        halves = Halves(system)
+        self._centers = halves.centers
+        poses = halves.poses(terms)
+        one, two = system.halves
+        joint = system.joint
+        self._joint = _in_link(one.placement, joint.predecessor_placement)
+        self._link = np.linalg.inv(_in_link(two.placement, joint.successor_placement))
+        relative = np.linalg.inv(poses[0] @ self._joint) @ poses[1] @ np.linalg.inv(self._link)
+        self._first = plan_reference(first, _reference_pose(poses[0]), arm_count=1)
+        self._second = plan_reference(second, _reference_pose(relative), arm_count=1)
+        self.duration = max(self._first.duration, self._second.duration)
+        self._check(system)
+
+    def at(self, times: ArrayLike) -> HalvesMotion:
+        """Return the motion at times (N,) [s]."""
+        t = np.atleast_1d(np.asarray(times, dtype=float))
+        R, p, V, A = _motion_of(self._first, t)
+        # The first half's joint frame moves with it.
+        there = R @ self._joint[:3, :3]
+        V_j, A_j = _carried(V, A, R @ self._joint[:3, 3])
+        p_j = p + R @ self._joint[:3, 3]
+        R_r, p_r, V_r, A_r = _motion_of(self._second, t)
+        way = _turned(there, p_r)
+        spin, slide = _turned(there, V_r[:, _ANGULAR]), _turned(there, V_r[:, _LINEAR])
+        R_2 = there @ R_r
+        V_2, A_2 = _carried(V_j, A_j, way)
+        omega = V[:, _ANGULAR]
+        V_2[:, _ANGULAR] += spin
+        V_2[:, _LINEAR] += slide
+        A_2[:, _ANGULAR] += _turned(there, A_r[:, _ANGULAR]) + np.cross(omega, spin)
+        A_2[:, _LINEAR] += _turned(there, A_r[:, _LINEAR]) + 2.0 * np.cross(omega, slide)
+        # From the second half's joint frame to its link.
+        r = R_2 @ self._link[:3, 3]
+        V_2, A_2 = _carried(V_2, A_2, r)
+        parts = [(R, p, V, A), (R_2 @ self._link[:3, :3], p_j + way + r, V_2, A_2)]
+        moved = []
+        for (rotation, origin, velocity, acceleration), c in zip(
+            parts, self._centers, strict=True
+        ):
+            arm = rotation @ c
+            moved.append((rotation, origin + arm, *_carried(velocity, acceleration, arm), origin))
+        return HalvesMotion(*(np.stack(pair, axis=1) for pair in zip(*moved, strict=True)))
+
+    def _check(self, system: JointedObjectSystem) -> None:
+        """Refuse a path that the object's joint does not allow."""
+        times = np.linspace(0.0, self._second.duration, 21)
+        R, p, _, _ = _motion_of(self._second, times)
+        for time, rotation, position in zip(times, R, p, strict=True):
+            X = Transform(Turn.of(rotation.T.tolist()), Vector3.of(position.tolist()))
+            error = np.abs(np.array(system.joint.type.residual(X), dtype=float)).max(initial=0.0)
+            if error > _CLOSED:
+                raise ArgumentError(
+                    f"the path of the second half opens the {system.joint.type.name} joint "
+                    f"{system.joint.name!r} by {error:.2g} at {time:.3g} s; expected motion that "
+                    "it allows, in the axes of its frame on the first half."
+                )
+
+
+def _motion_of(reference: Reference, times: Array) -> tuple[Array, Array, Array, Array]:
+    """Return orientation, origin, velocity and acceleration of a path at times."""
+    rows = reference.rows(times)
+    where = rows[:, POSE]
+    rotation = Rotation.from_quat(where[:, 3:]).as_matrix()
+    return rotation, where[:, :3], rows[:, TWIST], rows[:, ACCELERATION]
+
+
+def _carried(V: Array, A: Array, r: Array) -> tuple[Array, Array]:
+    """Return velocity and acceleration (N, 6) of a point of a body, by its way r from another."""
+    omega, alpha = V[:, _ANGULAR], A[:, _ANGULAR]
+    swept = np.cross(omega, r)
+    v = V[:, _LINEAR] + swept
+    a = A[:, _LINEAR] + np.cross(alpha, r) + np.cross(omega, swept)
+    return np.hstack([omega, v]), np.hstack([alpha, a])
+
+
+def _turned(R: Array, vectors: Array) -> Array:
+    return np.asarray(np.einsum("nij,nj->ni", R, vectors))
+
+
+def _matrix(X: Transform) -> Array:
+    """Return the pose (4, 4) of the frame that X leads to."""
+    return pose([*X.r], np.array(X.E.rows, dtype=float).T)
+
+
+def _in_link(link: Transform, frame: Transform) -> Array:
+    """Return the pose (4, 4) in a link of a frame, both given in a body."""
+    return np.asarray(np.linalg.inv(_matrix(link)) @ _matrix(frame))
+
+
+def _reference_pose(matrix: Array) -> Array:
+    return np.concatenate([matrix[:3, 3], Rotation.from_matrix(matrix[:3, :3]).as_quat()])

@@ -1,0 +1,90 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Paths of jointed objects: derivatives of themselves, and motions that the joint allows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from control.jointed.situations import AT_REST, SECOND, SYSTEM, path
+from manipulation.jointed_object.cases import closed_states, random_system
+from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
+
+from robot_dynamics.control.jointed import ObjectPath
+from robot_dynamics.control.jointed.object_path import Halves
+from robot_dynamics.control.settings import ReferenceSettings, SegmentSettings, TurnSettings
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.jointed_object import JointSpaceModel
+
+
+def test_the_path_starts_where_the_arms_are():
+    """At the start nothing is lacking and nothing moves."""
+    start = path().at(0.0)[0]
+    error = start.error(Halves(SYSTEM).poses(AT_REST), AT_REST.centers)
+    assert_allclose(error, 0.0, atol=1e-12)
+    assert_allclose(start.velocity, 0.0, atol=1e-12)
+
+
+def test_velocities_and_accelerations_are_derivatives():
+    """Of positions and orientations, to what central differences give."""
+    h, t = 1e-4, np.array([0.11, 0.2, 0.31, 0.45])
+    way = path()
+    before, here, after = way.at(t - h), way.at(t), way.at(t + h)
+    turned = after.rotation @ before.rotation.transpose(0, 1, 3, 2)
+    omega = Rotation.from_matrix(turned.reshape(-1, 3, 3)).as_rotvec().reshape(-1, 2, 3) / (2 * h)
+    v = (after.position - before.position) / (2 * h)
+    # h^2 times third derivatives of a motion of half a second.
+    assert_allclose(here.velocity, np.concatenate([omega, v], axis=-1), atol=1e-6)
+    rate = (after.velocity - before.velocity) / (2 * h)
+    assert_allclose(here.acceleration, rate, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("kind", "stretch"),
+    [
+        ("spherical", {"rotate": TurnSettings((1.0, 2.0, 0.5), 20.0)}),
+        ("revolute", {"rotate": TurnSettings((0.0, 0.0, 1.0), 20.0)}),
+        ("prismatic", {"move": (0.0, 0.0, 0.05)}),
+    ],
+)
+def test_both_halves_agree_about_their_joint(kind, stretch):
+    """The relative motion is one that the joint's constraint forces do no work on."""
+    rng = np.random.default_rng(2)
+    system, q, _ = next(closed_states(rng, random_system(rng, kind), 1))
+    terms = JointSpaceModel(system).terms(q, 0 * q)
+    first = ReferenceSettings(
+        (SegmentSettings(0.5, move=(0.1, 0.0, 0.2), rotate=TurnSettings((1.0, 0.0, 0.0), 30.0)),)
+    )
+    # z of the joint is its axis: paths are in the axes of its frame.
+    way = ObjectPath(system, terms, first, ReferenceSettings((SegmentSettings(0.5, **stretch),)))
+    motion = way.at(0.0)[0]
+    assert_allclose(motion.error(Halves(system).poses(terms), terms.centers), 0.0, atol=1e-9)
+    # With the directions of the forces carried along by the second half.
+    for time in (0.2, 0.35):
+        at = way.at(time)[0]
+        turn = at.rotation[1] @ motion.rotation[1].T
+        about = terms.point - terms.centers[1]
+        arm = turn @ about
+        point = at.position[1] + arm
+        twist = at.velocity.copy()
+        twist[:, 3:] += np.cross(twist[:, :3], point - at.position)
+        relative = twist[1] - twist[0]
+        L = terms.L_s[1].copy()
+        L[:3] -= np.cross(about, L[3:], axisb=0, axisc=0)
+        blocked = np.vstack([turn @ L[:3], turn @ L[3:]])
+        assert_allclose(blocked.T @ relative, 0.0, atol=1e-9)
+        assert np.linalg.norm(relative) > 0.05
+
+
+def test_paths_that_open_the_joint_are_refused():
+    """A spherical joint does not slide."""
+    away = ReferenceSettings((SegmentSettings(0.5, move=(0.0, 0.0, 0.01)),))
+    with pytest.raises(ArgumentError, match="opens the spherical joint 'object_joint'"):
+        ObjectPath(SYSTEM, AT_REST, ReferenceSettings(), away)
+
+
+def test_the_longer_half_rules_the_duration():
+    """The path is over when both halves are."""
+    assert path().duration == 0.5
+    assert ObjectPath(SYSTEM, AT_REST, ReferenceSettings(), SECOND).duration == 0.4

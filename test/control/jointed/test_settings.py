@@ -1,0 +1,25 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Settings that mean nothing are refused by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from robot_dynamics.control.jointed import JointedControlSettings
+from robot_dynamics.errors import ArgumentError
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"estimates": "guessed"}, "expected one of feedback, feed-forward"),
+        ({"position_gain": -1.0}, "position_gain is -1.0"),
+        ({"force_bound": float("nan")}, "force_bound is nan"),
+        ({"conditioning_limit": 1.0}, "above 1"),
+    ],
+)
+def test_bad_settings_are_named(change, problem):
+    """The name and what was expected are in the sentence."""
+    with pytest.raises(ArgumentError, match=problem):
+        JointedControlSettings(**change)
