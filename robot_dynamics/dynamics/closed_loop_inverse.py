@@ -36,6 +36,8 @@ Array = NDArray[np.float64]
 
 # A bound is said to be held by forces this near to it, as a part of a typical force.
 _AT_BOUND = 1e-8
+# Multipliers that are smaller than this part of the others are rounding.
+_ROUNDING = 1e-11
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,7 @@ def closed_loop_inverse(
     qdd = qdd - missing
     tau = H @ qdd + C
     efforts, null_space = _least_efforts(forced, drives, scales, wanted)
-    null_multipliers = -least_multipliers(ranked, (drives.B @ null_space).T).T
+    null_multipliers = _null_multipliers(ranked, drives.B @ null_space)
     multipliers = least_multipliers(ranked, tau - drives.B @ efforts)
 
     unit = _typical_force(drives, ranked, efforts, multipliers)
@@ -172,6 +174,8 @@ def closed_loop_inverse(
     start = np.concatenate([efforts, multipliers])
     x = distribute(model.name, start, Z, wishes, bounds, unit)
     efforts, multipliers = x[: len(efforts)], x[len(efforts) :]
+    traded = idle @ (ranked.idle.T @ (multipliers / ranked.row_scales))
+    multipliers = least_multipliers(ranked, tau - drives.B @ efforts) + traded
     in_loops = drives.loop_efforts(efforts, len(model.loop_drives))
     return ClosedLoopInverse(
         drives=drives.names,
@@ -231,6 +235,17 @@ def _least_efforts(
     r = forced.rank
     along = solve_triangular(R[:r], wanted, trans="T") if r else np.zeros(0)
     return scales * (Q[:, :r] @ along), scales[:, None] * Q[:, r:]
+
+
+def _null_multipliers(ranked: ConstraintRank, forces: Array) -> Array:
+    """Return the multipliers (n^c, k) that balance joint forces without work (nv, k).
+
+    Entries that are in doubt are zero: what a drive cannot load it shall not be asked to load.
+    """
+    result = -least_multipliers(ranked, forces.T).T
+    as_forces = np.abs(result) / ranked.row_scales[:, None]
+    doubt = max(ranked.doubt, _ROUNDING) * np.max(as_forces, axis=0, initial=0.0)
+    return np.where(as_forces > doubt, result, 0.0)
 
 
 def _typical_force(

@@ -21,8 +21,10 @@ from robot_dynamics.errors import RobotDynamicsError
 
 Array = NDArray[np.float64]
 
-# Directions in which a wish or a bound acts by less than this part of the strongest are rounding.
-_NEGLIGIBLE = 1e-9
+# What acts by less than this part of what it might is rounding, and is taken for nothing ...
+_ROUNDING = 1e-11
+# ... and a wish is not granted by what acts this little: it would take a million times its size.
+_WEAK = 1e-6
 
 
 class InfeasibleError(RobotDynamicsError):
@@ -53,7 +55,12 @@ class Wish:
 
 
 def distribute(
-    place: str, x: Array, Z: Array, wishes: Sequence[Wish], bounds: ForceBounds, unit: float
+    place: str,
+    x: Array,
+    Z: Array,
+    wishes: Sequence[Wish],
+    bounds: ForceBounds,
+    unit: float,
 ) -> Array:
     """Return the efforts and multipliers among x + Z y that wishes and bounds choose.
 
@@ -67,67 +74,73 @@ def distribute(
 
     Raises:
         InfeasibleError: If nothing is within the bounds; it names those in the way.
+        RobotDynamicsError: If there is no solver and a bound is in the way, or it gave up.
     """
     scales = bounds.scales * unit
     rows = bounds.rows / scales[:, None]
     lower, upper = bounds.lower / scales, bounds.upper / scales
-    obeyed = len(rows) == 0
-    for wish in wishes:
-        if Z.shape[1] == 0:
-            break
-        U, s, Vt = np.linalg.svd(wish.rows @ Z)
-        used = int(np.sum(s > _NEGLIGIBLE * np.max(s, initial=0.0)))
-        if used == 0:
-            continue
+    reach = np.max(np.abs(Z), axis=1, initial=0.0)
+    # The last wish is for nothing: bounds are kept where no other decides.
+    for wish in (*wishes, Wish(np.zeros((0, len(x))), np.zeros(0))):
+        U, s, Vt = np.linalg.svd(_along(wish.rows, Z, reach))
+        used = int(np.sum(s > _WEAK * np.max(np.abs(wish.rows) @ reach, initial=0.0)))
         # y = V [w / s; free]: the wish is for w, and all else costs nothing
+        turn = np.hstack([Vt[:used].T / s[:used], Vt[used:].T])
         to_goal = U[:, :used].T @ (wish.goal - wish.rows @ x)
-        decided, rest = Z @ (Vt[:used].T / s[:used]), Z @ Vt[used:].T
-        ideal = x + decided @ to_goal
-        if _within(rows, lower, upper, ideal):
-            x, obeyed = ideal, True
-        else:
-            moves = np.hstack([decided, rest])
-            x, obeyed = x + moves @ _nearest(place, x, moves, to_goal, bounds, unit), True
-        Z = rest
-    if not obeyed and not _within(rows, lower, upper, x):
-        x = x + Z @ _nearest(place, x, Z, np.zeros(0), bounds, unit)
+        y = turn[:, :used] @ to_goal
+        at = rows @ x
+        if not _within(rows @ (x + Z @ y), lower, upper):
+            moved = _along(rows, Z, reach) @ turn
+            found = _nearest(to_goal, moved, lower - at, upper - at)
+            if found is None:
+                excess = _least_excess(moved, lower - at, upper - at) * scales
+                raise InfeasibleError(place, _by_name(bounds.names, excess, 1e-6 * unit))
+            y = turn @ found
+        x, Z = x + Z @ y, Z @ Vt[used:].T
+        # What rounding has let through stays within.
+        lower, upper = np.minimum(lower, rows @ x), np.maximum(upper, rows @ x)
     return x
 
 
-def _within(rows: Array, lower: Array, upper: Array, x: Array) -> bool:
-    values = rows @ x
+def _along(rows: Array, Z: Array, reach: Array) -> Array:
+    """Return rows Z without what is rounding, where entries of x may reach so far."""
+    result = rows @ Z
+    doubt = _ROUNDING * (np.abs(rows) @ reach)
+    result[np.abs(result) <= doubt[:, None]] = 0.0
+    return np.asarray(result)
+
+
+def _within(values: Array, lower: Array, upper: Array) -> bool:
     return bool(np.all(values >= lower - TOLERANCE) and np.all(values <= upper + TOLERANCE))
 
 
-def _nearest(
-    place: str, x: Array, moves: Array, goal: Array, bounds: ForceBounds, unit: float
-) -> Array:
-    """Return how far to go along the moves to be nearest to the goal within the bounds."""
-    scales = bounds.scales * unit
+def _nearest(goal: Array, moved: Array, lower: Array, upper: Array) -> Array | None:
+    """Return how far to go to be nearest to the goal within the bounds, if there is a way."""
+    size = np.max(np.abs(moved), axis=1, initial=0.0)
+    free = size > 0.0
     # What no move changes is fixed by the motion alone.
-    at, rows = bounds.rows @ x / scales, bounds.rows @ moves / scales[:, None]
-    lower, upper = bounds.lower / scales - at, bounds.upper / scales - at
-    size = np.max(np.abs(rows), axis=1, initial=0.0)
-    free = size > _NEGLIGIBLE * np.max(size, initial=0.0)
-    fixed_excess = np.maximum(lower, -upper)[~free]
-    if np.all(fixed_excess <= TOLERANCE):
-        # in units in which the rows are of size one
-        typical = float(np.max(size, initial=0.0)) or 1.0
-        found = nearest_within(goal * typical, rows[free] / typical, lower[free], upper[free])
-        if found is not None:
-            return found / typical
-    excess = _least_excess(rows, lower, upper) * scales
-    named: dict[str, float] = {}
-    for name, value in zip(bounds.names, excess, strict=True):
-        if value > 1e-6 * unit:
-            named[name] = max(value, named.get(name, 0.0))
-    raise InfeasibleError(place, named)
+    if not _within(np.zeros(len(lower))[~free], lower[~free], upper[~free]):
+        return None
+    largest = float(np.max(size, initial=0.0)) or 1.0  # rows are of size one for the solver
+    found = nearest_within(goal * largest, moved[free] / largest, lower[free], upper[free])
+    return None if found is None else found / largest
 
 
-def _least_excess(rows: Array, lower: Array, upper: Array) -> Array:
-    """Return by how much each row has to be exceeded, with the least sum of squares."""
-    count = len(rows)
-    slack = np.hstack([np.eye(count), rows])
+def _least_excess(moved: Array, lower: Array, upper: Array) -> Array:
+    """Return by how much each bound has to be exceeded, with the least sum of squares."""
+    count = len(moved)
+    largest = float(np.max(np.abs(moved), initial=0.0)) or 1.0
+    slack = np.hstack([np.eye(count), moved / largest])
     found = nearest_within(np.zeros(count), slack, lower, upper)
-    assert found is not None  # slacks meet all bounds
+    if found is None:  # slacks meet any bounds
+        raise RobotDynamicsError("the quadratic program of least excess was not solved by DAQP.")
     return np.abs(found[:count])
+
+
+def _by_name(names: Sequence[str], values: Array, least: float) -> dict[str, float]:
+    """Return the largest value of each name, those above the least alone."""
+    result: dict[str, float] = {}
+    for name, value in zip(names, values.tolist(), strict=True):
+        if value > least:
+            result[name] = max(value, result.get(name, 0.0))
+    return result

@@ -18,6 +18,7 @@ from support.mechanisms import two_arms
 from robot_dynamics.dynamics.distribution import InfeasibleError, Wish, distribute
 from robot_dynamics.dynamics.force_bounds import ForceBounds
 from robot_dynamics.dynamics.scaling import constraint_names
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.robot import Robot
 
 WEIGHT = 9.81 * MASS
@@ -262,3 +263,27 @@ def test_c13_bounds_on_forces_nobody_determines(rng):
     assert_allclose(found.efforts, free.efforts, atol=1e-8 * np.max(np.abs(free.efforts)))
     assert_allclose(abs(found.multipliers[row]), 1.0, atol=1e-8)
     assert found.residual < 1e-8
+
+
+def test_c13_a_force_that_no_drive_can_load(rng):
+    """Row C13: two points can be squeezed along their line alone; other wishes change nothing.
+
+    What drives do to forces across that line is rounding, and is not taken for a handle.
+    """
+    robot, (start, _, _) = frictional_grasp()
+    state = motion(robot, rng, start)
+    least = robot.closed_loop_inverse_dynamics(*state, push_only=False)
+    asked = robot.closed_loop_inverse_dynamics(*state, push_only=False, prefer={"grasp0.x": 50.0})
+    scale = np.max(np.abs(least.efforts))
+    assert_allclose(asked.efforts, least.efforts, atol=1e-6 * scale)
+    squeezed = robot.closed_loop_inverse_dynamics(*state, prefer={"grasp0.z": 300.0})
+    row = constraint_names(robot.model).index("grasp0.z")
+    assert_allclose(squeezed.multipliers[row], 300.0, rtol=1e-9)
+
+
+def test_a_solver_that_fails_where_it_cannot(monkeypatch):
+    """Slacks meet any bounds: if no least excess is found it is the solver's failure."""
+    monkeypatch.setattr("robot_dynamics.dynamics.distribution.nearest_within", lambda *_: None)
+    bounds = bounds_of(np.eye(1), np.ones(1), np.ones(1))
+    with pytest.raises(RobotDynamicsError, match="least excess"):
+        distribute("m", np.zeros(1), np.eye(1), [], bounds, 1.0)
