@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 from robot_dynamics.app.inspect_command import add_inspect, run_inspect
 from robot_dynamics.app.output_files import OutputError, require_parent
+from robot_dynamics.app.reproduce_command import add_reproduce, run_reproduce
 from robot_dynamics.errors import RobotDynamicsError
 
 GOOD, BAD_RUN, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -32,7 +33,8 @@ examples:
   robot_dynamics simulate lift_box --plot lift.png the same in one process, without ROS
   robot_dynamics simulate lift_box --set plant.object_mass_scale=1.2
   robot_dynamics inspect my_robot.urdf --loops loops.yaml --graph tree.png
-  robot_dynamics inspect my_robot.urdf.xacro arm:=left gripper:=true"""
+  robot_dynamics inspect my_robot.urdf.xacro arm:=left gripper:=true
+  robot_dynamics reproduce flexible-link --plot slew.png"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -131,6 +133,7 @@ def _parser() -> argparse.ArgumentParser:
     benchmark.set_defaults(run=_benchmark)
 
     add_inspect(commands).set_defaults(run=_inspect)
+    add_reproduce(commands).set_defaults(run=_reproduce)
     return parser
 
 
@@ -238,6 +241,10 @@ def _inspect(options: argparse.Namespace) -> int:
     return GOOD if run_inspect(options) else BAD_INPUT
 
 
+def _reproduce(options: argparse.Namespace) -> int:
+    return GOOD if run_reproduce(options) else BAD_RUN
+
+
 class _Outputs:
     """Where the results of a run go; checked before it starts.
 
@@ -279,7 +286,7 @@ class _Outputs:
                 path.rmdir()
 
     def _check_plot(self, *, wanted: bool) -> None:
-        from robot_dynamics.app.plots import PlotError, require_matplotlib
+        from robot_dynamics.app.figures import PlotError, require_matplotlib
 
         try:
             require_matplotlib()

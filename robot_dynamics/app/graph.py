@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics.app.plots import PlotError, require_matplotlib
+from robot_dynamics.app.figures import PlotError, require_matplotlib
 from robot_dynamics.model.elements import JointElement, Mechanism
 
 _ROW, _LANE = 0.95, 0.22  # inch: height of a generation, and of a loop joint below the tree

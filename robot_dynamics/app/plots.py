@@ -10,6 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.app.figures import (
+    BAND,
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    VERMILION,
+    XYZ,
+    write_figure,
+)
 from robot_dynamics.app.recording import TICK, Recording
 from robot_dynamics.app.report import (
     internal_force_error,
@@ -19,38 +30,11 @@ from robot_dynamics.app.report import (
 )
 from robot_dynamics.control.reference import SQUEEZE
 from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
-from robot_dynamics.errors import RobotDynamicsError
 
 Array = NDArray[np.float64]
 
-# Okabe and Ito's colours, which people with impaired colour vision can tell apart.
-_BLUE, _VERMILION, _GREEN, _ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
-_XYZ = (_VERMILION, _GREEN, _BLUE)
-_ARMS = (_BLUE, _ORANGE, _GREEN, _VERMILION)
-_GREY, _INK, _BAND = "#9A9A9A", "#222222", "#C9D3DC"
-_STYLE = {
-    "font.size": 9.0,
-    "axes.titlesize": 10.0,
-    "axes.labelsize": 9.0,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#666666",
-    "axes.grid": True,
-    "grid.color": "#E6E6E6",
-    "grid.linewidth": 0.6,
-    "legend.frameon": False,
-    "legend.fontsize": 8.0,
-    "lines.linewidth": 1.4,
-    "lines.solid_capstyle": "round",
-    "svg.hashsalt": "robot_dynamics",  # equal figures give equal files
-}
+_ARMS = (BLUE, ORANGE, GREEN, VERMILION)
 _MAX_POINTS = 4000  # of a line; more cannot be seen and make large files
-
-
-class PlotError(RobotDynamicsError):
-    """A figure that cannot be made."""
 
 
 def plot_run(recording: Recording, path: str | Path) -> Path:
@@ -63,45 +47,10 @@ def plot_run(recording: Recording, path: str | Path) -> Path:
     Raises:
         PlotError: If matplotlib is missing, or the file cannot be written.
     """
-    path = Path(path)
-    matplotlib = _matplotlib()
-    with matplotlib.rc_context(_STYLE):
-        figure = _figure(recording)
-        try:
-            figure.savefig(path, dpi=150, bbox_inches="tight")
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise PlotError(f"{path}: the figure cannot be written ({reason}).") from error
-    return path
+    return write_figure(path, (11.0, 9.0), lambda figure: _draw(figure, recording))
 
 
-def require_matplotlib() -> None:
-    """Raise unless figures can be made.
-
-    Raises:
-        PlotError: If matplotlib is missing; says how to install it.
-    """
-    _matplotlib()
-
-
-def _matplotlib() -> Any:
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise PlotError(
-            "figures need matplotlib, which is not installed; "
-            "expected `pip install 'robot_dynamics[plot]'`."
-        ) from error
-    return matplotlib
-
-
-def _figure(recording: Recording) -> Any:
-    # Not pyplot: it keeps figures alive and picks a window system.
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11.0, 9.0), layout="constrained")
-    FigureCanvasAgg(figure)
+def _draw(figure: Any, recording: Recording) -> None:
     axes = figure.subplots(3, 2, sharex=True)
     view = _View(recording)
     _position(axes[0, 0], view)
@@ -115,7 +64,6 @@ def _figure(recording: Recording) -> Any:
     for ax in axes[-1]:
         ax.set_xlabel("time [s]")
     figure.suptitle(_title(recording), x=0.01, ha="left", fontsize=12.0, fontweight="bold")
-    return figure
 
 
 class _View:
@@ -140,7 +88,7 @@ def _position(ax: Any, view: _View) -> None:
     true, wanted = view.column("object_pose"), view.column("reference_pose")
     start = wanted[0, :3]
     for i, name in enumerate("xyz"):
-        ax.plot(view.time, true[:, i] - start[i], color=_XYZ[i], label=name)
+        ax.plot(view.time, true[:, i] - start[i], color=XYZ[i], label=name)
         _reference(ax, view.time, wanted[:, i] - start[i], first=i == 2)
     ax.set_title("Object position, from its start")
     ax.set_ylabel("[m]")
@@ -152,7 +100,7 @@ def _orientation(ax: Any, view: _View) -> None:
     start = conjugate(wanted[0])
     turned = [np.degrees(_continuous(rotation_vector(product(q, start)))) for q in (true, wanted)]
     for i, name in enumerate("xyz"):
-        ax.plot(view.time, turned[0][:, i], color=_XYZ[i], label=name)
+        ax.plot(view.time, turned[0][:, i], color=XYZ[i], label=name)
         _reference(ax, view.time, turned[1][:, i], first=i == 2)
     ax.set_title("Object orientation, rotation vector from its start")
     ax.set_ylabel("[degrees]")
@@ -169,10 +117,10 @@ def _internal_force(ax: Any, view: _View) -> None:
             continue
         force = i % 6 >= 3
         label = {3: "moments", 5: "other forces"}.get(i + 3 if i == 0 else i) if pair else None
-        color = "#C7A252" if force else _GREY
+        color = "#C7A252" if force else GREY
         ax.plot(view.time, true[:, i], color=color, linewidth=0.9, label=label)
     if pair:
-        ax.plot(view.time, true[:, SQUEEZE], color=_BLUE, linewidth=1.8, label="squeeze")
+        ax.plot(view.time, true[:, SQUEEZE], color=BLUE, linewidth=1.8, label="squeeze")
         _reference(ax, view.time, wanted[:, SQUEEZE], first=True)
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.2 * (high - low))  # room for the legend
@@ -195,12 +143,12 @@ def _torques(ax: Any, view: _View) -> None:
     ax.plot(
         view.time,
         fractions[:, top],
-        color=_INK,
+        color=INK,
         linewidth=1.8,
         label=f"{joints[top]}, up to {largest[top]:.0f} %",
     )
     for bound in (-100.0, 100.0):
-        ax.axhline(bound, color=_VERMILION, linewidth=1.0, linestyle=(0, (5, 3)))
+        ax.axhline(bound, color=VERMILION, linewidth=1.0, linestyle=(0, (5, 3)))
     reach = max(110.0, 1.1 * float(largest.max(initial=0.0)))
     ax.set_ylim(-reach, 1.25 * reach)  # room for the legend
     ax.set_title("Joint torques, part of their limits")
@@ -216,10 +164,10 @@ def _motion_errors(ax: Any, view: _View) -> None:
         ax, view, [(position, "position [mm]"), (orientation, "orientation [degrees]")]
     )
     bars = recording.get("acceptance")
-    _bar(ax, view, bars.get("object_position_error_max_m"), 1e3, _BLUE, always=True)
-    _bar(ax, view, bars.get("object_position_error_settled_m"), 1e3, _BLUE)
-    _bar(ax, view, bars.get("object_orientation_error_max_deg"), 1.0, _ORANGE, always=True)
-    _bar(ax, view, bars.get("object_orientation_error_settled_deg"), 1.0, _ORANGE)
+    _bar(ax, view, bars.get("object_position_error_max_m"), 1e3, BLUE, always=True)
+    _bar(ax, view, bars.get("object_position_error_settled_m"), 1e3, BLUE)
+    _bar(ax, view, bars.get("object_orientation_error_max_deg"), 1.0, ORANGE, always=True)
+    _bar(ax, view, bars.get("object_orientation_error_settled_deg"), 1.0, ORANGE)
     ax.set_ylim(bottom=bottom)
     ax.set_title("Errors of the object's pose, their bars dashed")
     ax.set_ylabel("[mm], [degrees]")
@@ -233,8 +181,8 @@ def _force_errors(ax: Any, view: _View) -> None:
     moment = np.linalg.norm(error[..., :3], axis=-1).max(axis=1)
     bottom = _decades(ax, view, [(force, "force [N]"), (moment, "moment [N m]")])
     bars = recording.get("acceptance")
-    _bar(ax, view, bars.get("internal_force_error_settled_n"), 1.0, _BLUE)
-    _bar(ax, view, bars.get("internal_moment_error_settled_nm"), 1.0, _ORANGE)
+    _bar(ax, view, bars.get("internal_force_error_settled_n"), 1.0, BLUE)
+    _bar(ax, view, bars.get("internal_moment_error_settled_nm"), 1.0, ORANGE)
     ax.set_ylim(bottom=bottom)
     ax.set_title("Errors of the internal force, their bars dashed")
     ax.set_ylabel("[N], [N m]")
@@ -246,7 +194,7 @@ def _decades(ax: Any, view: _View, lines: list[tuple[Array, str]]) -> float:
     _settled(ax, view.recording)
     ax.set_yscale("log")
     lowest = np.inf
-    for (values, label), color in zip(lines, (_BLUE, _ORANGE), strict=True):
+    for (values, label), color in zip(lines, (BLUE, ORANGE), strict=True):
         ax.plot(view.time, np.maximum(values, 1e-12), color=color, linewidth=1.1, label=label)
         positive = values[np.isfinite(values) & (values > 1e-12)]
         if positive.size:
@@ -287,7 +235,7 @@ def _reference(ax: Any, time: Array, values: Array, *, first: bool) -> None:
     """Draw a reference as a wide pale band, in which the true line shows where it stays."""
     label = "reference" if first else None
     ax.plot(
-        time, values, color=_BAND, linewidth=5.0, solid_capstyle="butt", zorder=1.5, label=label
+        time, values, color=BAND, linewidth=5.0, solid_capstyle="butt", zorder=1.5, label=label
     )
 
 

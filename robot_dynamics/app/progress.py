@@ -44,10 +44,29 @@ class Progress:
         )
 
 
-class Listener(Protocol):
-    """Somebody who wants to know how a run goes."""
+@dataclass(frozen=True)
+class StudyProgress:
+    """How far a study is.
 
-    def __call__(self, progress: Progress) -> None:
+    Attributes:
+        tick: Parts that are over.
+        ticks: Parts of the study.
+        doing: What it does now.
+    """
+
+    tick: int
+    ticks: int
+    doing: str
+
+    def words(self) -> str:
+        """Return what it does now."""
+        return self.doing
+
+
+class Listener(Protocol):
+    """Somebody who wants to know how a run or a study goes."""
+
+    def __call__(self, progress: Progress | StudyProgress) -> None:
         """Take note."""
 
 
@@ -102,7 +121,7 @@ def display(title: str, stream: TextIO | None = None) -> Iterator[Listener]:
     with Bar(*columns, console=Console(file=stream), refresh_per_second=12) as bar:
         task = bar.add_task(title, total=None, figures="starting")
 
-        def update(progress: Progress) -> None:
+        def update(progress: Progress | StudyProgress) -> None:
             bar.update(
                 task, total=progress.ticks, completed=progress.tick, figures=progress.words()
             )
@@ -117,7 +136,7 @@ class _Lines:
         self._title, self._stream = title, stream
         self._last = -_LINE_EVERY_S
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: Progress | StudyProgress) -> None:
         now = time.monotonic()
         if now - self._last < _LINE_EVERY_S and progress.tick < progress.ticks:
             return

@@ -8,8 +8,8 @@ import sys
 import pytest
 from support import linkages
 
+from robot_dynamics.app.figures import PlotError
 from robot_dynamics.app.graph import dot_text, draw_graph, layout, write_graph
-from robot_dynamics.app.plots import PlotError
 from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism
 
 MECHANISM = linkages.stewart_platform()

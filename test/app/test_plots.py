@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figure of a run."""
 
-import sys
-
 import numpy as np
 import pytest
 
-from robot_dynamics.app.plots import PlotError, _continuous, plot_run, require_matplotlib
+from robot_dynamics.app.figures import PlotError
+from robot_dynamics.app.plots import _continuous, plot_run
 
 
 def test_figure(run, tmp_path):
@@ -37,13 +36,6 @@ def test_a_file_that_cannot_be_written(run, tmp_path):
         plot_run(run.recording, tmp_path / "run.docx")
     with pytest.raises(PlotError, match="cannot be written"):
         plot_run(run.recording, tmp_path / "no" / "run.png")
-
-
-def test_without_matplotlib(monkeypatch):
-    """Without matplotlib the sentence says what to install."""
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(PlotError, match=r"pip install 'robot_dynamics\[plot\]'"):
-        require_matplotlib()
 
 
 def test_rotation_vectors_stay_continuous():

@@ -1,0 +1,85 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What all figures share: matplotlib if it is there, colours, style, and how files are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from robot_dynamics.errors import RobotDynamicsError
+
+# Okabe and Ito's colours, which people with impaired colour vision can tell apart.
+BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
+XYZ = (VERMILION, GREEN, BLUE)
+GREY, INK, BAND = "#9A9A9A", "#222222", "#C9D3DC"
+_STYLE = {
+    "font.size": 9.0,
+    "axes.titlesize": 10.0,
+    "axes.labelsize": 9.0,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#666666",
+    "axes.grid": True,
+    "grid.color": "#E6E6E6",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 8.0,
+    "lines.linewidth": 1.4,
+    "lines.solid_capstyle": "round",
+    "svg.hashsalt": "robot_dynamics",  # equal figures give equal files
+}
+
+
+class PlotError(RobotDynamicsError):
+    """A figure that cannot be made."""
+
+
+def require_matplotlib() -> Any:
+    """Return matplotlib.
+
+    Raises:
+        PlotError: If it is missing; says how to install it.
+    """
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise PlotError(
+            "figures need matplotlib, which is not installed; "
+            "expected `pip install 'robot_dynamics[plot]'`."
+        ) from error
+    return matplotlib
+
+
+def write_figure(
+    path: str | Path, size: tuple[float, float], draw: Callable[[Any], None], dpi: float = 150.0
+) -> Path:
+    """Write a figure, and return where it is.
+
+    Args:
+        path: The file; .png, .pdf, .svg and what else matplotlib writes.
+        size: Width and height [inch].
+        draw: Fills the empty figure.
+        dpi: Pixels per inch.
+
+    Raises:
+        PlotError: If matplotlib is missing, or the file cannot be written.
+    """
+    path = Path(path)
+    with require_matplotlib().rc_context(_STYLE):
+        # Not pyplot: it keeps figures alive and picks a window system.
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=size, layout="constrained")
+        FigureCanvasAgg(figure)
+        draw(figure)
+        try:
+            figure.savefig(path, dpi=dpi, bbox_inches="tight")
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise PlotError(f"{path}: the figure cannot be written ({reason}).") from error
+    return path

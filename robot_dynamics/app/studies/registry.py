@@ -1,0 +1,24 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""All studies by name."""
+
+from __future__ import annotations
+
+from robot_dynamics.app.studies.study import Study
+from robot_dynamics.errors import UnknownNameError
+
+STUDIES = (
+    Study("flexible-link", "an arm whose link bends, slewed with and without shaping", "slew"),
+)
+
+
+def study_called(name: str) -> Study:
+    """Return the study of a name.
+
+    Raises:
+        UnknownNameError: If there is none; it has the names that there are.
+    """
+    for study in STUDIES:
+        if study.name == name:
+            return study
+    raise UnknownNameError("study", name, [study.name for study in STUDIES])

@@ -1,0 +1,106 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a study is: a function that runs it, and an outcome that says how it went."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from robot_dynamics.app.figures import write_figure
+
+#: Told what is done of a study (from 0 to 1), and what it does now.
+Tell = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A number that a study measures, and how large it may be.
+
+    Attributes:
+        claim: What the number is, with its unit.
+        value: What was measured.
+        limit: The largest value with which the claim holds.
+    """
+
+    claim: str
+    value: float
+    limit: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether the claim holds; a number that is none does not."""
+        return bool(self.value <= self.limit)
+
+    def __str__(self) -> str:
+        sign = "at most" if self.ok else "NOT at most"
+        return f"{self.claim}: {self.value:.2g} ({sign} {self.limit:.2g})"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a study went.
+
+    Attributes:
+        figures: Numbers by name, with their units in it (JSON values).
+        checks: Claims, each with what was measured.
+        draw: Fills an empty figure of matplotlib.
+        size: Width and height of the figure [inch].
+    """
+
+    figures: dict[str, Any]
+    checks: tuple[Check, ...]
+    draw: Callable[[Any], None]
+    size: tuple[float, float] = (11.0, 7.0)
+
+    @property
+    def ok(self) -> bool:
+        """Whether all claims hold."""
+        return all(check.ok for check in self.checks)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return figures and claims as JSON has them."""
+        checks = [
+            {"claim": c.claim, "value": float(c.value), "limit": c.limit, "ok": c.ok}
+            for c in self.checks
+        ]
+        return {"ok": self.ok, "figures": self.figures, "checks": checks}
+
+    def plot(self, path: str | Path) -> Path:
+        """Write the figure, and return where it is.
+
+        Raises:
+            PlotError: If matplotlib is missing, or the file cannot be written.
+        """
+        return write_figure(path, self.size, self.draw)
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study by name.
+
+    Attributes:
+        name: What it is called in commands.
+        summary: What it shows, in one line.
+        module: The module in this folder that has it.
+        function: The function there: `(quick, tell) -> Outcome`.
+    """
+
+    name: str
+    summary: str
+    module: str
+    function: str = "run"
+
+    def run(self, tell: Tell, *, quick: bool = False) -> Outcome:
+        """Run it.
+
+        Args:
+            tell: Told how far it is.
+            quick: Whether to run a short version.
+        """
+        module = import_module(f"robot_dynamics.app.studies.{self.module}")
+        outcome: Outcome = getattr(module, self.function)(quick, tell)
+        return outcome

@@ -1,0 +1,80 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A link that bends, as a chain of rigid segments with elastic joints between them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.model.elements import JointElement, LinkElement, Mechanism, pose
+
+_BENDS_ABOUT = {"y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+
+
+def beam(
+    name: str,
+    length: float,
+    mass: float,
+    bending_stiffness: float,
+    *,
+    joints: int = 20,
+    axis: str = "z",
+    damping_time: float = 0.0,
+) -> Mechanism:
+    """Return a uniform slender beam along x that bends about one axis.
+
+    Each joint stands for the bending of a piece of the length around it, so that the two outer
+    segments are half as long as the others. Frequencies are then those of a beam with an error
+    that falls with the square of the number of joints.
+
+    Its links are NAME0 (which carries nothing yet: join it to what holds the beam) to NAMEn, whose
+    frame is half a piece before the tip, and NAME_tip; its joints are NAME_bend1 to NAME_bendn.
+
+    Args:
+        name: Before the names of links and joints.
+        length: Of the beam [m].
+        mass: Of the beam [kg].
+        bending_stiffness: E I [N m^2].
+        joints: How many joints it has.
+        axis: What it bends about, "y" or "z".
+        damping_time: Damping of a joint as a part of its stiffness [s]. Damping of tree joints is
+            friction: whoever integrates the motion makes it a part of the joint forces.
+
+    Raises:
+        ArgumentError: If a number is not positive, or the axis is another one.
+    """
+    numbers = {"length": length, "mass": mass, "bending_stiffness": bending_stiffness}
+    for what, value in {**numbers, "joints": joints}.items():
+        if not (np.isfinite(value) and value > 0.0):
+            raise ArgumentError(f"beam {name!r}: {what} is {value!r}, expected a positive number.")
+    if axis not in _BENDS_ABOUT:
+        raise ArgumentError(f"beam {name!r}: axis is {axis!r}, expected 'y' or 'z'.")
+    piece = length / joints
+    stiffness = bending_stiffness / piece
+    lengths = [0.5 * piece, *[piece] * (joints - 1), 0.5 * piece]
+    links, elements = [], []
+    for i, size in enumerate(lengths):
+        # A slender rod: the beam of Euler and Bernoulli has no inertia of rotation either.
+        inertia = np.diag([0.0, 1.0, 1.0]) * mass * size**3 / length / 12.0
+        links.append(
+            LinkElement(f"{name}{i}", mass * size / length, (0.5 * size, 0.0, 0.0), inertia)
+        )
+        if i:
+            elements.append(
+                JointElement(
+                    f"{name}_bend{i}",
+                    "revolute",
+                    f"{name}{i - 1}",
+                    f"{name}{i}",
+                    pose((lengths[i - 1], 0.0, 0.0)),
+                    _BENDS_ABOUT[axis],
+                    active=False,
+                    stiffness=stiffness,
+                    damping=damping_time * stiffness,
+                )
+            )
+    tip = pose((lengths[-1], 0.0, 0.0))
+    links.append(LinkElement(f"{name}_tip"))
+    elements.append(JointElement(f"{name}_end", "fixed", f"{name}{joints}", f"{name}_tip", tip))
+    return Mechanism(name, tuple(links), tuple(elements))
