@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from robot_dynamics.dynamics.kinematics import motion_subspaces
 from robot_dynamics.model import WORLD, Link, Model
-from robot_dynamics.spatial import Motion, Scalar, Transform
+from robot_dynamics.spatial import Motion, Scalar, Transform, Vector3
 
 
 def columns_in_frame(
@@ -50,9 +50,42 @@ def link_jacobian(
 
     The positions `q` are needed only where a motion subspace depends on them.
     """
-    columns = columns_in_frame(model, link.body, Xup, link.placement, q=q)
+    return jacobian_in_frame(model, link.body, Xup, link.placement, q)
+
+
+def jacobian_in_frame(
+    model: Model,
+    body: int,
+    Xup: Sequence[Transform],
+    frame: Transform,
+    q: Sequence[Scalar] | None = None,
+) -> list[list[Scalar]]:
+    """Return the Jacobian (6, nv) of a body in the coordinates of a frame.
+
+    Args:
+        model: The mechanism.
+        body: The body.
+        Xup: Transforms from each body's parent to the body.
+        frame: Transform from the body's coordinates to the frame's.
+        q: Positions (nq,); needed only where a motion subspace depends on them.
+    """
     rows: list[list[Scalar]] = [[0.0] * model.nv for _ in range(6)]
-    for index, column in columns.items():
+    for index, column in columns_in_frame(model, body, Xup, frame, q=q).items():
         for row, value in zip(rows, column.components(), strict=True):
             row[index] = value
     return rows
+
+
+def classical_acceleration(
+    acceleration: Motion, velocity: Motion, gravity: Vector3
+) -> list[Scalar]:
+    """Return the rate (6,) of [omega; velocity of a point] in world axes (2.50).
+
+    Args:
+        acceleration: Spatial, of the body, in world axes at the point; with the base's stand-in
+            for gravity, -a_g, in it, as `velocities_and_accelerations` returns it.
+        velocity: Likewise.
+        gravity: The acceleration of gravity, taken out again.
+    """
+    linear = acceleration.linear + velocity.angular.cross(velocity.linear) + gravity
+    return [*acceleration.angular, *linear]

@@ -8,10 +8,19 @@ import numpy as np
 from numpy.testing import assert_allclose
 from support.mechanisms import random_state
 
-from robot_dynamics.dynamics.jacobian import columns_in_frame, link_jacobian
-from robot_dynamics.dynamics.kinematics import body_velocities, joint_transforms
+from robot_dynamics.dynamics.inverse import velocities_and_accelerations
+from robot_dynamics.dynamics.jacobian import (
+    classical_acceleration,
+    columns_in_frame,
+    link_jacobian,
+)
+from robot_dynamics.dynamics.kinematics import (
+    body_transforms,
+    body_velocities,
+    joint_transforms,
+)
 from robot_dynamics.model import WORLD
-from robot_dynamics.spatial import Transform
+from robot_dynamics.spatial import Transform, Vector3
 
 TOL = 1e-13  # a dozen products of rotations
 
@@ -67,3 +76,32 @@ def test_columns_relative_to_an_ancestor(tree, rng):
     own = range(model.nv)[model.v_slices[root]]
     assert set(beyond) == set(all_columns) - set(own)
     assert all(beyond[j] == all_columns[j] for j in beyond)
+
+
+def test_classical_accelerations_are_derivatives(tree, rng):
+    """With a body's velocities they are the rate of [omega; v] of its origin, gravity or not."""
+    _, model = tree
+    q, qd, _ = random_state(rng, model)
+    h = 1e-5
+
+    def world_axes(at):
+        Xup = joint_transforms(model, at.tolist())
+        frames = body_transforms(model, Xup)
+        return Xup, [Transform(X.E.transpose(), Vector3.zero()) for X in frames]
+
+    def velocities(at):
+        Xup, turned = world_axes(at)
+        moving = body_velocities(model, Xup, qd.tolist(), at.tolist())
+        return np.array([(X * v).components() for X, v in zip(turned, moving, strict=True)])
+
+    step = (h * qd).tolist()
+    after = np.array(model.integrate(q.tolist(), step))
+    before = np.array(model.integrate(q.tolist(), [-x for x in step]))
+    expected = (velocities(after) - velocities(before)) / (2 * h)
+    Xup, turned = world_axes(q)
+    for gravity in (Vector3.zero(), Vector3(1.0, -2.0, 3.0)):
+        v, avp = velocities_and_accelerations(model, Xup, qd.tolist(), None, gravity, q.tolist())
+        for i, X in enumerate(turned):
+            found = classical_acceleration(X * avp[i], X * v[i], gravity)
+            # Central differences leave h^2 times third derivatives of order 10.
+            assert_allclose(found, expected[i], atol=1e-7)

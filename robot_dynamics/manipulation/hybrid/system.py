@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
 from robot_dynamics.dynamics.inverse import bias_forces, velocities_and_accelerations
-from robot_dynamics.dynamics.jacobian import columns_in_frame
+from robot_dynamics.dynamics.jacobian import classical_acceleration, jacobian_in_frame
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_transform
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid.contacts import (
@@ -186,16 +186,9 @@ def hybrid_program(system: HybridSystem) -> Program:
             # To the link's origin, in world axes.
             turned = Transform(link_transform(link, X0).E.transpose(), Vector3.zero())
             X = turned.compose(link.placement)
-            columns = columns_in_frame(model, link.body, Xup, X, q=q)
-            rows: list[list[Any]] = [[0.0] * model.nv for _ in range(6)]
-            for index, column in columns.items():
-                for row, value in zip(rows, column.components(), strict=True):
-                    row[index] = value
-            velocity, rate = X * v[link.body], X * avp[link.body]
-            # The classical acceleration, gravity taken out again: the base does not accelerate.
-            swept = rate.linear + velocity.angular.cross(velocity.linear) + parameters.gravity
-            J.append(rows)
-            J_dot_qd.append([*rate.angular, *swept])
+            J.append(jacobian_in_frame(model, link.body, Xup, X, q))
+            v_e, a_e = X * v[link.body], X * avp[link.body]
+            J_dot_qd.append(classical_acceleration(a_e, v_e, parameters.gravity))
         return {
             "M": inertia_matrix(model, q, parameters),
             "h": bias_forces(model, q, qd, parameters),

@@ -24,7 +24,7 @@ from robot_dynamics.dynamics.inverse import (
     net_forces,
     velocities_and_accelerations,
 )
-from robot_dynamics.dynamics.jacobian import columns_in_frame
+from robot_dynamics.dynamics.jacobian import classical_acceleration, jacobian_in_frame
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_pose
 from robot_dynamics.dynamics.loops import loop_terms
 from robot_dynamics.errors import RobotDynamicsError
@@ -256,27 +256,21 @@ def joint_space_terms(
         center = own.h * (1.0 / own.mass)
         to_world = X0[at].E.transpose()
         X = Transform(to_world, center)  # to the centre of mass, in world axes
-        columns = columns_in_frame(model, at, Xup, X, q=q)
-        G: list[list[Scalar]] = [[0.0] * n for _ in range(6)]
-        for index, column in columns.items():
-            for row, value in zip(G, column.components(), strict=True):
-                row[index] = value
-        velocity, rate = X * v[at], X * avp[at]
-        # The classical acceleration, gravity taken out again: the world does not accelerate.
-        swept = rate.linear + velocity.angular.cross(velocity.linear) + parameters.gravity
-        G_dot_qd = [*rate.angular, *swept]
+        G = jacobian_in_frame(model, at, Xup, X, q)
+        columns = {i: [row[i] for row in G] for i in half.v_index.tolist()}
+        velocity = X * v[at]
+        G_dot_qd = classical_acceleration(X * avp[at], velocity, parameters.gravity)
         I_C = (X * own).I
         Lambda = _block_diagonal(I_C.rows(), own.mass)
         gyroscopic = velocity.angular.cross(I_C * velocity.angular)
         bias = [*gyroscopic, *(-parameters.gravity * own.mass)]  # (26)
         push = times(Lambda, G_dot_qd)
-        momenta = {i: times(Lambda, column.components()) for i, column in columns.items()}
+        momenta = {i: times(Lambda, column) for i, column in columns.items()}
         for i, column in columns.items():
-            six = column.components()
-            H_A[i] = H_A[i] + dot(six, bias)
-            H_B_qd[i] = H_B_qd[i] + dot(six, push)  # (27)
+            H_A[i] = H_A[i] + dot(column, bias)
+            H_B_qd[i] = H_B_qd[i] + dot(column, push)  # (27)
             for j in (j for j in columns if j <= i):
-                D[i][j] = D[i][j] + dot(six, momenta[j])  # (25)
+                D[i][j] = D[i][j] + dot(column, momenta[j])  # (25)
         origin = X0[at].r + to_world * center
         tool = half.tool_placement.compose(X0[at])
         halves["G"].append(G)
