@@ -6,7 +6,8 @@ Traced code never branches on values, so it solves as if K had full rank and tel
 has. The pivots of K H^-1 K^T show rows that depend on one another. They do not show a row that is
 next to nothing by itself, such as one that would vanish if the frames of a planar loop had not
 been rounded: as a constraint it would lock the loop. So rows are also measured against the
-distances of the mechanism, and both against what the loops are open by, as `rank` does it.
+distances of the mechanism, and both against what the loops are open by, as `rank` does it. A loop
+through a free body has no such row, whatever its other joints do, and needs no look at them.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ import numpy as np
 from robot_dynamics.dynamics.loops import LoopTerms
 from robot_dynamics.dynamics.rank import LARGEST_TOLERANCE, MARGIN
 from robot_dynamics.dynamics.scaling import constraint_scales, coordinate_scales, tree_length
-from robot_dynamics.model import Model
+from robot_dynamics.model import LoopJoint, Model
+from robot_dynamics.model.joints import motions
 from robot_dynamics.scalar.functions import maximum, minimum
 from robot_dynamics.scalar.linear_algebra import dot, is_zero
-from robot_dynamics.spatial import Scalar
+from robot_dynamics.spatial import Scalar, Vector3
 
 #: Relative error of accelerations, for well-conditioned inertia, up to which the full-rank
 #: solution is used.
@@ -54,7 +56,10 @@ def full_rank_pivot(
     length = tree_length(model)
     scales = constraint_scales(model, length).tolist()
     columns = coordinate_scales(model, length).tolist()
+    strong = strong_rows(model)
     for at in range(len(scales)) if rows is None else rows:
+        if at in strong:
+            continue
         pairs = zip(terms.K[at], columns, strict=True)
         ratios = [x * (scales[at] / c) for x, c in pairs if not is_zero(x)]
         # Rows that are zero by structure take no part in the solution; those with an entry of one
@@ -96,6 +101,40 @@ def margin_of_others(
     doubt = minimum(_squared_opening(model, terms), _LARGEST_RESIDUAL**2)
     allowed = (ACCURACY**2 + doubt) * size
     return (allowed + 2.0 * _TINY) / (largest + _TINY) * SMALLEST_PIVOT
+
+
+def strong_rows(model: Model) -> frozenset[int]:
+    """Return rows of size one or more at every configuration, as one joint of their loop shows.
+
+    A unit force meets the translations of a joint that moves along all three axes with the size
+    of one, however the joint is turned, and so does a unit moment with the rotations of a joint
+    that turns about all three.
+    """
+    found: list[int] = []
+    start = 0
+    for loop in model.loops:
+        turns, moves = _free_directions(model, loop)
+        forces = getattr(loop.type, "constraint_subspace", (None,) * len(loop.type.rows))
+        for at, (row, force) in enumerate(zip(loop.type.rows, forces, strict=True), start):
+            if force is None:  # it depends on the placement
+                continue
+            if row.rotational:
+                free, part = turns and force.linear == Vector3.zero(), force.angular
+            else:
+                free, part = moves, force.linear
+            if free and part.dot(part) >= 1.0:
+                found.append(at)
+        start += len(loop.type.rows)
+    return frozenset(found)
+
+
+def _free_directions(model: Model, loop: LoopJoint) -> tuple[bool, bool]:
+    """Return whether one joint in a loop turns about all axes, and whether one moves along all."""
+    in_loop = set(model.support(loop.predecessor)) ^ set(model.support(loop.successor))
+    kinds = [model.bodies[body].joint.type for body in in_loop]
+    plain = [set(kind.subspace(kind.neutral())) for kind in kinds if not kind.varying]
+    turns, moves = set(motions(1, 2, 3)), set(motions(4, 5, 6))
+    return any(turns <= S for S in plain), any(moves <= S for S in plain)
 
 
 def _squared_opening(model: Model, terms: LoopTerms) -> Scalar:

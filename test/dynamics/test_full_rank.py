@@ -12,9 +12,12 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 from support import linkages
+from support.closed_loops import LOOP_TYPES, closed_at
+from support.mechanisms import random_pose, random_tree
 
 from robot_dynamics.dynamics.closed_loop import closed_loop_forward_dynamics
-from robot_dynamics.dynamics.full_rank import ACCURACY, SMALLEST_PIVOT
+from robot_dynamics.dynamics.full_rank import ACCURACY, SMALLEST_PIVOT, strong_rows
+from robot_dynamics.dynamics.scaling import constraint_scales, coordinate_scales, tree_length
 from robot_dynamics.model import pose
 from robot_dynamics.model.parameters import parameters_of
 from robot_dynamics.robot import Robot
@@ -170,3 +173,31 @@ def test_wide_openings_keep_their_constraints():
     assert motion.rank == 2
     _, _, pivot = robot.closed_loop(q, np.zeros(3), TAU)
     assert pivot > SMALLEST_PIVOT
+
+
+@pytest.mark.parametrize("middle", ["floating", "spherical", "revolute"])
+@pytest.mark.parametrize("kind", LOOP_TYPES)
+def test_rows_called_strong_are(kind, middle, rng):
+    """Rows that are not looked at have at least the size of one, wherever the joints are.
+
+    A free body makes all rows strong whose direction does not depend on the placement, a ball in
+    the loop those of rotations without a force in them, a hinge none.
+    """
+    tree = random_tree(rng, ["revolute", middle, "prismatic"], chain=True)
+    q = Robot.from_mechanism(tree).model.neutral()
+    ends = [("loop", "base", "link2", random_pose(rng))]
+    robot = Robot.from_mechanism(closed_at(tree, q, ends, kind))
+    model = robot.model
+    strong = strong_rows(model)
+    rows = model.loops[0].type.rows
+    if kind in ("fixed", "cylindrical", "planar", "spherical", "prismatic"):
+        free = {"floating": (True, True), "spherical": (True, False), "revolute": (False, False)}
+        turns, moves = free[middle]
+        assert strong == {i for i, row in enumerate(rows) if (turns if row.rotational else moves)}
+    length = tree_length(model)
+    for _ in range(20):
+        step = 3.0 * rng.normal(size=model.nv)
+        K, _ = robot.closure(np.array(model.integrate(q.tolist(), step.tolist())))
+        J = constraint_scales(model, length)[:, None] * K / coordinate_scales(model, length)
+        for row in strong:
+            assert np.linalg.norm(J[row]) > 1.0 - 1e-12
