@@ -21,6 +21,7 @@ from robot_dynamics.manipulation.hybrid.system import HybridSystem, HybridTerms
 from robot_dynamics.manipulation.hybrid.system_equation import (
     HybridMotion,
     right_side,
+    surface_masses,
     system_matrix,
     system_motion,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "ObjectPose",
     "hybrid_torque",
     "right_side",
+    "surface_masses",
     "system_matrix",
     "system_motion",
 ]

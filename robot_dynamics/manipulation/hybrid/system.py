@@ -7,17 +7,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.compile import Program, load_kernel, trace
-from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
-from robot_dynamics.dynamics.inverse import bias_forces, velocities_and_accelerations
-from robot_dynamics.dynamics.jacobian import classical_acceleration, jacobian_in_frame
-from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_transform
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.hybrid.arm_terms import Arms
 from robot_dynamics.manipulation.hybrid.contacts import (
     Contact,
     require_force_closure,
@@ -25,8 +20,6 @@ from robot_dynamics.manipulation.hybrid.contacts import (
 )
 from robot_dynamics.manipulation.hybrid.environment import Environment, EnvironmentTerms
 from robot_dynamics.model import LinkElement, Model
-from robot_dynamics.model.parameters import block_size, pack, unpack
-from robot_dynamics.spatial import Transform, Vector3
 
 Array = NDArray[np.float64]
 
@@ -36,7 +29,7 @@ class HybridTerms:
     """Arms, object, contacts and surfaces at one state; six-vectors in world axes, angular first.
 
     Attributes:
-        M: Inertia of the arms (n, n).
+        M: Inertia of the arms (n, n), over their joints, or drives if they have loops.
         h: Their bias (n,) (3).
         I_B: The object's inertia (6, 6), about its centre of mass.
         Q_B: Its bias [omega x I omega; -m g] (6,) (5).
@@ -89,6 +82,8 @@ class HybridSystem:
         held: The object.
         contacts: How each tool holds it; the frames' origins are the contact points.
         environment: Surfaces; none by default.
+        drives: Joints or coordinates that determine the motion of arms with loops of their own, in
+            the model's order. Terms and torques are then those of the drives.
     """
 
     arms: Model
@@ -96,17 +91,14 @@ class HybridSystem:
     held: LinkElement
     contacts: tuple[Contact, ...]
     environment: Environment = field(default_factory=Environment)
+    drives: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.tools) != len(self.contacts):
             raise ArgumentError(
                 f"{len(self.tools)} tools have {len(self.contacts)} contacts, expected one each."
             )
-        if self.arms.constraint_count:
-            raise ArgumentError(
-                f"{self.arms.name}: the arms have loops of their own; the closed-loop engine "
-                "takes them, this formulation does not yet."
-            )
+        self._compiled_arms  # noqa: B018  refuses drives that do not fit
 
     @property
     def length(self) -> float:
@@ -124,6 +116,10 @@ class HybridSystem:
         require_force_closure(self.contacts, self.length)
 
     @cached_property
+    def _compiled_arms(self) -> Arms:
+        return Arms(self.arms, self.tools, self.drives)
+
+    @cached_property
     def constant_wrench_map(self) -> Array:
         """W_S (6, d) in the object's axes about its centre of mass: it does not change."""
         return wrench_map(self.contacts, np.asarray(self.held.center, dtype=float))
@@ -133,11 +129,11 @@ class HybridSystem:
 
         Args:
             q: Joint positions (nq,).
-            qd: Joint velocities (n,).
+            qd: Joint velocities (nv,).
             pose: Of the object's link in the world (4, 4).
             twist: Of the object (6,): [omega; velocity of its centre of mass], world axes.
         """
-        M, h, J, J_dot_qd = self._kernel(q, qd)
+        arms = self._compiled_arms.terms(q, qd)
         R, omega = pose[:3, :3], twist[:3]
         center = pose[:3, 3] + R @ np.asarray(self.held.center, dtype=float)
         I_C = R @ np.asarray(self.held.inertia, dtype=float) @ R.T
@@ -150,53 +146,19 @@ class HybridSystem:
         # W_S turns with the object: its columns' rates are omega x both of their halves.
         W_S = turn @ self.constant_wrench_map
         return HybridTerms(
-            M,
-            h,
+            arms.M,
+            arms.h,
             np.block([[I_C, zero], [zero, mass * np.eye(3)]]),
             np.concatenate([np.cross(omega, I_C @ omega), -mass * np.asarray(self.arms.gravity)]),
             S,
             S_dot,
-            J.reshape(-1, self.arms.nv),
-            J_dot_qd.ravel(),
+            arms.J,
+            arms.J_dot_qd,
             W_S,
             (both @ W_S).T @ twist,
-            np.asarray(qd, dtype=float),
+            arms.qd,
             self.environment.terms(center, R, twist),
         )
-
-    @cached_property
-    def _kernel(self) -> Any:
-        places = [(tool, self.arms.link(tool).placement) for tool in self.tools]
-        key = b"hybrid\0" + repr(places).encode() + self.arms.structure_key
-        return load_kernel(key, lambda: hybrid_program(self), lanes=1).bind(pack(self.arms))
-
-
-def hybrid_program(system: HybridSystem) -> Program:
-    """Return the program of the arms' terms: M, h, J, J_dot qd."""
-    model = system.arms
-
-    def run(q: Any, qd: Any, block: Any) -> dict[str, Any]:
-        parameters = unpack(model, block)
-        Xup = joint_transforms(model, q)
-        X0 = body_transforms(model, Xup)
-        v, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity, q)
-        J, J_dot_qd = [], []
-        for tool in system.tools:
-            link = model.link(tool)
-            # To the link's origin, in world axes.
-            turned = Transform(link_transform(link, X0).E.transpose(), Vector3.zero())
-            X = turned.compose(link.placement)
-            J.append(jacobian_in_frame(model, link.body, Xup, X, q))
-            v_e, a_e = X * v[link.body], X * avp[link.body]
-            J_dot_qd.append(classical_acceleration(a_e, v_e, parameters.gravity))
-        return {
-            "M": inertia_matrix(model, q, parameters),
-            "h": bias_forces(model, q, qd, parameters),
-            "J": J,
-            "J_dot_qd": J_dot_qd,
-        }
-
-    return trace(run, "hybrid", {"q": model.nq, "qd": model.nv}, block_size(model))
 
 
 def _axes(contact: Contact) -> Array:

@@ -77,3 +77,18 @@ def system_motion(terms: HybridTerms, torque: Array) -> HybridMotion:
     X = scale * np.linalg.solve(scaled, scale * right_side(terms, np.asarray(torque)))
     n, d = len(terms.h), len(terms.drift)
     return HybridMotion(X[:n], X[n : n + 6], X[n + 6 : n + 6 + d], X[n + 6 + d :])
+
+
+def surface_masses(terms: HybridTerms) -> Array:
+    """Return what arms and object weigh together along each surface's normal (C,) [kg].
+
+    The force on one surface that accelerates the object along its normal by one unit, if it could
+    leave all of them: what a force servo has to stop when it touches.
+    """
+    E_F = terms.environment.E_F
+    n, d, C = len(terms.h), len(terms.drift), len(E_F)
+    free = system_matrix(terms)[: n + 6 + d, : n + 6 + d]
+    unit = np.zeros((n + 6 + d, C))
+    unit[n : n + 6] = E_F.T
+    moved = np.linalg.solve(free, unit)[n : n + 6]
+    return np.asarray(1.0 / np.einsum("ci,ic->c", E_F, moved))

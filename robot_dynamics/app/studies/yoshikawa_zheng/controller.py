@@ -1,0 +1,134 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The law (32) to (37) under its servo (41) to (43), as the experiments need it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.app.studies.yoshikawa_zheng.robots import Hand, Inertias
+from robot_dynamics.app.studies.yoshikawa_zheng.tasks import (
+    PERIOD,
+    POSITION_GAIN,
+    PRESS_GAIN,
+    SQUEEZE_GAIN,
+    VELOCITY_GAIN,
+    Task,
+)
+from robot_dynamics.control.contact_phase import ContactPhase, ContactSettings, Phase
+from robot_dynamics.control.hybrid_servo import ForceServo, ForceServoSettings, motion_servo
+from robot_dynamics.control.normal_damping import gain_warnings, normal_damping
+from robot_dynamics.manipulation.hybrid import HybridTerms, hybrid_torque, surface_masses
+from robot_dynamics.model import pose
+from robot_dynamics.simulation.pinned_bar_plant import BarState
+
+Array = NDArray[np.float64]
+
+_TOUCH = 0.1  # force from which the wall counts as touched [N]
+_ERROR_LIMIT, _INTEGRAL_LIMIT = 0.5, 0.3  # [N]
+# What the paper controls of x, y, phi on a wall; free, all three.
+_ALONG = [0, 2]
+_STILL = np.zeros(3)  # height and tilts
+
+
+class Law(NamedTuple):
+    """How contact and internal force are servoed.
+
+    Attributes:
+        literal: As printed: no damping, no limits, integrals that never rest.
+        delay: Samples from a measurement to the action of its torque.
+    """
+
+    literal: bool
+    delay: int = 0
+
+
+class Controller:
+    """One experiment's controller.
+
+    Args:
+        inertias: What it believes of robots and bar.
+        task: The experiment.
+        law: Which law.
+
+    Attributes:
+        damping: Normal damping b [N s/m].
+        mass: What robots and bar weigh along the wall's normal at the start [kg].
+        warnings: Sentences on the gain of the contact force.
+        phase: What is controlled along the normal.
+    """
+
+    def __init__(self, inertias: Inertias, task: Task, law: Law) -> None:
+        self._task, self._law = task, law
+        self._free = Hand.of(inertias, None)
+        self._touching = self._free.with_wall(task.wall)
+        self.damping, self.mass = 0.0, float("nan")
+        self.warnings: tuple[str, ...] = ()
+        if task.wall is not None:
+            start = task.wanted(0.0)
+            self.mass = float(surface_masses(_terms(self._touching, start.r, start.rd)[0])[0])
+            if law.literal:
+                self.warnings = gain_warnings(self.mass, PRESS_GAIN, 0.0)
+            else:
+                chosen = normal_damping(self.mass, PRESS_GAIN, (0.5 + law.delay) * PERIOD)
+                self.damping, self.warnings = chosen.damping, chosen.warnings
+        limits = {} if law.literal else {
+            "error_limit": _ERROR_LIMIT, "integral_limit": _INTEGRAL_LIMIT
+        }  # fmt: skip
+        late = 0 if law.literal else 1 + law.delay
+        self._press = ForceServo(ForceServoSettings(PRESS_GAIN, PERIOD, late=late, **limits), 1)
+        self._squeeze = ForceServo(
+            ForceServoSettings(SQUEEZE_GAIN, PERIOD, late=late, **limits), 1
+        )
+        self._contact = ContactPhase(ContactSettings(_TOUCH), PERIOD)
+        if task.number == 1:
+            self._contact.phase = Phase.CONTACT
+
+    @property
+    def phase(self) -> Phase:
+        """What is controlled along the wall's normal."""
+        return self._contact.phase
+
+    def torque(self, time: float, seen: BarState) -> Array:
+        """Return the drives' torques (4,) [N m] of one sample."""
+        wanted = self._task.wanted(time)
+        if self._task.number == 3 and self._contact.step(
+            seen.press, approaching=time < self._task.leaving
+        ):
+            self._press.reset()
+        touching = self.phase is Phase.CONTACT
+        rows = _ALONG if touching else [0, 1, 2]
+        motion = motion_servo(
+            wanted.rdd,
+            wanted.rd - seen.rd,
+            wanted.r - seen.r,
+            VELOCITY_GAIN,
+            POSITION_GAIN,
+        )[rows]
+        hand = self._touching if touching else self._free
+        terms, rotation = _terms(hand, seen.r, seen.rd)
+        squeeze = self._squeeze.step([wanted.squeeze], [seen.squeeze])
+        press = np.zeros(0)
+        if touching:
+            gate = self._law.literal or seen.press > 0.0
+            into = terms.environment.E_F @ _twist(seen.rd)
+            press = self._press.step([wanted.press], [seen.press], gate) - self.damping * into
+        return hybrid_torque(
+            terms, rotation, hand.distribution, np.concatenate([motion, _STILL]), press, squeeze
+        ).torque
+
+
+def _terms(hand: Hand, r: Array, rd: Array) -> tuple[HybridTerms, Array]:
+    """Return the terms of robots and bar at a state of the bar, and its orientation."""
+    c, s = np.cos(r[2]), np.sin(r[2])
+    rotation = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    q, qd = hand.joint_positions(r, rd)
+    at = pose((r[0], r[1], 0.0), rotation)
+    return hand.system.terms(q, qd, at, _twist(rd)), rotation
+
+
+def _twist(rd: Array) -> Array:
+    return np.array([0.0, 0.0, rd[2], rd[0], rd[1], 0.0])

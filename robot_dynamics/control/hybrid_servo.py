@@ -1,0 +1,108 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Yoshikawa and Zheng's servo of motion, contact force and internal force, (41) to (43)."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.errors import ArgumentError
+
+Array = NDArray[np.float64]
+
+
+def motion_servo(
+    acceleration: ArrayLike,
+    velocity_error: ArrayLike,
+    position_error: ArrayLike,
+    velocity_gain: ArrayLike,
+    position_gain: ArrayLike,
+) -> Array:
+    """Return u1 = r''_d + K_V (r'_d - r') + K_P (r_d - r) with diagonal gains (41)."""
+    u1 = (
+        np.asarray(acceleration, dtype=float)
+        + np.asarray(velocity_gain) * np.asarray(velocity_error)
+        + np.asarray(position_gain) * np.asarray(position_error)
+    )
+    return np.asarray(u1)
+
+
+@dataclass(frozen=True)
+class ForceServoSettings:
+    """A servo u = f_d + K int(f_d - f) of forces (42), (43).
+
+    Attributes:
+        gain: K [1/s]; the error decays with this rate, and by 1 - K period a sample.
+        period: Of control [s].
+        error_limit: What an error counts at most in the integral [N or N m].
+        integral_limit: What the integral adds at most [N or N m].
+        late: How many samples before a force was desired that is compared with a measured one. It
+            is the answer to that, and a step of f_d is then no error, which the integral would
+            keep: 1, and the samples of delay besides. The printed law has 0.
+    """
+
+    gain: float
+    period: float
+    error_limit: float = np.inf
+    integral_limit: float = np.inf
+    late: int = 0
+
+    def __post_init__(self) -> None:
+        if not (self.gain >= 0.0 and self.period > 0.0):
+            raise ArgumentError(
+                f"force servo with gain {self.gain:g} 1/s and period {self.period:g} s, expected "
+                "a gain that is not negative and a positive period."
+            )
+        if not (self.error_limit > 0.0 and self.integral_limit >= 0.0):
+            raise ArgumentError(
+                f"force servo with limits {self.error_limit:g} and {self.integral_limit:g}, "
+                "expected a positive limit of the error, and none below 0 of the integral."
+            )
+        if self.late < 0:
+            raise ArgumentError(f"force servo late by {self.late} samples, expected 0 or more.")
+
+
+class ForceServo:
+    """The servo of forces, with its integral.
+
+    Args:
+        settings: Gain and limits.
+        size: Number of forces.
+    """
+
+    def __init__(self, settings: ForceServoSettings, size: int) -> None:
+        self._settings, self._size = settings, size
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin with no integral: the mode of control starts now."""
+        self._integral = np.zeros(self._size)
+        self._desired: deque[Array] = deque(maxlen=self._settings.late + 1)
+
+    @property
+    def integral(self) -> Array:
+        """What the integral adds (size,) [N or N m]."""
+        return self._integral.copy()
+
+    def step(self, desired: ArrayLike, measured: ArrayLike, gate: ArrayLike = True) -> Array:
+        """Return u (size,) of one sample.
+
+        Args:
+            desired: f_d (size,).
+            measured: f (size,).
+            gate: Whether to integrate, one for all or one each. Close it without contact and while
+                torques are limited: what is integrated then is not the answer of the force.
+        """
+        settings = self._settings
+        wanted = np.asarray(desired, dtype=float)
+        self._desired.append(wanted.copy())
+        compared = self._desired[0]  # the oldest: at first, what is desired now
+        limit, bound = settings.error_limit, settings.integral_limit
+        error = np.clip(compared - np.asarray(measured, dtype=float), -limit, limit)
+        added = settings.gain * settings.period * np.where(gate, error, 0.0)
+        self._integral = np.clip(self._integral + added, -bound, bound)
+        return np.asarray(wanted + self._integral)
