@@ -4,13 +4,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from manipulation.hybrid.cases import NAMES, in_paper_order, state_of, system_of, terms_of
 from numpy.testing import assert_allclose
 from support.papers import CASES, close_to
 
-from robot_dynamics.manipulation.hybrid import right_side, system_matrix, system_motion
+from robot_dynamics.manipulation.hybrid import (
+    right_side,
+    surface_masses,
+    system_matrix,
+    system_motion,
+)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -39,3 +46,19 @@ def test_the_determinant_of_the_worked_cases(name):
     found = np.linalg.slogdet(K)[1] / np.log(10.0) + 2.0 * log_T
     assert_allclose(found, case["output"]["detK_log10"], atol=1e-8)
     assert len(right_side(terms_of(case), np.array(case["input"]["tau"]))) == len(K)
+
+
+def test_the_mass_along_a_surface_is_what_a_force_on_it_has_to_accelerate():
+    """Without the surface, 1 N along its normal changes the acceleration along it by 1 / m."""
+    terms = terms_of(CASES["Y3 two 7R rigid, plane, rpy"])
+    masses = surface_masses(terms)
+    E_F = terms.environment.E_F
+    none = replace(terms.environment, E_F=np.zeros((0, 6)), E_F_dot_v=np.zeros(0))
+    rng = np.random.default_rng(0)
+    tau = rng.standard_normal(len(terms.h))
+    free = system_motion(replace(terms, environment=none), tau).object_acceleration
+    pushed = system_motion(
+        replace(terms, environment=none, Q_B=terms.Q_B - E_F[0]), tau
+    ).object_acceleration
+    # Differences of accelerations of size 100.
+    assert_allclose(E_F @ (pushed - free), 1.0 / masses, rtol=1e-9)

@@ -1,0 +1,32 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""One experiment from start to end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from robot_dynamics.app.studies.yoshikawa_zheng.experiment import Setup, experiment
+from robot_dynamics.app.studies.yoshikawa_zheng.robots import Inertias
+
+PAPER = Inertias.of_paper()
+
+
+def test_friction_on_the_wall_displaces_the_bar_by_what_the_gain_permits():
+    """mu f_F = 0.1 N on 0.21 kg at 13000 1/s^2 is 0.037 mm, where nothing accelerates."""
+    record = experiment(Setup(1, "friction", PAPER, friction=0.2))
+    middle = (record.time > 0.2) & (record.time < 0.26)
+    off = np.mean(record.r_wanted[middle, 0] - record.r[middle, 0])
+    # The inertia changes along the path by a fifth.
+    assert_allclose(off, 0.1 / 0.209 / 13000, rtol=0.3)
+    assert not record.lost
+
+
+@pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")
+def test_the_literal_law_bounces_off_an_elastic_wall():
+    """Its integral winds up without contact, and the arms lose the bar, as the warning said."""
+    record = experiment(Setup(3, "literal", PAPER, literal=True, stiffness=1e4))
+    assert record.lost
+    assert "bounces" in record.warnings[0]
