@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.model import Model
 from robot_dynamics.model.joints import JointType
+from robot_dynamics.model.typical_length import typical_length
 from robot_dynamics.spatial import Transform
 
 Array = NDArray[np.float64]
 
 _DIRECTIONS = ("rx", "ry", "rz", "x", "y", "z")
-# Distances below this part of the largest come from rounding of frames that should coincide.
-_NEGLIGIBLE = 1e-9
 
 
 def model_length(model: Model) -> float:
@@ -29,7 +28,7 @@ def model_length(model: Model) -> float:
 
     It is 1 m for a model all of whose joints are in one point.
     """
-    return _typical(_placements(model))
+    return typical_length(_distance(X) for X in _placements(model))
 
 
 def tree_length(model: Model) -> float:
@@ -37,7 +36,7 @@ def tree_length(model: Model) -> float:
 
     Where loops are closed may be a parameter of compiled code.
     """
-    return _typical([body.placement for body in model.bodies])
+    return typical_length(_distance(body.placement) for body in model.bodies)
 
 
 def model_reach(model: Model) -> float:
@@ -109,12 +108,6 @@ def constraint_groups(model: Model) -> list[tuple[str, slice]]:
 def _placements(model: Model) -> list[Transform]:
     ends = [(lo.predecessor_placement, lo.successor_placement) for lo in model.loops]
     return [body.placement for body in model.bodies] + [X for pair in ends for X in pair]
-
-
-def _typical(placements: list[Transform]) -> float:
-    distances = np.array([_distance(X) for X in placements])
-    apart = distances[distances > _NEGLIGIBLE * np.max(distances, initial=0.0)]
-    return float(np.median(apart)) if len(apart) else 1.0
 
 
 def _distance(X: Transform) -> float:

@@ -25,10 +25,11 @@ from robot_dynamics.model.joints import JointType, joint_type, reverse
 from robot_dynamics.model.model import Body, Link, Model
 from robot_dynamics.model.spanning_tree import Arc
 from robot_dynamics.model.spanning_tree import spanning_tree as find_spanning_tree
+from robot_dynamics.model.typical_length import typical_length
 from robot_dynamics.spatial import Inertia, Rotation, Symmetric3, Transform, Vector3
 
-# Entries of rotations this near to 0 or +-1 come from rounding of placements such as pi/2 to six
-# or sixteen digits; made exact, they fold away in traced programs.
+# Entries of rotations this near to 0 or +-1, and displacements that are this part of a typical
+# link, come from rounding of placements; made exact, they fold away in traced programs.
 _SNAP = 1e-12
 
 # What acts in a degree of freedom.
@@ -135,8 +136,9 @@ def build(
         # The inertia matrix of the tree is where rotors are.
         required |= {joint.name for joint in mechanism.joints if np.any(joint.armature)}
         arcs, loops = _chosen(mechanism, root, [*arcs, *loops], frozenset(required))
-    bodies, links = _tree(mechanism.name, elements, root, arcs)
-    closing = tuple(_loop_joint(arc, links) for arc in loops)
+    length = _length([*arcs, *loops])
+    bodies, links = _tree(mechanism.name, elements, root, arcs, length)
+    closing = tuple(_loop_joint(arc, links, length) for arc in loops)
     known = [body.name for body in bodies] + [loop.name for loop in closing]
     for name in (variable := frozenset(variable)):
         if name not in known:
@@ -150,6 +152,12 @@ def build(
         variable,
         tuple(_coupling(coupling, bodies) for coupling in mechanism.couplings),
     )
+
+
+def _length(arcs: Sequence[_Arc]) -> float:
+    """Return the length [m] of a typical link, as far as joints tell."""
+    frames = [f for arc in arcs for f in (arc.predecessor_frame, arc.successor_frame)]
+    return typical_length(float(np.linalg.norm(frame[:3, 3])) for frame in frames)
 
 
 def _is_tree(root: str, links: Collection[str], arcs: Sequence[_Arc]) -> bool:
@@ -169,7 +177,7 @@ def _is_tree(root: str, links: Collection[str], arcs: Sequence[_Arc]) -> bool:
 
 
 def _tree(
-    name: str, elements: dict[str, LinkElement], root: str, arcs: Sequence[_Arc]
+    name: str, elements: dict[str, LinkElement], root: str, arcs: Sequence[_Arc], length: float
 ) -> tuple[list[Body], dict[str, Link]]:
     """Return bodies, numbered depth first, and links of a tree of joints from parent to child."""
     children: dict[str, list[_Arc]] = {link: [] for link in elements}
@@ -184,7 +192,7 @@ def _tree(
         """Record a link at pose `frame` in its body, with its inertia, and follow its joints."""
         if link in links:
             raise RobotDynamicsError(f"{name}: link {link!r} has two parents, expected a tree.")
-        placement = transform_of(frame)
+        placement = transform_of(frame, length)
         own = inertia_of(elements[link])
         links[link] = Link(link, body, placement, own)
         merged[body] = merged[body] + placement.inverse_times(own)
@@ -202,7 +210,7 @@ def _tree(
             continue
         armature = getattr(arc.element, "armature", 0.0)
         joint = Joint(arc.name, arc.kind, armature=armature, **_of_freedoms(arc))
-        bodies.append(Body(arc.successor, body, joint, transform_of(at), Inertia.zero()))
+        bodies.append(Body(arc.successor, body, joint, transform_of(at, length), Inertia.zero()))
         index = len(bodies) - 1
         merged[index] = Inertia.zero()
         place(arc.successor, index, on_child)
@@ -295,14 +303,19 @@ def _acts(arc: _Arc) -> bool:
     return any(np.any(values[name]) for name in _FORCES)
 
 
-def transform_of(frame: Array) -> Transform:
-    """Return the transform into a frame whose pose (4, 4) is given, with exact zeros and ones."""
+def transform_of(frame: Array, length: float = 0.0) -> Transform:
+    """Return the transform into a frame whose pose (4, 4) is given, with exact zeros and ones.
+
+    Args:
+        frame: The pose.
+        length: Of a typical link [m], beside which small displacements are zero.
+    """
     E = frame[:3, :3].T.copy()
     E[np.abs(E) < _SNAP] = 0.0
     near_one = np.abs(np.abs(E) - 1.0) < _SNAP
     E[near_one] = np.sign(E[near_one])
     r = frame[:3, 3].copy()
-    r[np.abs(r) < _SNAP] = 0.0
+    r[np.abs(r) < _SNAP * length] = 0.0
     return Transform(Rotation.of(E.tolist()), Vector3.of(r.tolist()))
 
 
@@ -323,14 +336,14 @@ def inertia_of(element: LinkElement) -> Inertia:
     )
 
 
-def _loop_joint(arc: _Arc, links: dict[str, Link]) -> LoopJoint:
+def _loop_joint(arc: _Arc, links: dict[str, Link], length: float) -> LoopJoint:
     ends = []
     for name, frame in (
         (arc.predecessor, arc.predecessor_frame),
         (arc.successor, arc.successor_frame),
     ):
         link = links[name]
-        ends.append((link.body, transform_of(pose_of(link.placement) @ frame)))
+        ends.append((link.body, transform_of(pose_of(link.placement) @ frame, length)))
     (p, X_P), (s, X_S) = ends
     if p == s:
         raise RobotDynamicsError(

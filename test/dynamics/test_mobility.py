@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
@@ -59,6 +59,7 @@ def scaled(mechanism: Mechanism, factor: float) -> Mechanism:
     far=st.tuples(*[st.floats(-20, 20)] * 3),
     size=st.sampled_from([1e-3, 1.0, 1e3]),
 )
+@example(angles=(0.0, 1e-9, 0.0), far=(0.0, 0.0, 0.0), size=1e-3)
 def test_mobility_depends_on_neither_place_nor_unit(angles, far, size):
     """A four-bar anywhere, tilted and of any size has the same mobility and redundancies."""
     mechanism = scaled(linkages.tilted(linkages.four_bar(), linkages.turn("xyz", angles), far),

@@ -148,6 +148,24 @@ def test_nearly_exact_rotations_become_exact():
     assert transform_of(turned).E.rows == ((0.0, 1.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_what_is_short_is_measured_by_the_links(unit):
+    """What rounding leaves of a zero is zero in any unit of length, a billionth of a link is not.
+
+    Sixteen digits of links of 0.3 leave 1e-17; a tilt of 1e-9 moves a loop's frame by as much.
+    """
+    names = ("base", "one", "two", "three")
+    at = [(0.3, 3e-17, 0.0), (0.3, 3e-10, 0.0), (0.3, 0.0, -3e-17)]
+    joints = tuple(
+        JointElement(f"to_{child}", "revolute", parent, child, pose(unit * np.array(r)))
+        for parent, child, r in zip(names, names[1:], at, strict=False)
+    )
+    model = build(Mechanism("arm", tuple(LinkElement(name) for name in names), joints))
+    found = [list(body.placement.r) for body in model.bodies]
+    expected = [[0.3, 0.0, 0.0], [0.3, 3e-10, 0.0], [0.3, 0.0, 0.0]]
+    np.testing.assert_allclose(found, unit * np.array(expected), rtol=1e-15, atol=0.0)
+
+
 def changed(mechanism, name, **changes):
     """Return a mechanism with one joint changed."""
     joints = tuple(replace(j, **changes) if j.name == name else j for j in mechanism.joints)
