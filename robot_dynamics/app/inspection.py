@@ -17,6 +17,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import WORLD, Model
 from robot_dynamics.model.couplings import CouplingElement
 from robot_dynamics.model.elements import JointElement, Mechanism
+from robot_dynamics.wording import counted, distance
 
 # The algorithms are imported once a file turns out to be sound: a refusal does not wait for them.
 if TYPE_CHECKING:
@@ -102,8 +103,8 @@ class Inspection:
         mechanism = self.description.mechanism
         moving = [joint for joint in mechanism.joints if joint.type != "fixed"]
         yield (
-            f"{self.file}: {mechanism.name!r}, {_counted(len(mechanism.links), 'link')}, "
-            f"{_counted(len(moving), 'movable joint')}, {total_mass(mechanism):.4g} kg"
+            f"{self.file}: {mechanism.name!r}, {counted(len(mechanism.links), 'link')}, "
+            f"{counted(len(moving), 'movable joint')}, {total_mass(mechanism):.4g} kg"
         )
         yield from _tree(mechanism)
         for loop in mechanism.loops:
@@ -177,7 +178,7 @@ def _mobility(robot: Robot, place: str, warnings: list[str]) -> Mobility:
             raise
         report = robot.mobility(error.q)
         warnings.append(
-            f"{place}: the loops close only to {_distance(error.gap)}, as with rounded numbers."
+            f"{place}: the loops close only to {distance(error.gap)}, as with rounded numbers."
         )
     if report.constraints and report.mobility == 0:
         warnings.append(f"{place}: the loops leave no motion.")
@@ -197,17 +198,14 @@ def _open_loops(
     for name in order:
         if sizes[name] < _MATTERS * sizes[order[0]]:
             break
-        gap = error.gaps[name]
-        parts = [_distance(gap.position)] if gap.position else []
-        parts += [f"{math.degrees(gap.rotation):.3g} degrees"] if gap.rotation else []
         sentences.append(
             f"{description.places.loop(name) or path}: loop {name!r} cannot be closed, it stays "
-            f"open by {' and '.join(parts)} at best; expected ends that reach each other, within "
+            f"open by {error.gaps[name]} at best; expected ends that reach each other, within "
             "joint limits."
         )
     left = len(sentences) - _MOST_LOOPS
     if left > 0:
-        sentences[_MOST_LOOPS:] = [f"{path}: {_counted(left, 'more loop')} cannot be closed."]
+        sentences[_MOST_LOOPS:] = [f"{path}: {counted(left, 'more loop')} cannot be closed."]
     return sentences or [f"{path}: {error}"]
 
 
@@ -220,18 +218,6 @@ def equation(coupling: CouplingElement) -> str:
             size = "" if abs(factor) == 1.0 else f"{abs(factor):g} "
             words += f"{sign}{size}{joint}"
     return f"{words or '0'} = {coupling.offset + 0.0:g}"
-
-
-def _distance(metres: float) -> str:
-    """Return a distance in a unit in which it has few digits."""
-    if metres < 1.0:
-        return f"{1e3 * metres:.3g} mm"
-    # Three digits of metres, but no power of ten before there are millions of them.
-    return f"{metres:.3g} m" if metres < 1e3 or metres >= 1e6 else f"{metres:.0f} m"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def total_mass(mechanism: Mechanism) -> float:

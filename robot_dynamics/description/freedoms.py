@@ -9,6 +9,7 @@ from typing import Any
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.model.elements import Limits, LoopElement
 from robot_dynamics.model.joints import JointType, loop_joint_names
+from robot_dynamics.wording import counted
 
 #: What a loop joint says about its freedoms, by the names of keys and fields.
 OF_FREEDOMS = ("limits", "damping", "friction", "active", "stiffness", "rest")
@@ -38,7 +39,7 @@ def check_freedoms(entry: Any, kind: JointType | None, diagnosis: Diagnosis, ele
     for name in OF_FREEDOMS:
         values = getattr(entry, name)
         if isinstance(values, tuple) and len(values) != kind.nv:
-            freedoms = f"{kind.nv} degree{'' if kind.nv == 1 else 's'} of freedom"
+            freedoms = f"{counted(kind.nv, 'degree')} of freedom"
             diagnosis.error(
                 entry.place,
                 element,

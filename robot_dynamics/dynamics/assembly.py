@@ -22,6 +22,7 @@ from robot_dynamics.dynamics.scaling import (
 )
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import Model
+from robot_dynamics.wording import counted, distance
 
 Array = NDArray[np.float64]
 
@@ -43,7 +44,7 @@ class Gap:
     rotation: float
 
     def __str__(self) -> str:
-        parts = [f"{1e3 * self.position:.3g} mm"] if self.position else []
+        parts = [distance(self.position)] if self.position else []
         parts += [f"{np.degrees(self.rotation):.3g} degrees"] if self.rotation else []
         return " and ".join(parts) or "nothing"
 
@@ -254,7 +255,7 @@ def _failure(
 ) -> AssemblyError:
     """Return the error that tells what the best start left open."""
     model, place = search.model, search.model.name
-    tried = f"{starts} starts" if starts > 1 else "the guess"
+    tried = counted(starts, "start") if starts > 1 else "the guess"
     if best is None:
         message = (
             f"{place}: from {tried} the loops close only with an axis pointing the wrong way; "

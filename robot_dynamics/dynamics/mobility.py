@@ -28,6 +28,7 @@ from robot_dynamics.dynamics.scaling import (
 )
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model import Model
+from robot_dynamics.wording import counted
 
 Array = NDArray[np.float64]
 
@@ -103,8 +104,8 @@ class Mobility:
     def lines(self) -> list[str]:
         """Return the report for a person, a line each."""
         lines = [
-            f"{self.name}: mobility {self.mobility} = {self.n} coordinates - "
-            f"{self.rank} independent of {self.constraints} constraints"
+            f"{self.name}: mobility {self.mobility} = {counted(self.n, 'coordinate')} - "
+            f"{self.rank} independent of {counted(self.constraints, 'constraint')}"
         ]
         if self.redundant:
             lines.append(f"  redundant constraints: {', '.join(self.redundant)}")
@@ -125,11 +126,10 @@ class Mobility:
         return lines
 
     def _drives_in_words(self) -> str:
-        count = len(self.drives)
-        drives = f"{count} drive{'' if count == 1 else 's'}"
+        drives = counted(len(self.drives), "drive")
         if self.mobility == 0:
             return f"{drives}, nothing to move"
-        motions = f"{self.mobility} motion{'' if self.mobility == 1 else 's'}"
+        motions = counted(self.mobility, "motion")
         kinds = {
             "none": "no drives",
             "fully": f"fully actuated by {drives}",
@@ -223,8 +223,8 @@ def _independent_coordinates(
         others = ", ".join(names[i] for i in wishes[: wishes.index(refused[0])]) or "the loops"
         raise RobotDynamicsError(
             f"{model.name}: {names[refused[0]]!r} cannot be independent "
-            f"here, its velocity follows from {others}; expected {len(chosen)} coordinates "
-            "that do not determine one another."
+            f"here, its velocity follows from {others}; expected at "
+            f"most {counted(len(chosen), 'coordinate')}, independent of one another."
         )
     return chosen
 

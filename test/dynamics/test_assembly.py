@@ -315,6 +315,7 @@ def test_gaps_in_words():
     """Only what is open is said."""
     assert str(Gap(0.0012, 0.0)) == "1.2 mm"
     assert str(Gap(0.0, np.pi)) == "180 degrees"
+    assert str(Gap(196.0, 0.0)) == "196 m"
     assert str(Gap(0.5, np.pi / 2)) == "500 mm and 90 degrees"
     assert str(Gap(0.0, 0.0)) == "nothing"
 

@@ -248,7 +248,7 @@ def test_one_motion_is_singular_in_words(four_bar):
 
 def test_more_wishes_than_motions(four_bar):
     """One motion cannot have two independent coordinates."""
-    with pytest.raises(RobotDynamicsError, match="expected 1 coordinates"):
+    with pytest.raises(RobotDynamicsError, match="expected at most 1 coordinate,"):
         four_bar.mobility(independent=["crank_joint", "rocker_joint"])
 
 

@@ -1,0 +1,33 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers in sentences for people."""
+
+from __future__ import annotations
+
+import pytest
+
+from robot_dynamics.wording import counted, distance
+
+
+@pytest.mark.parametrize(("count", "words"), [(0, "0 drives"), (1, "1 drive"), (2, "2 drives")])
+def test_only_one_is_singular(count, words):
+    """One thing is a thing, any other number of them are things."""
+    assert counted(count, "drive") == words
+
+
+@pytest.mark.parametrize(
+    ("metres", "words"),
+    [
+        (0.0, "0 mm"),
+        (2.5e-12, "2.5e-09 mm"),
+        (0.0123456, "12.3 mm"),
+        (0.3, "300 mm"),
+        (1.96, "1.96 m"),
+        (196.2, "196 m"),
+        (19620.4, "19620 m"),
+        (2.5e6, "2.5e+06 m"),
+    ],
+)
+def test_distances_have_few_digits(metres, words):
+    """Millimetres below a metre, metres above, and powers of ten only where none else will do."""
+    assert distance(metres) == words
