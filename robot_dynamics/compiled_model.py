@@ -65,6 +65,11 @@ class CompiledModel:
         return self._bind("energies", algorithms.energies_program)
 
     @cached_property
+    def momentum(self) -> Any:
+        """`(q, qd) -> h`: momentum (..., 6) in the world and about its origin [N m s, N s]."""
+        return self._bind("momentum", algorithms.momentum_program)
+
+    @cached_property
     def closed_loop(self) -> Any:
         """`(q, qd, tau) -> (qdd, lambda, pivot)` at full rank (section 8.5).
 

@@ -30,6 +30,7 @@ from robot_dynamics.dynamics.inverse import bias_forces, inverse_dynamics
 from robot_dynamics.dynamics.jacobian import link_jacobian
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_pose
 from robot_dynamics.dynamics.loop_forces import loop_drive_matrix, loop_joint_forces
+from robot_dynamics.dynamics.momentum import momentum
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import block_size, pack, unpack
 from robot_dynamics.scalar.linear_algebra import times
@@ -161,6 +162,15 @@ def energies_program(model: Model) -> Program:
         return {"kinetic": kinetic, "potential": potential}
 
     return _trace(model, run, "energies", q=model.nq, qd=model.nv)
+
+
+def momentum_program(model: Model) -> Program:
+    """Momentum (6,) of q, qd, in the world and about its origin."""
+
+    def run(q: Any, qd: Any, block: Any) -> dict[str, Any]:
+        return {"momentum": momentum(model, q, qd, unpack(model, block)).components()}
+
+    return _trace(model, run, "momentum", q=model.nq, qd=model.nv)
 
 
 def loop_drive_program(model: Model) -> Program:

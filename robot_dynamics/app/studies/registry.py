@@ -8,6 +8,15 @@ from robot_dynamics.app.studies.study import Study
 from robot_dynamics.errors import UnknownNameError
 
 STUDIES = (
+    Study(
+        "space-robot", "two arms on a free-floating base catch a satellite and turn it", "space"
+    ),
+    Study(
+        "space-robot-thrusters",
+        "the same with thrusters that hold the base",
+        "space",
+        "run_with_thrusters",
+    ),
     Study("flexible-link", "an arm whose link bends, slewed with and without shaping", "slew"),
 )
 

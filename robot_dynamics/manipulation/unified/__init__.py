@@ -6,6 +6,7 @@ Several of the paper's printed formulas are wrong; the right ones are used here,
 names each correction where it matters.
 """
 
+from robot_dynamics.manipulation.unified.carrying import Carrying, carrying
 from robot_dynamics.manipulation.unified.forward import UnifiedMotion, forward_dynamics
 from robot_dynamics.manipulation.unified.held_object import ObjectTerms
 from robot_dynamics.manipulation.unified.operators import Operators
@@ -17,12 +18,14 @@ from robot_dynamics.manipulation.unified.system import (
 )
 
 __all__ = [
+    "Carrying",
     "ObjectTerms",
     "Operators",
     "Partition",
     "UnifiedMotion",
     "UnifiedSystem",
     "UnifiedTerms",
+    "carrying",
     "forward_dynamics",
     "unified_system",
 ]

@@ -1,0 +1,57 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Velocities that jump when constraints begin: plastic impact (section 11.7 of the book).
+
+No force but the constraints' is impulsive, so that H (qd+ - qd) = K^T iota and K qd+ = 0. Of all
+velocities that the constraints allow, it is the nearest in the metric of H: energy is lost, and
+what the constraints do not touch, the momentum of a free mechanism for one, stays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics.rank import constraint_rank
+from robot_dynamics.dynamics.redundant import rank_revealing_solution
+from robot_dynamics.model import Model
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Impact:
+    """What an impact does.
+
+    Attributes:
+        qd: Velocities after it (nv,).
+        impulse: Of each constraint (n^c,) [N m s, N s], on the successor as multipliers are.
+        energy_lost: Kinetic energy that it takes [J].
+    """
+
+    qd: Array
+    impulse: Array
+    energy_lost: float
+
+
+def plastic_impact(
+    model: Model, H: Array, K: Array, position_error: Array, q: Array, qd: Array
+) -> Impact:
+    """Return what happens when all constraints of a mechanism begin to hold at once.
+
+    Args:
+        model: The mechanism with its loops.
+        H: Inertia matrix (nv, nv).
+        K: Constraint Jacobian (n^c, nv).
+        position_error: How far loops are open (n^c,).
+        q: Positions (nq,) of the impact, loops closed.
+        qd: Velocities before it (nv,), which open them.
+    """
+    ranked = constraint_rank(model, K, position_error, q)
+    # The equations of motion without forces, impulses in the place of forces.
+    jump = rank_revealing_solution(model, H, np.zeros(model.nv), K, -(K @ qd), ranked=ranked)
+    after = qd + jump.qdd
+    lost = 0.5 * float(qd @ H @ qd - after @ H @ after)
+    return Impact(after, jump.multipliers, lost)
