@@ -6,11 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
 from robot_dynamics.compile import load_kernel
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
-from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import GraspMap
 from robot_dynamics.manipulation.system import GraspSystem
@@ -18,9 +16,11 @@ from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.observation import observation
 from robot_dynamics.simulation.periodic_plant import PeriodicPlant
 from robot_dynamics.simulation.plant import Truth
+from robot_dynamics.simulation.schemes import CLASSICAL
 from robot_dynamics.simulation.settings import PlantSettings
 from robot_dynamics.simulation.singular_step import singular_step
 from robot_dynamics.simulation.step import step_parameters, step_program
+from robot_dynamics.simulation.step_stability import decay_rates, largest_step
 
 Array = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ class EnginePlant(PeriodicPlant):
 
     Raises:
         ArgumentError: If the control period is no whole number of steps, or the step is too long
-            for the friction of the joints.
+            for the friction, springs and dampers of the joints.
     """
 
     def __init__(
@@ -98,24 +98,16 @@ class EnginePlant(PeriodicPlant):
         return Truth(pose, twist, internal_force, position, rotation, correction, self._torque)
 
     def _check_step(self, start: Array) -> None:
-        """Refuse a step at which friction makes the explicit scheme unstable.
-
-        Friction slows the allowed motions with the rates of `G^T B G` relative to `G^T H G`; the
-        scheme bears 2.78 a step.
-        """
-        model = self.system.model
-        H, _, K, _, error, _ = self._robot.constraint_terms(start, np.zeros(model.nv))
-        B = np.zeros(model.nv)
-        drives = self.drives
-        B[drives.v_index] = drives.damping + drives.friction / drives.friction_velocity
-        ranked = constraint_rank(model, K, error, start)
-        G = ranked.motions / ranked.column_scales[:, None]
-        rate = float(eigh(G.T * B @ G, G.T @ H @ G, eigvals_only=True)[-1])
-        if rate * self._step_length > 2.5:
+        """Refuse a step at which friction, springs or dampers make the scheme unstable."""
+        drives, friction = self.drives, np.zeros(self.system.model.nv)
+        friction[drives.v_index] = drives.damping + drives.friction / drives.friction_velocity
+        rates = decay_rates(self._robot, start, friction)
+        longest = largest_step(CLASSICAL, rates, self._step_length)
+        if longest < self._step_length:
             raise ArgumentError(
-                f"an integration step of {self._step_length:g} s is too long for the friction of "
-                f"the joints, which slows motions at a rate of {rate:.0f} 1/s; expected at most "
-                f"{2.5 / rate:.2g} s."
+                f"an integration step of {self._step_length:g} s is too long for the friction, "
+                f"springs and dampers of the joints, whose fastest motion has a rate of "
+                f"{np.max(np.abs(rates)):.0f} 1/s; expected at most {longest:.2g} s."
             )
 
     def _advance(self, torque: Array) -> None:

@@ -9,6 +9,7 @@ from lxml import etree
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model import WORLD, Body, Model, pose_of
 from robot_dynamics.spatial import Inertia, Transform
@@ -21,15 +22,19 @@ _JOINTS = {"revolute": "hinge", "prismatic": "slide"}
 def mujoco_xml(system: GraspSystem, step: float, stiffness_time: float) -> str:
     """Return the MJCF text of a grasp system.
 
-    Names: bodies and joints as in the model; for each arm the sites `<arm>_tool` and
-    `<arm>_grasp`, welded to each other, and the sensors `<arm>_force` and `<arm>_moment` between
-    the arm and the tool's site.
+    Springs in joints are in it, friction is not. Names: bodies and joints as in the model; for
+    each arm the sites `<arm>_tool` and `<arm>_grasp`, welded to each other, and the sensors
+    `<arm>_force` and `<arm>_moment` between the arm and the tool's site.
 
     Args:
         system: Arms, object and grasps.
         step: Integration step [s].
         stiffness_time: Time constant with which the welds close errors [s]; at least two steps.
+
+    Raises:
+        RobotDynamicsError: If something in the model is not translated; it names it.
     """
+    _require_translated(system)
     model = system.model
     root = etree.Element("mujoco", model=model.name)
     etree.SubElement(root, "compiler", angle="radian", autolimits="false", balanceinertia="true")
@@ -75,21 +80,53 @@ def mujoco_xml(system: GraspSystem, step: float, stiffness_time: float) -> str:
     return etree.tostring(root, pretty_print=True).decode()
 
 
+def _require_translated(system: GraspSystem) -> None:
+    """Refuse what the translation would leave out: MuJoCo would move another mechanism."""
+    model = system.model
+    place = f"{model.name}: in MuJoCo"
+    for body in model.bodies:
+        kind, name = body.joint.type.name, body.joint.name
+        if kind not in (*_JOINTS, "floating"):
+            raise RobotDynamicsError(
+                f"{place} joint {name!r} would be {kind}, expected one of "
+                f"{', '.join((*_JOINTS, 'floating'))}."
+            )
+        if kind == "floating" and body.joint.elastic:
+            raise RobotDynamicsError(
+                f"{place} the floating joint {name!r} would have a spring, expected springs in "
+                f"{' and '.join(_JOINTS)} joints only."
+            )
+    grasps = {arm.loop for arm in system.arms}
+    others = [loop.name for i, loop in enumerate(model.loops) if i not in grasps]
+    others += [coupling.name for coupling in model.couplings]
+    others += [model.loops[i].name for i in grasps if model.loops[i].type.name != "fixed"]
+    if others:
+        raise RobotDynamicsError(
+            f"{place} {others[0]!r} would close a loop, expected rigid grasps alone."
+        )
+
+
 def _body(parent: etree._Element, body: Body) -> etree._Element:
     element = etree.SubElement(parent, "body", name=body.name, **_placement(body.placement))
     kind = body.joint.type.name
     if kind == "floating":
         etree.SubElement(element, "freejoint", name=body.joint.name)
     else:
-        (armature,) = body.joint.of_each_freedom(body.joint.armature)
+        joint = body.joint
+        armature, stiffness, rest = (
+            repr(float(joint.of_each_freedom(values)[0]))
+            for values in (joint.armature, joint.stiffness, joint.rest)
+        )
         etree.SubElement(
             element,
             "joint",
-            name=body.joint.name,
+            name=joint.name,
             type=_JOINTS[kind],
             axis="0 0 1",
             pos="0 0 0",
-            armature=repr(float(armature)),
+            armature=armature,
+            stiffness=stiffness,
+            springref=rest,
         )
     mass, center, about_center = mass_properties(body.inertia)
     matrix = about_center

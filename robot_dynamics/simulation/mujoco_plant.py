@@ -39,7 +39,8 @@ class MujocoPlant(PeriodicPlant):
             the object.
 
     Raises:
-        RobotDynamicsError: If MuJoCo is not installed.
+        RobotDynamicsError: If MuJoCo is not installed, or something in the model is not
+            translated for it.
         ArgumentError: If the control period is no whole number of steps.
     """
 

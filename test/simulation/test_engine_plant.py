@@ -164,6 +164,27 @@ def test_a_step_too_long_for_the_friction_is_refused():
         plant(replace(FREE, friction_scale=1.0, friction_velocity=1e-6))
 
 
+def test_a_step_too_long_for_a_spring_is_refused():
+    """A spring that would shake a joint faster than steps follow is refused with a step that does,
+    and that one is followed: at rest on its spring the arm stays where it is held.
+    """
+    model = CELL.system.model
+    at = model.joint_index(CELL.system.joint_names[3])
+    bodies = list(model.bodies)
+    rest = float(CELL.start[model.q_slices[at].start])
+    bodies[at] = replace(bodies[at], joint=replace(bodies[at].joint, stiffness=1e7, rest=rest))
+    stiff = replace(CELL.system, model=replace(model, bodies=tuple(bodies)))
+    with pytest.raises(ArgumentError, match=r"springs .* expected at most") as refused:
+        plant(replace(FREE, step_s=PERIOD), stiff)
+    longest = float(str(refused.value).rpartition("at most ")[2].removesuffix(" s."))
+    steps = np.ceil(PERIOD / longest)
+    simulated = plant(replace(FREE, step_s=PERIOD / steps), stiff)
+    torque, _ = support()
+    for _ in range(20):
+        measured = simulated.step(torque)
+    assert_allclose(measured.q, CELL.start[CELL.system.q_index], atol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("torque", "message"),
     [(np.zeros(13), "expected \\(14,\\)"), (np.full(14, np.nan), "finite"), (np.inf, "shape")],

@@ -11,7 +11,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.assembly import closed_configuration
+from robot_dynamics.model.joints import joint_type
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.mujoco_model import addresses, mass_properties, mujoco_xml
 from robot_dynamics.spatial import Inertia, Symmetric3, Vector3
@@ -68,6 +70,49 @@ def test_reflected_inertia_is_armature():
     model = mujoco.MjModel.from_xml_string(mujoco_xml(geared, 0.0002, 0.0004))
     _, v_at = addresses(model, geared.model, geared.joint_names)
     assert_allclose(model.dof_armature[v_at], np.eye(len(v_at))[2] * 0.25)
+
+
+def with_joint(at, **values):
+    """Return the system with a joint changed, by its place among the bodies."""
+    bodies = list(SYSTEM.model.bodies)
+    bodies[at] = replace(bodies[at], joint=replace(bodies[at].joint, **values))
+    return replace(SYSTEM, model=replace(SYSTEM.model, bodies=tuple(bodies)))
+
+
+def test_springs_pull_as_ours_do():
+    """MuJoCo's passive force of a spring, with its rest, is what it adds to our bias force."""
+    at = SYSTEM.model.joint_index(SYSTEM.joint_names[1])
+    sprung = with_joint(at, stiffness=35.0, rest=0.4)
+    model = mujoco.MjModel.from_xml_string(mujoco_xml(sprung, 0.0002, 0.0004))
+    data = mujoco.MjData(model)
+    q_at, v_at = addresses(model, sprung.model, sprung.joint_names)
+    q = closed_configuration(SYSTEM, np.array([0.0, 0.0, 0.6, 0.0, 0.0, 0.0, 1.0]))
+    data.qpos[q_at] = q[SYSTEM.q_index]
+    mujoco.mj_forward(model, data)
+    none = np.zeros(SYSTEM.model.nv)
+    ours = Robot(SYSTEM.model).bias_forces(q, none) - Robot(sprung.model).bias_forces(q, none)
+    assert np.max(np.abs(ours)) > 1.0
+    # The difference of our bias forces has their rounding.
+    assert_allclose(data.qfrc_passive[v_at], ours[SYSTEM.v_index], atol=1e-12)
+
+
+def test_what_is_not_translated_is_refused():
+    """A loop that is no grasp, a spring at a free body: one sentence with the name."""
+    grasp = SYSTEM.model.loops[0]
+    prop = replace(grasp, name="prop")
+    propped = replace(SYSTEM, model=replace(SYSTEM.model, loops=(*SYSTEM.model.loops, prop)))
+    with pytest.raises(RobotDynamicsError, match=r"'prop' would close a loop, expected rigid"):
+        mujoco_xml(propped, 0.0002, 0.0004)
+    ball = replace(grasp, type=joint_type("spherical"))
+    pinched = replace(SYSTEM, model=replace(SYSTEM.model, loops=(ball, *SYSTEM.model.loops[1:])))
+    with pytest.raises(RobotDynamicsError, match=f"'{grasp.name}' would close a loop"):
+        mujoco_xml(pinched, 0.0002, 0.0004)
+    free = with_joint(SYSTEM.object_body, stiffness=3.0)
+    with pytest.raises(RobotDynamicsError, match=r"floating joint '.*' would have a spring"):
+        mujoco_xml(free, 0.0002, 0.0004)
+    screw = with_joint(0, type=joint_type("helical", pitch=0.1))
+    with pytest.raises(RobotDynamicsError, match=r"would be helical, expected one of revolute"):
+        mujoco_xml(screw, 0.0002, 0.0004)
 
 
 def test_tool_and_grasp_sites_coincide(compiled):
