@@ -18,6 +18,11 @@ STUDIES = (
         "run_with_thrusters",
     ),
     Study("flexible-link", "an arm whose link bends, slewed with and without shaping", "slew"),
+    Study(
+        "yoshikawa-zheng",
+        "two planar robots move a bar, press it on a wall and squeeze it, all at once",
+        "yoshikawa_zheng.study",
+    ),
 )
 
 

@@ -69,7 +69,7 @@ class Controller:
         self.warnings: tuple[str, ...] = ()
         if task.wall is not None:
             start = task.wanted(0.0)
-            self.mass = float(surface_masses(_terms(self._touching, start.r, start.rd)[0])[0])
+            self.mass = float(surface_masses(terms_at(self._touching, start.r, start.rd)[0])[0])
             if law.literal:
                 self.warnings = gain_warnings(self.mass, PRESS_GAIN, 0.0)
             else:
@@ -109,7 +109,7 @@ class Controller:
             POSITION_GAIN,
         )[rows]
         hand = self._touching if touching else self._free
-        terms, rotation = _terms(hand, seen.r, seen.rd)
+        terms, rotation = terms_at(hand, seen.r, seen.rd)
         squeeze = self._squeeze.step([wanted.squeeze], [seen.squeeze])
         press = np.zeros(0)
         if touching:
@@ -121,7 +121,7 @@ class Controller:
         ).torque
 
 
-def _terms(hand: Hand, r: Array, rd: Array) -> tuple[HybridTerms, Array]:
+def terms_at(hand: Hand, r: Array, rd: Array) -> tuple[HybridTerms, Array]:
     """Return the terms of robots and bar at a state of the bar, and its orientation."""
     c, s = np.cos(r[2]), np.sin(r[2])
     rotation = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])

@@ -18,7 +18,7 @@ from robot_dynamics.simulation.pinned_bar_plant import Imperfections, PinnedBarP
 Array = NDArray[np.float64]
 
 _SETTLING = 0.1  # at rest before the start [s], so that forces are there
-# Runge-Kutta's [s]: halved once more, no figure changes in five digits.
+# Runge-Kutta's [s]: halved once more, no figure changes by more than a thousandth of itself.
 _STEP, _STEP_ELASTIC = 1e-4, 5e-5
 _FAR = 0.5  # of the bar from where it should be [m]: arms that lose it end the run
 
@@ -36,6 +36,7 @@ class Setup:
         restitution: Of the wall.
         friction: mu of the wall.
         imperfections: What the law does not know of besides.
+        bars: Which bars it is held to; none if empty.
     """
 
     number: int
@@ -46,6 +47,7 @@ class Setup:
     restitution: float = 0.3
     friction: float = 0.0
     imperfections: Imperfections = field(default_factory=Imperfections)
+    bars: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,105 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The three experiments in all cases, checked and drawn."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.app.figures import BLUE, GREY, INK, VERMILION
+from robot_dynamics.app.studies.study import Outcome, Tell
+from robot_dynamics.app.studies.yoshikawa_zheng.acceptance import Run, checks
+from robot_dynamics.app.studies.yoshikawa_zheng.cases import cases
+from robot_dynamics.app.studies.yoshikawa_zheng.errors import errors_of
+from robot_dynamics.app.studies.yoshikawa_zheng.experiment import Record, experiment
+
+Array = NDArray[np.float64]
+
+# What is drawn of each experiment: nothing known to be wrong, and a good deal.
+_DRAWN = {
+    1: ("perfect", "model x0.8, friction, motor friction"),
+    2: ("perfect", "model x0.8, motor friction"),
+    3: ("1e4 N/m, perfect", "1e4 N/m, model x1.2, friction, delay"),
+}
+_TITLES = {1: "1  along a wall", 2: "2  free", 3: "3  onto a wall and off"}
+
+
+def run(quick: bool, tell: Tell) -> Outcome:
+    """Run the experiments, or a few of their cases."""
+    setups = cases(quick)
+    runs: list[Run] = []
+    drawn: dict[tuple[int, str], Record] = {}
+    figures: dict[str, Any] = {}
+    for number, setup in enumerate(setups):
+        law = "literal" if setup.literal else "damped"
+        name = f"experiment {setup.number}, {law} law, {setup.name}"
+        tell(number / len(setups), name)
+        with warnings.catch_warnings():
+            # Arms that lose the bar leave numbers behind that are none.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            record = experiment(setup)
+        errors = errors_of(setup.number, record)
+        runs.append(Run(setup, errors, record.warnings))
+        figures[name] = errors.as_json()
+        key = setup.name if not setup.literal else f"{setup.name}, literal"
+        drawn[setup.number, key] = record
+    damped = next(r for (n, _), r in drawn.items() if n == 3)
+    figures["effective mass along the normal [kg]"] = damped.mass
+    figures["normal damping [N s/m]"] = damped.damping
+    literal = [r.warnings for r in runs if r.setup.number == 3 and r.setup.literal]
+    figures["warning of the literal law"] = literal[0][0] if literal and literal[0] else "none"
+    return Outcome(figures, checks(runs), lambda figure: _draw(figure, drawn), (11.0, 10.0))
+
+
+def _draw(figure: Any, drawn: dict[tuple[int, str], Record]) -> None:
+    """Draw position, orientation and both forces of the three experiments over time."""
+    axes = figure.subplots(5, 3, sharex=True)
+    labels = (
+        "position [mm]", "position error [mm]", "orientation [mrad]", "contact force [N]",
+        "internal force [N]",
+    )  # fmt: skip
+    for column, number in enumerate((1, 2, 3)):
+        panels = axes[:, column]
+        panels[0].set_title(_TITLES[number])
+        panels[-1].set_xlabel("time [s]")
+        at = 0 if number == 1 else 1
+        for name, color in zip(_DRAWN[number], (BLUE, VERMILION), strict=True):
+            record = drawn[number, name]
+            label = name.removeprefix("1e4 N/m, ")
+            free = ~record.pressing if number == 3 else np.ones(len(record.time), dtype=bool)
+            panels[0].plot(record.time, 1e3 * record.r[:, at], color=color, label=label)
+            error = np.where(free, record.r[:, at] - record.r_wanted[:, at], np.nan)
+            panels[1].plot(record.time, 1e3 * error, color=color)
+            panels[2].plot(record.time, 1e3 * record.r[:, 2], color=color)
+            if number != 2:
+                fine = record.fine_step * np.arange(1, len(record.fine_press) + 1)
+                panels[3].plot(fine, record.fine_press, color=color, lw=1.0)
+            panels[4].plot(record.time, record.squeeze, color=color)
+        record = drawn[number, _DRAWN[number][0]]
+        wanted = {"color": INK, "ls": (0, (4, 3)), "lw": 1.0, "label": "wanted"}
+        # On the wall y is not what is controlled.
+        free = ~record.pressing if number == 3 else np.ones(len(record.time), dtype=bool)
+        path = np.where(free, 1e3 * record.r_wanted[:, at], np.nan)
+        panels[0].plot(record.time, path, **wanted)
+        if number != 2:
+            shown = record.pressing if number == 3 else np.ones(len(record.time), dtype=bool)
+            press = np.where(shown, record.press_wanted, np.nan)
+            panels[3].plot(record.time, press, drawstyle="steps-pre", **wanted)
+        panels[4].plot(record.time, record.squeeze_wanted, drawstyle="steps-pre", **wanted)
+        panels[0].legend(loc="lower right" if number == 1 else "lower center")
+    for panel, label in zip(axes[:, 0], labels, strict=True):
+        panel.set_ylabel(label)
+    axes[0, 0].set_ylabel("x [mm]")
+    axes[0, 1].set_ylabel("y [mm]")
+    axes[0, 2].set_ylabel("y [mm]")
+    axes[3, 1].axis("off")
+    bounced = drawn.get((3, "1e4 N/m, perfect, literal"))
+    if bounced is not None:
+        fine = bounced.fine_step * np.arange(1, len(bounced.fine_press) + 1)
+        axes[3, 2].plot(fine, bounced.fine_press, color=GREY, lw=0.8, label="literal law")
+        axes[3, 2].legend(loc="upper right")
+    axes[3, 2].set_ylim(-0.1, 3.0)
