@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.dynamics.assembly import gaps_in_words, loop_gaps
 from robot_dynamics.dynamics.closure_functions import Closure, ClosureFunctionError
 from robot_dynamics.dynamics.closure_search import ClosureSearch
-from robot_dynamics.dynamics.rank import constraint_rank, opening
+from robot_dynamics.dynamics.rank import constraint_rank, opening, rank_tolerance
 from robot_dynamics.dynamics.scaling import (
     constraint_names,
     constraint_scales,
@@ -219,9 +219,13 @@ class _Check:
         mobility, moved = self.model.nv, 0
         for y in samples:  # one of which may be a singular configuration
             q, _, G, _ = self.motion(y, self.rest)
-            rank = constraint_rank(self.model, *self._K_and_error(q), q).rank
-            mobility = min(mobility, self.model.nv - rank)
-            moved = max(moved, int(np.linalg.matrix_rank(self.columns[:, None] * G)))
+            ranked = constraint_rank(self.model, *self._K_and_error(q), q)
+            mobility = min(mobility, self.model.nv - ranked.rank)
+            # G is known as well as the loops are closed, as K is.
+            s = np.linalg.svd(self.columns[:, None] * G / self.length, compute_uv=False)
+            strongest = float(np.max(s, initial=0.0))
+            least = rank_tolerance(self.model, ranked.closure_error, strongest, self.length, q)
+            moved = max(moved, int(np.sum(s > least)))
         n, place = self.closure.dimension, self.model.name
         if moved < n:
             raise ClosureFunctionError(

@@ -71,14 +71,15 @@ def spring_energy(
     energy: Scalar = 0.0
     for body, at in zip(model.bodies, model.q_slices, strict=True):
         if body.joint.elastic:
-            energy = energy + _energy(body.joint, body.joint.type.coordinates_of(q[at]))
+            rest = body.joint.of_each_freedom(body.joint.rest)
+            energy = energy + _energy(body.joint, body.joint.type.coordinates_of(q[at]), rest)
     if not any(loop.elastic for loop in model.loops):
         return energy
     for frame in loop_frames(model, Xup, parameters, q):
         joint = frame.joint
         if joint.elastic:
-            near = joint.of_each_freedom(joint.rest)
-            energy = energy + _energy(joint, joint.type.coordinates(frame.placement, near))
+            rest = joint.type.told_by_placement(joint.of_each_freedom(joint.rest))
+            energy = energy + _energy(joint, joint.type.coordinates(frame.placement, rest), rest)
     return energy
 
 
@@ -95,7 +96,7 @@ def passive_loop_force(joint: LoopJoint, X: Transform, vJ: Motion) -> Force:
         return total
     springs: list[Scalar] = [0.0] * joint.type.nv
     if joint.elastic:
-        rest = joint.of_each_freedom(joint.rest)
+        rest = joint.type.told_by_placement(joint.of_each_freedom(joint.rest))
         pulls = _pulls(
             joint.of_each_freedom(joint.stiffness), joint.type.coordinates(X, rest), rest
         )
@@ -117,8 +118,10 @@ def tree_spring(joint: Joint, q: Sequence[Scalar]) -> list[Scalar]:
     return joint.type.coordinate_forces(joint.type.transform(q), pulls)
 
 
-def _energy(joint: Joint | LoopJoint, coordinates: Sequence[Scalar]) -> Scalar:
-    rest, stiffness = joint.of_each_freedom(joint.rest), joint.of_each_freedom(joint.stiffness)
+def _energy(
+    joint: Joint | LoopJoint, coordinates: Sequence[Scalar], rest: Sequence[float]
+) -> Scalar:
+    stiffness = joint.of_each_freedom(joint.stiffness)
     stretch = [x - x0 for x, x0 in zip(coordinates, rest, strict=True)]
     return -0.5 * dot(_pulls(stiffness, coordinates, rest), stretch)
 

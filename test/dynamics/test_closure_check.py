@@ -148,6 +148,17 @@ def test_as_many_coordinates_as_freedoms():
     )
     with pytest.raises(ClosureFunctionError, match=r"the 3 independent coord.* in 2 ways"):
         robot.with_closure(idle)
+    # Far above the precision of numbers, and yet what sums along the chain leave of a zero.
+    rounding = ClosureFunction(
+        ("arm_joint", "hardly"),
+        lambda y: {
+            "crank_joint": 0.4 + 1e-14 * y[1],
+            "forearm_joint": 0.4 + 1e-14 * y[1] - y[0],
+            "rod_joint": y[0] - 0.4 - 1e-14 * y[1],
+        },
+    )
+    with pytest.raises(ClosureFunctionError, match=r"the 2 independent coord.* in 1 ways"):
+        robot.with_closure(rounding)
 
 
 def test_domains():

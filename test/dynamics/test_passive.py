@@ -147,6 +147,50 @@ def rates_of(model, loop, q, qd):
     return rates
 
 
+@pytest.mark.parametrize("pitch", [-8.1, -4.0, -1.2, 0.4, 1.4, 1.8, 2.5, 4.6, 8.3])
+def test_beyond_a_right_angle_a_loop_joint_pulls_as_a_tree_joint(pitch):
+    """Springs at yaw, pitch and roll do the same in a loop as in the tree, at any pitch.
+
+    The tree has the angles; between the frames of a loop joint other angles tell the same.
+    """
+    q, rest = [0.3, pitch, -2.4], (0.5, pitch - 0.15, -2.1)
+    stiffness = (3.0, 5.0, 7.0)
+    kind = joint_type("yaw_pitch_roll")
+    links = (LinkElement("base"), LinkElement("body", 1.0, inertia=np.eye(3)))
+    tree = JointElement("j", kind.name, "base", "body", stiffness=stiffness, rest=rest)
+    model = build(Mechanism("tree", links, (tree,)))
+    of_angles = passive_at(model, q, np.zeros(3))
+    turned = Rotation.from_euler("ZYX", q).as_quat().tolist()
+    ball = JointElement("j", "spherical", "base", "body")
+    loop = LoopElement("loop", kind.name, "base", "body", stiffness=stiffness, rest=rest)
+    closed = build(Mechanism("loop", links, (ball,), (loop,)))
+    moment = passive_at(closed, turned, np.zeros(3))
+    S = np.array([column.components() for column in kind.subspace(q)])[:, :3]
+    # The moment's entries are those of 1 / cos(pitch) at most, ten here.
+    assert_allclose(S @ moment, of_angles, atol=1e-12)
+    energies = [
+        spring_energy(m, joint_transforms(m, at), parameters_of(m), at)
+        for m, at in ((model, q), (closed, turned))
+    ]
+    assert_allclose(energies[1], energies[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("pitch", [-1.2, 0.4, 1.8, 2.5, 4.6])
+def test_drives_at_yaw_pitch_and_roll_beyond_a_right_angle(pitch):
+    """Efforts do work on the angles with a pitch below 90 degrees: yaw and roll are as in the
+    tree at any attitude, the pitch counts the other way round beyond.
+    """
+    kind = joint_type("yaw_pitch_roll")
+    q = [0.3, pitch, -2.4]
+    links = (LinkElement("base"), LinkElement("body", 1.0, inertia=np.eye(3)))
+    ball = JointElement("j", "spherical", "base", "body")
+    loop = LoopElement("loop", kind.name, "base", "body", active=True)
+    robot = Robot(build(Mechanism("loop", links, (ball,), (loop,))))
+    B = robot.loop_drives(Rotation.from_euler("ZYX", q).as_quat())
+    S = np.array([column.components() for column in kind.subspace(q)])[:, :3]
+    assert_allclose(S @ B, np.diag([1.0, np.sign(np.cos(pitch)), 1.0]), atol=1e-13)
+
+
 def test_a_bushing_is_the_gradient_of_an_energy_made_with_scipy(rng):
     """Six stiffnesses between links that nothing constrains: a loop joint of no constraints."""
     data = each(rng, "floating")

@@ -200,6 +200,14 @@ class JointType(ABC):
         """Return the coordinates (nv,) of positions `q` (nq,), whole turns included."""
         return list(q)
 
+    def told_by_placement(self, coordinates: Sequence[float]) -> tuple[float, ...]:
+        """Return coordinates (nv,) of the same placement that `coordinates` can give.
+
+        They differ from those given where several coordinates belong to a placement, whole turns
+        aside. Springs pull alike towards either.
+        """
+        return tuple(coordinates)
+
     def coordinate_forces(self, X: Transform, forces: Sequence[Scalar]) -> list[Scalar]:
         """Return the forces (nv,) on the velocities that forces on the coordinates amount to.
 

@@ -105,6 +105,10 @@ class Reversed(JointType):
         """Return those of the joint."""
         return self.joint.coordinates_of(q)
 
+    def told_by_placement(self, coordinates: Sequence[float]) -> tuple[float, ...]:
+        """Return those of the joint."""
+        return self.joint.told_by_placement(coordinates)
+
     def coordinate_forces(self, X: Transform, forces: Sequence[Scalar]) -> list[Scalar]:
         """Return those of the joint: its velocities are those of the joint itself."""
         return self.joint.coordinate_forces(X.inverse(), forces)

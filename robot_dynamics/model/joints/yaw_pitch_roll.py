@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from robot_dynamics.model.joints.base import ORIGIN, JointType, forces
@@ -16,7 +17,8 @@ class YawPitchRoll(JointType):
     """Rotations [rad] about z, then y, then x; the velocities are the rates of the angles.
 
     Singular at a pitch of +-90 degrees, where yaw and roll turn about one axis. The joint
-    `spherical` has no such place.
+    `spherical` has no such place. A placement is told by two triples of angles; between frames of
+    a loop joint, drives act on that with a pitch of less than 90 degrees.
     """
 
     name, nq, nv, varying = "yaw_pitch_roll", 3, 3, True
@@ -57,17 +59,30 @@ class YawPitchRoll(JointType):
         return origin(X)
 
     def coordinates(self, X: Transform, near: Sequence[float] = ORIGIN) -> list[Scalar]:
-        """Return the angles, for a pitch of less than 90 degrees."""
+        """Return the angles with a pitch of less than 90 degrees."""
         a, b, c = X.E.rows
         pitch = atan2(-a[2], sqrt(b[2] * b[2] + c[2] * c[2]))
         return [angle_near(a[1], a[0], near[0]), pitch, angle_near(b[2], c[2], near[2])]
 
+    def told_by_placement(self, coordinates: Sequence[float]) -> tuple[float, ...]:
+        """Return the angles with a pitch of less than 90 degrees, half turns of the others added.
+
+        Distances from either triple to angles near it are the same.
+        """
+        yaw, pitch, roll = coordinates
+        if math.cos(pitch) < 0.0:
+            yaw, pitch, roll = yaw + math.pi, math.pi - pitch, roll + math.pi
+        return yaw, math.remainder(pitch, 2.0 * math.pi), roll
+
     def active_forces(self, X: Transform) -> tuple[Force, ...]:
-        """Return the moments that do work on one angle each: the inverse of S, transposed."""
+        """Return the moments that do work on one angle each: the inverse of S, transposed.
+
+        The angles are those that `coordinates` gives, with a pitch of less than 90 degrees.
+        """
         a, b, c = X.E.rows
         s3, c3 = b[2], c[2]  # times c2, the cosine of the pitch
         squared = s3 * s3 + c3 * c3
         yaw = Vector3(0.0, s3, c3) * (1.0 / squared)
-        pitch = Vector3(0.0, c3, -s3) * (1.0 / sqrt(squared))  # takes c2 to be positive
+        pitch = Vector3(0.0, c3, -s3) * (1.0 / sqrt(squared))
         roll = Vector3(1.0, 0.0, 0.0) - yaw * a[2]
         return tuple(Force(moment, Vector3.zero()) for moment in (yaw, pitch, roll))

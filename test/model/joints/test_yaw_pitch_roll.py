@@ -3,6 +3,7 @@
 """The spherical joint with yaw, pitch and roll."""
 
 import numpy as np
+import pytest
 from model.joints.cases import columns
 from scipy.spatial.transform import Rotation as ScipyRotation
 
@@ -20,6 +21,18 @@ def test_the_angles_are_intrinsic_z_y_x(rng):
     E = np.array(YawPitchRoll().transform(q.tolist()).E.rows)
     expected = ScipyRotation.from_euler("ZYX", q).as_matrix()
     np.testing.assert_allclose(E.T, expected, atol=1e-15)
+
+
+@pytest.mark.parametrize("pitch", [-8.1, -2.0, -1.5, 0.0, 1.5, 2.0, 4.7, 7.0])
+def test_two_triples_tell_a_placement(pitch):
+    """What the placement tells has a pitch below 90 degrees, and is the same placement."""
+    kind, q = YawPitchRoll(), [0.4, pitch, -0.7]
+    told = kind.told_by_placement(q)
+    assert abs(told[1]) < np.pi / 2
+    X = kind.transform(q)
+    np.testing.assert_allclose(kind.transform(told).E.rows, X.E.rows, atol=1e-14)
+    # Angles are the quotients of entries by the cosine of the pitch, a hundredth at least.
+    np.testing.assert_allclose(kind.coordinates(X, told), told, atol=1e-13)
 
 
 def test_it_is_singular_at_a_right_angle():
