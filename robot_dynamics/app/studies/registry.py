@@ -17,6 +17,7 @@ STUDIES = (
         "space",
         "run_with_thrusters",
     ),
+    Study("flexible-base", "two arms on springs and dampers, which ring when they move", "sprung"),
     Study("flexible-link", "an arm whose link bends, slewed with and without shaping", "slew"),
     Study(
         "yoshikawa-zheng",

@@ -290,8 +290,9 @@ def _outcome(quick: bool, thrusters: bool, tell: Tell) -> Outcome:
     if thrusters:
         given = _thrust_impulse(found)
         missing = float(np.max(np.abs(found.momentum[-1] - h0 - given)) / np.max(np.abs(given)))
+        # Simpson's rule over tenths of a second, across the kinks of paths.
         checks.append(
-            Check("momentum beside the thrusters' impulse, relative error", missing, 1e-4)
+            Check("momentum beside the thrusters' impulse, relative error", missing, 1e-3)
         )
         figures["thrusters at most [N]"] = float(np.max(np.abs(found.thrust[:, 3:])))
     else:
