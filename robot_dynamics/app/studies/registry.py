@@ -17,8 +17,12 @@ STUDIES = (
         "space",
         "run_with_thrusters",
     ),
+    Study("mobile-manipulator", "two arms on a vehicle carry a box while it drives", "vehicle"),
     Study("flexible-base", "two arms on springs and dampers, which ring when they move", "sprung"),
     Study("flexible-link", "an arm whose link bends, slewed with and without shaping", "slew"),
+    Study(
+        "separability", "active and passive joints apart, beside the unified model", "separability"
+    ),
     Study(
         "yoshikawa-zheng",
         "two planar robots move a bar, press it on a wall and squeeze it, all at once",
