@@ -102,6 +102,7 @@ setup(
             f"{NAME} = robot_dynamics.__main__:main",
             "simulator = robot_dynamics.nodes.simulator:main",
             "controller = robot_dynamics.nodes.controller:main",
+            "guard = robot_dynamics.nodes.guard:main",
         ],
     },
     zip_safe=False,

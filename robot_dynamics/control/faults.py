@@ -42,6 +42,8 @@ class Cause(Enum):
     TRACKING_LOST = "tracking lost"
     TORQUE_INVALID = "torque invalid"
     CONTROLLER_FAILED = "controller failed"
+    CONTROLLER_LOST = "controller lost"
+    TAKEN_OVER = "taken over"
     STOP_REQUESTED = "stop requested"
 
     @property

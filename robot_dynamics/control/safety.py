@@ -98,6 +98,11 @@ class SafetyLayer(FaultLatch):
         return self._closure.warning
 
     @property
+    def object_held(self) -> bool:
+        """Whether the object is taken to be held, so that its weight counts."""
+        return self._object_held
+
+    @property
     def saturated(self) -> tuple[str, ...]:
         """Names of joints whose fallback torque met its limit."""
         return tuple(self._joints[i] for i in self._fallback.saturated)
@@ -152,6 +157,22 @@ class SafetyLayer(FaultLatch):
         self._object_held = True
         if not self._ramp:
             self.state = State.ACTIVE
+
+    def take_over(self, now: int, torque: Array, found: Finding, *, held: bool) -> None:
+        """Be in charge of arms that somebody else has left, in the fallback and latched.
+
+        Nothing is refused here: whoever asks has nobody else who could.
+
+        Args:
+            now: The present time.
+            torque: The torque that acts at this instant (na,), from which the fallback departs.
+            found: Why.
+            held: Whether the object is still held, so that its weight counts.
+        """
+        self.in_charge = True
+        self._last[:] = torque
+        self._object_held = held
+        self.trip(now, found)
 
     def observe(self, now: int, q: Array, qd: Array, wrenches: Array | None = None) -> bool:
         """Check what was measured; return whether the law may run on it.

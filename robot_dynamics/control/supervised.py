@@ -9,6 +9,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.control.arm_model import ArmModel
 from robot_dynamics.control.coordinated import ControlStep, CoordinatedController
 from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.faults import Cause, Finding, SafetyError
@@ -19,7 +20,6 @@ from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError, check_start
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 
@@ -65,7 +65,7 @@ class SupervisedController:
         check_gains(control)
         self.system, self._control, self._settings = system, control, settings
         self.controller = CoordinatedController(system, control, settings, reference)
-        self._terms = Robot(system.model).constraint_terms
+        self._arms = ArmModel(system)
         self.safety = SafetyLayer(
             settings,
             {arm.name: arm.joints for arm in system.arms},
@@ -73,7 +73,7 @@ class SupervisedController:
             FallbackTorque(
                 settings,
                 self._support,
-                lambda q: self._inertia_and_bias(q)[0],
+                self._arms.inertia,
                 system.limits["effort"],
                 system.arm_slices,
             ),
@@ -119,7 +119,7 @@ class SupervisedController:
                 f"{100 * _STEP_SHARE:.0f} %: install llvmlite, or lower control.rate_hz."
             )
         check_start(self.system, self._control.start, self.reference.start, q, qd)
-        check_reference(self.controller, self._settings, q, terms=self._terms)
+        check_reference(self.controller, self._settings, q, terms=self._arms.terms)
         self._rehearsed = np.array(q, dtype=float)
 
     def start(self, now: int, q: Array, qd: Array, wrenches: Array | None) -> ControlStep:
@@ -195,13 +195,4 @@ class SupervisedController:
 
     def _support(self, q: Array, held: bool) -> Array:
         """Return what holds the arms up at rest (na,), with the object or without it."""
-        return self.controller.hold_support(q) if held else self._inertia_and_bias(q)[1]
-
-    def _inertia_and_bias(self, q: Array) -> tuple[Array, Array]:
-        """Return inertia matrix (na, na) and bias (na,) of the arms alone, at rest."""
-        system = self.system
-        at = system.model.neutral()
-        at[system.q_index] = q
-        H, C, _, _, _, _ = self._terms(at, np.zeros(system.model.nv))
-        v = system.v_index
-        return np.asarray(H)[np.ix_(v, v)], np.asarray(C)[v]
+        return self.controller.hold_support(q) if held else self._arms.support(q)

@@ -22,7 +22,7 @@ from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.control.streams import StreamError, StreamWatch, VectorStream
 from robot_dynamics.control.supervised import SupervisedController
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.nodes.joint_samples import JointSamples, stacked
+from robot_dynamics.nodes.joint_samples import JointSamples, follow_time, stacked
 
 Array = NDArray[np.float64]
 
@@ -146,7 +146,7 @@ class ControlLoop:
         """Take a message of joint states; see `JointSamples.accept`."""
         self._now = now
         if self.safety.state is State.INACTIVE:
-            self._follow_time(stamp, (s.watch for s in self.joints.streams.values()))
+            follow_time(stamp, (s.watch for s in self.joints.streams.values()))
         newer = self.joints.accept(topic, stamp, names, position, velocity, now)
         if self._complaints:
             self._drop_complaints()
@@ -157,14 +157,14 @@ class ControlLoop:
         self._now = now
         stream = self.wrenches[arm]
         if self.safety.state is State.INACTIVE:
-            self._follow_time(stamp, (stream.watch,))
+            follow_time(stamp, (stream.watch,))
         try:
             stream.accept(stamp, wrench, now)
         except StreamError as error:
             self._complaints[stream.name] = f"{stream.name}: {error.cause}"
             self.safety.rejected(now, error, Cause.WRENCH_LOST)
             # The fault is latched; the next sample is the first of a new time.
-            self._follow_time(stamp, (stream.watch,))
+            follow_time(stamp, (stream.watch,))
 
     def prepare(self, now: int) -> bool:
         """Check state and reference before a start; that takes a tenth of a second.
@@ -256,13 +256,6 @@ class ControlLoop:
         self.safety.trip(self._now, Finding(Cause.ARM_LOST, arm, sentence))
         if jumped:
             self.joints.streams[arm].watch.forget()
-
-    @staticmethod
-    def _follow_time(stamp: int, watches: Iterable[StreamWatch]) -> None:
-        """Let time jump where nothing depends on it: simulators are reset, clocks are set."""
-        for watch in watches:
-            if watch.stamp is not None and abs(stamp - watch.stamp) > watch.stale_after:
-                watch.forget()
 
     def _drop_complaints(self) -> None:
         """Forget complaints about streams that have brought something good since."""

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
@@ -33,6 +34,7 @@ from robot_dynamics.nodes.conversions import (
     tick_of,
 )
 from robot_dynamics.nodes.diagnostics import OK, Diagnostics, Durations
+from robot_dynamics.nodes.guard_link import GuardLink
 from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.lockstep import Action, StateGate
 from robot_dynamics.nodes.object_topics import ObjectTopics
@@ -98,7 +100,8 @@ class Controller:
 
         names = [*values["joint_state_topics"], *loop.wrenches]
         self._gate = StateGate(names)
-        self._create_topics(values["joint_state_topics"])
+        self._link: GuardLink | None = None
+        self._create_topics(values)
 
     def close(self) -> None:
         """Leave the arms with what holds them up, and save what was recorded."""
@@ -119,7 +122,7 @@ class Controller:
         if not self._record.done:
             self._record.save()
 
-    def _create_topics(self, joint_state_topics: list[str]) -> None:
+    def _create_topics(self, values: dict[str, Any]) -> None:
         node, stream = self.node, topics.STREAM
         arms = self._loop.system.arms
         self._command_topics = [
@@ -131,6 +134,16 @@ class Controller:
             node, self._scenario, self._loop, in_real_time=not self._lockstep
         )
         self.inbox = Inbox(node)
+        drives_hold = values["on_command_timeout"] == "hold"
+        guard = values["guard"]
+        if guard == "automatic":
+            guard = "required" if drives_hold else "none"
+        if guard != "none":
+            timeout = values["silence_limit" if self._lockstep else "heartbeat_timeout"]
+            # Its reports are read before anything is computed.
+            self._link = GuardLink(
+                node, self.inbox, self._loop, timeout, required=guard == "required"
+            )
         # Wrenches first: they are read in this order, and joint states come last.
         for arm in self._loop.wrenches:
             self.inbox.subscribe(
@@ -140,7 +153,7 @@ class Controller:
                 stream,
                 awaited=False,
             )
-        for topic in joint_state_topics:
+        for topic in values["joint_state_topics"]:
             self.inbox.subscribe(
                 JointState, topic, partial(self._on_joints, topic), stream, awaited=True
             )
@@ -204,7 +217,7 @@ class Controller:
         """Compute and send what belongs to a tick."""
         begin = time.perf_counter()
         loop = self._loop
-        if self._start_wanted and loop.complete:
+        if self._start_wanted and loop.complete and self._guarded():
             self._start(now, tick)
         outcome = loop.cycle(now, tick)
         self._tick, self._cycle_at = tick, now
@@ -223,6 +236,8 @@ class Controller:
         # The last look at what leaves the house; the safety layer never lets this happen.
         if torque is None or not np.isfinite(torque).all():
             return
+        if self._link is not None and not self._link.may_command(self._now()):
+            return
         arms, slices = self._loop.system.arms, self._loop.system.arm_slices
         for i, (arm, own) in enumerate(zip(arms, slices, strict=True)):
             if arm.name not in outcome.released:
@@ -230,6 +245,8 @@ class Controller:
             elif self._lockstep:  # the step must not wait for it
                 empty = torque[:0]
                 self._command_topics[i].publish(self._command_writers[i].fill(tick, empty))
+        if self._link is not None:
+            self._link.beat(commanding=True)
 
     # -- start, stop, reset -------------------------------------------------------------------
 
@@ -237,7 +254,7 @@ class Controller:
         """Start control with the samples that have come; when it is refused, do not try again."""
         try:
             if not self._prepared:
-                self._loop.prepare(now)
+                self._prepare(now)
                 self._prepared = True
                 if not self._lockstep:
                     return  # that took time: start with fresh samples
@@ -253,10 +270,32 @@ class Controller:
         self._refusal = ""
         self._record.begin()
 
+    def _guarded(self) -> bool:
+        """Return whether nothing about the guard stands against a start; say what does."""
+        try:
+            if self._link is not None:
+                self._link.require_guard()
+            self._refusal = ""
+        except RobotDynamicsError as error:
+            self._refusal = str(error)
+        return not self._refusal
+
+    def _prepare(self, now: int) -> bool:
+        """Check state and reference, and let the guard know that this takes a while."""
+        if self._link is not None:
+            self._link.beat(commanding=self._link.may_command(now), checking=True)
+        try:
+            return self._loop.prepare(now)
+        finally:
+            if self._link is not None:
+                self._link.beat(commanding=self._link.may_command(now))
+
     def _on_start(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         def start() -> str:
             now = self._now()
-            checked = self._loop.prepare(now)
+            if self._link is not None:
+                self._link.require_guard()
+            checked = self._prepare(now)
             if checked and not self._lockstep:
                 self._start_wanted = self._prepared = True
                 return "checked; control starts with the next samples"
@@ -300,10 +339,14 @@ class Controller:
     def keep_house(self) -> None:
         """Watch the simulator, and tell how things are."""
         now = time.monotonic()
+        if self._link is not None:
+            self._link.keep_beating(self._now())
         self._objects.keep_house(self._record.step, self._loop)
         if not self._record.done:
             self._watch_simulator(now)
-        level, message = condition(self._loop, self._refusal)
+        level, message = condition(
+            self._loop, self._refusal, "" if self._link is None else self._link.warning
+        )
         changed = self._diagnostics.changed(level, message)
         if changed or self._diagnostics.due():
             found = figures(self._loop, self._record.step)

@@ -20,7 +20,7 @@ from nav_msgs.msg import Odometry
 from numpy.typing import NDArray
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension, UInt64MultiArray
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 Array = NDArray[np.float64]
@@ -101,6 +101,25 @@ def read_command(message: Float64MultiArray) -> tuple[int, Array]:
 def answers(number: int, tick: int) -> bool:
     """Return whether a command's number is that of a tick."""
     return number == tick % _SEQUENCE_NUMBERS
+
+
+class NumberWriter:
+    """Whole numbers, not negative, with names that stand in the message's layout.
+
+    Args:
+        names: The names.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        size = len(names)
+        dimension = MultiArrayDimension(label=" ".join(names), size=size, stride=size)
+        self.message = UInt64MultiArray()
+        self.message.layout.dim = [dimension]
+
+    def fill(self, values: Sequence[int]) -> UInt64MultiArray:
+        """Return the message with the numbers; the same object every time."""
+        self.message.data = array("Q", [int(value) for value in values])
+        return self.message
 
 
 class WrenchWriter:

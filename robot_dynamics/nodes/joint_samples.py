@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.control.streams import JointStream, StreamError
+from robot_dynamics.control.streams import JointStream, StreamError, StreamWatch
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 
 Complaint = Callable[[str, str, bool], None]
@@ -124,6 +124,13 @@ class JointSamples:
         if unknown and not concerned:
             own = [joint for s in self.streams.values() for joint in s.joints]
             self.strangers = str(UnknownNameError("joint", unknown[0], own, topic))
+
+
+def follow_time(stamp: int, watches: Iterable[StreamWatch]) -> None:
+    """Let time jump where nothing depends on it: simulators are reset, clocks are set."""
+    for watch in watches:
+        if watch.stamp is not None and abs(stamp - watch.stamp) > watch.stale_after:
+            watch.forget()
 
 
 def stacked(streams: Iterable[JointStream]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

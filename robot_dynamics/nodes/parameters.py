@@ -108,6 +108,7 @@ COMMON = (
         minimum=0.1,
     ),
 )
+_ON_COMMAND_TIMEOUT = ("brake", "zero", "hold")
 SIMULATOR = (
     *COMMON,
     Entry(
@@ -121,17 +122,10 @@ SIMULATOR = (
         "brake",
         "wall_clock: what a drive does then: brake until the simulator is reset, zero torque, or "
         "hold the last torque for ever.",
-        choices=("brake", "zero", "hold"),
+        choices=_ON_COMMAND_TIMEOUT,
     ),
 )
-CONTROLLER = (
-    *COMMON,
-    Entry(
-        "autostart",
-        "in_lockstep",
-        "Whether control starts with the first complete state, or waits for the service ~/start.",
-        choices=("in_lockstep", "always", "never"),
-    ),
+_OF_ARMS = (
     Entry(
         "joint_state_topics",
         ["joint_states"],
@@ -149,9 +143,45 @@ CONTROLLER = (
         "0 for the number of periods that the scenario states.",
         minimum=0.0,
     ),
-    Entry("use_wrenches", True, "Whether the arms have wrist sensors, on <arm>/wrench."),
+    Entry(
+        "heartbeat_timeout",
+        0.1,
+        "wall_clock: time without a heartbeat of the controller after which the guard takes over "
+        "[s]; the same for both. In lockstep it is silence_limit.",
+        minimum=0.01,
+    ),
 )
-_OF_ANY_NODE = {entry.name for entry in (*SIMULATOR, *CONTROLLER)}
+CONTROLLER = (
+    *COMMON,
+    *_OF_ARMS,
+    Entry(
+        "autostart",
+        "in_lockstep",
+        "Whether control starts with the first complete state, or waits for the service ~/start.",
+        choices=("in_lockstep", "always", "never"),
+    ),
+    Entry("use_wrenches", True, "Whether the arms have wrist sensors, on <arm>/wrench."),
+    Entry(
+        "on_command_timeout",
+        "brake",
+        "What the arms' drives do without commands: brake, zero torque, or hold the last torque "
+        "for ever. It only says so; see guard.",
+        choices=_ON_COMMAND_TIMEOUT,
+    ),
+    Entry(
+        "guard",
+        "automatic",
+        "Whether control needs the node guard: required refuses to start without it, wanted "
+        "warns, none sends no heartbeat; automatic is required where drives hold the last torque, "
+        "else none.",
+        choices=("automatic", "none", "wanted", "required"),
+    ),
+)
+GUARD = (
+    *(e for e in COMMON if e.name in ("scenario", "mode", "progress", "silence_limit")),
+    *_OF_ARMS,
+)
+_OF_ANY_NODE = {entry.name for entry in (*SIMULATOR, *CONTROLLER, *GUARD)}
 
 
 def declare(node: Node, entries: Sequence[Entry]) -> dict[str, Any]:
@@ -162,7 +192,7 @@ def declare(node: Node, entries: Sequence[Entry]) -> dict[str, Any]:
         UnknownNameError: If one was given that no node of this package has.
     """
     for name in getattr(node, "_parameter_overrides", {}):
-        # One file may serve both nodes.
+        # One file may serve all nodes.
         if name not in _OF_ANY_NODE and not _is_of_rclpy(name):
             names = (entry.name for entry in entries)
             raise UnknownNameError("parameter", name, names, node.get_name())

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Names and qualities of service of the topics, for both nodes."""
+"""Names and qualities of service of the topics, for all nodes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ INTERNAL_FORCE = "object/internal_force"
 INTERNAL_FORCE_REFERENCE = "object/internal_force_reference"
 ROBOT_DESCRIPTION = "robot_description"
 MARKERS = "markers"
+HEARTBEAT = "heartbeat"  # of the controller
+GUARD = "guard_report"
 
 # Reliable: what `ros2 topic echo` and RViz ask for by default, and lockstep needs.
 STREAM = QoSProfile(depth=10, reliability=QoSReliabilityPolicy.RELIABLE)

@@ -72,7 +72,7 @@ def test_supporting_torque_of_the_fallback(pair):
     at = pilot.system.model.neutral()
     at[pilot.system.q_index] = measured.q
     at[pilot.system.object_q] = plant.truth().object_pose
-    _, C, K, _, _, _ = pilot._terms(at, np.zeros(pilot.system.model.nv))
+    _, C, K, _, _, _ = pilot._arms.terms(at, np.zeros(pilot.system.model.nv))
     wrenches = pilot.controller.grasp_map.distribution @ C[pilot.system.object_v]
     expected = C[pilot.system.v_index] - (K.T @ wrenches)[pilot.system.v_index]
     np.testing.assert_allclose(held, expected, atol=1e-9)

@@ -1,0 +1,67 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the fallback needs to know of arms at rest: their inertia, and what holds them up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.robot import Robot
+from robot_dynamics.spatial import Inertia
+
+Array = NDArray[np.float64]
+
+
+class ArmModel:
+    """The arms of a grasp system alone, without what they hold.
+
+    Attributes:
+        terms: `Robot.constraint_terms` of the system's model.
+
+    Args:
+        system: Arms and object.
+    """
+
+    def __init__(self, system: GraspSystem) -> None:
+        self._system = system
+        self.terms = Robot(system.model).constraint_terms
+
+    def inertia(self, q: Array) -> Array:
+        """Return the joint-space inertia matrix (na, na) of the arms at positions `q` (na,)."""
+        return self._inertia_and_bias(q)[0]
+
+    def support(self, q: Array) -> Array:
+        """Return the torque (na,) that holds the arms up at rest at positions `q` (na,)."""
+        return self._inertia_and_bias(q)[1]
+
+    def _inertia_and_bias(self, q: Array) -> tuple[Array, Array]:
+        system = self._system
+        at = system.model.neutral()
+        at[system.q_index] = q
+        H, C, _, _, _, _ = self.terms(at, np.zeros(system.model.nv))
+        v = system.v_index
+        return np.asarray(H)[np.ix_(v, v)], np.asarray(C)[v]
+
+
+def with_load_in_hand(system: GraspSystem) -> GraspSystem:
+    """Return the system with each arm's share of the object as part of the arm's last body.
+
+    What holds these arms up alone holds up arms and object, whatever the object's own pose is
+    taken to be: nothing of the control law and of its estimate of the object is in it.
+    """
+    model = system.model
+    object_inertia = model.bodies[system.object_body].inertia
+    laden: dict[str, Inertia] = {}
+    for arm in system.arms:
+        loop = model.loops[arm.loop]
+        body = model.bodies[loop.predecessor]
+        # From the object's frame to the grasp's, and on to that of the arm's body.
+        in_grasp: Inertia = loop.successor_placement * object_inertia
+        in_body: Inertia = loop.predecessor_placement.inverse_times(in_grasp)
+        share = Inertia.of([arm.load_share * value for value in in_body.components()])
+        laden[body.name] = laden.get(body.name, body.inertia) + share
+    return replace(system, model=model.replace(inertia=laden))

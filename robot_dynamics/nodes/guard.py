@@ -1,0 +1,274 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The guard node: holds the arms up when the heartbeat of their controller stops."""
+
+from __future__ import annotations
+
+import sys
+import time
+from functools import partial
+
+import numpy as np
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, UInt64MultiArray
+from std_srvs.srv import Trigger
+
+from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.nodes import topics
+from robot_dynamics.nodes.conversions import (
+    SECOND,
+    CommandWriter,
+    NumberWriter,
+    read_command,
+    read_time,
+    tick_of,
+)
+from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics
+from robot_dynamics.nodes.guard_loop import GuardLoop
+from robot_dynamics.nodes.heartbeat import Beat, GuardReport, GuardState, HeartbeatWatch
+from robot_dynamics.nodes.inbox import Inbox
+from robot_dynamics.nodes.parameters import GUARD, declare
+from robot_dynamics.nodes.process import Reporter, run
+
+
+class Guard:
+    """Node `guard`.
+
+    Attributes:
+        node: The node.
+        inbox: Its subscriptions.
+        period: Of the watch over the heartbeat [s].
+        incomplete: Whether messages are awaited; never: every message is acted on by itself.
+
+    Args:
+        reporter: Tells a launcher what happens.
+
+    Raises:
+        RobotDynamicsError: If a parameter or the scenario is refused.
+    """
+
+    incomplete = False
+
+    def __init__(self, reporter: Reporter) -> None:
+        self.node = node = Node("guard")
+        values = declare(node, GUARD)
+        self._reporter = reporter
+        reporter.enabled = values["progress"]
+        self._lockstep = values["mode"] == "lockstep"
+        scenario = load_scenario(values["scenario"])
+        self.period: float | None = scenario.control.period
+        self._period = scenario.control.period
+        self._loop = GuardLoop(
+            scenario,
+            self._period if self._lockstep else 1.0 / SECOND,
+            ignored_joints=filter(None, values["ignored_joints"]),
+            stale_after_s=0.0 if self._lockstep else values["stale_after"],
+        )
+        self._watch = HeartbeatWatch(
+            values["silence_limit"] if self._lockstep else values["heartbeat_timeout"]
+        )
+        self._tick = self._answered = -1
+        self._torque: np.ndarray | None = None
+        self._cycle_at = 0.0
+        self._takeovers = 0
+        self._create_topics(values["joint_state_topics"])
+        self._diagnostics = Diagnostics(node, scenario.name)
+
+    def close(self) -> None:
+        """Leave the arms with the last command."""
+
+    def _create_topics(self, joint_state_topics: list[str]) -> None:
+        node, stream = self.node, topics.STREAM
+        arms = self._loop.system.arms
+        self._command_topics = [
+            node.create_publisher(Float64MultiArray, topics.commands(arm.name), stream)
+            for arm in arms
+        ]
+        self._command_writers = [CommandWriter() for _ in arms]
+        self._report_topic = node.create_publisher(UInt64MultiArray, topics.GUARD, stream)
+        self._report_writer = NumberWriter(GuardReport._fields)
+        self.inbox = Inbox(node)
+        # The heartbeat first: nothing else is to be done before what it says is known.
+        self.inbox.subscribe(
+            UInt64MultiArray, topics.HEARTBEAT, self._on_beat, stream, awaited=False
+        )
+        for arm in arms:
+            self.inbox.subscribe(
+                Float64MultiArray,
+                topics.commands(arm.name),
+                partial(self._on_command, arm.name),
+                stream,
+                awaited=False,
+            )
+        for topic in joint_state_topics:
+            self.inbox.subscribe(
+                JointState, topic, partial(self._on_joints, topic), stream, awaited=True
+            )
+        node.create_service(Trigger, "~/reset", self._on_reset)
+
+    # -- messages -----------------------------------------------------------------------------
+
+    def _now(self) -> int:
+        """Return the time of the safety layer: the tick in lockstep, else a steady clock [ns]."""
+        return self._tick if self._lockstep else time.monotonic_ns()
+
+    def _on_beat(self, message: UInt64MultiArray) -> None:
+        beat = Beat.of(message.data)
+        if beat is None:
+            return
+        now = time.monotonic()
+        silent = self._watch.age(now)
+        if self._watch.hear(beat, now):
+            self._loop.release()
+            self._tell("handed back")
+        if silent > 0.5 * self._watch.timeout:  # a controller that has slept waits for this
+            self._report()
+
+    def _on_command(self, arm: str, message: Float64MultiArray) -> None:
+        self._loop.take_command(arm, read_command(message)[1])
+
+    def _on_joints(self, topic: str, message: JointState) -> None:
+        stamp = read_time(message.header.stamp)
+        now = time.monotonic_ns()
+        self._tick = tick_of(stamp, self._period)
+        if self._lockstep:
+            stamp = now = self._tick
+        position, velocity = np.asarray(message.position), np.asarray(message.velocity)
+        self._loop.take_joints(topic, stamp, message.name, position, velocity, now)
+
+    def on_messages(self) -> None:
+        """Answer new states while in charge; in lockstep repeat an answer to a repeated one."""
+        if self._watch.state is GuardState.WATCHING:
+            return
+        if self._loop.all_newer:
+            self._cycle()
+        elif self._lockstep and self._tick == self._answered:
+            self._send()
+
+    # -- commands -----------------------------------------------------------------------------
+
+    def on_period(self) -> None:
+        """Look whether the heartbeat has stopped; keep the arms supplied if states do."""
+        now = time.monotonic()
+        if self._loop.able and self._watch.look(now):
+            self._take_over()
+            return
+        late = not self._lockstep and now - self._cycle_at > 1.5 * self._period
+        if late and self._watch.state is not GuardState.WATCHING:
+            self._cycle()
+
+    def _take_over(self) -> None:
+        beat, watch = self._watch.beat, self._watch
+        # The controller is told before the first command, in case it lives.
+        self._report()
+        sentence = (
+            f"no heartbeat for {watch.silence:.3g} s; expected one within {watch.timeout:g} s."
+        )
+        self._loop.take_over(self._now(), sentence, held=beat is None or beat.held)
+        self._takeovers += 1
+        self._cycle()
+        self._tell("took over", silence_s=watch.silence)
+
+    def _cycle(self) -> None:
+        self._torque = self._loop.cycle(self._now())
+        self._answered, self._cycle_at = self._tick, time.monotonic()
+        self._send()
+
+    def _send(self) -> None:
+        torque = self._torque
+        # The last look at what leaves the house; the safety layer never lets this happen.
+        if torque is None or not np.isfinite(torque).all():
+            return
+        system, released = self._loop.system, self._loop.safety.released
+        for i, (arm, own) in enumerate(zip(system.arms, system.arm_slices, strict=True)):
+            if arm.name not in released:
+                part = torque[own]
+            elif self._lockstep:  # the step must not wait for it
+                part = torque[:0]
+            else:
+                continue
+            self._command_topics[i].publish(self._command_writers[i].fill(self._tick, part))
+
+    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        try:
+            state = self._watch.state
+            self._watch.reset(time.monotonic())
+            try:
+                self._loop.reset(self._now())
+            except RobotDynamicsError:
+                self._watch.state = state
+                raise
+            self._report()
+            response.success = True
+            response.message = "the guard goes on until the controller commands"
+        except RobotDynamicsError as error:
+            response.success, response.message = False, str(error)
+        return response
+
+    # -- what is told -------------------------------------------------------------------------
+
+    def keep_house(self) -> None:
+        """Report, and tell how things are."""
+        self._report()
+        level, message = self._condition(time.monotonic())
+        changed = self._diagnostics.changed(level, message)
+        if changed and level != OK:
+            self.node.get_logger().warning(message)
+        if changed or self._diagnostics.due():
+            self._diagnostics.publish(level, message, self._figures())
+
+    def _report(self) -> None:
+        watch = self._watch
+        heard = 0 if watch.beat is None else watch.beat.number
+        report = GuardReport(heard, watch.state, self._loop.able)
+        self._report_topic.publish(self._report_writer.fill(report))
+
+    def _tell(self, event: str, **figures: float) -> None:
+        self._reporter.tell(event, **figures)
+
+    def _condition(self, now: float) -> tuple[bytes, str]:
+        """Return the level and the sentence of the diagnostics."""
+        watch, safety = self._watch, self._loop.safety
+        if watch.state is GuardState.IN_CHARGE:
+            return ERROR, f"in charge: {safety.cause}"
+        if watch.state is GuardState.HANDING_BACK:
+            return WARN, "handing back: in charge until the controller commands"
+        if self._loop.complaint:
+            return WARN, f"watching: {self._loop.complaint}"
+        if not self._loop.able:
+            return WARN, "watching: cannot take over before every arm has been heard of"
+        if watch.beat is None:
+            return WARN, "watching: no heartbeat has come"
+        if watch.age(now) > watch.timeout and not watch.beat.checking:
+            return (
+                WARN,
+                "watching: the heartbeat of a controller that had nothing to command ended",
+            )
+        return OK, "watching"
+
+    def _figures(self) -> dict[str, object]:
+        watch, safety = self._watch, self._loop.safety
+        found: dict[str, object] = {
+            f"fault {number}": fault for number, (_, fault) in enumerate(safety.faults, 1)
+        }
+        found["takeovers"] = self._takeovers
+        found["heartbeat timeout [s]"] = watch.timeout
+        if self._takeovers:
+            found["silence before the last takeover [s]"] = watch.silence
+            found["beats of a controller that commanded as well"] = watch.conflicts
+        if safety.released:
+            found["left to their drives"] = ", ".join(safety.released)
+        if safety.saturated:
+            found["saturated"] = ", ".join(safety.saturated)
+        return found
+
+
+def main() -> None:
+    """Run the node `guard`."""
+    sys.exit(run("guard", Guard))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The controller's line to its guard: heartbeats out, reports in."""
+
+from __future__ import annotations
+
+import time
+
+from rclpy.node import Node
+from std_msgs.msg import UInt64MultiArray
+
+from robot_dynamics.control.faults import Cause, State
+from robot_dynamics.nodes import topics
+from robot_dynamics.nodes.control_loop import ControlLoop
+from robot_dynamics.nodes.conversions import NumberWriter
+from robot_dynamics.nodes.heartbeat import Beat, Custody, GuardError, GuardReport, GuardState
+from robot_dynamics.nodes.inbox import Inbox
+
+_BEAT_S = 0.01  # since the last beat, after which housekeeping sends one
+
+
+class GuardLink:
+    """Heartbeats of a controller, and what follows from the reports of its guard.
+
+    Args:
+        node: The controller's node.
+        inbox: Its subscriptions; the reports are to be the first of them.
+        loop: The controller.
+        timeout: Time without a beat after which the guard takes over [s].
+        required: Whether control must not start without a guard.
+    """
+
+    def __init__(
+        self, node: Node, inbox: Inbox, loop: ControlLoop, timeout: float, *, required: bool
+    ) -> None:
+        self._loop, self._required = loop, required
+        self._custody = Custody(timeout)
+        self._timeout = timeout
+        self._taken = False
+        self._beat_at = 0.0
+        self._now = 0  # time of the safety layer
+        self._topic = node.create_publisher(UInt64MultiArray, topics.HEARTBEAT, topics.STREAM)
+        self._writer = NumberWriter(Beat._fields)
+        inbox.subscribe(
+            UInt64MultiArray, topics.GUARD, self._on_report, topics.STREAM, awaited=False
+        )
+
+    def may_command(self, now: int) -> bool:
+        """Return whether torques may be sent; latch a fault if the guard has taken over.
+
+        Args:
+            now: The present time of the safety layer.
+        """
+        custody = self._custody
+        taken = custody.is_taken(time.monotonic())
+        report = custody.report
+        in_charge = taken and report is not None and report.state is GuardState.IN_CHARGE
+        if in_charge and not self._taken:
+            why = f"; it did not run for {custody.slept:.3g} s" if custody.slept else ""
+            self._loop.fall_back(
+                now,
+                Cause.TAKEN_OVER,
+                "controller",
+                f"the guard has taken over{why}; expected a heartbeat within {self._timeout:g} s.",
+            )
+        self._taken = in_charge
+        return not taken
+
+    def beat(self, *, commanding: bool, checking: bool = False) -> None:
+        """Send a heartbeat."""
+        safety = self._loop.safety
+        self._beat_at = time.monotonic()
+        self._topic.publish(
+            self._writer.fill(
+                self._custody.next_beat(
+                    self._beat_at,
+                    commanding=commanding and safety.in_charge,
+                    ready=safety.state not in (State.FALLBACK, State.STOPPED),
+                    held=safety.object_held,
+                    checking=checking,
+                )
+            )
+        )
+
+    def keep_beating(self, now: int) -> None:
+        """Send a heartbeat if none was sent with a command of late."""
+        commanding = self.may_command(now)
+        if time.monotonic() - self._beat_at > _BEAT_S:
+            self.beat(commanding=commanding)
+
+    def require_guard(self) -> None:
+        """Refuse a start while the guard has the arms, or without one where it is needed.
+
+        Raises:
+            GuardError: If that is so.
+        """
+        if self._taken:
+            raise GuardError("start refused: the guard is in charge; expected a reset of it.")
+        if self._required and not self._custody.guard_is_there(time.monotonic()):
+            raise GuardError(f"start refused: {self._missing()}")
+
+    @property
+    def warning(self) -> str:
+        """A sentence about a guard that is in charge or missing; empty if all is well."""
+        if self._taken:
+            return "the guard is in charge"
+        if not self._custody.guard_is_there(time.monotonic()):
+            return self._missing()
+        return ""
+
+    def _missing(self) -> str:
+        report = self._custody.report
+        if report is not None and not report.able:
+            return "the guard has not heard of every arm, and could not take over."
+        return "there is no guard; expected its reports, because nothing else holds the arms up."
+
+    def _on_report(self, message: UInt64MultiArray) -> None:
+        report = GuardReport.of(message.data)
+        if report is not None:
+            self._custody.hear(report, time.monotonic())

@@ -1,0 +1,65 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What holds arms up, from a model that knows nothing of the control law."""
+
+import numpy as np
+import pytest
+
+from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.control.arm_model import ArmModel, with_load_in_hand
+from robot_dynamics.control.supervised import SupervisedController
+from robot_dynamics.manipulation.assembly import closed_configuration
+
+
+@pytest.fixture(scope="module", params=["lift_box", "lift_box_panda"])
+def supervised(request):
+    """Return the controller of a scenario, and where its arms stand at the start."""
+    scenario = load_scenario(request.param)
+    system = build_system(scenario)
+    pilot = SupervisedController(
+        system, scenario.control, scenario.safety, scenario.plan(), unit_s=scenario.control.period
+    )
+    return pilot, closed_configuration(system, scenario.object_pose)[system.q_index]
+
+
+def test_shares_of_the_load_in_the_hands_hold_the_object_up(supervised):
+    """Arms that carry their shares as bodies of their own need what the control law computes.
+
+    The law takes the object as a body of its own, balances its weight by grasp wrenches and maps
+    them through the arms' Jacobians: another way. It sees the object by the first arm, so that
+    the two differ by the closure error of the start, below 1e-9, and by rounding.
+    """
+    pilot, q = supervised
+    torque = ArmModel(with_load_in_hand(pilot.system)).support(q)
+    alone = ArmModel(pilot.system).support(q)
+    np.testing.assert_allclose(torque, pilot.controller.hold_support(q), rtol=0.0, atol=1e-6)
+    assert np.abs(torque - alone).max() > 1.0  # the load matters
+
+
+def test_the_support_is_the_gradient_of_the_potential(supervised):
+    """By central differences of the potential energy of arms and shares of the load."""
+    pilot, q = supervised
+    system = with_load_in_hand(pilot.system)
+    model = system.model
+
+    def potential(q_arms):
+        from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
+
+        at = model.neutral()
+        at[system.q_index] = q_arms
+        X0 = body_transforms(model, joint_transforms(model, list(at)))
+        energy = 0.0
+        for i, body in enumerate(model.bodies):
+            if i == system.object_body:
+                continue
+            mass = body.inertia.mass
+            first = X0[i].E.inverse_times(body.inertia.h)  # h in world axes
+            moment = np.array([*first]) + mass * np.array([*X0[i].r])
+            energy -= float(moment @ np.array(model.gravity))
+        return energy
+
+    step = 1e-5  # truncation 1e-10, rounding 1e-11, both times the weight of 100 N m
+    wanted = [
+        (potential(q + step * e) - potential(q - step * e)) / (2 * step) for e in np.eye(len(q))
+    ]
+    np.testing.assert_allclose(ArmModel(system).support(q), wanted, rtol=0.0, atol=1e-6)

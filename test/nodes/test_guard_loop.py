@@ -1,0 +1,181 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Arms whose controller has died, on drives that hold the last torque, in simulated time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from robot_dynamics.app.run import make_plant
+from robot_dynamics.app.scenario import build_system, load_scenario, true_system
+from robot_dynamics.control.faults import State
+from robot_dynamics.control.supervised import SupervisedController
+
+pytest.importorskip("rclpy", reason="the nodes' modules are not importable without ROS 2")
+
+from robot_dynamics.nodes.guard_loop import GuardLoop
+
+SCENARIO = load_scenario("lift_box")
+PERIOD = SCENARIO.control.period
+WATCHED = 50  # periods of the default heartbeat timeout, 0.1 s
+
+
+class Cell:
+    """A plant that holds the last torque for ever, its controller, and a guard."""
+
+    def __init__(self):
+        self.pilot = SupervisedController(
+            build_system(SCENARIO),
+            SCENARIO.control,
+            SCENARIO.safety,
+            SCENARIO.plan(),
+            unit_s=PERIOD,
+        )
+        self.guard = GuardLoop(SCENARIO, PERIOD)
+        self.plant = make_plant(SCENARIO, true_system(SCENARIO, self.pilot.system))
+        self.seen = self.plant.reset()
+        self.pilot.check(self.seen.q, self.seen.qd)
+        self.pilot.start(0, self.seen.q, self.seen.qd, self.seen.wrenches)
+        self.torque = np.zeros(14)
+        self.speed = self.closure = 0.0
+
+    def step(self, torque=None):
+        """Move on by one period; the guard sees everything that goes over topics."""
+        if torque is not None:
+            self.torque = torque
+            arms = zip(self.guard.system.arms, self.guard.system.arm_slices, strict=True)
+            for arm, own in arms:
+                self.guard.take_command(arm.name, torque[own])
+        self.seen = self.plant.step(self.torque)
+        seen, tick = self.seen, self.seen.tick
+        names = list(self.guard.system.joint_names)
+        self.guard.take_joints("joint_states", tick, names, seen.q, seen.qd, tick)
+        truth = self.plant.truth()
+        self.speed = max(self.speed, float(np.abs(seen.qd).max()))
+        self.closure = max(self.closure, truth.closure_position, truth.closure_rotation)
+
+    def control(self, ticks):
+        """Let the controller run for some periods."""
+        for _ in range(ticks):
+            seen = self.seen
+            torque, _ = self.pilot.update(seen.tick, seen.tick, seen.q, seen.qd, seen.wrenches)
+            self.step(torque)
+
+    def watch(self, ticks):
+        """Let the guard run for some periods; return the torques (ticks, 14)."""
+        sent = []
+        for _ in range(ticks):
+            sent.append(self.guard.cycle(self.seen.tick))
+            self.step(sent[-1])
+        return np.array(sent)
+
+
+@pytest.fixture
+def cell():
+    """Return a cell whose controller dies while it lifts, at full speed."""
+    cell = Cell()
+    cell.control(900)  # the reference is at its fastest, 1.4 s after the ramp
+    return cell
+
+
+def test_a_dead_controller_costs_no_more_than_a_sag(cell):
+    """Torques finite, within limits and rate, the grasp kept, the motion damped out.
+
+    The last torque acts for the whole heartbeat timeout; what the arms do meanwhile is the price
+    of the timeout. After it speed falls: the fallback damps at 20 1/s.
+    """
+    moving = float(np.abs(cell.seen.qd).max())
+    assert moving > 0.1  # rad/s: something could run away
+    start = cell.plant.truth().object_pose[:3].copy()
+    for _ in range(WATCHED):
+        cell.step()
+    before = float(np.abs(cell.seen.qd).max())
+    cell.guard.take_over(cell.seen.tick, "no heartbeat.", held=True)
+    last = cell.torque
+    cell.speed = 0.0
+    sent = cell.watch(1000)
+    limits = cell.guard.system.limits["effort"]
+    assert np.isfinite(sent).all()
+    assert (np.abs(sent) <= limits).all()
+    largest = SCENARIO.safety.torque_rate * PERIOD
+    changes = np.abs(np.diff(np.vstack([last, sent]), axis=0))
+    assert (changes <= largest * (1 + 1e-12)).all()
+    assert cell.speed <= 1.5 * before  # nothing runs away
+    assert float(np.abs(cell.seen.qd).max()) < 1e-3  # two seconds later
+    assert cell.closure < SCENARIO.safety.closure_warning_m
+    moved = np.linalg.norm(cell.plant.truth().object_pose[:3] - start)
+    print(
+        f"speed {moving:.3g}, at the takeover {before:.3g}, largest after {cell.speed:.3g}, "
+        f"in the end {np.abs(cell.seen.qd).max():.2g} rad/s; the object went {moved:.3g} m"
+    )
+    assert moved < 0.2
+    assert cell.guard.safety.state is State.FALLBACK
+
+
+def test_without_a_guard_they_run_away(cell):
+    """The same drives under the last torque for the same time: the hazard is real."""
+    cell.speed = 0.0
+    for _ in range(600):
+        cell.step()
+        if cell.speed > 3.0:
+            break
+    assert cell.speed > 3.0
+
+
+def test_what_it_commands_at_rest_is_what_the_controller_would(cell):
+    """Two models, one answer: a handover makes no step."""
+    cell.guard.take_over(cell.seen.tick, "no heartbeat.", held=True)
+    sent = cell.watch(1500)
+    # Three seconds at 20 1/s leave nothing of the motion; the two models differ by rounding.
+    support = cell.pilot.controller.hold_support(cell.seen.q)
+    assert np.abs(sent[-1] - support).max() < 1e-6
+    cell.guard.release()
+    assert cell.guard.cycle(cell.seen.tick) is None
+
+
+def test_states_that_end_as_well(cell):
+    """Nothing is computed from a stale velocity; then the configured end, and a way back."""
+    cell.guard.take_over(cell.seen.tick, "no heartbeat.", held=True)
+    cell.watch(5)
+    tick = cell.seen.tick
+    end = tick + SCENARIO.safety.stale_after_periods
+    end += round(SCENARIO.safety.lost_arm_end_after_s / PERIOD) + 1
+    sent = [cell.guard.cycle(now) for now in range(tick, end + 2)]
+    assert np.isfinite(sent).all()
+    assert cell.guard.safety.released == ("left", "right")
+    with pytest.raises(Exception, match="no new sample"):
+        cell.guard.reset(end + 2)
+    cell.step()
+    names = list(cell.guard.system.joint_names)
+    cell.guard.take_joints("joint_states", 3, names, cell.seen.q, cell.seen.qd, end + 3)
+    cell.guard.take_joints("joint_states", 4, names, cell.seen.q, cell.seen.qd, end + 4)
+    cell.guard.reset(end + 4)
+    assert cell.guard.safety.released == ()
+    assert np.isfinite(cell.guard.cycle(end + 4)).all()
+
+
+def test_a_bad_sample_is_not_used(cell):
+    """NaN and unknown joints lose the arm, in charge or not, and never reach a torque."""
+    names = list(cell.guard.system.joint_names)
+    tick = cell.seen.tick
+    q = cell.seen.q.copy()
+    q[0] = np.nan
+    cell.guard.take_joints("joint_states", tick + 1, names, q, cell.seen.qd, tick + 1)
+    assert "left: position of joint 'left_joint1' is nan" in cell.guard.complaint
+    cell.guard.take_command("left", np.full(7, np.inf))
+    cell.guard.take_over(tick, "no heartbeat.", held=False)
+    assert np.isfinite(cell.watch(10)).all()
+
+
+def test_it_is_able_when_every_arm_has_been_heard_of():
+    """Before that there is no position to hold an arm up at."""
+    guard = GuardLoop(SCENARIO, PERIOD)
+    assert not guard.able
+    names = list(guard.system.joint_names)
+    q = guard.system.posture
+    guard.take_joints("joint_states", 0, names[:7], q[:7], 0 * q[:7], 0)
+    assert not guard.able
+    guard.take_joints("joint_states", 0, names[7:], q[7:], 0 * q[7:], 0)
+    assert guard.able
+    assert guard.cycle(0) is None

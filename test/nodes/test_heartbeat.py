@@ -1,0 +1,230 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Who commands the arms is agreed whatever process sleeps or dies, and whatever is late."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("rclpy", reason="the nodes' modules are not importable without ROS 2")
+
+from robot_dynamics.nodes.heartbeat import (
+    CHECK_S,
+    REPORT_S,
+    Beat,
+    Custody,
+    GuardError,
+    GuardReport,
+    GuardState,
+    HeartbeatWatch,
+)
+
+TIMEOUT, PERIOD = 0.1, 0.002
+
+
+def beat_at(now, *, commanding=True, ready=True, checking=False):
+    """Return a beat sent at a time [s]."""
+    return Beat(round(now * 1e9), commanding, ready, held=True, checking=checking)
+
+
+def look_until(watch, begin, end):
+    """Look once a period; return when the guard took over, None if it did not."""
+    for now in np.arange(begin, end, PERIOD):
+        if watch.look(now):
+            return now
+    return None
+
+
+@pytest.fixture
+def watch():
+    """Return a guard's watch that has heard a controller command at 10 s."""
+    watch = HeartbeatWatch(TIMEOUT)
+    look_until(watch, 9.0, 10.0)
+    watch.hear(beat_at(10.0), 10.0)
+    return watch
+
+
+def test_it_takes_over_within_a_period_of_the_timeout(watch):
+    """And once; the silence is told."""
+    taken = look_until(watch, 10.0, 11.0)
+    assert TIMEOUT < taken - 10.0 <= TIMEOUT + PERIOD + 1e-9
+    assert watch.state is GuardState.IN_CHARGE
+    assert watch.silence == pytest.approx(taken - 10.0)
+    assert look_until(watch, 11.0, 12.0) is None
+
+
+def test_beats_in_time_keep_it_watching(watch):
+    """Whatever their numbers are: a controller may be started again."""
+    for now in np.arange(10.0, 12.0, 0.9 * TIMEOUT):
+        watch.hear(beat_at(now - 9.0), now)
+        assert look_until(watch, now, now + 0.9 * TIMEOUT) is None
+
+
+def test_nothing_to_command_is_nothing_to_take_over():
+    """A controller that ends before its first start leaves arms on brakes."""
+    watch = HeartbeatWatch(TIMEOUT)
+    assert look_until(watch, 0.0, 2.0) is None
+    watch.hear(beat_at(2.0, commanding=False), 2.0)
+    assert look_until(watch, 2.0, 4.0) is None
+
+
+def test_a_check_may_take_its_time(watch):
+    """The check of a reference is announced, and has an end."""
+    watch.hear(beat_at(10.0, checking=True), 10.0)
+    taken = look_until(watch, 10.0, 15.0)
+    assert CHECK_S < taken - 10.0 <= CHECK_S + 2 * PERIOD
+
+
+def test_a_guard_that_slept_does_not_judge(watch):
+    """It grants a whole timeout from when it is awake; then it acts."""
+    assert not watch.look(11.0)
+    taken = look_until(watch, 11.0, 12.0)
+    assert TIMEOUT < taken - 11.0 <= TIMEOUT + 2 * PERIOD
+
+
+def test_it_hands_back_to_a_controller_that_commands(watch):
+    """Only after a reset, which needs a live controller without a latched fault."""
+    with pytest.raises(GuardError, match="not in charge"):
+        watch.reset(10.0)
+    now = look_until(watch, 10.0, 11.0)
+    with pytest.raises(GuardError, match="no heartbeat for"):
+        watch.reset(now)
+    assert not watch.hear(beat_at(now), now)  # woken, and not aware of it yet
+    assert (watch.state, watch.conflicts) == (GuardState.IN_CHARGE, 1)
+    watch.hear(beat_at(now, commanding=False, ready=False), now)
+    with pytest.raises(GuardError, match="a fault is latched in the controller"):
+        watch.reset(now)
+    watch.hear(beat_at(now, commanding=False), now)
+    watch.reset(now)
+    assert watch.state is GuardState.HANDING_BACK
+    assert not watch.hear(beat_at(now, commanding=False), now)
+    assert watch.hear(beat_at(now), now)
+    assert watch.state is GuardState.WATCHING
+
+
+def test_a_second_death_while_handing_back_is_one_more(watch):
+    """Between reset and first command the guard is in charge and still watches."""
+    now = look_until(watch, 10.0, 11.0)
+    watch.hear(beat_at(now, commanding=False), now)
+    watch.reset(now)
+    assert look_until(watch, now, now + 1.0) is not None
+    assert watch.state is GuardState.IN_CHARGE
+
+
+def report(heard, state=GuardState.WATCHING, able=True):
+    """Return a guard's report."""
+    return GuardReport(heard, state, able)
+
+
+def beating(custody, now):
+    """Ask and beat as a controller does before and after a command; return whether it may."""
+    taken = custody.is_taken(now)
+    beat = custody.next_beat(now, commanding=not taken, ready=True, held=True)
+    return not taken, beat
+
+
+def test_a_controller_that_slept_waits_for_an_answer_to_a_new_beat():
+    """A report from before its sleep that says all is well proves nothing."""
+    custody = Custody(TIMEOUT)
+    _, old = beating(custody, 10.0)
+    custody.hear(report(old.number), 10.0)
+    assert beating(custody, 10.05)[0]
+    may, new = beating(custody, 11.0)
+    assert not may
+    assert custody.slept == pytest.approx(0.95)
+    custody.hear(report(old.number), 11.001)  # was on its way when it fell asleep
+    assert not beating(custody, 11.002)[0]
+    custody.hear(report(new.number, GuardState.IN_CHARGE), 11.01)
+    assert not beating(custody, 11.012)[0]
+    custody.hear(report(new.number, GuardState.HANDING_BACK), 11.02)
+    assert beating(custody, 11.022)[0]
+
+
+def test_a_short_sleep_that_the_guard_did_not_notice():
+    """Control goes on once the guard has said that it still watches."""
+    custody = Custody(TIMEOUT)
+    beating(custody, 10.0)
+    custody.hear(report(1), 10.0)
+    may, new = beating(custody, 10.0 + 1.01 * TIMEOUT)
+    assert not may
+    custody.hear(report(new.number), 10.15)
+    assert beating(custody, 10.16)[0]
+
+
+def test_a_guard_that_does_not_answer_is_no_guard():
+    """Somebody has to hold the arms up: the controller goes on after a while."""
+    custody = Custody(TIMEOUT)
+    beating(custody, 10.0)
+    custody.hear(report(1, GuardState.IN_CHARGE), 10.0)
+    assert not beating(custody, 10.05)[0]
+    assert custody.guard_is_there(10.05)
+    may = [beating(custody, now)[0] for now in np.arange(10.05, 12.0, 0.01)]
+    assert may.index(True) == pytest.approx((REPORT_S - 0.05) / 0.01, abs=2)
+    assert all(may[may.index(True) :])
+    assert not custody.guard_is_there(12.0)
+
+
+def test_without_any_guard_nothing_is_asked():
+    """A controller that has never heard of one is alone, whatever it slept."""
+    custody = Custody(TIMEOUT)
+    beating(custody, 10.0)
+    assert beating(custody, 20.0)[0]
+    assert not custody.guard_is_there(20.0)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.integers(0, 2**64 - 1), max_size=7) | st.lists(st.integers(0, 3), max_size=7))
+def test_numbers_from_anywhere(values):
+    """A message is what it says or is nothing; it never raises."""
+    beat, said = Beat.of(values), GuardReport.of(values)
+    assert beat is None or [int(value) for value in beat] == values
+    assert said is None or [int(value) for value in said] == values
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_both_never_command_for_longer_than_messages_take(data):
+    """Whatever sleeps, and when: a simulation of both sides, messages one step late.
+
+    Each side is stopped for random times. Overlap is counted in steps in which both publish; after
+    the guard is in charge the controller may go on for as long as the news is on its way, which
+    here is two steps, and the one in which it was stopped.
+    """
+    custody, watch = Custody(TIMEOUT), HeartbeatWatch(TIMEOUT)
+    sleeps = data.draw(
+        st.lists(st.tuples(st.integers(100, 900), st.integers(1, 200), st.booleans()), max_size=4)
+    )
+    to_guard, to_controller = [], []
+    overlap = longest = 0
+    for step in range(1200):
+        now = 100.0 + step * PERIOD
+        awake = [
+            not any(a <= step < a + n and who == side for a, n, who in sleeps)
+            for side in (True, False)
+        ]
+        commands = False
+        if awake[0]:
+            for message in to_controller:
+                custody.hear(message, now)
+            to_controller.clear()
+            commands, beat = beating(custody, now)
+        # What is sent now arrives in the next step.
+        arriving, to_guard[:] = list(to_guard), []
+        if awake[0]:
+            to_guard.append(beat)
+        guards = False
+        if awake[1]:
+            for message in arriving:
+                watch.hear(message, now)
+            watch.look(now)
+            guards = watch.state is not GuardState.WATCHING
+            heard = watch.beat.number if watch.beat else 0
+            to_controller.append(report(heard, watch.state))
+        else:
+            to_guard[:0] = arriving
+        overlap = overlap + 1 if commands and guards else 0
+        longest = max(longest, overlap)
+    assert longest <= 3
