@@ -37,6 +37,24 @@ def generate_launch_description() -> LaunchDescription:
                 "0.0 for what the scenario states.",
             ),
             DeclareLaunchArgument(
+                "on_command_timeout",
+                default_value="brake",
+                choices=["brake", "zero", "hold"],
+                description="What the arms' drives do without commands; with hold, control needs "
+                "the guard.",
+            ),
+            DeclareLaunchArgument(
+                "guard",
+                default_value="automatic",
+                choices=["automatic", "none", "wanted", "required"],
+                description="Whether control needs the guard; automatic: where drives hold.",
+            ),
+            DeclareLaunchArgument(
+                "heartbeat_timeout",
+                default_value="0.1",
+                description="Time without a heartbeat after which the guard takes over [s].",
+            ),
+            DeclareLaunchArgument(
                 "use_sim_time",
                 default_value="false",
                 choices=["true", "false"],
@@ -58,6 +76,13 @@ def generate_launch_description() -> LaunchDescription:
                         "mode": ParameterValue(LaunchConfiguration("mode"), value_type=str),
                         "autostart": ParameterValue(
                             LaunchConfiguration("autostart"), value_type=str
+                        ),
+                        "on_command_timeout": ParameterValue(
+                            LaunchConfiguration("on_command_timeout"), value_type=str
+                        ),
+                        "guard": ParameterValue(LaunchConfiguration("guard"), value_type=str),
+                        "heartbeat_timeout": ParameterValue(
+                            LaunchConfiguration("heartbeat_timeout"), value_type=float
                         ),
                         "stale_after": ParameterValue(
                             LaunchConfiguration("stale_after"), value_type=float

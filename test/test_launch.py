@@ -22,10 +22,11 @@ def description(request):
 
 
 def test_all_are_there():
-    """The three launch files of the documentation exist."""
+    """The launch files of the documentation exist."""
     assert [file.name for file in FILES] == [
         "controller.launch.py",
         "dual_arm.launch.py",
+        "guard.launch.py",
         "simulation.launch.py",
     ]
 

@@ -189,9 +189,10 @@ def test_numbers_from_anywhere(values):
 def test_both_never_command_for_longer_than_messages_take(data):
     """Whatever sleeps, and when: a simulation of both sides, messages one step late.
 
-    Each side is stopped for random times. Overlap is counted in steps in which both publish; after
-    the guard is in charge the controller may go on for as long as the news is on its way, which
-    here is two steps, and the one in which it was stopped.
+    Each side is stopped for random times, and a process that wakes up reads nothing for the first
+    ten steps, because what receives its messages was stopped as well. Overlap is counted in steps
+    in which both publish: after the guard is in charge, the controller may go on for as long as
+    the news is on its way, two steps, and likewise when the arms are handed back.
     """
     custody, watch = Custody(TIMEOUT), HeartbeatWatch(TIMEOUT)
     sleeps = data.draw(
@@ -199,6 +200,7 @@ def test_both_never_command_for_longer_than_messages_take(data):
     )
     to_guard, to_controller = [], []
     overlap = longest = 0
+    deaf = 0
     for step in range(1200):
         now = 100.0 + step * PERIOD
         awake = [
@@ -206,10 +208,12 @@ def test_both_never_command_for_longer_than_messages_take(data):
             for side in (True, False)
         ]
         commands = False
+        deaf = max(0, deaf - 1) if awake[0] else 10
         if awake[0]:
-            for message in to_controller:
-                custody.hear(message, now)
-            to_controller.clear()
+            if not deaf:
+                for message in to_controller:
+                    custody.hear(message, now)
+                to_controller.clear()
             commands, beat = beating(custody, now)
         # What is sent now arrives in the next step.
         arriving, to_guard[:] = list(to_guard), []

@@ -1,0 +1,278 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The guard node beside the real controller and simulator, each in a process of its own.
+
+The drives hold the last torque for ever. Figures of the wall clock are printed; bars on them are
+wide, because the machine may be busy: what is exact is tested in simulated time, in
+test_heartbeat.py and test_guard_loop.py.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+from diagnostic_msgs.msg import DiagnosticArray
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, UInt64MultiArray
+from std_srvs.srv import Trigger
+
+from robot_dynamics.app.recording import Recording
+from robot_dynamics.app.run import simulate
+from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.nodes import topics
+from robot_dynamics.nodes.conversions import read_command, read_time, tick_of
+from robot_dynamics.nodes.heartbeat import GuardReport, GuardState
+
+SCENARIO = load_scenario("lift_box")
+PERIOD = SCENARIO.control.period
+ARMS = ("left", "right")
+TIMEOUT = 0.25  # wide, so that a busy machine makes no false alarm
+WALL_CLOCK = {
+    "scenario": "lift_box",
+    "mode": "wall_clock",
+    "heartbeat_timeout": TIMEOUT,
+    "on_command_timeout": "hold",
+    "stale_after": 2.0,
+}
+OF_GUARD = ("scenario", "mode", "heartbeat_timeout", "stale_after")
+
+
+class Witness:
+    """Hears everything that goes over topics, and calls services."""
+
+    def __init__(self, ros):
+        self.ros, self.node = ros, ros.create_node("witness")
+        self.tick = -1
+        self.position = self.velocity = np.zeros(14)
+        self.commands = {arm: [] for arm in ARMS}  # tick at the arrival, number, torques
+        self.said = {"controller: state": [], "guard: state": []}
+        self.report = None
+        node, stream = self.node, topics.STREAM
+        node.create_subscription(JointState, "joint_states", self._see, stream)
+        node.create_subscription(DiagnosticArray, "/diagnostics", self._hear, 10)
+        node.create_subscription(UInt64MultiArray, topics.GUARD, self._read, stream)
+        for arm in ARMS:
+            node.create_subscription(
+                Float64MultiArray,
+                topics.commands(arm),
+                lambda m, arm=arm: self.commands[arm].append((self.tick, *read_command(m))),
+                stream,
+            )
+        self.clients = {
+            name: node.create_client(Trigger, name)
+            for name in ("controller/start", "controller/reset", "guard/reset", "simulator/reset")
+        }
+
+    def _see(self, message):
+        self.tick = tick_of(read_time(message.header.stamp), PERIOD)
+        self.position, self.velocity = np.array(message.position), np.array(message.velocity)
+
+    def _hear(self, message):
+        for status in message.status:
+            self.said.get(status.name, []).append(status.message)
+
+    def _read(self, message):
+        self.report = GuardReport.of(message.data)
+
+    def spin_until(self, condition, seconds=20.0):
+        """Listen until something is so."""
+        until = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < until, (self.tick, self.report, self.said)
+            self.ros.spin_once(self.node, timeout_sec=0.02)
+
+    def wait_for_words(self, node, words):
+        """Listen until the diagnostics of a node say something."""
+        self.spin_until(lambda: any(words in said for said in self.said[f"{node}: state"]))
+
+    def call(self, name):
+        """Call a service; return whether it succeeded and what it said."""
+        client = self.clients[name]
+        assert client.wait_for_service(10.0)
+        future = client.call_async(Trigger.Request())
+        self.ros.spin_until_future_complete(self.node, future, timeout_sec=10.0)
+        return future.result().success, future.result().message
+
+    def require_good_torques(self):
+        """All torques that were sent are finite and within the limits of the description."""
+        system = build_system(SCENARIO)
+        for arm, own in zip(ARMS, system.arm_slices, strict=True):
+            sent = np.array([torque for *_, torque in self.commands[arm] if torque.size])
+            assert len(sent)
+            assert np.isfinite(sent).all()
+            assert (np.abs(sent) <= system.limits["effort"][own]).all()
+
+    def come_to_rest(self, seconds=8.0):
+        """Listen until the arms stand still; return their largest speed until then."""
+        speeds = [0.0]
+
+        def rest():
+            speeds.append(float(np.abs(self.velocity).max()))
+            return speeds[-1] < 1e-3
+
+        self.spin_until(rest, seconds)
+        return max(speeds)
+
+
+@pytest.fixture
+def witness(ros):
+    """Return a witness, and end it after the test."""
+    witness = Witness(ros)
+    yield witness
+    witness.node.destroy_node()
+
+
+@pytest.fixture
+def start(start_node):
+    """Return a function that starts a node; all of them are ended after the test."""
+    started = []
+
+    def start(name, **parameters):
+        started.append(start_node(name, **parameters))
+        return started[-1]
+
+    yield start
+    for node in started:
+        if node.process.poll() is None:
+            node.process.send_signal(signal.SIGCONT)
+            node.interrupt()
+    for node in started:
+        node.end()
+
+
+@pytest.fixture
+def trio(start, witness):
+    """Return simulator, guard and controller while the object moves."""
+    nodes = (
+        start("simulator", scenario="lift_box", mode="wall_clock", on_command_timeout="hold"),
+        start("guard", **{name: WALL_CLOCK[name] for name in OF_GUARD}),
+        start("controller", autostart="always", **WALL_CLOCK),
+    )
+    witness.spin_until(lambda: witness.tick > 0)
+    begin = witness.position
+    witness.spin_until(lambda: np.abs(witness.position - begin).max() > 0.05, 40.0)
+    assert witness.report.state is GuardState.WATCHING
+    return nodes
+
+
+def test_a_killed_controller(start, witness, trio):
+    """Its arms are taken over and come to rest; the way back needs a reset and a live controller.
+
+    They must not move faster than the heartbeat timeout explains: without a guard they are above
+    3 rad/s after a second.
+    """
+    simulator, guard, controller = trio
+    controller.process.kill()
+    controller.wait()
+    silence = guard.wait_for("took over")["silence_s"]
+    largest = witness.come_to_rest()
+    print(f"silence {silence:.3f} s of {TIMEOUT} s; largest speed {largest:.2f} rad/s")
+    assert TIMEOUT < silence < TIMEOUT + 1.0
+    assert largest < 2.0
+    witness.require_good_torques()
+    witness.wait_for_words("guard", "in charge: controller: no heartbeat for")
+    assert witness.report.state is GuardState.IN_CHARGE
+
+    success, words = witness.call("guard/reset")
+    assert not success
+    assert words.startswith("reset refused: no heartbeat for")
+    second = start("controller", autostart="never", **WALL_CLOCK)
+    second.wait_for("ready")
+    witness.wait_for_words("controller", "inactive")
+    witness.spin_until(lambda: witness.call("controller/start")[1].endswith("a reset of it."))
+    assert witness.call("guard/reset") == (
+        True,
+        "the guard goes on until the controller commands",
+    )
+    witness.spin_until(lambda: witness.report.state is GuardState.HANDING_BACK)
+    # Where they are now is not where the reference starts.
+    success, words = witness.call("controller/start")
+    assert not success
+    assert "start refused" in words
+    assert witness.call("simulator/reset")[0]
+    witness.spin_until(lambda: witness.call("controller/start")[0])
+    guard.wait_for("handed back")
+    witness.spin_until(lambda: witness.report.state is GuardState.WATCHING)
+    assert "Traceback" not in guard.text + simulator.text + second.text
+
+
+def test_a_stopped_controller(witness, trio):
+    """SIGSTOP for a second: the guard has the arms, and the controller finds that it has not."""
+    simulator, guard, controller = trio
+    controller.process.send_signal(signal.SIGSTOP)
+    guard.wait_for("took over")
+    until = time.monotonic() + 1.0
+    witness.spin_until(lambda: time.monotonic() > until)
+    for sent in witness.commands.values():
+        sent.clear()
+    controller.process.send_signal(signal.SIGCONT)
+    witness.wait_for_words(
+        "controller", "fallback: controller: the guard has taken over; it did not run for"
+    )
+    assert witness.come_to_rest() < 2.0
+    witness.require_good_torques()
+    # What the controller had computed before it was stopped may still be sent: one command.
+    stale = [sum(tick - number > 200 for tick, number, _ in witness.commands[a]) for a in ARMS]
+    print(f"stale commands after the wake-up: {stale}")
+    assert max(stale) <= 2
+
+    assert witness.call("guard/reset")[1].startswith("reset refused: a fault is latched")
+    assert witness.call("controller/reset")[0]
+    witness.spin_until(lambda: witness.call("guard/reset")[0])
+    guard.wait_for("handed back")
+    witness.spin_until(lambda: witness.report.state is GuardState.WATCHING)
+    for sent in witness.commands.values():
+        sent.clear()
+    witness.spin_until(lambda: all(len(sent) > 100 for sent in witness.commands.values()))
+    # The controller's own fallback now: the arms stay where they are.
+    assert np.abs(witness.velocity).max() < 1e-3
+    witness.require_good_torques()
+    assert "Traceback" not in guard.text + simulator.text + controller.text
+
+
+def test_a_killed_guard(witness, trio):
+    """The controller goes on and says so; a start without a guard is refused."""
+    _, guard, controller = trio
+    guard.process.kill()
+    witness.wait_for_words("controller", "active: there is no guard; expected its reports")
+    assert controller.process.poll() is None
+    witness.call("controller/start")
+    success, words = witness.call("controller/start")
+    assert not success
+    assert words.startswith("start refused: there is no guard")
+
+
+def test_in_lockstep_it_changes_nothing(start, witness, tmp_path):
+    """Watched runs are as those in one process to the last bit."""
+    ends = {name: str(tmp_path / f"{name}.npz") for name in ("simulator", "controller")}
+    simulator = start("simulator", output=ends["simulator"], duration=0.4)
+    start("guard")
+    controller = start("controller", output=ends["controller"], duration=0.4, guard="required")
+    for node in (simulator, controller):
+        node.wait_for("done", 60.0)
+    recording = Recording.load(ends["simulator"]).merged(Recording.load(ends["controller"]))
+    alone = simulate("lift_box", duration=0.4).recording
+    assert len(recording) == len(alone) == 200
+    assert recording.get("plant_state_hash") == alone.get("plant_state_hash")
+    assert np.array_equal(recording["commanded_torque"], alone["commanded_torque"])
+
+
+def test_in_lockstep_time_waits_for_it(start, witness):
+    """A killed controller costs no simulated time: the guard answers the tick that is due."""
+    start("simulator", duration=60.0)
+    guard = start("guard")
+    controller = start("controller", guard="required", duration=60.0)
+    witness.spin_until(lambda: witness.tick > 500, 40.0)
+    controller.process.kill()
+    guard.wait_for("took over")
+    speed = witness.come_to_rest(20.0)
+    print(f"largest speed {speed:.2f} rad/s")
+    # A little more than the reference's own: no period went by without an answer.
+    assert speed < 1.0
+    witness.require_good_torques()
