@@ -38,7 +38,6 @@ class GuardLink:
         self._timeout = timeout
         self._taken = False
         self._beat_at = 0.0
-        self._now = 0  # time of the safety layer
         self._topic = node.create_publisher(UInt64MultiArray, topics.HEARTBEAT, topics.STREAM)
         self._writer = NumberWriter(Beat._fields)
         inbox.subscribe(
