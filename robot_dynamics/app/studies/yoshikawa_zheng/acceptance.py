@@ -79,7 +79,7 @@ BARS: dict[tuple[int, str], tuple[str, dict[str, float]]] = {
             "contacts": 3.0,
             "peak force": 3.5,
             "settling": 60.0,
-            "steady rms": 5e-3,
+            "contact force rms": 5e-3,
             "x max": 0.3,
             "orientation max": 1.2,
             "y after departure": 0.6,

@@ -33,10 +33,10 @@ UNITS = {
     "internal force max": "N",
     "transient": "ms",
     "torque": "N m",
+    "lost after": "s",
     "contacts": "",
     "peak force": "N",
     "settling": "ms",
-    "steady rms": "N",
     "least force": "N",
     "y after departure": "mm",
     "y at the end": "mm",
@@ -45,7 +45,7 @@ UNITS = {
 
 @dataclass(frozen=True)
 class Errors:
-    """Errors of one experiment by the names of `UNITS`; none if the bar was lost.
+    """Errors of one experiment by the names of `UNITS`; hardly any if the bar was lost.
 
     Attributes:
         values: The figures.
@@ -61,26 +61,28 @@ class Errors:
 
     def as_json(self) -> dict[str, object]:
         """Return the figures as JSON has them, units in their names."""
-        if self.lost:
-            return {"lost": True}
-        return {f"{n} [{UNITS[n]}]" if UNITS[n] else n: v for n, v in self.values.items()}
+        named: dict[str, object] = {"lost": True} if self.lost else {}
+        return named | {f"{n} [{UNITS[n]}]" if UNITS[n] else n: v for n, v in self.values.items()}
 
 
 def errors_of(number: int, record: Record) -> Errors:
     """Return the errors of an experiment by its number.
 
-    Rms errors of forces leave 50 ms after each step of what is wanted of them out.
+    Rms errors of forces leave 50 ms after each step of what is wanted of them out. In experiment 3
+    y counts while the bar is free, and the contact force from 0.1 s after the first touch on.
     """
     if record.lost:
-        return Errors({}, True)
+        rises = float(np.count_nonzero(_rises(record.fine_press > 0.0)))
+        return Errors({"lost after": float(record.time[-1]), "contacts": rises}, True)
     time = record.time
     e = (record.r - record.r_wanted) * 1e3
     # A sample is that at the end of its period.
     steps = [(time > step + 1e-9) & (time <= step + _AFTER_STEP) for step in STEPS]
     far = ~np.logical_or.reduce(steps)
     found = {"x rms": _rms(e[:, 0]), "x max": _largest(e[:, 0])}
-    if number == 2:
-        found |= {"y rms": _rms(e[:, 1]), "y max": _largest(e[:, 1])}
+    if number != 1:
+        y = e[~record.pressing, 1]
+        found |= {"y rms": _rms(y), "y max": _largest(y)}
     found |= {"orientation rms": _rms(e[:, 2]), "orientation max": _largest(e[:, 2])}
     inside = record.squeeze - record.squeeze_wanted
     press = record.press - record.press_wanted
@@ -103,7 +105,6 @@ def _contact(record: Record, far: NDArray[np.bool_]) -> dict[str, float]:
     if not touching.any():
         return {"contacts": 0.0}
     touch = float(fine[np.argmax(touching)])
-    rises = np.flatnonzero(np.diff(touching.astype(int), prepend=0) == 1)
     first = fine <= STEPS[0]  # until what is wanted changes
     off = first & (fine >= touch) & (np.abs(f - record.press_wanted[0]) > _SETTLED)
     steady = (time > touch + _STEADY_AFTER) & (time <= what.leaving)
@@ -111,14 +112,20 @@ def _contact(record: Record, far: NDArray[np.bool_]) -> dict[str, float]:
     away = time > what.leaving
     y = np.abs(record.r[away, 1] - record.r_wanted[away, 1]) * 1e3
     return {
-        "contacts": float(len(rises)),
+        "contacts": float(np.count_nonzero(_rises(touching))),
         "peak force": float(f.max()),
         "settling": float(fine[off].max(initial=touch) - touch) * 1e3,
-        "steady rms": _rms(press[steady & far]),
+        "contact force rms": _rms(press[steady & far]),
+        "contact force max": _largest(press[steady]),
         "least force": float(f[(fine > touch + _STEADY_AFTER) & (fine <= what.leaving)].min()),
         "y after departure": float(y.max()),
         "y at the end": float(y[-1]),
     }
+
+
+def _rises(on: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return where something begins."""
+    return np.asarray(np.diff(on.astype(int), prepend=0) == 1)
 
 
 def _rms(values: Array) -> float:

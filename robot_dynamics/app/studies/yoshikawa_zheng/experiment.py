@@ -63,7 +63,7 @@ class Record:
         squeeze: Internal force (N,) [N].
         squeeze_wanted: Likewise.
         torque: Of the drives (N, 4) [N m].
-        pressing: Whether force was controlled along the normal (N,).
+        pressing: Whether force was controlled along the wall's normal (N,).
         fine_press: Force on the wall at every step of integration (M,) [N].
         fine_step: Of integration [s].
         lost: Whether the arms let the bar go astray.

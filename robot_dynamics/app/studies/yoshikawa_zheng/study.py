@@ -69,9 +69,8 @@ def _draw(figure: Any, drawn: dict[tuple[int, str], Record]) -> None:
         at = 0 if number == 1 else 1
         for name, color in zip(_DRAWN[number], (BLUE, VERMILION), strict=True):
             record = drawn[number, name]
-            label = name.removeprefix("1e4 N/m, ")
             free = ~record.pressing if number == 3 else np.ones(len(record.time), dtype=bool)
-            panels[0].plot(record.time, 1e3 * record.r[:, at], color=color, label=label)
+            panels[0].plot(record.time, 1e3 * record.r[:, at], color=color)
             error = np.where(free, record.r[:, at] - record.r_wanted[:, at], np.nan)
             panels[1].plot(record.time, 1e3 * error, color=color)
             panels[2].plot(record.time, 1e3 * record.r[:, 2], color=color)
@@ -80,7 +79,7 @@ def _draw(figure: Any, drawn: dict[tuple[int, str], Record]) -> None:
                 panels[3].plot(fine, record.fine_press, color=color, lw=1.0)
             panels[4].plot(record.time, record.squeeze, color=color)
         record = drawn[number, _DRAWN[number][0]]
-        wanted = {"color": INK, "ls": (0, (4, 3)), "lw": 1.0, "label": "wanted"}
+        wanted = {"color": INK, "ls": (0, (4, 3)), "lw": 1.0}
         # On the wall y is not what is controlled.
         free = ~record.pressing if number == 3 else np.ones(len(record.time), dtype=bool)
         path = np.where(free, 1e3 * record.r_wanted[:, at], np.nan)
@@ -90,16 +89,31 @@ def _draw(figure: Any, drawn: dict[tuple[int, str], Record]) -> None:
             press = np.where(shown, record.press_wanted, np.nan)
             panels[3].plot(record.time, press, drawstyle="steps-pre", **wanted)
         panels[4].plot(record.time, record.squeeze_wanted, drawstyle="steps-pre", **wanted)
-        panels[0].legend(loc="lower right" if number == 1 else "lower center")
     for panel, label in zip(axes[:, 0], labels, strict=True):
         panel.set_ylabel(label)
     axes[0, 0].set_ylabel("x [mm]")
     axes[0, 1].set_ylabel("y [mm]")
     axes[0, 2].set_ylabel("y [mm]")
-    axes[3, 1].axis("off")
+    _explain(axes[3, 1])
     bounced = drawn.get((3, "1e4 N/m, perfect, literal"))
     if bounced is not None:
         fine = bounced.fine_step * np.arange(1, len(bounced.fine_press) + 1)
-        axes[3, 2].plot(fine, bounced.fine_press, color=GREY, lw=0.8, label="literal law")
-        axes[3, 2].legend(loc="upper right")
+        axes[3, 2].plot(fine, bounced.fine_press, color=GREY, lw=0.8)
     axes[3, 2].set_ylim(-0.1, 3.0)
+
+
+def _explain(panel: Any) -> None:
+    """Fill the panel in which experiment 2 has no contact force with what the lines are."""
+    panel.axis("off")
+    cases = "\n".join(
+        f"{n}: {wrong.removeprefix('1e4 N/m, ')}" for n, (_, wrong) in _DRAWN.items()
+    )
+    dashed = {"color": INK, "ls": (0, (4, 3)), "lw": 1.0}
+    for label, style in (
+        ("nothing wrong", {"color": BLUE}),
+        (cases, {"color": VERMILION}),
+        ("printed law, elastic wall", {"color": GREY, "lw": 0.8}),
+        ("wanted", dashed),
+    ):
+        panel.plot([], [], label=label, **style)
+    panel.legend(loc="center")

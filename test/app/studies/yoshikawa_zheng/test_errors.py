@@ -34,7 +34,7 @@ def record_of(number):
         squeeze=squeeze,
         squeeze_wanted=squeeze.copy(),
         torque=np.zeros((400, 4)),
-        pressing=np.ones(400, dtype=bool),
+        pressing=(time > what.meeting) & (time <= what.leaving),
         fine_press=np.where(on, np.repeat(press, 2), 0.0),
         fine_step=1e-3,
         lost=False,
@@ -96,4 +96,4 @@ def test_a_lost_bar_has_no_figures():
     """They are not numbers, so that no bar is kept, and JSON says why."""
     found = errors_of(1, replace(record_of(1), lost=True))
     assert np.isnan(found["x max"])
-    assert found.as_json() == {"lost": True}
+    assert found.as_json() == {"lost": True, "lost after [s]": 0.8, "contacts": 1.0}

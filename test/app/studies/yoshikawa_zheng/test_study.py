@@ -20,7 +20,8 @@ def test_a_few_of_every_kind(tmp_path):
     text = json.dumps(outcome.as_json(), allow_nan=False)
     assert "contact force rms [N]" in text
     bounced = outcome.figures["experiment 3, literal law, 1e4 N/m, perfect"]
-    assert bounced == {"lost": True}
+    assert bounced["lost"] is True
+    assert bounced["contacts"] > 1
     assert "bounces" in outcome.figures["warning of the literal law"]
     assert outcome.plot(tmp_path / "experiments.png").stat().st_size > 20_000
 
