@@ -27,6 +27,18 @@ def add_reproduce(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument("--list", action="store_true", help="list the studies, and end")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="write the plot (.png, .pdf)")
+    parser.add_argument(
+        "--samples", type=_count, metavar="N", help="of a study that draws samples: how many"
+    )
+    parser.add_argument(
+        "--jobs", type=_count, metavar="N", help="and in how many processes (default: all cores)"
+    )
+    parser.add_argument(
+        "--results",
+        type=Path,
+        metavar="FILE",
+        help="and where they are kept, so that an interrupted study goes on (default: in runs/)",
+    )
     parser.add_argument("--quick", action="store_true", help="run a short version")
     return parser
 
@@ -39,6 +51,7 @@ def run_reproduce(options: argparse.Namespace) -> bool:
         UnknownNameError: If there is no such study.
     """
     from robot_dynamics.app.studies.registry import STUDIES, study_called
+    from robot_dynamics.app.studies.study import Sampling
 
     if options.list:
         width = max(len(study.name) for study in STUDIES)
@@ -51,6 +64,14 @@ def run_reproduce(options: argparse.Namespace) -> bool:
     study = study_called(options.study)
     for path in filter(None, (options.json, options.plot)):
         require_parent(path)
+    more = {}
+    if study.sampled:
+        more["sampling"] = Sampling(options.samples, options.jobs, options.results)
+    elif options.samples or options.jobs or options.results:
+        raise OutputError(
+            f"study {study.name!r} draws no samples, expected neither --samples, --jobs nor "
+            "--results."
+        )
     if options.plot:
         from robot_dynamics.app.figures import require_matplotlib
 
@@ -63,7 +84,7 @@ def run_reproduce(options: argparse.Namespace) -> bool:
         def tell(done: float, doing: str) -> None:
             show(StudyProgress(int(_PARTS * done), _PARTS, doing))
 
-        outcome = study.run(tell, quick=options.quick)
+        outcome = study.run(tell, quick=options.quick, **more)
         tell(1.0, "done")
     for name, value in outcome.figures.items():
         print(f"{name}: {_text(value)}")
@@ -83,6 +104,13 @@ def run_reproduce(options: argparse.Namespace) -> bool:
         if not check.ok:
             print(f"robot_dynamics: {study.name}: {check}", file=sys.stderr)
     return outcome.ok
+
+
+def _count(text: str) -> int:
+    value = int(text) if text.isdecimal() else 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text}: expected a whole number from 1 on")
+    return value
 
 
 def _text(value: Any) -> str:

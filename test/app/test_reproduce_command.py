@@ -9,7 +9,7 @@ import pytest
 from robot_dynamics.app.command_line import main
 from robot_dynamics.app.studies import registry
 from robot_dynamics.app.studies.registry import STUDIES
-from robot_dynamics.app.studies.study import Check, Outcome, Study
+from robot_dynamics.app.studies.study import Check, Outcome, Sampling, Study
 
 
 def short(monkeypatch, value):
@@ -39,6 +39,7 @@ def test_studies_are_listed(capsys):
         (["flexible-lnk"], "unknown study 'flexible-lnk'; did you mean 'flexible-link'?"),
         (["zzz"], "unknown study 'zzz'; expected one of"),
         ([], "no study is named, expected one of"),
+        (["flexible-link", "--jobs", "2"], "study 'flexible-link' draws no samples"),
         (["flexible-link", "--json", "no/folder/f.json"], "there is no folder no/folder"),
         (["flexible-link", "--plot", "no/folder/f.png"], "there is no folder no/folder"),
     ],
@@ -73,3 +74,21 @@ def test_claims_that_do_not_hold(monkeypatch, capsys, value):
     short(monkeypatch, value)
     assert main(["reproduce", "short"]) == 1
     assert "robot_dynamics: short: error [m]: " in capsys.readouterr().err
+
+
+def test_samples_reach_the_study(monkeypatch, tmp_path):
+    """How many, in how many processes and where they are kept is what the study is told."""
+    seen = []
+
+    class Sampled(Study):
+        def run(self, tell, *, quick=False, sampling=None):
+            seen.append(sampling)
+            return Outcome({}, (), print)
+
+    monkeypatch.setattr(registry, "STUDIES", (Sampled("many", "m", "many", sampled=True),))
+    file = tmp_path / "r.jsonl"
+    words = ["reproduce", "many", "--samples", "7", "--jobs", "2", "--results", str(file)]
+    assert main(words) == 0
+    assert seen == [Sampling(7, 2, file)]
+    with pytest.raises(SystemExit):
+        main(["reproduce", "many", "--samples", "none"])

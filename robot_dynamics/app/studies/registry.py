@@ -19,6 +19,14 @@ STUDIES = (
     ),
     Study("mobile-manipulator", "two arms on a vehicle carry a box while it drives", "vehicle"),
     Study("flexible-base", "two arms on springs and dampers, which ring when they move", "sprung"),
+    Study("unseren", "two arms with a jointed object: Unseren's architecture", "unseren"),
+    Study(
+        "unseren-monte-carlo",
+        "the same with hundreds of wrong models and disturbances, on all cores",
+        "unseren_monte_carlo",
+        sampled=True,
+    ),
+    Study("fold", "two arms of seven joints fold rods and pliers", "fold"),
     Study("flexible-link", "an arm whose link bends, slewed with and without shaping", "slew"),
     Study(
         "separability", "active and passive joints apart, beside the unified model", "separability"

@@ -79,6 +79,21 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class Sampling:
+    """How a study draws its samples.
+
+    Attributes:
+        count: How many; None for as many as the study means to have.
+        jobs: Processes at a time; None for one a core.
+        results: The file of results; None for one in the folder `runs`.
+    """
+
+    count: int | None = None
+    jobs: int | None = None
+    results: Path | None = None
+
+
+@dataclass(frozen=True)
 class Study:
     """A study by name.
 
@@ -87,20 +102,24 @@ class Study:
         summary: What it shows, in one line.
         module: The module in this folder that has it.
         function: The function there: `(quick, tell) -> Outcome`.
+        sampled: Whether it draws samples: its function takes a `Sampling` after the others.
     """
 
     name: str
     summary: str
     module: str
     function: str = "run"
+    sampled: bool = False
 
-    def run(self, tell: Tell, *, quick: bool = False) -> Outcome:
+    def run(self, tell: Tell, *, quick: bool = False, sampling: Sampling | None = None) -> Outcome:
         """Run it.
 
         Args:
             tell: Told how far it is.
             quick: Whether to run a short version.
+            sampling: How samples are drawn, for a study that draws some.
         """
         module = import_module(f"robot_dynamics.app.studies.{self.module}")
-        outcome: Outcome = getattr(module, self.function)(quick, tell)
+        more = (sampling or Sampling(),) if self.sampled else ()
+        outcome: Outcome = getattr(module, self.function)(quick, tell, *more)
         return outcome

@@ -3,7 +3,7 @@
 """The control architecture of the report with servos: motion in pseudovelocities, and force.
 
     tau = tau^p + A^T tau_1 + D Sigma tau_2                           (42), (46)
-    tau_2 = nu_dot_d + K_v (nu_d - nu) + K_p e
+    tau_2 = nu_dot_d + K_v (nu_d - nu) + K_p e + K_i integral e
     tau_1 = f_d + K_I integral (f_d - f)
 
 With an exact model nu_dot = tau_2 (47) and f = tau_1 (48) at the instant of evaluation. Errors e
@@ -60,7 +60,8 @@ class JointedObjectController:
     Where a torque would exceed a limit, what holds arms and object up and makes the model linear,
     tau^p, goes first and is never scaled; then as much of the force as fits, all components alike;
     then as much of the motion as fits. Each scaling leaves the decoupling whole: nu_dot is a part
-    of tau_2, and f one of tau_1. The integral rests while the force is held back.
+    of tau_2, and f one of tau_1. Integrals rest
+    while what they act on is held back.
 
     Args:
         model: What the controller takes arms and object to be.
@@ -109,6 +110,7 @@ class JointedObjectController:
         self._joints = DesiredJoints(model, self._posture)
         self._qdd = np.zeros(len(self._posture))  # what the last torques were to bring about
         self._integral = np.zeros(system.constraints)
+        self._offset = np.zeros((2, 6))  # integral of the halves' errors
         self._force_held_back = False
         self.choice = ChoiceOfPseudovelocities(self._settings.conditioning_limit)
 
@@ -140,6 +142,7 @@ class JointedObjectController:
             self._ahead[tick].acceleration
             + settings.velocity_gain * (wanted.velocity - here.velocity)
             + settings.position_gain * error
+            + settings.position_integral * self._offset
         )
         # The freedom that redundant arms have left goes back to their start, damped.
         own = settings.posture_gain * (self._posture - q) - settings.posture_damping * qd
@@ -154,6 +157,8 @@ class JointedObjectController:
             estimate.D @ (reduced.Sigma @ motion),
         )
         self._force_held_back = scales[0] < 1.0
+        if scales[1] == 1.0:
+            self._offset = self._offset + self._period * error
         motion, asked = scales[1] * motion, scales[0] * asked
         law = decoupled_law(reduced, motion, asked)
         self._qdd = reduced.joint_acceleration(motion)

@@ -50,16 +50,18 @@ class DesiredJoints:
             terms = self._model.terms(q, still)
             task = ObjectTask.of(ReducedOrderTerms.of(terms, CompletedVelocities.chosen(terms)))
             lacking = motion.error(self._halves.poses(terms), terms.centers)
+            # What the object's joint blocks is met by closing it, not by the path.
+            left = np.concatenate([lacking[0], task.second @ lacking[1], terms.gap])
+            size = float(np.abs(left).max())
             # Less than a full step where far: linear for small turns only.
-            share = min(1.0, 0.5 / max(np.abs(lacking).max(), 1e-9))
-            step = self._step(task, share * lacking, share * terms.gap, self._posture - q)
-            q = q + step
-            if max(np.abs(lacking).max(), np.abs(terms.gap).max(initial=0.0)) < _CLOSED:
+            share = min(1.0, 0.5 / max(size, 1e-9))
+            q = q + self._step(task, share * lacking, share * terms.gap, self._posture - q)
+            if size < _CLOSED:
                 break
         else:
             raise RobotDynamicsError(
                 f"the arms of {self._model.system.model.name} cannot bring the object where its "
-                f"path leads: {np.abs(lacking).max():.2g} rad or m are missing."
+                f"path leads: {size:.2g} rad or m are missing."
             )
         self._q = q
         terms = self._model.terms(q, still)

@@ -19,6 +19,8 @@ class JointedControlSettings:
     Attributes:
         position_gain: K_p of the object's motion [1/s^2].
         velocity_gain: K_v [1/s].
+        position_integral: K_i of the integral of the error, none by default [1/s^3]: what takes
+            the offset away that a wrong model leaves. Stable below K_p K_v.
         force_integral: K_I of the force in the object's joint [1/s].
         force_bound: Largest integral term of a component [N or N m]: it stops there.
         posture_gain: K_p of the motion that redundant arms have left [1/s^2].
@@ -33,6 +35,7 @@ class JointedControlSettings:
 
     position_gain: float = 4000.0
     velocity_gain: float = 120.0
+    position_integral: float = 0.0
     force_integral: float = 100.0
     force_bound: float = 50.0
     posture_gain: float = 100.0
@@ -46,10 +49,8 @@ class JointedControlSettings:
             raise ArgumentError(
                 f"estimates {self.estimates!r}: expected one of {', '.join(ESTIMATES)}."
             )
-        for name in (
-            "position_gain", "velocity_gain", "force_integral", "force_bound", "posture_gain",
-            "posture_damping", "lead_periods",
-        ):  # fmt: skip
+        names = ("position_gain", "velocity_gain", "position_integral", "force_integral")
+        for name in (*names, "force_bound", "posture_gain", "posture_damping", "lead_periods"):
             if not getattr(self, name) >= 0.0:
                 raise ArgumentError(
                     f"{name} is {getattr(self, name)}, expected a number that is not negative."

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, qr
+from scipy.linalg import cho_factor, cho_solve
 
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.dynamics.inertia_matrix import composite_inertia_matrix
@@ -125,14 +125,19 @@ class JointSpaceTerms:
         Relative to the first half, in world axes, columns of unit length: what does no work on the
         forces of the joint. The three rotations of a spherical joint are those about the axes.
         """
-        way = self.point - self.centers[1]
+        x, y, z = (self.point - self.centers[1]).tolist()
         about_point = self.L_s[1].copy()
-        about_point[:3] -= np.cross(way, self.L_s[1][3:], axisb=0, axisc=0)
+        about_point[:3] -= np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]) @ about_point[3:]
         blocked = np.linalg.qr(about_point)[0]
         allowed = np.eye(6) - blocked @ blocked.T
-        _, _, order = qr(allowed, pivoting=True)
-        columns = allowed[:, np.sort(order[: 6 - len(self.A)])]
-        return np.asarray(columns / np.linalg.norm(columns, axis=0))
+        # Columns that span it, by pivoting; a factorisation of Cholesky without the factor.
+        left, chosen = allowed.copy(), []
+        for _ in range(6 - len(self.A)):
+            k = int(left.diagonal().argmax())
+            chosen.append(k)
+            left -= np.outer(left[k], left[k]) / left[k, k]
+        columns = allowed[:, sorted(chosen)]
+        return np.asarray(columns / np.sqrt(np.sum(columns * columns, axis=0)))
 
     def residual_torque(self, tau: Array) -> Array:
         """Return tau - C - H_A - H_B qd (n,)."""

@@ -26,6 +26,19 @@ def test_the_path_starts_where_the_arms_are():
     assert_allclose(start.velocity, 0.0, atol=1e-12)
 
 
+@pytest.mark.parametrize("degrees", [0.0, 1e-7, 3.0, 80.0, 100.0, 179.999])
+def test_errors_of_orientation_are_rotation_vectors(degrees):
+    """Of R_d R^T, for small and large turns of both halves."""
+    start = path().at(0.0)[0]
+    poses = Halves(SYSTEM).poses(AT_REST)
+    turn = np.radians(degrees) * np.array([0.6, -0.8, 0.0])
+    poses[0, :3, :3] = Rotation.from_rotvec(-turn).as_matrix() @ poses[0, :3, :3]
+    error = start.error(poses, AT_REST.centers)
+    # Near half a turn the angle itself has half of the digits.
+    assert_allclose(error[0, :3], turn, atol=1e-12 if degrees < 90.0 else 1e-7)
+    assert_allclose(error[1], 0.0, atol=1e-12)
+
+
 def test_velocities_and_accelerations_are_derivatives():
     """Of positions and orientations, to what central differences give."""
     h, t = 1e-4, np.array([0.11, 0.2, 0.31, 0.45])
