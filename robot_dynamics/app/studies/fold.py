@@ -163,7 +163,7 @@ def _run(task: _Task, wrong: bool, quick: bool, tell: Any) -> JointedRecord:
     believed = scaled(setting, [0.95] * bodies, [1.2] * 2) if wrong else system
     true, model = JointSpaceModel(system), JointSpaceModel(believed)
     path = ObjectPath(system, true.terms(start, 0.0 * start), task.first, task.second)
-    ticks = 300 if quick else round(path.duration / _PERIOD)
+    ticks = 150 if quick else round(path.duration / _PERIOD)
     force = task.force(np.linspace(_PERIOD, ticks * _PERIOD, ticks))
     controller = JointedObjectController(
         model, path, force, start, _PERIOD, ticks, _SETTINGS, setting.effort
