@@ -4,6 +4,11 @@
 
 The crank of a four-bar tells how it moves, except where coupler and rocker are in line: there the
 crank stands still whatever the others do. Before the choice turns that bad it is left for another.
+
+This is for those who ask state by state, want coordinates by name, and pay with digits for a bad
+choice: it weighs conditioning against changes. Compiled integration changes its choice for another
+reason, when rows of K that its programs are made of stop being enough, and then needs rows too; it
+has its own choice (`simulation/integrators/choice.py`). What both choose by is one: `pivots`.
 """
 
 from __future__ import annotations

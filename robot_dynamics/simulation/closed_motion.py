@@ -22,7 +22,6 @@ from robot_dynamics.dynamics.closed_loop import (
     constraint_factors,
 )
 from robot_dynamics.dynamics.full_rank import full_rank_pivot
-from robot_dynamics.dynamics.loops import LoopTerms
 from robot_dynamics.dynamics.projection import position_correction, velocity_correction
 from robot_dynamics.dynamics.scaling import constraint_scales, model_length
 from robot_dynamics.model import Model
@@ -177,12 +176,7 @@ class ClosedMotion:
         """Return the equation of motion with all constraints, and with those that are heeded."""
         parameters = unpack(self.model, block[: block_size(self.model)])
         terms = closed_loop_terms(self.model, q, qd, parameters)
-        loops = terms.loops
-        chosen = LoopTerms(
-            *([values[i] for i in self.heeded]
-              for values in (loops.K, loops.k, loops.position_error, loops.velocity_error))
-        )  # fmt: skip
-        return terms, replace(terms, loops=chosen)
+        return terms, replace(terms, loops=terms.loops.of_rows(self.heeded))
 
     def tau(
         self, qd: Sequence[Scalar], command: Sequence[Scalar], block: Sequence[Scalar]
