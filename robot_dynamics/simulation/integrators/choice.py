@@ -6,9 +6,9 @@ Code that factors K H^-1 K^T wants independent rows of K; a planar loop closed b
 has two among five. The choice is made at one configuration, and a step checks it: constraints
 that are left out have to stay closed, and pivots must not become small.
 
-A choice is a program to be compiled, so it is kept as long as it is right at all. Where G and g are
-asked for state by state, a choice costs nothing and is left as soon as it costs digits: that is
-`dynamics/coordinate_choice.py`.
+A choice is a program to be compiled, so it is kept as long as it is right at all. Where G and g
+are asked for state by state, a choice costs nothing and is left as soon as it costs digits: that
+is `dynamics/coordinate_choice.py`.
 """
 
 from __future__ import annotations
