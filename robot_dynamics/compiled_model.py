@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import algorithms
+from robot_dynamics.dynamics.couplings import closure_with_couplings
 from robot_dynamics.model import Model
 
 Array = NDArray[np.float64]
@@ -123,7 +124,9 @@ class CompiledModel:
         """`(q) -> (K, position_error)`: how loops are open, and what closes them."""
         if self.model.constraint_count == 0:
             return lambda q: (np.zeros((0, self.model.nv)), np.zeros(0))
-        return self._bind("closure", algorithms.closure_program)
+        constrained = self.model.constraint_count > len(self.model.couplings)
+        of_loops = self._bind("closure", algorithms.closure_program) if constrained else None
+        return closure_with_couplings(self.model, of_loops) if self.model.couplings else of_loops
 
     def pose(self, link: str, q: Any) -> Array:
         """Return the pose (..., 4, 4) of a link in the world at positions `q` (..., nq)."""

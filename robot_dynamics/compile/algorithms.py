@@ -144,12 +144,13 @@ def constraint_program(model: Model) -> Program:
 
 
 def closure_program(model: Model) -> Program:
-    """K and the position error of q: what assembly and mobility are about."""
+    """K and the position error of q, of loop joints alone: couplings need no program."""
 
     def run(q: Any, block: Any) -> dict[str, Any]:
         # What is not asked for leaves no trace in the program.
         loops = closed_loop_terms(model, q, [0.0] * model.nv, unpack(model, block)).loops
-        return {"K": loops.K, "position_error": loops.position_error}
+        own = len(loops.K) - len(model.couplings)
+        return {"K": loops.K[:own], "position_error": loops.position_error[:own]}
 
     return _trace(model, run, "closure", q=model.nq)
 

@@ -26,6 +26,9 @@ from robot_dynamics.wording import counted, distance
 
 Array = NDArray[np.float64]
 
+# Random starts before giving up; few where each costs much and constraints by far outnumber
+# motions, which hardly leaves another way to assemble.
+_RESTARTS, _FEW_RESTARTS, _OUTNUMBERED = 50, 4, 20.0
 #: Gap that counts as closed, as a part of the mechanism's length: far above rounding, far below
 #: what a mechanism that does not close leaves.
 TOLERANCE = 1e-9
@@ -92,7 +95,7 @@ def assemble(
     metric: Callable[[Array], Array] | None = None,
     length: float | None = None,
     tolerance: float = TOLERANCE,
-    restarts: int = 50,
+    restarts: int | None = None,
     seed: int = 0,
     iterations: int = 200,
 ) -> Assembly:
@@ -113,7 +116,8 @@ def assemble(
         length: Length [m] at which a rotation counts like a displacement; that of a typical link
             by default.
         tolerance: Largest gap left, as a part of `length`.
-        restarts: Random starts before giving up.
+        restarts: Random starts before giving up; by default 50, or 4 where there are more than 20
+            constraints for each coordinate.
         seed: Of the random starts.
         iterations: Steps of one start.
 
@@ -131,6 +135,9 @@ def assemble(
     search = ClosureSearch(
         model, closure, fixed, limits, metric, length, tolerance * length, iterations
     )
+    if restarts is None:
+        outnumbered = model.constraint_count > _OUTNUMBERED * model.nv
+        restarts = _FEW_RESTARTS if outnumbered else _RESTARTS
     rng = np.random.default_rng(seed)
     best: tuple[float, Array] | None = None
     for start in range(restarts + 1):

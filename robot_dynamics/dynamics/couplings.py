@@ -4,13 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.loops import LoopTerms
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Model
 from robot_dynamics.scalar.linear_algebra import dot
 from robot_dynamics.spatial import Scalar
+
+Array = NDArray[np.float64]
 
 
 def with_couplings(
@@ -51,3 +56,34 @@ def with_couplings(
         position.append(dot(factors, positions) - coupling.offset)
         velocity.append(dot(factors, rates))
     return LoopTerms(K, k, position, velocity)
+
+
+def closure_with_couplings(
+    model: Model, of_loops: Callable[[Array], tuple[Array, Array]] | None
+) -> Callable[[Array], tuple[Array, Array]]:
+    """Return `(q) -> (K, position error)` of loop joints and couplings (..., n^c, nv), (..., n^c).
+
+    The rows of couplings are numbers, which need not be compiled.
+
+    Args:
+        model: The mechanism.
+        of_loops: The same of the loop joints; None if there are none.
+    """
+    count = len(model.couplings)
+    rows, factors = np.zeros((count, model.nv)), np.zeros((count, model.nq))
+    for row, coupling in enumerate(model.couplings):
+        for body, factor in coupling.terms:
+            rows[row, model.v_slices[body].start] = factor
+            factors[row, model.q_slices[body].start] = factor
+    offsets = np.array([coupling.offset for coupling in model.couplings])
+
+    def closure(q: Array) -> tuple[Array, Array]:
+        at = np.asarray(q, dtype=float)
+        error = at @ factors.T - offsets
+        K = np.broadcast_to(rows, (*at.shape[:-1], count, model.nv))
+        if of_loops is None:
+            return K.copy(), error
+        loop_K, loop_error = of_loops(at)
+        return np.concatenate([loop_K, K], axis=-2), np.concatenate([loop_error, error], axis=-1)
+
+    return closure

@@ -51,6 +51,17 @@ def test_a_four_bar_closes_at_any_crank_angle(crank, seed):
     assert_allclose(turned, rocker_angle(crank), atol=1e-9)
 
 
+def test_many_constraints_for_few_coordinates_have_few_starts():
+    """Hundreds of loops that contradict one another are not tried fifty times."""
+    mechanism = linkages.four_bar()
+    pin = mechanism.loops[0]
+    at = [pose((3.0 + 0.1 * i, 0.0, 0.0)) for i in range(15)]
+    loops = [replace(pin, name=f"pin{i}", predecessor_pose=x) for i, x in enumerate(at)]
+    robot = Robot.from_mechanism(replace(mechanism, loops=tuple(loops)))
+    with pytest.raises(AssemblyError, match="was found from 5 starts"):
+        robot.assemble()
+
+
 def test_a_closed_guess_is_kept(four_bar):
     """A configuration that closes the loops comes back as it is, at the first start."""
     closed = four_bar.assemble([0.5, 0.1, 0.2]).q

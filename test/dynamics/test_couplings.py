@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support import linkages
 from support.mechanisms import random_tree
 
 from robot_dynamics.dynamics.closed_loop import closed_loop_terms
@@ -44,6 +45,25 @@ def test_rows_of_the_jacobian_and_errors():
     assert terms.position_error[0] == pytest.approx(1.2, rel=1e-15)
     assert terms.velocity_error == [6.0]
     assert constraint_names(model) == ("gear",)
+
+
+@pytest.mark.parametrize("loop", [False, True])
+def test_closure_is_that_of_the_terms(loop, rng):
+    """K and errors of loops and gears are those of the equation of motion, one state or many."""
+    mechanism = linkages.four_bar() if loop else random_tree(rng, ["revolute"] * 3)
+    first, second, third = (joint.name for joint in mechanism.joints)
+    gears = (
+        CouplingElement.gear("one", first, second, ratio=-4.0, offset=0.1),
+        CouplingElement("two", ((first, 1.0), (third, 2.0), (second, -0.5)), 0.3),
+    )
+    robot = Robot(build(replace(mechanism, couplings=gears)))
+    q = rng.normal(size=(4, 3))
+    _, _, K, _, error, _ = robot.constraint_terms(q, np.zeros((4, 3)))
+    for found, expected in zip(robot.closure(q), (K, error), strict=True):
+        # Sums of three products.
+        np.testing.assert_allclose(found, expected, atol=1e-15)
+    for found, expected in zip(robot.closure(q[2]), (K[2], error[2]), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-15)
 
 
 def test_geared_wheels_accelerate_as_one_inertia():
