@@ -145,7 +145,7 @@ def on_fixed_base(terms: UnifiedTerms) -> UnifiedTerms:
 def run(quick: bool, tell: Tell) -> Outcome:
     """Carry the box by both laws."""
     tell(0.0, "compiling")
-    vehicle = _Vehicle(5.0 if quick else 10.0)
+    vehicle = _Vehicle(5.0 if quick else 6.0)
     runs: dict[str, _Run] = {}
     for i, law in enumerate((UNIFIED, FIXED)):
 
@@ -198,7 +198,7 @@ def run(quick: bool, tell: Tell) -> Outcome:
         ax.legend(title="law")
         axes[1, 1].plot(motion.t, ours.squeeze, color=INK)
         axes[1, 1].set(title="Push of the tool that pushes less", ylabel="[N]")
-        axes[1, 1].set_ylim(bottom=0.0)
+        axes[1, 1].set_ylim(0.0, 1.1 * float(np.max(ours.squeeze)))
         for ax in axes.flat[1:]:
             ax.set_xlabel("time [s]")
             ax.margins(x=0.0)
