@@ -42,7 +42,7 @@ def draw_space(figure: Any, robot: Any, found: SpaceRun, title: str) -> None:
     t, k = found.t, found.caught
     for i, alpha in ((0, 0.2), (k, 0.5), (len(t) - 1, 1.0)):
         draw_robot(axes[0, 0], robot, found.q[i], alpha=alpha)
-    axes[0, 0].set_title(f"From above at 0, {t[k]:.0f} (catch) and {t[-1]:.0f} s, pale to dark")
+    axes[0, 0].set_title(f"From above: 0, {t[k]:.0f} (catch), {t[-1]:.0f} s")
     turned = np.degrees(Rotation.from_quat(found.q[:, 3:7]).as_rotvec())
     for i, name in enumerate("xyz"):
         axes[0, 1].plot(t, turned[:, i], color=XYZ[i], label=f"turned about {name} [degrees]")
@@ -70,11 +70,15 @@ def draw_space(figure: Any, robot: Any, found: SpaceRun, title: str) -> None:
         _thrusters(axes[1, 2], found)
     else:
         _conserved(axes[1, 2], found)
+    for ax in (axes[0, 1], axes[1, 0]):
+        low, high = ax.get_ylim()
+        ax.set_ylim(low - 0.35 * (high - low), high)  # room for the legend
     for ax in axes.flat[1:]:
         ax.axvline(t[k], color=GREY, linewidth=0.8, zorder=0)
         ax.set_xlabel("time [s]")
         ax.set_xlim(t[0], t[-1])
-        ax.legend(ncols=2 if ax in (axes[0, 1], axes[1, 0]) else 1, fontsize=7)
+        wide = ax in (axes[0, 1], axes[1, 0])
+        ax.legend(ncols=2, fontsize=7, loc="lower left") if wide else ax.legend(fontsize=7)
     figure.suptitle(f"Two arms on a {title} base catch and turn a satellite", x=0.01, ha="left")
 
 
