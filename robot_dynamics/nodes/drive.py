@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -14,53 +15,64 @@ Array = NDArray[np.float64]
 Behaviour = Literal["brake", "zero", "hold"]
 
 
-class Drives:
-    """Torques for every control period, whether a command has come or not.
+_SILENT_PERIODS = 5  # without a command, after which the others' commands do not wait for it
 
-    Before the first command the brakes hold. Without a new command the last torque is held for
-    a while; then the behaviour sets in. Brakes stay on until `reset`; the others let a new command
-    through at once.
+
+class Drives:
+    """Torques for every control period, whether commands have come or not.
+
+    Before the first command the brakes hold. An arm without a new command keeps its last torque
+    for a while; then the behaviour sets in. Brakes hold all arms, and stay on until `reset`; the
+    other behaviours let a new command through at once.
 
     Attributes:
         braked: Whether the brakes hold the arms.
-        lost: Whether commands have stopped.
 
     Args:
-        joint_count: Number of arm joints.
+        arms: Where each arm stands in vectors over the arm joints.
         behaviour: What happens when commands have stopped.
         timeout_periods: Control periods without a command after which they have.
     """
 
-    def __init__(self, joint_count: int, behaviour: Behaviour, timeout_periods: int) -> None:
-        self._count, self._behaviour, self._timeout = joint_count, behaviour, timeout_periods
+    def __init__(self, arms: Sequence[slice], behaviour: Behaviour, timeout_periods: int) -> None:
+        self._arms, self._behaviour, self._timeout = tuple(arms), behaviour, timeout_periods
         self.reset()
 
     def reset(self) -> None:
         """Return to brakes and no command."""
-        self._torque = np.zeros(self._count)
-        self._age = 0
+        self._torque = np.zeros(self._arms[-1].stop)
+        self._ages = [0] * len(self._arms)
         self.braked = True
-        self.lost = False
 
-    def command(self, torque: Array) -> None:
-        """Take a new torque (na,)."""
+    @property
+    def lost(self) -> bool:
+        """Whether the commands of any arm have stopped."""
+        return any(age > self._timeout for age in self._ages)
+
+    def is_silent(self, arm: int) -> bool:
+        """Return whether an arm has had no command for some periods."""
+        return self._ages[arm] > _SILENT_PERIODS
+
+    def command(self, torque: Array, arms: Iterable[int]) -> None:
+        """Take new torques (na,) for some arms."""
         if self.lost and self.braked:
             return
-        self._torque = np.array(torque)
-        self._age = 0
-        self.braked = self.lost = False
+        for arm in arms:
+            own = self._arms[arm]
+            self._torque[own] = torque[own]
+            self._ages[arm] = 0
+        self.braked = False
 
     def next(self) -> Array | None:
         """Return the torque (na,) of the next control period; None if the brakes hold."""
         if self.braked:
             return None
-        self._age += 1
-        if self._age > self._timeout and self._behaviour != "hold":
-            self.lost = True
-            if self._behaviour == "brake":
-                self.braked = True
-                return None
-            self._torque = np.zeros(self._count)
-        elif self._age > self._timeout:
-            self.lost = True
-        return self._torque
+        for arm, own in enumerate(self._arms):
+            self._ages[arm] += 1
+            if self._ages[arm] > self._timeout:
+                if self._behaviour == "brake":
+                    self.braked = True
+                    return None
+                if self._behaviour == "zero":
+                    self._torque[own] = 0.0
+        return self._torque.copy()

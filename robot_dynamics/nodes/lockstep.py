@@ -82,6 +82,11 @@ class CommandGate:
         """Names of the arms whose commands are awaited."""
         return tuple(arm for arm in self._slices if arm in self._missing)
 
+    @property
+    def arrived(self) -> tuple[int, ...]:
+        """Indices of the arms whose commands are there."""
+        return tuple(i for i, arm in enumerate(self._slices) if arm not in self._missing)
+
     def offer(self, arm: str, number: int | None, torque: Array) -> None:
         """Take a command, unless it answers another tick: then it is a repetition.
 

@@ -76,7 +76,7 @@ class Simulator:
         arms = [arm.name for arm in system.arms]
         self._gate = CommandGate(arms, system.arm_slices)
         timeout = round(values["command_timeout"] / self._period)
-        self._drives = Drives(len(system.joint_names), values["on_command_timeout"], timeout)
+        self._drives = Drives(system.arm_slices, values["on_command_timeout"], timeout)
         self._paused = False
         self._steps_wanted = 0
         self._born = time.monotonic()
@@ -222,12 +222,30 @@ class Simulator:
         """Whether the commands of some arms have come and those of others are awaited."""
         return self._lockstep and self._gate.incomplete
 
+    @property
+    def _commanded(self) -> bool:
+        """Whether the commands of all arms are there; on the wall clock silent ones are left."""
+        gate = self._gate
+        if self._lockstep or gate.complete:
+            return gate.complete
+        return len(gate.missing) < len(self._system.arms) and set(gate.missing) <= set(
+            self._silent
+        )
+
+    @property
+    def _silent(self) -> tuple[str, ...]:
+        """Names of the arms whose commands have stopped."""
+        if self._lockstep:
+            return self._gate.missing
+        arms = enumerate(self._system.arms)
+        return tuple(arm.name for i, arm in arms if self._drives.is_silent(i))
+
     def on_messages(self) -> None:
         """Act on commands when those of all arms are there."""
         now = time.monotonic()
         self._heard_at = now
         over = self._lockstep and self._done
-        if over or not self._gate.complete or self._held_back:
+        if over or not self._commanded or self._held_back:
             return
         if self._started_at is None:
             self._started_at = now
@@ -235,7 +253,7 @@ class Simulator:
         if not self._lockstep:
             if self._first_tick is None:
                 self._first_tick = self._tick
-            self._drives.command(self._gate.torque)
+            self._drives.command(self._gate.torque, self._gate.arrived)
             self._gate.expect(self._tick)
         elif not self._paused or self._steps_wanted:
             self._steps_wanted = max(0, self._steps_wanted - 1)
@@ -327,7 +345,7 @@ class Simulator:
             does = "simulated time stands still"
             if not self._lockstep:
                 does = "brakes on" if self._drives.braked else "drives act on their own"
-            missing = ", ".join(self._gate.missing) or "any arm"
+            missing = ", ".join(self._silent) or "any arm"
             return ERROR, f"no commands for {missing}: {does}"
         if self._refused:
             return WARN, self._refused

@@ -8,6 +8,7 @@ import pytest
 from robot_dynamics.nodes.drive import Drives
 
 TORQUE = np.array([1.0, -2.0])
+ARMS, BOTH = (slice(0, 1), slice(1, 2)), (0, 1)
 
 
 def after(drives, periods):
@@ -20,11 +21,11 @@ def after(drives, periods):
 @pytest.mark.parametrize("behaviour", ["brake", "zero", "hold"])
 def test_brakes_hold_until_the_first_command(behaviour):
     """Nothing falls because the controller starts late."""
-    drives = Drives(2, behaviour, timeout_periods=3)
+    drives = Drives(ARMS, behaviour, timeout_periods=3)
     assert after(drives, 100) is None
     assert drives.braked
     assert not drives.lost
-    drives.command(TORQUE)
+    drives.command(TORQUE, BOTH)
     assert drives.next().tolist() == TORQUE.tolist()
     assert not drives.braked
 
@@ -32,39 +33,61 @@ def test_brakes_hold_until_the_first_command(behaviour):
 @pytest.mark.parametrize("behaviour", ["brake", "zero", "hold"])
 def test_the_last_torque_is_held_for_the_timeout(behaviour):
     """A command that comes a little late does no harm."""
-    drives = Drives(2, behaviour, timeout_periods=3)
-    drives.command(TORQUE)
+    drives = Drives(ARMS, behaviour, timeout_periods=3)
+    drives.command(TORQUE, BOTH)
     assert after(drives, 3).tolist() == TORQUE.tolist()
     assert not drives.lost
 
 
 def test_brakes_stay_on_until_a_reset():
     """A controller that comes back must not move arms that it does not know."""
-    drives = Drives(2, "brake", timeout_periods=3)
-    drives.command(TORQUE)
+    drives = Drives(ARMS, "brake", timeout_periods=3)
+    drives.command(TORQUE, BOTH)
     assert after(drives, 4) is None
     assert drives.lost
-    drives.command(TORQUE)
+    drives.command(TORQUE, BOTH)
     assert drives.next() is None
     drives.reset()
-    drives.command(TORQUE)
+    drives.command(TORQUE, BOTH)
     assert drives.next() is not None
 
 
 def test_zero_torque_lets_go_and_takes_new_commands():
     """The arms fall, which is what such a drive does."""
-    drives = Drives(2, "zero", timeout_periods=3)
-    drives.command(TORQUE)
+    drives = Drives(ARMS, "zero", timeout_periods=3)
+    drives.command(TORQUE, BOTH)
     assert after(drives, 4).tolist() == [0.0, 0.0]
     assert drives.lost
-    drives.command(TORQUE)
+    drives.command(TORQUE, BOTH)
     assert drives.next().tolist() == TORQUE.tolist()
     assert not drives.lost
 
 
 def test_a_forwarding_drive_holds_the_last_torque_for_ever():
     """But it is known that commands have stopped."""
-    drives = Drives(2, "hold", timeout_periods=3)
-    drives.command(TORQUE)
+    drives = Drives(ARMS, "hold", timeout_periods=3)
+    drives.command(TORQUE, BOTH)
     assert after(drives, 1000).tolist() == TORQUE.tolist()
     assert drives.lost
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "left", "right"),
+    [("brake", None, None), ("zero", 5.0, 0.0), ("hold", 5.0, -2.0)],
+)
+def test_one_arm_without_commands(behaviour, left, right):
+    """The other one still does what it is told, unless brakes hold both."""
+    drives = Drives(ARMS, behaviour, timeout_periods=3)
+    drives.command(TORQUE, BOTH)
+    for _ in range(10):
+        drives.command(5.0 * abs(TORQUE), [0])
+        torque = drives.next()
+    assert drives.lost
+    assert not drives.is_silent(0)
+    if left is None:
+        assert torque is None
+    else:
+        assert torque.tolist() == [left, right]
+        assert drives.is_silent(1)
+        drives.command(TORQUE, BOTH)
+        assert not drives.lost

@@ -26,6 +26,7 @@ def test_a_step_waits_for_all_arms(gate):
     assert not gate.complete
     assert gate.incomplete
     assert gate.missing == ("left",)
+    assert gate.arrived == (1,)
     gate.offer("left", 0, LEFT)
     assert gate.complete
     assert gate.torque.tolist() == [1.0, 2.0, 3.0]

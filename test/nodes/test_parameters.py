@@ -11,6 +11,7 @@ from rclpy.parameter import Parameter
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.nodes.parameters import (
     CONTROLLER,
+    GUARD,
     SIMULATOR,
     Entry,
     ParameterError,
@@ -56,7 +57,7 @@ def test_values_that_are_not(entry, given, words):
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize("entries", [SIMULATOR, CONTROLLER])
+@pytest.mark.parametrize("entries", [SIMULATOR, CONTROLLER, GUARD])
 def test_all_are_declared_with_a_description(ros, entries):
     """And cannot be changed while the node runs."""
     node = ros.create_node("declarer")

@@ -242,6 +242,27 @@ def test_real_time_with_a_controller(ros, start_node, tmp_path):
     commander.node.destroy_node()
 
 
+def test_one_arm_without_commands(ros, start_node):
+    """The commands of the other one act: an arm that is left to its drive stops nobody else."""
+    commander = Commander(ros, "one_armed")
+    simulator = start_node(
+        "simulator", scenario="lift_box", mode="wall_clock", on_command_timeout="hold"
+    )
+    commander.wait_for_simulator()
+    commander.command(0)
+    commander.spin_until(lambda: "running" in commander.said)
+    commander.said.clear()
+
+    def only_the_right_is_missing():
+        commander.topics[0].publish(CommandWriter().fill(0, np.zeros(7)))
+        return "no commands for right: drives act on their own" in commander.said
+
+    commander.spin_until(only_the_right_is_missing)
+    simulator.interrupt()
+    assert simulator.wait() == 0
+    commander.node.destroy_node()
+
+
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
