@@ -23,7 +23,7 @@ from robot_dynamics.dynamics.independent import form_in
 from robot_dynamics.dynamics.inverse import velocities_and_accelerations
 from robot_dynamics.dynamics.jacobian import classical_acceleration, jacobian_in_frame
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_transform
-from robot_dynamics.dynamics.scaling import coordinates_of
+from robot_dynamics.dynamics.scaling import coordinates_of, model_length
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import block_size, pack, unpack
@@ -104,7 +104,7 @@ class Arms:
             H, C, J, J_dot_qd = self._kernel(q, qd)
             return ArmTerms(H, C, J.reshape(-1, self.model.nv), J_dot_qd.ravel(), qd)
         H, C, J, J_dot_qd, K, k = self._kernel(q, qd)
-        form = form_in(self.model, K, k, self.independent)
+        form = form_in(self.model, K, k, self.independent, self._length)
         if form.weakest < _UNDETERMINED or form.residual_K > _UNDETERMINED:
             fault = "are not independent" if form.residual_K > _UNDETERMINED else "leave it free"
             raise RobotDynamicsError(
@@ -120,6 +120,10 @@ class Arms:
             J_dot_qd.ravel() + J @ g,
             qd[list(self.independent)],
         )
+
+    @cached_property
+    def _length(self) -> float:
+        return model_length(self.model)
 
     @cached_property
     def _kernel(self) -> Any:

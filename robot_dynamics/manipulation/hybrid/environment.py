@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.compile import compile_program, trace
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.scalar.derivatives import directional_derivative, jacobian
 from robot_dynamics.scalar.functions import asin, atan2, sqrt
@@ -119,34 +122,56 @@ class Environment:
             R: The orientation (3, 3).
             twist: [omega; v] in world axes (6,).
         """
-        p, E_F, E_F_dot_v = _derivatives(self.surfaces, x, R, twist)
-        s, E_P, E_P_dot_v = _derivatives(self.coordinates, x, R, twist)
-        return EnvironmentTerms(p, E_F, E_F_dot_v, s, E_P, E_P_dot_v)
+        values, E, E_dot_v = self._derivatives(x, R, twist)
+        C = len(self.surfaces)
+        return EnvironmentTerms(values[:C], E[:C], E_dot_v[:C], values[C:], E[C:], E_dot_v[C:])
+
+    @cached_property
+    def _derivatives(self) -> Callable[[Array, Array, Array], tuple[Array, Array, Array]]:
+        """Values (N,), gradients (N, 6) and rates (N,) of all functions, surfaces first."""
+        functions = (*self.surfaces, *self.coordinates)
+        if not functions:
+            return lambda x, R, twist: (np.zeros(0), np.zeros((0, 6)), np.zeros(0))
+
+        def run(x: Any, R: Any, twist: Any, _: Any) -> dict[str, Any]:
+            values, E, E_dot_v = derivatives(functions, x, R, twist)
+            return {"values": values, "E": E, "E_dot_v": E_dot_v}
+
+        program = trace(run, "environment", {"x": 3, "R": (3, 3), "twist": 6})
+        function: Callable[[Array, Array, Array], tuple[Array, Array, Array]]
+        function = compile_program(program, lanes=1).bind()
+        return function
 
 
-def _derivatives(
-    functions: Sequence[PoseFunction], x: Array, R: Array, twist: Array
-) -> tuple[Array, Array, Array]:
-    """Return values (N,), gradients over the twist (N, 6), and their rates times it (N,)."""
-    if not functions:
-        return np.zeros(0), np.zeros((0, 6)), np.zeros(0)
+def derivatives(
+    functions: Sequence[PoseFunction],
+    x: Sequence[Scalar],
+    R: Sequence[Sequence[Scalar]],
+    twist: Sequence[Scalar],
+) -> tuple[list[Scalar], list[list[Scalar]], list[Scalar]]:
+    """Return values (N,), gradients over the twist (N, 6), and their rates times it (N,).
+
+    Args:
+        functions: Of the pose.
+        x: The centre of mass (3,).
+        R: The orientation, by rows (3, 3).
+        twist: [omega; v] in world axes (6,).
+    """
 
     def moved(small: Sequence[Scalar]) -> list[Scalar]:
         """The values after a small motion at a constant twist, right to second order in it."""
         w, step = Vector3.of(small[:3]), Vector3.of(small[3:])
         # Rodrigues' formula to second order: 1 + [w] + [w]^2 / 2
         columns = []
-        for column in R.T.tolist():
+        for column in zip(*R, strict=True):
             c = Vector3.of(column)
             first = w.cross(c)
             columns.append(c + first + w.cross(first) * 0.5)
         orientation = Rotation.of([list(column) for column in columns]).transpose()
-        return [f(ObjectPose(Vector3.of(x.tolist()) + step, orientation)) for f in functions]
+        return [f(ObjectPose(Vector3.of(x) + step, orientation)) for f in functions]
 
     zero = [0.0] * 6
-    gradient = np.array(jacobian(moved, zero), dtype=float)
     _, second = directional_derivative(
-        lambda at: directional_derivative(moved, at, twist.tolist())[1], zero, twist.tolist()
+        lambda at: directional_derivative(moved, at, twist)[1], zero, twist
     )
-    values = np.array([float(value) for value in moved(zero)])
-    return values, gradient, np.array(second, dtype=float)
+    return moved(zero), jacobian(moved, zero), second

@@ -71,3 +71,17 @@ def test_dependent_coordinates_are_refused():
     terms = Environment((z,), coordinates).terms(np.zeros(3), np.eye(3), np.zeros(6))
     with pytest.raises(RobotDynamicsError, match="depend on one another"):
         terms.acceleration(np.zeros(5))
+
+
+def test_functions_that_branch_on_values_are_refused():
+    """Their derivatives would be those of one branch: it is said what to do instead."""
+    branching = Environment((lambda at: at.x.z if at.x.y > 0.0 else at.x.x,))
+    with pytest.raises(RobotDynamicsError, match="must not branch on scalar values"):
+        branching.terms(np.zeros(3), np.eye(3), np.zeros(6))
+
+
+def test_without_functions_there_is_nothing():
+    """No surfaces and no coordinates are empty arrays of the right shapes."""
+    terms = Environment().terms(np.zeros(3), np.eye(3), np.zeros(6))
+    assert terms.E_F.shape == terms.E_P.shape == (0, 6)
+    assert terms.p.shape == terms.s.shape == terms.E_F_dot_v.shape == (0,)

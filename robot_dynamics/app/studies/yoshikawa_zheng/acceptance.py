@@ -110,12 +110,15 @@ def checks(runs: Sequence[Run]) -> tuple[Check, ...]:
 def exactness(states: int) -> float:
     """Return the largest relative error of (38) to (40) with the law evaluated at the instant."""
     rng, largest = np.random.default_rng(0), 0.0
+    wall = 0.17
     free = Hand.of(Inertias.of_paper(), None)
+    touching = free.with_wall(wall)
     for number in range(states):
         r = np.array([0.0, 0.14, 0.0]) + np.array([0.025, 0.01, 0.1]) * rng.uniform(-1.0, 1.0, 3)
         rd = rng.uniform(-0.1, 0.1, 3)
-        wall = float(r[1] + free.bar.tip * np.cos(r[2])) if number % 2 else None
-        hand = free.with_wall(wall)
+        hand = touching if number % 2 else free
+        if number % 2:
+            r[1] = wall - hand.bar.tip * np.cos(r[2])
         terms, rotation = terms_at(hand, r, rd)
         C = len(terms.environment.p)
         u1, u2, u3 = rng.uniform(-1.0, 1.0, 6 - C), rng.uniform(0.0, 1.0, C), rng.uniform(0, 1, 1)

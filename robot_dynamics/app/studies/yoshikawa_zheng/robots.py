@@ -10,6 +10,7 @@ angles are those of link 0 and of the forearm in the plane.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -205,6 +206,7 @@ class Hand:
         return q, qd
 
 
+@cache  # its derivatives are compiled once
 def in_plane(wall: float | None) -> Environment:
     """Return a wall at y = `wall` [m] for the bar's tip, and what is left to be controlled.
 
