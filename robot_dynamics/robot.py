@@ -400,8 +400,9 @@ def load(
     """Return the robot of a description file.
 
     Args:
-        path: A URDF, xacro or model file, a DH table, the text of a URDF, or an object of
-            urdfpy, urchin or yourdfpy (see `load_description`).
+        path: A URDF, xacro or model file, a DH table, the text of a URDF, an object of urdfpy,
+            urchin or yourdfpy, or a description, a saved model or a mechanism of this package
+            (see `load_description`).
         loops: A YAML file with loop joints and gears.
         strict: Refuse files with warnings.
         locked: Joints that are fixed, and where [rad or m].

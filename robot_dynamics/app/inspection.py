@@ -140,13 +140,23 @@ def inspect_file(
             for kind in ("error", "warning")
         ]
         return Inspection(str(path), None, tuple(found[0]), tuple(found[1]))
-    return _inspected(str(path), description, strict)
+    return inspect_description(description, str(path), strict=strict)
 
 
-def _inspected(path: str, description: Description, strict: bool) -> Inspection:
+def inspect_description(
+    description: Description, path: str = "", *, strict: bool = False
+) -> Inspection:
+    """Return what is in a description, for instance in a world of several.
+
+    Args:
+        description: What is looked at.
+        path: What it is called; its source by default.
+        strict: Whether warnings are reason enough to refuse.
+    """
     from robot_dynamics.dynamics.assembly import AssemblyError
     from robot_dynamics.robot import Robot
 
+    path = path or description.source
     warnings = [problem.sentence() for problem in description.diagnosis.warnings]
     model, report, errors = None, None, []
     try:

@@ -6,23 +6,23 @@ from robot_dynamics.description.description import Description, Shape, Transmiss
 from robot_dynamics.description.dh import DHRow, dh_mechanism
 from robot_dynamics.description.diagnosis import DescriptionError, Diagnosis, Problem
 from robot_dynamics.description.load import load_description
-from robot_dynamics.description.loops import read_loops, write_loops
+from robot_dynamics.description.loops import LoopFile, read_loops, write_loops
 from robot_dynamics.description.model_file import SavedModel, read_model, write_model
 from robot_dynamics.description.urdf import read_urdf
 from robot_dynamics.description.urdf_objects import read_urdf_object
-from robot_dynamics.description.world import Part, World, joints_between, place
+from robot_dynamics.description.world import Part, joints_between, place
 
 __all__ = [
     "DHRow",
     "Description",
     "DescriptionError",
     "Diagnosis",
+    "LoopFile",
     "Part",
     "Problem",
     "SavedModel",
     "Shape",
     "Transmission",
-    "World",
     "dh_mechanism",
     "joints_between",
     "load_description",

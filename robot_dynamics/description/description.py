@@ -33,6 +33,8 @@ class Shape(ByValue):
             cylindrical part. Sphere: radius. Mesh: scale factors along x, y, z. [m]
         mesh: Address of the mesh as the file states it; empty for other kinds.
         color: Red, green, blue, alpha in [0, 1], or None if none is stated.
+        folder: What a relative address of its mesh is relative to, if that is not the folder of
+            its description: in a world its parts come from several.
     """
 
     link: str
@@ -42,6 +44,7 @@ class Shape(ByValue):
     size: tuple[float, ...]
     mesh: str = ""
     color: tuple[float, float, float, float] | None = None
+    folder: str = ""
 
     def points(self) -> Array:
         """Return points (N, 3) in the link frame whose convex hull contains the shape.
@@ -136,7 +139,7 @@ class Description(ByValue):
         """
         if shape.kind != "mesh":
             raise RobotDynamicsError(f"a {shape.kind} has no file, expected a mesh.")
-        return locate_mesh(shape.mesh, self.folder)
+        return locate_mesh(shape.mesh, shape.folder or self.folder)
 
     def with_loops(self, loops: Iterable[LoopElement]) -> Description:
         """Return the description with more loop joints."""

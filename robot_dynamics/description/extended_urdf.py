@@ -66,7 +66,7 @@ def extended(mechanism: Mechanism, node: Node) -> tuple[Mechanism, tuple[str, ..
     diagnosis = Diagnosis()
     mechanism = _retyped(mechanism, document, diagnosis)
     loops = _loops(mechanism, document, diagnosis)
-    movable = [joint.name for joint in mechanism.joints if joint.type != "fixed"]
+    movable = mechanism.movable_joints
     actuated: tuple[str, ...] | None = None
     if isinstance(document.name_mot, str):
         actuated = tuple(name for name in movable if document.name_mot in name)

@@ -19,6 +19,7 @@ from robot_dynamics.description.frames import rigid_piece
 from robot_dynamics.description.inertia_checks import check_loop_units
 from robot_dynamics.description.loops import checked_loops, is_extended
 from robot_dynamics.description.model_file import SavedModel, read_model_node
+from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.description.urdf import locked_mechanism, read_urdf
 from robot_dynamics.description.urdf_objects import read_urdf_object
 from robot_dynamics.description.xacro_files import SUFFIX, expand_xacro
@@ -47,7 +48,8 @@ def load_description(
 
     Args:
         path: A path or `package://` address of a URDF, a xacro file, a model file or a DH table
-            (.yaml, .json), the text of a URDF, or an object of urdfpy, urchin or yourdfpy.
+            (.yaml, .json), the text of a URDF, an object of urdfpy, urchin or yourdfpy; or a
+            description, a saved model or a mechanism of this package.
         loops: The file of loop joints and gears, in the project's own keys or in those of
             Extended URDF; None for those in the URDF alone.
         strict: Whether warnings are reason enough to refuse.
@@ -74,6 +76,8 @@ def load_saved(
 
     Arguments and errors are those of `load_description`; other files state neither.
     """
+    if isinstance(path, (SavedModel, Description, Mechanism)):
+        return _closed_saved(_own(path, strict, locked), loops, strict)
     if not isinstance(path, (str, Path)):
         return _with_loops(read_urdf_object(path, strict=strict, locked=locked), loops, strict)
     suffix = "" if "<" in str(path) else Path(path).suffix.lower()
@@ -91,10 +95,7 @@ def load_saved(
             folder=str(file.parent),
         )
     elif suffix in _YAML:
-        saved = _from_yaml(read_yaml(path), strict, locked)
-        return replace(
-            saved, description=_with_loops(saved.description, loops, strict).description
-        )
+        return _closed_saved(_from_yaml(read_yaml(path), strict, locked), loops, strict)
     else:
         description = read_urdf(path, strict=strict, locked=locked)
     return _with_loops(description, loops, strict)
@@ -104,6 +105,27 @@ def _with_loops(description: Description, loops: str | Path | None, strict: bool
     if loops is not None:
         description = _closed(description, read_yaml(loops), strict)
     return SavedModel(description)
+
+
+def _closed_saved(saved: SavedModel, loops: str | Path | None, strict: bool) -> SavedModel:
+    return replace(saved, description=_with_loops(saved.description, loops, strict).description)
+
+
+def _own(
+    given: SavedModel | Description | Mechanism, strict: bool, locked: Mapping[str, float] | None
+) -> SavedModel:
+    """Return what is in an object of this package, with joints locked."""
+    if isinstance(given, Mechanism):
+        given = Description(given, source=f"<mechanism {given.name}>", places=Places(given.name))
+    saved = given if isinstance(given, SavedModel) else SavedModel(given)
+    return _locked(saved, strict, locked)
+
+
+def _locked(saved: SavedModel, strict: bool, locked: Mapping[str, float] | None) -> SavedModel:
+    description = saved.description
+    description.diagnosis.raise_if_refused(strict=strict)
+    mechanism = locked_mechanism(description.mechanism, locked or {})
+    return replace(saved, description=replace(description, mechanism=mechanism))
 
 
 def _from_yaml(node: Node, strict: bool, locked: Mapping[str, float] | None) -> SavedModel:
@@ -116,10 +138,7 @@ def _from_yaml(node: Node, strict: bool, locked: Mapping[str, float] | None) -> 
         hint = "name the robot first, and this file after --loops (in Python loops=...)"
         raise refused(node.place, "this is a file of loop joints, expected a robot", hint)
     saved = SavedModel(read_dh(node)) if DH_KEY in node else read_model_node(node)
-    description = saved.description
-    description.diagnosis.raise_if_refused(strict=strict)
-    mechanism = locked_mechanism(description.mechanism, locked or {})
-    return replace(saved, description=replace(description, mechanism=mechanism))
+    return _locked(saved, strict, locked)
 
 
 def _closed(description: Description, node: Node, strict: bool) -> Description:
@@ -130,8 +149,8 @@ def _closed(description: Description, node: Node, strict: bool) -> Description:
         mechanism, actuated = extended(mechanism, node)
     else:
         links = [link.name for link in mechanism.links]
-        movable = [joint.name for joint in mechanism.joints if joint.type != "fixed"]
-        loops, couplings, actuated = checked_loops(node, links, movable, diagnosis)
+        found = checked_loops(node, links, mechanism.movable_joints, diagnosis)
+        loops, couplings, actuated = found
         _check_ends(mechanism, loops, node, diagnosis)
         mechanism = mechanism.with_loops(loops).with_couplings(couplings)
     stated = {

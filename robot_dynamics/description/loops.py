@@ -25,11 +25,12 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import yaml
 
+from robot_dynamics.description.description import Description
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.freedoms import (
     OF_FREEDOMS,
@@ -52,9 +53,9 @@ from robot_dynamics.description.orientations import (
     rpy_of_rotation,
 )
 from robot_dynamics.description.yaml_document import Node, decode, read_yaml
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model.couplings import CouplingElement
-from robot_dynamics.model.elements import Array, Limits, LoopElement, pose
+from robot_dynamics.model.elements import Array, Limits, LoopElement, Mechanism, pose
 from robot_dynamics.model.joints import loop_joint_names
 
 # Characters of names that PyYAML writes as they are and reads as line breaks, or refuses.
@@ -174,17 +175,45 @@ def is_extended(document: Node) -> bool:
     return any(key in document for key in _EXTENDED)
 
 
-def read_loops(path: str | Path, links: Collection[str] | None = None) -> tuple[LoopElement, ...]:
-    """Return the loop joints of a YAML file with the project's own keys.
+class LoopFile(NamedTuple):
+    """What a file of loop joints holds.
+
+    Attributes:
+        loops: The loop joints.
+        couplings: The gears.
+        actuated: Names of the joints of the tree that are driven; None if the file does not say.
+    """
+
+    loops: tuple[LoopElement, ...] = ()
+    couplings: tuple[CouplingElement, ...] = ()
+    actuated: tuple[str, ...] | None = None
+
+
+def read_loops(path: str | Path, of: Mechanism | Description | None = None) -> LoopFile:
+    """Return the loop joints, gears and drives of a YAML file with the project's own keys.
+
+    `load_description(description, loops=path)` puts them into a description.
 
     Args:
         path: The file, or a `package://` address.
-        links: The names of the links there are; None if that is not to be checked.
+        of: The mechanism or description whose links and joints the file speaks of; None if its
+            names are not to be checked.
 
     Raises:
-        DescriptionError: With every problem: keys, types, link names, names used twice.
+        DescriptionError: With every problem: keys, types, names of links and joints, names used
+            twice.
+        ArgumentError: If `of` is something else.
     """
-    return checked_loops(read_yaml(path), links)[0]
+    mechanism = of.mechanism if isinstance(of, Description) else of
+    if mechanism is None:
+        return checked_loops(read_yaml(path))
+    if not isinstance(mechanism, Mechanism):
+        raise ArgumentError(
+            f"{path}: its names cannot be checked against a {type(of).__name__}, expected a "
+            "mechanism or a description."
+        )
+    links = [link.name for link in mechanism.links]
+    return checked_loops(read_yaml(path), links, mechanism.movable_joints)
 
 
 def checked_loops(
@@ -192,7 +221,7 @@ def checked_loops(
     links: Collection[str] | None = None,
     joints: Collection[str] | None = None,
     diagnosis: Diagnosis | None = None,
-) -> tuple[tuple[LoopElement, ...], tuple[CouplingElement, ...], tuple[str, ...] | None]:
+) -> LoopFile:
     """Return the loop joints, gears and actuated joints of a document with the project's own keys.
 
     Args:
@@ -242,7 +271,7 @@ def checked_loops(
         if joints is not None and name not in joints:
             diagnosis.unknown(node["actuated"].place, "actuated", "joint", name, joints)
     diagnosis.raise_if_refused()
-    return (
+    return LoopFile(
         tuple(loop.element() for loop in document.loops),
         tuple(coupling.element() for coupling in document.couplings),
         document.actuated,
@@ -250,19 +279,21 @@ def checked_loops(
 
 
 def write_loops(
-    loops: Iterable[LoopElement],
     path: str | Path,
+    loops: Iterable[LoopElement],
     couplings: Iterable[CouplingElement] = (),
     actuated: Iterable[str] | None = None,
 ) -> None:
     """Write loop joints and gears in the form that `read_loops` takes.
 
+    What that returns is written back by `write_loops(path, *found)`.
+
     Poses come back to rounding: numbers are printed with all their digits, and orientations near
     a pitch of 90 degrees as quaternions.
 
     Args:
-        loops: The loop joints.
         path: The file.
+        loops: The loop joints.
         couplings: The gears.
         actuated: Names of the joints that are driven; None to leave that open.
     """

@@ -141,6 +141,7 @@ class _Shape:
     pose: Pose = _IDENTITY
     mesh: str = ""
     color: Row | None = None
+    folder: str = ""
     place: str = field(default="", metadata=_PLACE)
 
 

@@ -85,7 +85,7 @@ def locked_mechanism(mechanism: Mechanism, positions: Mapping[str, float]) -> Me
     Raises:
         UnknownNameError: If a name is no joint that moves.
     """
-    names = [joint.name for joint in mechanism.joints if joint.type != "fixed"]
+    names = mechanism.movable_joints
     for name in positions:
         if name not in names:
             raise UnknownNameError("joint", name, names, mechanism.name)

@@ -1,6 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Several descriptions in one world: arms on their stands, an object that floats."""
+"""Several descriptions in one world: arms on their stands, an object that floats.
+
+What comes out is a description like any other: it can be saved, inspected, given loop joints from
+a file, and loaded into a robot.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from robot_dynamics.description.description import Description, Shape
+import numpy as np
+
+from robot_dynamics.description.description import Description, Shape, Transmission
+from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.motion_checks import joints_without_inertia
 from robot_dynamics.description.orientations import rotation_of_rpy
+from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.description.urdf import locked_mechanism
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.model.builder import build
 from robot_dynamics.model.elements import JointElement, Mechanism, joined, pose
+from robot_dynamics.model.joints import joint_type
 
 Triple = tuple[float, float, float]
 
@@ -45,21 +54,16 @@ class Part:
     keep_to: str = ""
 
 
-@dataclass(frozen=True)
-class World:
-    """What `place` returns.
-
-    Attributes:
-        mechanism: All parts in one mechanism.
-        shapes: The shapes of all parts; their links have their prefixes.
-    """
-
-    mechanism: Mechanism
-    shapes: tuple[Shape, ...] = ()
-
-
-def place(parts: Iterable[Part], name: str = "world") -> World:
+def place(parts: Iterable[Part], name: str = "world") -> Description:
     """Return several descriptions placed in one world, whose root link is called "world".
+
+    The joint that carries a part is called "world_to_" and the name of the part's root link. Loop
+    joints, gears, shapes, mimics, transmissions, drives, warnings and places in files are those of
+    the parts, under their names in the world.
+
+    Args:
+        parts: What is placed, and where.
+        name: The name of the whole.
 
     Raises:
         RobotDynamicsError: If names collide, a name is unknown, a joint neither leads to the tool
@@ -75,12 +79,37 @@ def place(parts: Iterable[Part], name: str = "world") -> World:
         ],
     )
     _require_inertia(whole)
-    shapes = [
-        replace(shape, link=part.prefix + shape.link)
+    described = [part.description for part in parts]
+    folders = {description.folder for description in described}
+    folder = folders.pop() if len(folders) == 1 else ""
+    independent = [
+        part.prefix + joint
         for part in parts
-        for shape in part.description.shapes
+        for joint in part.description.independent
+        if joint not in part.locked
     ]
-    return World(whole, tuple(shapes))
+    # Of each once: two arms of one file have the same.
+    problems = dict.fromkeys(problem for one in described for problem in one.diagnosis.problems)
+    return Description(
+        whole,
+        tuple(shape for part in parts for shape in _shapes(part, folder)),
+        Diagnosis(list(problems)),
+        ", ".join(dict.fromkeys(description.source for description in described)),
+        {
+            part.prefix + joint: (part.prefix + other, multiplier, offset)
+            for part in parts
+            for joint, (other, multiplier, offset) in part.description.mimics.items()
+        },
+        tuple(
+            _prefixed_transmission(one, part.prefix)
+            for part in parts
+            for one in part.description.transmissions
+        ),
+        tuple(independent),
+        _actuated(parts, mechanisms),
+        folder,
+        _places(name, parts),
+    )
 
 
 def joints_between(mechanism: Mechanism, tip: str, base: str = "") -> tuple[str, ...]:
@@ -123,8 +152,7 @@ def _mechanism(part: Part) -> Mechanism:
     mechanism = locked_mechanism(mechanism, part.locked)
     if part.keep_to:
         kept = joints_between(mechanism, part.keep_to)
-        movable = [joint.name for joint in mechanism.joints if joint.type != "fixed"]
-        others = [name for name in movable if name not in kept]
+        others = [name for name in mechanism.movable_joints if name not in kept]
         if others:
             listed = ", ".join(repr(name) for name in others)
             noun = "joints" if len(others) > 1 else "joint"
@@ -134,6 +162,59 @@ def _mechanism(part: Part) -> Mechanism:
                 f"locked: {{{others[0]}: 0.0}}."
             )
     return mechanism.prefixed(part.prefix)
+
+
+def _shapes(part: Part, folder: str) -> Iterable[Shape]:
+    """Yield a part's shapes; meshes keep their folder where it is not that of the whole."""
+    own = part.description.folder
+    for shape in part.description.shapes:
+        apart = shape.kind == "mesh" and not shape.folder and own != folder
+        yield replace(shape, link=part.prefix + shape.link, folder=own if apart else shape.folder)
+
+
+def _prefixed_transmission(transmission: Transmission, prefix: str) -> Transmission:
+    """Return a transmission with its names in the world; one without a name stays so."""
+    return replace(
+        transmission,
+        name=prefix + transmission.name if transmission.name else "",
+        joints=tuple(prefix + joint for joint in transmission.joints),
+        actuators=tuple(prefix + actuator for actuator in transmission.actuators),
+    )
+
+
+def _actuated(parts: Sequence[Part], mechanisms: Sequence[Mechanism]) -> tuple[str, ...] | None:
+    """Return the joints that are driven if some part says so; of others those with drives."""
+    if all(part.description.actuated is None for part in parts):
+        return None
+    names: list[str] = []
+    for part, mechanism in zip(parts, mechanisms, strict=True):
+        stated = part.description.actuated
+        if stated is None:
+            names += [joint.name for joint in mechanism.joints if _driven(joint)]
+        else:
+            names += [part.prefix + joint for joint in stated if joint not in part.locked]
+    return tuple(names)
+
+
+def _driven(joint: JointElement) -> bool:
+    if joint.active is None:
+        return 0 < joint_type(joint.type, "", **joint.parameters).nv < 6
+    return joint.type != "fixed" and bool(np.any(joint.active))
+
+
+def _places(name: str, parts: Iterable[Part]) -> Places:
+    """Return where the elements of the parts stand, by their names in the world."""
+    result = Places(name)
+    for part in parts:
+        places, prefix = part.description.places, part.prefix
+        for of_all, of_part in (
+            (result.links, places.links),
+            (result.joints, places.joints),
+            (result.loops, places.loops),
+        ):
+            of_all.update({prefix + element: at for element, at in of_part.items()})
+        result.with_inertial.update(prefix + link for link in places.with_inertial)
+    return result
 
 
 def _require_inertia(mechanism: Mechanism) -> None:

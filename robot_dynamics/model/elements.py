@@ -188,6 +188,11 @@ class Mechanism:
             )
         return roots[0]
 
+    @property
+    def movable_joints(self) -> tuple[str, ...]:
+        """Names of the joints that are not fixed."""
+        return tuple(joint.name for joint in self.joints if joint.type != "fixed")
+
     def prefixed(self, prefix: str) -> Mechanism:
         """Return the same mechanism with `prefix` before every name of a link, joint or loop."""
         return Mechanism(

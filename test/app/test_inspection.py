@@ -8,10 +8,19 @@ import re
 import numpy as np
 import pytest
 
-from robot_dynamics.app.inspection import equation, inspect_file
+from robot_dynamics.app.inspection import equation, inspect_description, inspect_file
 from robot_dynamics.description.description import Description
+from robot_dynamics.description.load import load_description
 from robot_dynamics.description.model_file import write_model
-from robot_dynamics.model import CouplingElement, JointElement, LinkElement, Mechanism
+from robot_dynamics.description.world import Part, place
+from robot_dynamics.model import (
+    CouplingElement,
+    JointElement,
+    LinkElement,
+    LoopElement,
+    Mechanism,
+    pose,
+)
 from robot_dynamics.resources import share_directory
 
 ARM = """<robot name="arm">
@@ -221,3 +230,17 @@ def test_joints_that_close_loops(tmp_path):
     lines = [line.split()[0] for line in inspection.lines() if "<-" in line]
     assert lines == ["a", "b", "c", "a"]
     assert inspection.as_json()["constraints"] == 3
+
+
+def test_a_world_is_inspected_as_a_file_is(arm):
+    """What was placed is shown with its prefixes, and its loops are closed or refused."""
+    described = load_description(arm)
+    cell = place([Part(described, "a_"), Part(described, "b_", xyz=(0.0, 1.0, 0.0))], "cell")
+    inspection = inspect_description(cell)
+    assert inspection.ok
+    assert next(inspection.lines()).startswith(f"{arm}: 'cell', ")
+    assert any("b_turn (revolute)" in line for line in inspection.lines())
+    far = pose((0.0, 90.0, 0.0))
+    tied = cell.with_loops([LoopElement("tie", "spherical", "a_tip", "b_tip", far)])
+    (error,) = inspect_description(tied).errors
+    assert "loop 'tie' cannot be closed" in error

@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A description and its loop joints from files."""
 
+from dataclasses import replace
+
 import pytest
 from description.urdf_texts import ARM
 
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.load import load_description
-from robot_dynamics.description.model_file import write_model
+from robot_dynamics.description.model_file import SavedModel, write_model
 from robot_dynamics.description.urdf import read_urdf
+from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.robot import load
 
 LOOPS = (
@@ -127,3 +130,26 @@ def test_files_in_the_wrong_place_are_recognised(tmp_path, text, message):
     (tmp_path / "m.yaml").write_text(text)
     with pytest.raises(DescriptionError, match=message):
         load_description(tmp_path / "m.yaml")
+
+
+def test_objects_of_this_package_are_loaded_as_their_files_are(tmp_path):
+    """Descriptions, mechanisms and saved models, with loops, locks and strictness."""
+    (tmp_path / "loops.yaml").write_text(LOOPS)
+    description = read_urdf(ARM)
+    saved = SavedModel(description, (0.0, 0.0, -1.62), ("upper",))
+    for given in (description, description.mechanism, saved):
+        assert load_description(given).mechanism == description.mechanism
+        closed = load_description(given, tmp_path / "loops.yaml")
+        assert closed == replace(
+            load_description(ARM, tmp_path / "loops.yaml"), source=closed.source
+        )
+        assert load(given, locked={"elbow": 0.1}).model.nv == 1
+    assert load_description(description) == description
+    assert load(saved).model == saved.model()
+    assert load(saved, gravity=(0, 0, 0)).model.gravity == (0.0, 0.0, 0.0)
+    with pytest.raises(UnknownNameError, match="did you mean 'elbow'"):
+        load(description.mechanism, locked={"elbw": 0.1})
+    with pytest.raises(DescriptionError):
+        load(read_urdf(ARM.replace('effort="4"', 'effort="0"')), strict=True)
+    with pytest.raises(RobotDynamicsError, match="or a description or mechanism of this package"):
+        load(3.0)

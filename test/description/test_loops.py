@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from description.urdf_texts import ARM
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
@@ -20,8 +21,18 @@ from robot_dynamics.description.loops import (
     write_loops,
 )
 from robot_dynamics.description.orientations import rotation_of_rpy
-from robot_dynamics.description.yaml_document import parse_yaml, read_yaml
-from robot_dynamics.model import CouplingElement, Limits, LoopElement, joint_type, pose
+from robot_dynamics.description.urdf import read_urdf
+from robot_dynamics.description.yaml_document import parse_yaml
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.model import (
+    CouplingElement,
+    Limits,
+    LinkElement,
+    LoopElement,
+    Mechanism,
+    joint_type,
+    pose,
+)
 
 GOOD = """loops:
 - name: left
@@ -34,7 +45,8 @@ GOOD = """loops:
 def read(tmp_path, text, links=("tool", "box")):
     """Return the loops of a text."""
     (tmp_path / "loops.yaml").write_text(text)
-    return read_loops(tmp_path / "loops.yaml", links)
+    there = Mechanism("there", tuple(LinkElement(link) for link in links))
+    return read_loops(tmp_path / "loops.yaml", there).loops
 
 
 def test_a_good_file_is_read(tmp_path):
@@ -57,8 +69,8 @@ def test_what_was_written_is_read_back(tmp_path, rng):
         LoopElement(f"y{i}", "fixed", "on", "off", pose(rng.normal(size=3), R), pose((1, 2, i)))
         for i, R in enumerate(turns)
     ]
-    write_loops(loops, tmp_path / "out.yaml")
-    again = read_loops(tmp_path / "out.yaml", ["on", "off"])
+    write_loops(tmp_path / "out.yaml", loops)
+    again = read_loops(tmp_path / "out.yaml").loops
     assert len(again) == len(loops)
     for before, after in zip(loops, again, strict=True):
         assert (before.name, before.predecessor) == (after.name, after.predecessor)
@@ -169,8 +181,8 @@ def test_everything_is_written_back(tmp_path):
         LoopElement("touch", "point_on_plane", "on", "off", unilateral=True),
     )
     couplings = (CouplingElement("wrist", (("a", 1.0), ("b", 0.1)), 1 / 3),)
-    write_loops(loops, tmp_path / "out.yaml", couplings, ["a"])
-    again, gears, actuated = checked_loops(read_yaml(tmp_path / "out.yaml"))
+    write_loops(tmp_path / "out.yaml", loops, couplings, ["a"])
+    again, gears, actuated = read_loops(tmp_path / "out.yaml")
     assert gears == couplings
     assert actuated == ("a",)
     assert [loop.parameters for loop in again] == [{"pitch": 0.001}, {}]
@@ -224,8 +236,8 @@ def documents(draw):
 def test_names_of_any_characters_come_back(tmp_path, name):
     """Also those with characters that YAML takes for the ends of lines."""
     gear = CouplingElement.gear("g", name, "b")
-    write_loops((), tmp_path / "l.yaml", [gear])
-    assert checked_loops(read_yaml(tmp_path / "l.yaml"))[1] == (gear,)
+    write_loops(tmp_path / "l.yaml", (), [gear])
+    assert read_loops(tmp_path / "l.yaml").couplings == (gear,)
     assert ("gr\u00fcn" in (tmp_path / "l.yaml").read_text("utf-8")) == (name == "gr\u00fcn")
 
 
@@ -237,8 +249,8 @@ def test_any_loops_gears_and_drives_come_back(tmp_path_factory):
     @given(documents())
     def check(document):
         loops, gears, actuated = document
-        write_loops(loops, path, gears, actuated)
-        again, gears_again, actuated_again = checked_loops(read_yaml(path))
+        write_loops(path, *document)
+        again, gears_again, actuated_again = read_loops(path)
         assert (gears_again, actuated_again) == (gears, actuated)
         assert len(again) == len(loops)
         for before, after in zip(loops, again, strict=True):
@@ -251,6 +263,20 @@ def test_any_loops_gears_and_drives_come_back(tmp_path_factory):
                 np.testing.assert_allclose(one[:3, :3], other[:3, :3], atol=3e-15)
 
     check()
+
+
+def test_names_are_checked_against_a_mechanism_or_a_description(tmp_path):
+    """Links and joints that it lacks are named with their lines; other objects are refused."""
+    path, arm = tmp_path / "l.yaml", read_urdf(ARM)
+    write_loops(path, (), [CouplingElement.gear("g", "shoulder", "elbow")], ["elbow"])
+    assert read_loops(path, arm) == read_loops(path, arm.mechanism) == read_loops(path)
+    assert read_loops(path).actuated == ("elbow",)
+    path.write_text(path.read_text().replace("elbow", "elbw"))
+    with pytest.raises(DescriptionError, match="did you mean 'elbow'") as caught:
+        read_loops(path, arm)
+    assert len(caught.value.problems) == 2
+    with pytest.raises(ArgumentError, match="against a list, expected a mechanism or a desc"):
+        read_loops(path, ["elbow"])
 
 
 def test_names_are_used_once(tmp_path):
@@ -334,8 +360,8 @@ def test_anything_about_freedoms_is_written_back(tmp_path_factory):
         del each["damping" if nv == 0 else "friction"]
         values = {k: data.draw(v | st.tuples(*[v] * nv)) for k, v in each.items()}
         loop = LoopElement("l", kind, "on", "off", parameters=own, **values)
-        write_loops([loop], path)
-        assert read_loops(path) == (loop,)
+        write_loops(path, [loop])
+        assert read_loops(path).loops == (loop,)
 
     check()
 
@@ -344,7 +370,7 @@ def test_the_example_of_the_documentation():
     """The file that docs/urdf.md shows is read, springs and drives included."""
     document = Path(__file__).parents[2] / "docs" / "urdf.md"
     blocks = re.findall(r"```yaml\n(.*?)```", document.read_text(encoding="utf-8"), re.S)
-    (block,) = (text for text in blocks if text.startswith("loops:"))
+    block = next(text for text in blocks if text.startswith("loops:"))
     loops, couplings, actuated = checked_loops(parse_yaml(block))
     assert [loop.name for loop in loops if loop.stiffness] == ["mount", "knee"]
     assert (len(couplings), actuated) == (2, ("shoulder", "elbow"))
