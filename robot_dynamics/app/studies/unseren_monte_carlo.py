@@ -165,7 +165,8 @@ def _draw_distribution(ax: Any, what: str, values: dict[str, dict[str, Array]]) 
         share = 100.0 * np.arange(1, len(known) + 1) / max(len(known), 1)
         style = (0, (4, 2)) if "forward" in kind else "-"
         ax.step(known, share, where="post", color=color, label=kind, linestyle=style)
-    ax.axvline(_LIMITS[what], color=GREY, linestyle=(0, (5, 3)), linewidth=1.0)
+    label = "bar for inertias alone"
+    ax.axvline(_LIMITS[what], color=GREY, linestyle=(0, (5, 3)), linewidth=1.0, label=label)
     ax.set_xscale("log")
     title = {"position [mm]": "Largest error of position", "force, rms [N]": "Error of the force"}
     ax.set(title=title.get(what, "Largest error of orientation"), xlabel=what)
@@ -174,11 +175,11 @@ def _draw_distribution(ax: Any, what: str, values: dict[str, dict[str, Array]]) 
 
 def _draw_estimates(ax: Any, what: str, values: dict[str, dict[str, Array]]) -> None:
     back, forward = (values[f"all, {kind}"][what] for kind in ("feedback", "feed-forward"))
-    ax.loglog(back, forward, "o", color=BLUE, markersize=3, alpha=0.5, markeredgewidth=0.0)
+    ax.plot(back, forward, "o", color=BLUE, markersize=3, alpha=0.5, markeredgewidth=0.0)
     finite = np.concatenate([back, forward])
     finite = finite[np.isfinite(finite)]
     if finite.size:
-        ends = [0.8 * finite.min(), 1.25 * finite.max()]
+        ends = [0.0, 1.05 * float(finite.max())]
         ax.plot(ends, ends, color=GREY, linewidth=1.0)
     ax.set(title="Both estimates, all errors at once", xlabel=f"feedback: {what}")
     ax.set(ylabel=f"feed-forward: {what}")

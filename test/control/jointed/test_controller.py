@@ -130,6 +130,18 @@ def test_the_integral_rests_while_the_force_is_held_back():
     assert_allclose(step.force, FORCE + 2.0 * np.sign(FORCE))
 
 
+def test_an_integral_term_grows_with_the_error():
+    """A second evaluation of the same error asks for K_i times a period of it more."""
+    law = controller(replace(INSTANT, position_integral=6e4))
+    still = 0.0 * START
+    steps = [law.update(50, START, still) for _ in range(2)]
+    terms = MODEL.terms(START, still)
+    qdd = [terms.forward(step.torque)[0] for step in steps]
+    more = terms.G[0] @ (qdd[1] - qdd[0])
+    assert_allclose(more, 6e4 * 1e-3 * steps[0].error[0], rtol=0, atol=1e-9)
+    assert np.abs(more).max() > 1e-6
+
+
 def test_a_joint_that_cannot_hold_is_named():
     """Support is never scaled."""
     limits = np.full(12, 1e3)
