@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from robot_dynamics.compile import algorithms
 from robot_dynamics.compiled_model import CompiledModel
+from robot_dynamics.dynamics.arguments import finite_vector, positive_number, several_names
 from robot_dynamics.dynamics.assembly import (
     Assembly,
     assemble,
     consistent_velocity,
     generic,
+    require_closed,
 )
 from robot_dynamics.dynamics.closed_loop_inverse import ClosedLoopInverse, closed_loop_inverse
 from robot_dynamics.dynamics.closure_functions import ClosureFunction
@@ -35,8 +37,9 @@ from robot_dynamics.dynamics.independent import (
 from robot_dynamics.dynamics.loops import LoopTerms
 from robot_dynamics.dynamics.maximal_coordinates import maximal_coordinate_solution
 from robot_dynamics.dynamics.mobility import Mobility, mobility
-from robot_dynamics.dynamics.rank import ConstraintRank, constraint_rank
+from robot_dynamics.dynamics.rank import LARGEST_OPENING, ConstraintRank, constraint_rank
 from robot_dynamics.dynamics.redundant import ConstrainedMotion
+from robot_dynamics.dynamics.scaling import model_length
 from robot_dynamics.dynamics.solution import AUTO, MAXIMAL, METHODS, solution
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.explicit_robot import ExplicitRobot
@@ -130,13 +133,13 @@ class Robot(CompiledModel):
         """
         if method not in METHODS:
             raise UnknownNameError("method", method, METHODS)
+        q, qd, tau = self._state(q, qd, tau=tau)
         if method == MAXIMAL:
             return maximal_coordinate_solution(
                 self.model, q, qd, tau, length=length, stabilisation_time=stabilisation_time
             )
         H, C, K, k, ranked = self._ranked_terms(q, qd, length, stabilisation_time)
-        force = np.asarray(tau, dtype=float) - C
-        return solution(self.model, ranked, H, force, K, k, method)
+        return solution(self.model, ranked, H, tau - C, K, k, method)
 
     def closed_loop_inverse_dynamics(
         self, q: Array, qd: Array, qdd: Array, *, length: float | None = None, **request: Any
@@ -207,8 +210,9 @@ class Robot(CompiledModel):
             UnknownNameError: If there is no drive of a name.
             RobotDynamicsError: If the drives cannot force every motion.
         """
-        at = self.assemble(generic(self.model)).q if q is None else np.asarray(q, dtype=float)
-        fixed = fixed_drives(self.model, self.closure, self.loop_drives, at, drives, weights)
+        names = None if drives is None else several_names("drives", drives)
+        at = self._closed(q)
+        fixed = fixed_drives(self.model, self.closure, self.loop_drives, at, names, weights)
         solve = self._bind(
             f"drive_efforts\0{fixed}", lambda model: algorithms.drive_effort_program(model, fixed)
         )
@@ -243,8 +247,10 @@ class Robot(CompiledModel):
             RobotDynamicsError: If the coordinates do not determine the motion; it names some that
                 do.
         """
+        q, qd = self._state(q, qd)
+        names = None if coordinates is None else several_names("coordinates", coordinates)
         _, _, K, k, ranked = self._ranked_terms(q, qd, length, stabilisation_time)
-        return independent_form(self.model, K, k, ranked, coordinates)
+        return independent_form(self.model, K, k, ranked, names)
 
     def independent_dynamics(
         self, coordinates: Sequence[str] | None = None, *, q: Array | None = None
@@ -261,14 +267,16 @@ class Robot(CompiledModel):
                 in no special position.
 
         Raises:
-            AssemblyError: Without `q`, if the loops cannot be closed.
+            AssemblyError: If the loops are open at `q`, or cannot be closed without it.
             UnknownNameError: If there is neither a joint nor a coordinate of a name.
             RobotDynamicsError: If the coordinates do not determine the motion; it names some that
                 do.
         """
-        at = self.assemble(generic(self.model)).q if q is None else np.asarray(q, dtype=float)
+        names = None if coordinates is None else several_names("coordinates", coordinates)
+        at = self._closed(q)
         K, error = self.closure(at)
-        order = elimination_order(self.model, K, error, at, coordinates)
+        require_closed(self.model, at, error, LARGEST_OPENING, model_length(self.model))
+        order = elimination_order(self.model, K, error, at, names)
         solve = self._bind(
             f"independent\0{order}", lambda model: algorithms.independent_program(model, order)
         )
@@ -279,6 +287,20 @@ class Robot(CompiledModel):
 
         return independent_dynamics
 
+    def _state(self, q: Any, qd: Any, **more: Any) -> tuple[Array, ...]:
+        """Return positions (nq,), velocities (nv,) and forces (nv,), looked at."""
+        rates = {"qd": qd, **more}
+        return (
+            finite_vector("q", q, self.model.nq),
+            *(finite_vector(name, values, self.model.nv) for name, values in rates.items()),
+        )
+
+    def _closed(self, q: Any) -> Array:
+        """Return the positions that are given, or some with all loops closed."""
+        if q is not None:
+            return finite_vector("q", q, self.model.nq)
+        return self.assemble(generic(self.model)).q
+
     def _ranked_terms(
         self, q: Array, qd: Array, length: float | None, stabilisation_time: float | None
     ) -> tuple[Array, Array, Array, Array, ConstraintRank]:
@@ -286,8 +308,11 @@ class Robot(CompiledModel):
         H, C, K, k, error, speed = self.constraint_terms(q, qd)
         K = K.reshape(self.model.constraint_count, self.model.nv)  # without loops as well
         if stabilisation_time is not None:
-            k = np.array(LoopTerms(K, k, error, speed).stabilised(stabilisation_time))
-        ranked = constraint_rank(self.model, K, error, np.asarray(q, dtype=float), length=length)
+            time = positive_number("stabilisation_time", stabilisation_time)
+            k = np.array(LoopTerms(K, k, error, speed).stabilised(time))
+        if length is not None:
+            length = positive_number("length", length)
+        ranked = constraint_rank(self.model, K, error, q, length=length)
         return H, C, K, k, ranked
 
     def assemble(
@@ -351,7 +376,8 @@ class Robot(CompiledModel):
             AssemblyError: If the loops are open at `q`, or cannot be closed without it.
             RobotDynamicsError: If the coordinates wished for depend on one another.
         """
-        closed = self.assemble(generic(self.model)).q if q is None else np.asarray(q, dtype=float)
+        closed = self._closed(q)
+        independent = several_names("independent", independent)
         return mobility(
             self.model,
             self.closure,

@@ -10,11 +10,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from support import linkages
 from support.mechanisms import random_state, random_tree, two_arms, world_poses
 
 from robot_dynamics.compile import algorithms
+from robot_dynamics.dynamics.assembly import AssemblyError
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
-from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import Mechanism, build
 from robot_dynamics.robot import Robot, load
 from robot_dynamics.spatial import Inertia, Transform, Vector3
@@ -264,3 +266,33 @@ def test_a_mechanism_that_cannot_move():
     assert robot.model.nv == 0
     assert robot.inverse_dynamics(np.zeros(0), np.zeros(0), np.zeros(0)).shape == (0,)
     assert robot.forward_dynamics(np.zeros(0), np.zeros(0), np.zeros(0)).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda r, q, v: r.constrained_motion(q, v, v[:-1]), r"tau has shape \(2,\)"),
+        (lambda r, q, v: r.constrained_motion(q, v, 0.0), r"tau has shape \(1,\)"),
+        (lambda r, q, v: r.constrained_motion([q, q], v, v), r"q has shape \(2, 3\)"),
+        (lambda r, q, v: r.constrained_motion("abc", v, v), "q is 'abc', expected 3 numbers"),
+        (lambda r, q, v: r.constrained_motion(q, v, v, length=-1.0), "length is -1.0"),
+        (lambda r, q, v: r.constrained_motion(q, v, v, stabilisation_time=0.0), "time is 0.0"),
+        (lambda r, q, v: r.independent_form(q, v, "crank"), "expected a list of names"),
+        (lambda r, q, v: r.independent_dynamics(q=q[:-1]), r"q has shape \(2,\)"),
+        (lambda r, q, v: r.drive_efforts("crank"), "expected a list of names"),
+        (lambda r, q, v: r.mobility(q, independent="crank"), "expected a list of names"),
+    ],
+)
+def test_arguments_that_cannot_be_meant(call, words):
+    """Wrong shapes, lengths and times, and names that are no list: one sentence each."""
+    robot = Robot(build(linkages.four_bar()))
+    q = robot.assemble().q
+    with pytest.raises(ArgumentError, match=words):
+        call(robot, q, np.zeros(robot.model.nv))
+
+
+def test_choices_at_open_loops_are_refused():
+    """Independent coordinates are not chosen where the loops are open."""
+    robot = Robot(build(linkages.four_bar()))
+    with pytest.raises(AssemblyError, match="open"):
+        robot.independent_dynamics(q=robot.assemble().q + 0.1)

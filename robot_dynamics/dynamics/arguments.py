@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,9 +23,50 @@ def finite_vector(name: str, values: object, length: int) -> NDArray[np.float64]
     Raises:
         ArgumentError: If there are others, or not finite ones.
     """
-    array = np.atleast_1d(np.asarray(values, dtype=float))
+    try:
+        array = np.atleast_1d(np.asarray(values, dtype=float))
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"{name} is {_shortened(values)}, expected {length} numbers."
+        ) from None
     if array.shape != (length,):
         raise ArgumentError(f"{name} has shape {array.shape}, expected ({length},).")
     if not np.all(np.isfinite(array)):
         raise ArgumentError(f"{name} has entries that are not finite; expected numbers.")
     return array
+
+
+def positive_number(name: str, value: object) -> float:
+    """Return a positive, finite number.
+
+    Args:
+        name: What it is, for the message.
+        value: The number.
+
+    Raises:
+        ArgumentError: If it is another thing.
+    """
+    good = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not good or not (np.isfinite(value) and value > 0.0):  # type: ignore[call-overload, operator]
+        raise ArgumentError(f"{name} is {_shortened(value)}, expected a positive number.")
+    return float(value)  # type: ignore[arg-type]
+
+
+def several_names(name: str, values: Iterable[str]) -> tuple[str, ...]:
+    """Return names as a tuple; a single string is not taken for a list of letters.
+
+    Args:
+        name: What they are names of, for the message.
+        values: The names.
+
+    Raises:
+        ArgumentError: If it is one string.
+    """
+    if isinstance(values, str):
+        raise ArgumentError(f"{name} is {values!r}, expected a list of names: [{values!r}].")
+    return tuple(values)
+
+
+def _shortened(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from robot_dynamics.dynamics.arguments import finite_vector
+from robot_dynamics.dynamics.arguments import finite_vector, positive_number, several_names
 from robot_dynamics.errors import ArgumentError
 
 
@@ -30,3 +30,27 @@ def test_what_cannot_be_meant(values, words):
     """Wrong shapes and numbers that are none are named, with what was expected."""
     with pytest.raises(ArgumentError, match=words):
         finite_vector("q", values, 2)
+
+
+def test_what_is_no_number():
+    """Text, or nothing, in the place of numbers is named, long text shortened."""
+    with pytest.raises(ArgumentError, match="q is 'abc', expected 2 numbers"):
+        finite_vector("q", "abc", 2)
+    with pytest.raises(ArgumentError, match=r"\.\.\., expected 2 numbers") as error:
+        finite_vector("q", "x" * 1000, 2)
+    assert len(str(error.value)) < 100
+
+
+@pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf, "1", None, True])
+def test_numbers_that_have_to_be_positive(value):
+    """Zero, negative numbers, and what is no number, are refused."""
+    with pytest.raises(ArgumentError, match=r"length is .*, expected a positive number"):
+        positive_number("length", value)
+    assert positive_number("length", np.float64(2.0)) == 2.0
+
+
+def test_a_string_is_no_list_of_names():
+    """One name by itself is not read letter by letter; the message says what to write."""
+    assert several_names("drives", ["a", "b"]) == ("a", "b")
+    with pytest.raises(ArgumentError, match=r"expected a list of names: \['crank'\]"):
+        several_names("drives", "crank")

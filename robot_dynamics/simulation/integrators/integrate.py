@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.dynamics.arguments import finite_vector, positive_number
 from robot_dynamics.dynamics.scaling import constraint_scales, model_length
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.robot import Robot
@@ -86,19 +87,15 @@ def integrate(
     """
     if method not in METHODS:
         raise UnknownNameError("method", method, METHODS)
-    numbers = {
-        "duration": duration,
-        "step": step,
-        "tolerance": tolerance,
-        "stabilisation_time": stabilisation_time,
-        "outputs": outputs,
-    }
-    for name, value in numbers.items():
-        if not (np.isfinite(value) and value > 0.0):
-            raise ArgumentError(f"{name} is {value!r}, expected a positive number.")
+    duration = positive_number("duration", duration)
+    step, tolerance = positive_number("step", step), positive_number("tolerance", tolerance)
+    stabilisation_time = positive_number("stabilisation_time", stabilisation_time)
+    if not float(positive_number("outputs", outputs)).is_integer():
+        raise ArgumentError(f"outputs is {outputs!r}, expected a whole number.")
+    outputs = int(outputs)
     model = robot.model
     length = model_length(model)
-    state = _finite("q", q, model.nq), _finite("qd", qd, model.nv)
+    state = finite_vector("q", q, model.nq), finite_vector("qd", qd, model.nv)
     force = _force(tau, model.nv)
     limit = (_OPEN_STABILISED if method == "stabilised" else _OPEN) * length
     gap, slip = _errors(robot, *state, length)
@@ -144,19 +141,12 @@ def integrate(
     return so_far()
 
 
-def _finite(name: str, values: ArrayLike, size: int) -> Array:
-    array = np.array(values, dtype=float)
-    if array.shape != (size,) or not np.isfinite(array).all():
-        raise ArgumentError(f"{name} has shape {array.shape}, expected {size} finite numbers.")
-    return array
-
-
 def _force(tau: Torque, nv: int) -> Force | Array:
     """Return constant forces, or the function with its results looked at."""
     if tau is None:
         return np.zeros(nv)
     if not callable(tau):
-        return _finite("tau", tau, nv)
+        return finite_vector("tau", tau, nv)
     function = tau
 
     def force(time: float, q: Array, qd: Array) -> Array:

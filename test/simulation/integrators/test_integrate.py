@@ -321,7 +321,7 @@ def test_outputs_are_a_whole_number_of_steps_apart():
     ("changes", "message"),
     [
         ({"q": np.zeros(2)}, "q has shape"),
-        ({"qd": [np.nan, 0.0, 0.0]}, "qd has shape"),
+        ({"qd": [np.nan, 0.0, 0.0]}, "qd has entries that are not finite"),
         ({"duration": -1.0}, "duration"),
         ({"step": 0.0}, "step"),
         ({"tolerance": np.nan}, "tolerance"),
