@@ -68,10 +68,12 @@ def _check_group(
     # Of the motions that are left none moves a joint whose row in the null space is zero.
     null = np.linalg.svd(A)[2][len(group) :].T
     still = [joint for joint, row in zip(joints, null, strict=True) if _is_zero(row)]
-    # A gear whose ratio is zero has been warned of by itself.
-    if len(still) < 2:
-        return
     binding = [c for c in group if all(joint in still for joint, factor in c.terms if factor)]
+    still = [joint for joint in joints if any(joint in dict(c.terms) for c in binding)]
+    # A gear whose ratio is zero has been warned of by itself. Joints whose rows vanish because a
+    # ratio is tiny do move: then there are fewer gears than joints among them.
+    if len(still) < 2 or len(binding) < len(still):
+        return
     names = " and ".join(repr(c.name) for c in binding)
     diagnosis.warning(
         places.loop(binding[-1].name),

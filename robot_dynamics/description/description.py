@@ -95,7 +95,8 @@ class Transmission:
         """
         if len(self.joints) != 1 or len(self.actuators) != 1:
             return 0.0
-        return self.reductions[0] ** 2 * self.rotor_inertias[0]
+        # Not the square as a power, which would raise an error where a product is infinite.
+        return self.reductions[0] * self.reductions[0] * self.rotor_inertias[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,6 @@ import numpy as np
 
 from robot_dynamics.description.description import Description
 from robot_dynamics.description.diagnosis import Diagnosis
-from robot_dynamics.description.inertia_checks import check_links, check_units
 from robot_dynamics.description.orientations import DEGREES_HINT, looks_like_degrees
 from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.description.yaml_document import Node, decode
@@ -184,8 +183,6 @@ def read_dh(node: Node) -> Description:
         raise
     names = {f"{row.name}_link": row.place for row in document.rows}
     places = Places(node.place, names, {row.name: row.place for row in document.rows})
-    check_links(mechanism, places, diagnosis)
-    check_units(mechanism, (), places, diagnosis)
     for row in document.rows:
         if looks_like_degrees((row.alpha, row.theta)):
             diagnosis.warning(

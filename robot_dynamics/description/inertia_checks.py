@@ -11,6 +11,7 @@ import numpy as np
 
 from robot_dynamics.description.description import Shape
 from robot_dynamics.description.diagnosis import Diagnosis
+from robot_dynamics.description.mechanism_checks import FARTHEST, check_placements
 from robot_dynamics.description.orientations import DEGREES_HINT
 from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.model.elements import (
@@ -23,11 +24,11 @@ from robot_dynamics.model.elements import (
 # Principal moments below zero by less than this come from printing few digits.
 _NEGATIVE = 0.01  # of the largest moment
 _ROUNDING = 1e-7  # kg m^2
+_LOPSIDED = 1e-9  # part of the largest entry by which an inertia may differ from its transpose
 _TRIANGLE = 1e-3  # part of the largest moment by which it may exceed the sum of the others
 _HEAVY = 1000.0  # kg: more is more likely grams
 _LONG = 20.0  # m: more is more likely millimetres
 _HEAVIEST = 1e9  # kg: more than any ship, and more than numbers can be computed with
-_FARTHEST = 1e6  # m: no part of a machine is so far from the next
 _LARGEST = 1e15  # kg m^2: a moment of inertia that no machine has
 _WIDE = 4.0 * math.pi  # rad: limits beyond are more likely degrees
 _SMALL_LINK = 0.1  # m: the size that a link is given if nothing in the file tells
@@ -48,6 +49,10 @@ def check_links(mechanism: Mechanism, places: Places, diagnosis: Diagnosis) -> N
             continue
         if _beyond_all_machines(link, place, diagnosis):
             continue
+        lopsided = float(np.abs(link.inertia - link.inertia.T).max())
+        if lopsided > _LOPSIDED * float(np.abs(link.inertia).max()):
+            message = f"the inertia is not symmetric, by {lopsided:.4g} kg m^2"
+            diagnosis.error(place, element, message)
         moments = np.linalg.eigvalsh(link.inertia)
         largest = float(np.abs(moments).max())
         if moments[0] < -_NEGATIVE * largest - _ROUNDING:
@@ -76,14 +81,7 @@ def check_links(mechanism: Mechanism, places: Places, diagnosis: Diagnosis) -> N
         elif link.mass == 0.0:
             massless.append(link.name)
     _summarise_massless(mechanism, massless, places, diagnosis)
-    for joint in mechanism.joints:
-        distance = float(np.linalg.norm(joint.placement[:3, 3]))
-        if distance > _FARTHEST:
-            diagnosis.error(
-                places.joint(joint.name),
-                f"joint {joint.name!r}",
-                f"its origin is {distance:g} m from the parent's, expected at most {_FARTHEST:g}",
-            )
+    check_placements(mechanism.joints, places, diagnosis)
 
 
 def _beyond_all_machines(link: LinkElement, place: str, diagnosis: Diagnosis) -> bool:
@@ -93,7 +91,7 @@ def _beyond_all_machines(link: LinkElement, place: str, diagnosis: Diagnosis) ->
     before = diagnosis.error_count
     for value, most, words in (
         (link.mass, _HEAVIEST, f"mass is {link.mass:g} kg"),
-        (distance, _FARTHEST, f"the centre of mass is {distance:g} m from the link's origin"),
+        (distance, FARTHEST, f"the centre of mass is {distance:g} m from the link's origin"),
         (moment, _LARGEST, f"the inertia has {moment:g} kg m^2"),
     ):
         if value > most:
@@ -132,8 +130,8 @@ def check_loop_units(loops: Iterable[LoopElement], places: Places, diagnosis: Di
     for loop in loops:
         ends = ((loop.predecessor, loop.predecessor_pose), (loop.successor, loop.successor_pose))
         for link, frame in ends:
-            distance = float(np.linalg.norm(frame[:3, 3]))
-            if distance > _LONG:
+            distance = math.hypot(*frame[:3, 3])
+            if _LONG < distance <= FARTHEST:
                 diagnosis.warning(
                     places.loop(loop.name),
                     f"loop joint {loop.name!r}",

@@ -16,9 +16,16 @@ from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.extended_urdf import extended
 from robot_dynamics.description.files import locate, refused
 from robot_dynamics.description.frames import rigid_piece
-from robot_dynamics.description.inertia_checks import check_loop_units
+from robot_dynamics.description.inertia_checks import check_links, check_loop_units, check_units
 from robot_dynamics.description.loops import checked_loops, is_extended
+from robot_dynamics.description.mechanism_checks import (
+    check_closures,
+    check_numbers,
+    check_placements,
+    with_unit_axes,
+)
 from robot_dynamics.description.model_file import SavedModel, read_model_node
+from robot_dynamics.description.motion_checks import check_motion
 from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.description.urdf import locked_mechanism, read_urdf
 from robot_dynamics.description.urdf_objects import read_urdf_object
@@ -138,7 +145,44 @@ def _from_yaml(node: Node, strict: bool, locked: Mapping[str, float] | None) -> 
         hint = "name the robot first, and this file after --loops (in Python loops=...)"
         raise refused(node.place, "this is a file of loop joints, expected a robot", hint)
     saved = SavedModel(read_dh(node)) if DH_KEY in node else read_model_node(node)
-    return _locked(saved, strict, locked)
+    description = _checked(saved.description, locked or {}, table=DH_KEY in node)
+    description.diagnosis.raise_if_refused(strict=strict)
+    return replace(saved, description=description)
+
+
+def _checked(description: Description, locked: Mapping[str, float], *, table: bool) -> Description:
+    """Return a description with joints locked, after the checks that a URDF has while it is read.
+
+    A table without any mass is a robot of kinematics alone, and said to be one.
+
+    Raises:
+        DescriptionError: With every problem found.
+    """
+    places, diagnosis, links = description.places, Diagnosis(), description.mechanism.links
+    kinematic = table and not any(link.mass or link.inertia.any() for link in links)
+    mechanism = with_unit_axes(description.mechanism, places, diagnosis)
+    if kinematic:
+        check_placements(mechanism.joints, places, diagnosis)
+    else:
+        check_links(mechanism, places, diagnosis)
+    check_closures(mechanism, places, diagnosis)
+    check_numbers(mechanism, places, diagnosis)
+    if not diagnosis.error_count:
+        check_couplings(mechanism.couplings, places, diagnosis)
+    if not diagnosis.error_count:
+        check_units(mechanism, description.shapes, places, diagnosis)
+        mechanism = locked_mechanism(mechanism, locked)
+        if kinematic:
+            message = "no row has mass or inertia, there is nothing but kinematics to be computed"
+            diagnosis.warning(places.file, "rows", message)
+        else:
+            check_motion(mechanism, places, diagnosis)
+    # What the file keeps of an earlier reading, or its reader has said, is not said again.
+    said = {(p.element, p.message) for p in description.diagnosis.problems}
+    new = [p for p in diagnosis.problems if (p.element, p.message) not in said]
+    diagnosis = Diagnosis([*description.diagnosis.problems, *new])
+    diagnosis.raise_if_refused()
+    return replace(description, mechanism=mechanism, diagnosis=diagnosis)
 
 
 def _closed(description: Description, node: Node, strict: bool) -> Description:
@@ -162,6 +206,10 @@ def _closed(description: Description, node: Node, strict: bool) -> Description:
     stated = {name: stated.get(name, node.place) for name in names if name not in taken}
     places = replace(description.places, loops={**description.places.loops, **stated})
     added = [loop for loop in mechanism.loops if loop.name not in taken]
+    geared = [gear for gear in mechanism.couplings if gear.name not in taken]
+    check_closures(mechanism, places, diagnosis, added)
+    numbers = replace(mechanism, joints=(), loops=tuple(added), couplings=tuple(geared))
+    check_numbers(numbers, places, diagnosis)
     check_loop_units(added, places, diagnosis)
     if not diagnosis.error_count:
         check_couplings(mechanism.couplings, places, diagnosis)

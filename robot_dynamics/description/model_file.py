@@ -133,6 +133,14 @@ class _Loop:
 
 
 @dataclass(frozen=True)
+class _Coupling:
+    name: str
+    terms: tuple[tuple[str, float], ...]
+    offset: float = 0.0
+    place: str = field(default="", metadata=_PLACE)
+
+
+@dataclass(frozen=True)
 class _Shape:
     link: str
     role: Literal["visual", "collision"]
@@ -153,7 +161,7 @@ class _Document:
     links: tuple[_Link, ...]
     joints: tuple[_Joint, ...] = ()
     loops: tuple[_Loop, ...] = ()
-    couplings: tuple[CouplingElement, ...] = ()
+    couplings: tuple[_Coupling, ...] = ()
     gravity: Triple = GRAVITY
     variable: tuple[str, ...] = ()
     shapes: tuple[_Shape, ...] = ()
@@ -224,11 +232,12 @@ def read_model_node(node: Node) -> SavedModel:
     )
     joints = tuple(JointElement(**_arguments(joint)) for joint in document.joints)
     loops = tuple(LoopElement(**_arguments(loop)) for loop in document.loops)
+    couplings = tuple(CouplingElement(**_arguments(coupling)) for coupling in document.couplings)
     diagnosis = Diagnosis()
     places = _check(document, links, joints, diagnosis)
     diagnosis.raise_if_refused()
     description = Description(
-        Mechanism(document.name, links, joints, loops, document.couplings),
+        Mechanism(document.name, links, joints, loops, couplings),
         tuple(Shape(**_arguments(shape)) for shape in document.shapes),
         Diagnosis(list(document.problems)),
         document.source,
@@ -252,12 +261,17 @@ def _check(
         document.place,
         {link.name: link.place for link in document.links},
         {joint.name: joint.place for joint in document.joints},
-        {loop.name: loop.place for loop in document.loops},
+        {
+            **{coupling.name: coupling.place for coupling in document.couplings},
+            **{loop.name: loop.place for loop in document.loops},
+        },
+        {link.name for link in document.links if link.mass or np.any(link.inertia)},
     )
     groups: tuple[tuple[str, Iterable[Any]], ...] = (
         ("link", document.links),
         ("joint", document.joints),
         ("loop joint", document.loops),
+        ("coupling", document.couplings),
     )
     for kind, entries in groups:
         seen: dict[str, str] = {}
@@ -288,7 +302,7 @@ def _check(
         for name, _ in coupling.terms:
             if name not in places.joints:
                 element = f"coupling {coupling.name!r}"
-                diagnosis.unknown(document.place, element, "joint", name, places.joints)
+                diagnosis.unknown(coupling.place, element, "joint", name, places.joints)
     for what, place, rows in _poses(document):
         rotation = np.array(rows)[:, :3]
         if np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-6 or np.linalg.det(rotation) < 0:

@@ -7,7 +7,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.description.diagnosis import Diagnosis
+from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.model import WORLD, Model
+from robot_dynamics.model.builder import build
 from robot_dynamics.model.elements import Mechanism
 from robot_dynamics.spatial import ArticulatedInertia, Inertia, Motion, Transform
 
@@ -17,6 +20,25 @@ Array = NDArray[np.float64]
 # the joints beyond it are free to give way.
 _RELATIVE = 1e-10
 _ABSOLUTE = 1e-15  # kg m^2 or kg: far below the inertia of a watch's smallest wheel
+
+
+def check_motion(mechanism: Mechanism, places: Places, diagnosis: Diagnosis) -> None:
+    """Note an error for each joint that moves no inertia."""
+    carriers = {joint.child: joint.name for joint in mechanism.joints}
+    found: dict[str, str] = {}  # links by the joints that move them
+    if len(carriers) == len(mechanism.joints):
+        found = {carriers[link]: link for link in joints_without_mass(mechanism)}
+    if not found:
+        model = build(mechanism)
+        bodies = [model.bodies[i] for i in joints_without_inertia(model)]
+        found = {body.joint.name: body.name for body in bodies}
+    for joint, link in found.items():
+        diagnosis.error(
+            places.joint(joint),
+            f"joint {joint!r}",
+            f"nothing that it moves has inertia, expected mass on link {link!r} or beyond it",
+            "or lock the joint",
+        )
 
 
 def joints_without_mass(mechanism: Mechanism) -> tuple[str, ...]:

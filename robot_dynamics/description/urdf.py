@@ -14,8 +14,9 @@ from robot_dynamics.description.description import Description, Shape, Transmiss
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.files import locate, read_bytes, refused
 from robot_dynamics.description.inertia_checks import check_links, check_units
+from robot_dynamics.description.mechanism_checks import check_closures, check_numbers
 from robot_dynamics.description.mimics import mimic_couplings
-from robot_dynamics.description.motion_checks import joints_without_inertia, joints_without_mass
+from robot_dynamics.description.motion_checks import check_motion
 from robot_dynamics.description.tree_checks import Places, check_tree
 from robot_dynamics.description.urdf_elements import (
     Color,
@@ -34,7 +35,6 @@ from robot_dynamics.description.urdf_transmissions import read_transmission, wit
 from robot_dynamics.description.xml_source import parse_xml
 from robot_dynamics.description.xml_tags import Tag
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
-from robot_dynamics.model.builder import build
 from robot_dynamics.model.couplings import CouplingElement
 from robot_dynamics.model.elements import JointElement, LinkElement, LoopElement, Mechanism
 
@@ -265,28 +265,16 @@ class _Reader:
             complete=self._is_complete(),
         )
         check_links(mechanism, self.places, self.diagnosis)
-        check_couplings(mechanism.couplings, self.places, self.diagnosis)
+        check_closures(mechanism, self.places, self.diagnosis)
+        check_numbers(mechanism, self.places, self.diagnosis)
+        if not self.diagnosis.error_count:
+            check_couplings(mechanism.couplings, self.places, self.diagnosis)
         if self.diagnosis.error_count:
             return None
         check_units(mechanism, self.shapes, self.places, self.diagnosis)
         mechanism = locked_mechanism(mechanism, locked)
-        self._check_motion(mechanism)
+        check_motion(mechanism, self.places, self.diagnosis)
         return mechanism
-
-    def _check_motion(self, mechanism: Mechanism) -> None:
-        """Note joints that move no inertia."""
-        links = joints_without_mass(mechanism)
-        if not links:
-            model = build(mechanism)
-            links = tuple(model.bodies[i].name for i in joints_without_inertia(model))
-        carrier = {joint.child: joint.name for joint in mechanism.joints}
-        for link in links:
-            self.diagnosis.error(
-                self.places.joint(carrier[link]),
-                f"joint {carrier[link]!r}",
-                f"nothing that it moves has inertia, expected mass on link {link!r} or beyond it",
-                "or lock the joint",
-            )
 
     def _is_complete(self) -> bool:
         """Return whether all links and joints could be read and have names of their own."""

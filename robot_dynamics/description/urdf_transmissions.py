@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from robot_dynamics.description.description import Transmission
-from robot_dynamics.description.xml_tags import Tag
+from robot_dynamics.description.xml_tags import Tag, short
 from robot_dynamics.model.elements import JointElement
 
 _REDUCTION = ("mechanicalReduction", "mechanical_reduction", "gear_ratio")
@@ -45,6 +45,10 @@ def read_transmission(tag: Tag, joints: Collection[str]) -> Transmission | None:
     reductions = [_inside(actuator, _REDUCTION, 1.0) for actuator in actuators]
     for i, value in enumerate(beside[: len(reductions)]):
         reductions[i] = value
+    for i, value in enumerate(reductions):
+        if value == 0.0:
+            tag.warning("the reduction is 0, it is taken as 1")
+            reductions[i] = 1.0
     rotors = [_inside(actuator, _ROTOR, 0.0) for actuator in actuators]
     for actuator, rotor in zip(actuators, rotors, strict=True):
         if rotor < 0.0:
@@ -93,6 +97,7 @@ def _number(tag: Tag, default: float) -> float:
     except ValueError:
         number = float("nan")
     if not abs(number) < float("inf"):
-        tag.warning(f"<{tag.name}> has {text.strip()!r}, expected a finite number; it is ignored")
+        shown = short(text.strip())
+        tag.warning(f"<{tag.name}> has {shown}, expected a finite number; it is ignored")
         return default
     return number

@@ -113,7 +113,7 @@ class Tag:
             return default
         word = text.strip().lower()
         if word not in ("true", "false", "1", "0"):
-            self.error(f"{attribute} has {_short(text)}, expected true or false")
+            self.error(f"{attribute} has {short(text)}, expected true or false")
         return word in ("true", "1")
 
     def numbers(
@@ -139,7 +139,7 @@ class Tag:
                 return fallback
         if len(words) != count:
             noun = "number" if count == 1 else "numbers"
-            self.error(f"{attribute} expects {count} {noun}, found {len(words)}: {_short(text)}")
+            self.error(f"{attribute} expects {count} {noun}, found {len(words)}: {short(text)}")
             return fallback
         return [float(word) for word in words]
 
@@ -189,9 +189,9 @@ class Tag:
         elif "," in word:
             hint = "numbers are separated by spaces and have decimal points"
         if _NUMBER.fullmatch(word) or _NOT_FINITE.fullmatch(word):
-            self.error(f"{attribute} has the number {_short(word)}, expected a finite one", hint)
+            self.error(f"{attribute} has the number {short(word)}, expected a finite one", hint)
         else:
-            self.error(f"{attribute} has {_short(word)}, expected a number", hint)
+            self.error(f"{attribute} has {short(word)}, expected a number", hint)
         return False
 
 
@@ -206,5 +206,6 @@ def _meant(name: str, known: Sequence[str]) -> str:
     return close[0] if close and close[0] not in name else ""
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """Return a text in quotes, its end left out if it is long."""
     return repr(text if len(text) <= 40 else text[:37] + "...")

@@ -198,17 +198,17 @@ class _Decoder:
             too_large = isinstance(value, int) and abs(value) > 10**308
             value = math.inf if too_large else float(value)
         unit = f" {metadata['unit']}" if metadata.get("unit") else ""
-        problem = ""
+        problem, shown = "", _shortened(node.text)
         if value != value or (math.isinf(value) and not metadata.get("infinite")):
-            problem = f"expected a finite number, not {node.text}"
+            problem = f"expected a finite number, not {shown}"
         elif "minimum" in metadata and value < metadata["minimum"]:
-            problem = f"expected at least {metadata['minimum']:g}{unit}, not {node.text}"
+            problem = f"expected at least {metadata['minimum']:g}{unit}, not {shown}"
         elif "above" in metadata and value <= metadata["above"]:
-            problem = f"expected more than {metadata['above']:g}{unit}, not {node.text}"
+            problem = f"expected more than {metadata['above']:g}{unit}, not {shown}"
         elif "maximum" in metadata and value > metadata["maximum"]:
-            problem = f"expected at most {metadata['maximum']:g}{unit}, not {node.text}"
+            problem = f"expected at most {metadata['maximum']:g}{unit}, not {shown}"
         elif "below" in metadata and value >= metadata["below"]:
-            problem = f"expected less than {metadata['below']:g}{unit}, not {node.text}"
+            problem = f"expected less than {metadata['below']:g}{unit}, not {shown}"
         if problem:
             self.diagnosis.error(node.place, node.path, problem)
             return _FAILED
@@ -297,4 +297,8 @@ def _found(node: Node) -> str:
         return "a list"
     if node.value is None:
         return "nothing"
-    return repr(node.text if len(node.text) < 60 else node.text[:57] + "...")
+    return repr(_shortened(node.text))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) < 60 else text[:57] + "..."

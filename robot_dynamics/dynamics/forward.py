@@ -13,6 +13,7 @@ from robot_dynamics.dynamics.kinematics import (
     velocity_products,
 )
 from robot_dynamics.dynamics.passive import passive_forces
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import WORLD, Model
 from robot_dynamics.model.joints import combined
 from robot_dynamics.model.parameters import Parameters
@@ -67,15 +68,17 @@ def forward_dynamics(
         body = model.bodies[i]
         U[i] = [IA[i] * s for s in S[i]]
         rotors = body.joint.of_each_freedom(body.joint.armature)
-        D[i] = factor(
-            [
-                [
-                    s.dot(column) + (rotors[row] if row == k else 0.0)
-                    for k, column in enumerate(U[i])
-                ]
-                for row, s in enumerate(S[i])
-            ]
-        )
+        matrix = [
+            [s.dot(column) + (rotors[row] if row == k else 0.0) for k, column in enumerate(U[i])]
+            for row, s in enumerate(S[i])
+        ]
+        try:
+            D[i] = factor(matrix)
+        except ZeroDivisionError:  # of constants: no value of q would change that
+            raise RobotDynamicsError(
+                f"nothing that joint {body.joint.name!r} moves has inertia, expected mass on link "
+                f"{body.name!r} or beyond it."
+            ) from None
         u[i] = [t - s.dot(pA[i]) for t, s in zip(tau[model.v_slices[i]], S[i], strict=True)]
         if body.parent == WORLD:
             continue

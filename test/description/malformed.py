@@ -13,6 +13,12 @@ import codecs
 from description.urdf_texts import ARM, INERTIAL
 
 _MEGABYTE = 2**20
+_ROTOR = (
+    '<transmission name="t"><type>SimpleTransmission</type><joint name="elbow"/>'
+    '<actuator name="m">'
+    "<rotorInertia>{}</rotorInertia><mechanicalReduction>{}</mechanicalReduction></actuator>"
+    "</transmission>"
+)
 _LOOP = '<loop_joint name="l" type="fixed"><link1 link="upper"/><link2 link="{}"/></loop_joint>'
 
 
@@ -220,7 +226,33 @@ URDF: dict[str, tuple[bytes, int | str | None, str]] = {
     "pitch of words": (
         _arm('"prismatic"', '"helical" pitch="steep"'), "elbow", "pitch has 'steep'",
     ),
+    "pitch of 1e300": (
+        _arm('"prismatic"', '"helical" pitch="1e300"'), '"elbow"', "pitch is 1e\\+300",
+    ),
+    "damping of 1e308": (_arm('damping="0.5"', 'damping="1e308"'), '"shoulder"', "damping is 1e"),
+    "gears of 1e10": (
+        ARM.replace("<axis", '<mimic joint="m" multiplier="1e10"/><axis').replace(
+            "</robot>",
+            '<link name="end"/><joint name="m" type="continuous"><parent link="base"/>'
+            '<child link="end"/></joint></robot>',
+        ).encode(),
+        '"shoulder"', "coefficients are 1 and 1e\\+10",
+    ),
+    "multiplier of 1e300": (
+        _arm(
+            '<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><mimic joint="elbow" multiplier="1e300"/>'
+        ),
+        '"shoulder"', "coefficients are 1 and 1e\\+300",
+    ),
+    "rotor of 1e300": (
+        _more(_ROTOR.format("1e300", "2")), '"elbow"', "armature is 4e\\+300",
+    ),
+    "reduction of 1e200": (_more(_ROTOR.format("1", "1e200")), '"elbow"', "armature is inf"),
     # loops
+    "loop of a joint's name": (
+        _more(_LOOP.format("base").replace('name="', 'name="elbow" id="')),
+        "loop_joint", "already taken by the joint at",
+    ),
     "loop to nowhere": (_more(_LOOP.format("hook")), "loop_joint", "unknown link 'hook'"),
     "loop on one piece": (_more(_LOOP.format("upper")), "loop_joint", "both its ends"),
     "loop of no type": (_more(_LOOP.format("base").replace("fixed", "x")), "loop_joint", "'x'"),
@@ -307,6 +339,36 @@ YAML: dict[str, tuple[bytes, int | str | None, str]] = {
     "gear to nowhere": (
         b"couplings:\n- {name: g, joint: shoulder, driver: elbw}\n", 2, "did you mean 'elbow'",
     ),
+    "loop of a joint's name": (
+        _GOOD.replace("name: l", "name: elbow").encode(), 2, "already taken by the joint at",
+    ),
+    "frame beyond the moon": (
+        _GOOD.replace("link: base", "link: base, xyz: [1e300, 0, 0]").encode(), 2, "at most 1e",
+    ),
+    "frame at 1e160": (
+        _GOOD.replace("link: base", "link: base, xyz: [0, 1e160, 0]").encode(), 2, "at most 1e",
+    ),
+    "half a million digits": (
+        _GOOD.replace("link: base", f"link: base, xyz: [{'9' * 500_000}, 0, 0]").encode(),
+        5, "finite number, not 9{57}\\.",
+    ),
+    "ratio of 1e300": (
+        b"couplings:\n- {name: g, joint: shoulder, driver: elbow, ratio: 1e300}\n",
+        2, "coefficients are 1 and 1e\\+300",
+    ),
+    "gear of zeros": (
+        b"couplings:\n- {name: c, terms: {shoulder: 0}}\n", 2, "all its coefficients are zero",
+    ),
+    "pitch of 1e300": (
+        _GOOD.replace("fixed", "helical\n  parameters: {pitch: 1e300}").encode(),
+        2, "pitch is 1e\\+300",
+    ),
+    "stiffness of 1e300": (
+        _GOOD.replace("fixed", "revolute\n  stiffness: 1e300").encode(), 2, "stiffness is 1e",
+    ),
+    "negative damping": (
+        _GOOD.replace("fixed", "revolute\n  damping: -1").encode(), 4, "at least 0",
+    ),
     "extended to nowhere": (b"closed_loop: [[upper, bse]]\n", 1, "unknown link 'bse'"),
 }  # fmt: skip
 
@@ -322,6 +384,54 @@ MODELS: dict[str, tuple[bytes, int | str | None, str]] = {
     "no_convention.yaml": (b"rows:\n- {name: a}\n", 1, "rows"),
     "dh_words.yaml": (b"dh: standard\nrows:\n- {name: a, d: long}\n", 3, "expected a number"),
 }
+
+_LINKS = (
+    b'format: "robot_dynamics model"\nversion: 1\nname: m\nlinks:\n- {"name": "base"}\n'
+    b'- {"name": "a", "mass": 2.0, '
+    b'"inertia": [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]}\n'
+    b"joints:\n"
+    b'- {"name": "j", "type": "revolute", "parent": "base", "child": "a"}\n'
+)
+
+
+def _model(old: str, new: str) -> bytes:
+    """Return a small model file with a piece replaced."""
+    assert old.encode() in _LINKS
+    return _LINKS.replace(old.encode(), new.encode(), 1)
+
+
+_END = '"child": "a"}'
+_FAR = "[[1.0, 0.0, 0.0, 1e200], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]"
+MODELS |= {
+    "negative_mass.yaml": (_model("2.0", "-2.0"), 6, "mass is -2 kg"),
+    "negative_moment.yaml": (_model("[[1.0", "[[-0.1"), 6, "negative principal moment"),
+    "lopsided.yaml": (_model("[[1.0, 0.0", "[[1.0, 0.5"), 6, "the inertia is not symmetric"),
+    "massless.yaml": (
+        _model(_END, _END + '\n- {"name": "k", "type": "revolute", "parent": "a", "child": "b"}')
+        .replace(b'- {"name": "base"}', b'- {"name": "base"}\n- {"name": "b"}'),
+        10, "nothing that it moves has inertia",
+    ),
+    "limits.yaml": (
+        _model(_END, '"child": "a", "limits": {"lower": 2.0, "upper": 1.0}}'),
+        8, "the lower limit 2 is above the upper 1",
+    ),
+    "damping.yaml": (_model(_END, '"child": "a", "damping": -1.0}'), 8, "damping is -1"),
+    "far.yaml": (_model(_END, f'"child": "a", "placement": {_FAR}}}'), 8, "at most 1e"),
+    "no_axis.yaml": (
+        _model(_END, '"child": "a", "axis": [0.0, 0.0, 0.0]}'), 8, "the axis is zero",
+    ),
+    "gear.yaml": (
+        _LINKS + b'couplings:\n- {"name": "c", "terms": [["x", 1.0]]}\n', 10, "unknown joint 'x'",
+    ),
+    "idle_gear.yaml": (
+        _LINKS + b'couplings:\n- {"name": "c", "terms": [["j", 0.0]]}\n', 10, "are zero",
+    ),
+    "dh_massless_tip.yaml": (
+        b"dh: standard\nrows:\n- {name: a, mass: 1, inertia: [1, 1, 1, 0, 0, 0]}\n"
+        b"- {name: b, d: 0.3}\n",
+        4, "nothing that it moves has inertia",
+    ),
+}  # fmt: skip
 
 _GOOD_GEAR = "couplings: [{name: g, joint: shoulder, driver: elbow, ratio: 0}]\n"
 
@@ -345,6 +455,14 @@ DOUBTFUL: dict[str, tuple[bytes, bytes | None, str]] = {
         "were degrees meant",
     ),
     "a gear without ratio": (ARM.encode(), _GOOD_GEAR.encode(), "the ratio is 0"),
+    "a reduction of 0": (_more(_ROTOR.format("1", "0")), None, "the reduction is 0"),
+    "a spring that pushes": (
+        ARM.encode(), _GOOD.replace("fixed", "revolute\n  stiffness: -5").encode(), "pushes away",
+    ),
+    "a hinge that only pushes": (
+        ARM.encode(), _GOOD.replace("fixed", "revolute\n  unilateral: true").encode(),
+        "unilateral lets a revolute joint",
+    ),
     "a foreign namespace": (_arm("<robot", '<robot xmlns="urn:u"'), None, "in the namespace"),
     "a foreign link": (_more('<u:link xmlns:u="urn:u" name="a"/>'), None, "it is left out"),
 }  # fmt: skip

@@ -62,6 +62,14 @@ def test_gears_that_block_each_other_are_warned_of():
     assert "'a' and 'b' together leave joints 'j2', 'j1' no motion" in problem.message
 
 
+@pytest.mark.parametrize("ratio", [1e-11, 1e-10, 1e-7, 1e7])
+def test_tiny_and_huge_ratios_block_nothing(ratio):
+    """Two gears on one driver leave it free, however far apart the speeds are."""
+    for other in (ratio, -ratio):
+        pair = Gear.gear("a", "j2", "j1", ratio), Gear.gear("b", "j3", "j1", other)
+        assert noted(*pair) == ()
+
+
 def test_random_relations_are_judged_by_their_solutions(rng):
     """An error exactly where no positions meet all relations, found by least squares."""
     for _ in range(60):
