@@ -11,7 +11,8 @@ import sys
 import time
 
 import pytest
-from description.malformed import DOUBTFUL, MODELS, URDF, YAML
+from description.malformed import DOUBTFUL, URDF, YAML
+from description.malformed_models import MODELS
 from description.urdf_texts import ARM, line_of
 
 from robot_dynamics.app.command_line import main
