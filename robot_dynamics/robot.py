@@ -334,8 +334,8 @@ class Robot(CompiledModel):
                 mapping from joints to velocities that are met, with the least motion otherwise.
             metric: What is least: "length" for displacements, with rotations at the declared
                 length, or "inertia" for kinetic energy.
-            options: `limits`, `length`, `tolerance`, `restarts`, `seed` and `iterations` of
-                `dynamics.assembly.assemble`.
+            options: `limits`, `length`, `tolerance`, `restarts`, `seed`, `iterations` and
+                `seconds` of `dynamics.assembly.assemble`.
 
         Raises:
             AssemblyError: If there is none; it names the loops and the gaps that remain.

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 # that were rounded to four digits; what stays open by more does not close.
 _ROUNDED = 1e-4
 _MATTERS = 1e-2  # of the largest gap: loops open by less would close if that one did
+_PATIENCE = 10.0  # s for closing loops: nobody who asks what is in a file waits for longer
 _MOST_LOOPS = 6  # that are named when they cannot be closed
 
 
@@ -178,11 +179,11 @@ def _mobility(robot: Robot, place: str, warnings: list[str]) -> Mobility:
     Raises:
         AssemblyError: If the loops stay open by more than rounded numbers would explain.
     """
-    from robot_dynamics.dynamics.assembly import AssemblyError
+    from robot_dynamics.dynamics.assembly import AssemblyError, generic
     from robot_dynamics.dynamics.scaling import model_length
 
     try:
-        report = robot.mobility()
+        report = robot.mobility(robot.assemble(generic(robot.model), seconds=_PATIENCE).q)
     except AssemblyError as error:
         if error.gap > _ROUNDED * model_length(robot.model):
             raise

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.dynamics.closure_search import Closure, ClosureSearch, metric_root
 from robot_dynamics.dynamics.rank import constraint_rank, opening
+from robot_dynamics.dynamics.reach import missing_lengths
 from robot_dynamics.dynamics.scaling import (
     constraint_groups,
     constraint_scales,
@@ -32,6 +33,9 @@ _RESTARTS, _FEW_RESTARTS, _OUTNUMBERED = 50, 4, 20.0
 #: Gap that counts as closed, as a part of the mechanism's length: far above rounding, far below
 #: what a mechanism that does not close leaves.
 TOLERANCE = 1e-9
+# Links that are too short by less, as a part of the length, are searched for where they nearly
+# meet: numbers of files are rounded, and the gap is then a warning.
+_CLEARLY = 1e-2
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,8 @@ class AssemblyError(RobotDynamicsError):
     Attributes:
         gaps: What remains open at the best that was found, by loop joint.
         gap: The largest of them as one distance [m], rotations at the declared length.
-        q: The positions (nq,) at which that is.
+        q: The positions (nq,) at which that is; the guess where links are too short, for which
+            nothing is searched.
     """
 
     def __init__(self, message: str, gaps: Mapping[str, Gap], gap: float, q: Array) -> None:
@@ -98,10 +103,11 @@ def assemble(
     restarts: int | None = None,
     seed: int = 0,
     iterations: int = 200,
+    seconds: float = np.inf,
 ) -> Assembly:
     """Return positions that close all loops, near a guess if there are some.
 
-    Damped Gauss-Newton steps on the position errors. Where they end in an open configuration,
+    Loops whose links are too short to meet are refused at once. For others, damped Gauss-Newton steps on the position errors. Where they end in an open configuration,
     they start anew from random positions, at first near the guess and then anywhere.
 
     Args:
@@ -120,6 +126,8 @@ def assemble(
             constraints for each coordinate.
         seed: Of the random starts.
         iterations: Steps of one start.
+        seconds: After which the search is given up [s]: what is found then depends on the
+            computer.
 
     Returns:
         The configuration, with velocity zero.
@@ -133,8 +141,9 @@ def assemble(
     guess, fixed = _held(model, guess, held)
     length = model_length(model) if length is None else length
     search = ClosureSearch(
-        model, closure, fixed, limits, metric, length, tolerance * length, iterations
+        model, closure, fixed, limits, metric, length, tolerance * length, iterations, seconds
     )
+    _require_reach(search, guess)
     if restarts is None:
         outnumbered = model.constraint_count > _OUTNUMBERED * model.nv
         restarts = _FEW_RESTARTS if outnumbered else _RESTARTS
@@ -147,12 +156,14 @@ def assemble(
             return Assembly(found, np.zeros(model.nv), gap, start + 1, length)
         if gap > search.goal and (best is None or gap < best[0]):
             best = (gap, found)
+        if search.late:
+            break
     if best is not None:
         found, gap = search.settled(best[1])
         if gap <= search.goal and search.is_genuine(found, gap, rng):
-            return Assembly(found, np.zeros(model.nv), gap, restarts + 1, length)
+            return Assembly(found, np.zeros(model.nv), gap, start + 1, length)
         best = (gap, found)
-    raise _failure(search, best, restarts + 1)
+    raise _failure(search, best, start + 1, seconds)
 
 
 def generic(model: Model, size: float = 0.3) -> Array:
@@ -257,12 +268,32 @@ def require_closed(model: Model, q: Array, error: Array, largest: float, length:
     )
 
 
+def _require_reach(search: ClosureSearch, guess: Array) -> None:
+    """Refuse loops whose links are too short, by more than rounded numbers would explain."""
+    model = search.model
+    missing = missing_lengths(model, search.limits, guess, search.free)
+    worst = max(missing.values(), default=0.0)
+    if worst <= _CLEARLY * search.length:
+        return
+    gaps = {name: Gap(missing.get(name, 0.0), 0.0) for name, _ in constraint_groups(model)}
+    held = " with what is held" if not np.all(search.free) else ""
+    raise AssemblyError(
+        f"{model.name}: no configuration closes all loops{held}: "
+        + gaps_in_words(gaps, search.goal, "stays open by at least")
+        + ", its links are too short; expected ends within reach of each other.",
+        gaps,
+        worst,
+        guess,
+    )
+
+
 def _failure(
-    search: ClosureSearch, best: tuple[float, Array] | None, starts: int
+    search: ClosureSearch, best: tuple[float, Array] | None, starts: int, seconds: float
 ) -> AssemblyError:
     """Return the error that tells what the best start left open."""
     model, place = search.model, search.model.name
     tried = counted(starts, "start") if starts > 1 else "the guess"
+    tried += f" within {seconds:g} s" if search.late else ""
     if best is None:
         message = (
             f"{place}: from {tried} the loops close only with an axis pointing the wrong way; "

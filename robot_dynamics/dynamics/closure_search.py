@@ -11,6 +11,7 @@ vanished is believed only if its slope is K.
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,7 @@ class ClosureSearch:
         length: float,
         goal: float,
         iterations: int,
+        seconds: float = np.inf,
     ) -> None:
         self.model, self.closure, self.metric = model, closure, metric
         self.length, self.goal, self.iterations = length, goal, iterations
@@ -58,6 +60,12 @@ class ClosureSearch:
         self.rows = constraint_scales(model, length) * model.holonomic
         self.columns = coordinate_scales(model, length)
         self.limits = PositionLimits(model, limits)
+        self._end = monotonic() + seconds
+
+    @property
+    def late(self) -> bool:
+        """Whether the time for the search is over: no start takes another step."""
+        return monotonic() > self._end
 
     def run(self, start: Array) -> tuple[Array, float]:
         """Return the best positions found from a start, and the gap that they leave [m]."""
@@ -73,7 +81,7 @@ class ClosureSearch:
             waited = 0 if gap < 0.999 * best_gap else waited + 1
             if gap < best_gap:
                 best, best_gap = q, gap
-            if gap == 0.0 or waited > (2 if best_gap <= self.goal else _PATIENCE):
+            if gap == 0.0 or waited > (2 if best_gap <= self.goal else _PATIENCE) or self.late:
                 break
             q = self.within_limits(self.moved(q, self.step(q, K, residual)))
         return best, best_gap
@@ -94,7 +102,7 @@ class ClosureSearch:
                 q, K, residual, damping = moved, K_there, there, 0.3 * damping
             else:
                 damping *= 4.0
-            if damping > 1e8:
+            if damping > 1e8 or self.late:
                 break
         return q, float(np.max(np.abs(residual), initial=0.0))
 

@@ -55,7 +55,7 @@ def test_many_constraints_for_few_coordinates_have_few_starts():
     """Hundreds of loops that contradict one another are not tried fifty times."""
     mechanism = linkages.four_bar()
     pin = mechanism.loops[0]
-    at = [pose((3.0 + 0.1 * i, 0.0, 0.0)) for i in range(15)]
+    at = [pose((0.5 + 0.05 * i, 0.0, 0.0)) for i in range(15)]
     loops = [replace(pin, name=f"pin{i}", predecessor_pose=x) for i, x in enumerate(at)]
     robot = Robot.from_mechanism(replace(mechanism, loops=tuple(loops)))
     with pytest.raises(AssemblyError, match="was found from 5 starts"):
@@ -102,14 +102,33 @@ def test_floating_and_spherical_joints():
 
 
 def test_no_configuration(four_bar):
-    """Bars too short to meet: the error names the loop and the gap, which is the shortest one."""
+    """Bars too short to meet: the error names the loop and the gap, and nothing is searched."""
     robot = Robot.from_mechanism(linkages.four_bar(lengths=(0.1, 0.2, 0.3), ground=0.9))
-    with pytest.raises(AssemblyError, match=r"loop 'pin' stays open by 300 mm") as refusal:
-        robot.assemble(restarts=5)
+    with pytest.raises(
+        AssemblyError, match=r"loop 'pin' stays open by at least 300 mm"
+    ) as refusal:
+        robot.assemble([0.1, 0.2, 0.3])
     error = refusal.value
-    assert_allclose(error.gaps["pin"].position, 0.3, rtol=1e-6)  # 0.9 - 0.1 - 0.2 - 0.3
-    assert_allclose(robot.closure(error.q)[1][2:4] @ robot.closure(error.q)[1][2:4], 0.09, 1e-6)
-    assert "6 starts" in str(error)
+    assert_allclose([error.gaps["pin"].position, error.gap], 0.3, rtol=1e-12)  # 0.9 - 0.6
+    assert_allclose(error.q, [0.1, 0.2, 0.3], rtol=0, atol=0)
+
+
+def test_the_narrowest_gap_of_all_starts_is_named(four_bar):
+    """Crank and coupler held in line, the rocker's end stays away by what the lengths leave."""
+    with pytest.raises(
+        AssemblyError, match=r"from 6 starts: loop 'pin' stays open by 400 mm"
+    ) as no:
+        four_bar.assemble(held={"crank_joint": 0.0, "coupler_joint": 0.0}, restarts=5)
+    found = four_bar.closure(no.value.q)[1][2:4]
+    assert_allclose(found @ found, 0.4**2, 1e-6)  # a rocker of 0.6, its pin 0.3 + 0.8 - 0.9 away
+
+
+def test_the_search_ends_when_its_time_is_over(four_bar):
+    """No start takes a second step, and the message says so; a closed guess is still accepted."""
+    closed = four_bar.assemble([0.5, 1.0, 1.0])
+    assert four_bar.assemble(closed.q, seconds=0.0).starts == 1
+    with pytest.raises(AssemblyError, match=r"was found from the guess within 0 s: loop 'pin'"):
+        four_bar.assemble([0.5, 1.0, 1.0], seconds=0.0)
 
 
 def test_held_joints_can_stand_in_the_way(four_bar):
