@@ -107,8 +107,9 @@ def assemble(
 ) -> Assembly:
     """Return positions that close all loops, near a guess if there are some.
 
-    Loops whose links are too short to meet are refused at once. For others, damped Gauss-Newton steps on the position errors. Where they end in an open configuration,
-    they start anew from random positions, at first near the guess and then anywhere.
+    Loops whose links are too short to meet are refused at once. For others, damped Gauss-Newton
+    steps are taken on the position errors. Where they end in an open configuration, they start
+    anew from random positions, at first near the guess and then anywhere.
 
     Args:
         model: The mechanism.
