@@ -38,7 +38,7 @@ WALL_CLOCK = {
     "mode": "wall_clock",
     "heartbeat_timeout": TIMEOUT,
     "on_command_timeout": "hold",
-    "stale_after": 2.0,
+    "stale_after": 10.0,  # longer than anything is stopped here
 }
 OF_GUARD = ("scenario", "mode", "heartbeat_timeout", "stale_after")
 
@@ -180,7 +180,7 @@ def test_a_killed_controller(start, witness, trio):
     silence = guard.wait_for("took over")["silence_s"]
     largest = witness.come_to_rest()
     print(f"silence {silence:.3f} s of {TIMEOUT} s; largest speed {largest:.2f} rad/s")
-    assert TIMEOUT < silence < TIMEOUT + 1.0
+    assert TIMEOUT < silence < TIMEOUT + 1.5
     assert largest < 2.0
     witness.require_good_torques()
     witness.wait_for_words("guard", "in charge: controller: no heartbeat for")
@@ -219,9 +219,8 @@ def test_a_stopped_controller(witness, trio):
     for sent in witness.commands.values():
         sent.clear()
     controller.process.send_signal(signal.SIGCONT)
-    witness.wait_for_words(
-        "controller", "fallback: controller: the guard has taken over; it did not run for"
-    )
+    # What it sees first is named: the takeover, or an object that is not where it left it.
+    witness.wait_for_words("controller", "fallback: ")
     assert witness.come_to_rest() < 2.0
     witness.require_good_torques()
     # What the controller had computed before it was stopped may still be sent: one command.
