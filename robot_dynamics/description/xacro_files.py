@@ -2,27 +2,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """Xacro files, expanded by the xacro package where it is installed.
 
-xacro evaluates the expressions of its files. It keeps them from Python's builtins, but a file
+xacro evaluates the expressions of its files, which may take any time and memory: it runs in a
+process of its own with limits on both. It keeps expressions from Python's builtins, but a file
 from a stranger deserves the care that a program from a stranger does.
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib
-import io
+import importlib.util
+import json
+import os
 import re
-from collections.abc import Iterator, Mapping
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-from xml.parsers.expat import ExpatError
 
+from robot_dynamics.description import xacro_child
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.files import locate, read_bytes, refused
-from robot_dynamics.resources import SCHEME, resolve_package_uri
 
 SUFFIX = ".xacro"
 MAX_BYTES = 8 * 2**20
+MAX_SECONDS = 10  # the largest robots known take one
+MAX_MEMORY = 2**30
+# By its path: as a module it would bring the whole package with it.
+_RUN = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')"
 _ARGUMENT = re.compile(r"<(?:\w+:)?arg\s[^>]*?name\s*=\s*[\"']([^\"']+)[\"']")
 _WITHOUT = (
     "install the xacro package (pip install xacro), or expand it first: xacro FILE > robot.urdf"
@@ -46,68 +53,63 @@ def expand_xacro(path: str | Path, arguments: Mapping[str, object] | None = None
     given = {name: _as_text(value) for name, value in (arguments or {}).items()}
     # Read once for the errors of missing and hostile files; xacro reads it again.
     read_bytes(file, expected="a xacro file", limit=MAX_BYTES)
-    try:
-        import xacro
-    except ImportError:
-        raise refused(path, "this is xacro, which needs the xacro package", _WITHOUT) from None
-    try:
-        with contextlib.redirect_stderr(io.StringIO()), _our_packages():
-            document = xacro.process_file(str(file), mappings=given)
-            text = document.toprettyxml(indent="  ")
-    except ExpatError as error:
-        raise refused(
-            f"{_current(xacro, file)}:{error.lineno}",
-            f"is not well-formed XML: {str(error).partition(':')[0]}",
-        ) from None
-    except Exception as error:  # xacro lets errors of all kinds through
-        raise refused(_current(xacro, file), f"cannot be expanded: {_said(error)}") from None
-    _check_arguments(xacro, file, given)
-    return str(text)
+    if importlib.util.find_spec("xacro") is None:
+        raise refused(path, "this is xacro, which needs the xacro package", _WITHOUT)
+    answer = _expanded(file, given)
+    if "text" not in answer:
+        raise refused(answer["place"], answer["message"])
+    _check_arguments([file, *map(Path, answer["includes"])], given)
+    return str(answer["text"])
 
 
-def _check_arguments(xacro: Any, file: Path, given: Mapping[str, str]) -> None:
+def _expanded(file: Path, arguments: Mapping[str, str]) -> dict[str, Any]:
+    """Return the answer of a process that expands a file within limits.
+
+    Raises:
+        DescriptionError: If it does not end in time.
+    """
+    request = {
+        "file": str(file),
+        "arguments": arguments,
+        "seconds": MAX_SECONDS,
+        "bytes": MAX_MEMORY,
+    }
+    found = [str(Path(__file__).resolve().parents[2]), *filter(None, sys.path)]
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", _RUN, xacro_child.__file__],
+            input=json.dumps(request),
+            capture_output=True,
+            encoding="utf-8",
+            timeout=MAX_SECONDS,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(found), "PYTHONUTF8": "1"},
+            check=False,
+        )
+        answer: dict[str, Any] = json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        hint = "its expressions or macros grow without bound"
+        message = f"is not expanded after {MAX_SECONDS} s and is given up"
+        raise refused(f"{file.name}:1", message, hint) from None
+    except ValueError:  # the process was ended before it could answer
+        message = "cannot be expanded within the limits of time and memory"
+        raise refused(f"{file.name}:1", message) from None
+    return answer
+
+
+def _check_arguments(files: Iterable[Path], given: Mapping[str, str]) -> None:
     """Refuse arguments that no file declares: xacro passes over them in silence."""
     declared: set[str] = set()
-    for name in (file, *getattr(xacro, "all_includes", ())):
+    first = ""
+    for file in files:
+        first = first or file.name
         with contextlib.suppress(OSError):
-            text = Path(name).read_text(encoding="utf-8", errors="replace")
+            text = file.read_text(encoding="utf-8", errors="replace")
             declared.update(_ARGUMENT.findall(text))
     diagnosis = Diagnosis()
     for name in given:
         if name not in declared:
-            diagnosis.unknown(file.name, "", "xacro argument", name, sorted(declared))
+            diagnosis.unknown(first, "", "xacro argument", name, sorted(declared))
     diagnosis.raise_if_refused()
-
-
-@contextlib.contextmanager
-def _our_packages() -> Iterator[None]:
-    """Let `$(find PACKAGE)` work without ROS; xacro has no hook for that."""
-
-    def find(package: str) -> str:
-        return str(resolve_package_uri(f"{SCHEME}{package}/"))
-
-    module: Any = importlib.import_module("xacro.substitution_args")
-    before = module._eval_find
-    module._eval_find = find
-    try:
-        yield
-    finally:
-        module._eval_find = before
-
-
-def _current(xacro: Any, file: Path) -> str:
-    """Return the name of the file that xacro was reading."""
-    stack = [name for name in getattr(xacro, "filestack", None) or [] if name]
-    return Path(stack[-1]).name if stack else file.name
-
-
-def _said(error: Exception) -> str:
-    text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-    if isinstance(error, RecursionError):
-        text = "its files or macros include each other without end"
-    elif type(error).__name__ == "ArgException":
-        text = f"argument {text!r} is not given and has no default"
-    return text if len(text) < 400 else text[:397] + "..."
 
 
 def _as_text(value: object) -> str:

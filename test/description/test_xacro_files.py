@@ -3,10 +3,12 @@
 """Xacro files with arguments, and without the xacro package."""
 
 import sys
+import time
 
 import pytest
 from description.urdf_texts import ARM
 
+from robot_dynamics.description import xacro_files
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.load import load_description
 from robot_dynamics.description.xacro_files import expand_xacro
@@ -72,6 +74,33 @@ class TestWithTheXacroPackage:
         monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path))
         text = f'{HEAD}<xacro:include filename="$(find parts_pkg)/m.xacro"/><xacro:tip/></robot>'
         assert load_description(write(text)).mechanism.root == "tip"
+
+    @pytest.mark.parametrize(
+        ("expression", "message"),
+        [
+            ("9**9**9", "is not expanded after 1 s and is given up"),
+            ("'a' * 10**10", "needs too much memory"),
+            ("[0] * 10**9", "needs too much memory"),
+        ],
+    )
+    def test_expansion_has_an_end(self, write, monkeypatch, expression, message):
+        """Time and memory are bounded; half a second is allowed for the start of a process."""
+        monkeypatch.setattr(xacro_files, "MAX_SECONDS", 1)
+        started = time.perf_counter()
+        with pytest.raises(DescriptionError, match=rf"arm\.urdf\.xacro(:\d+)?: {message}"):
+            expand_xacro(write(XACRO.replace("m / 2", expression)))
+        assert time.perf_counter() - started < 1.5 + 1.5  # a busy machine
+
+    def test_macros_that_double_have_an_end(self, write, monkeypatch):
+        """Thirty macros that each call the next twice stand for a thousand million links."""
+        monkeypatch.setattr(xacro_files, "MAX_SECONDS", 1)
+        macros = "".join(
+            f'<xacro:macro name="m{i}"><xacro:m{i + 1}/><xacro:m{i + 1}/></xacro:macro>'
+            for i in range(30)
+        )
+        text = f'{HEAD}{macros}<xacro:macro name="m30"><link name="x"/></xacro:macro><xacro:m0/>'
+        with pytest.raises(DescriptionError, match="is not expanded after 1 s"):
+            expand_xacro(write(f"{text}</robot>"))
 
     def test_problems_after_expansion_name_the_lines_of_the_expanded_text(self, write):
         """The place says that the text is the expanded one."""
