@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Closed-loop forward dynamics in one system of equations (8.36), method 1 of section 8.5.
 
-The matrix is symmetric and indefinite, and singular if constraints are redundant: those are taken
-out first. It needs no inverse of H, so that it also serves mechanisms with parts without inertia,
-as long as every motion that the loops allow moves some.
+The matrix is symmetric and indefinite, and singular if constraints are redundant. Those are taken
+out first: the constraints that act stand in the matrix as orthonormal rows, so that nearly dependent
+ones cost no digits in its factors. It needs no inverse of H, so that it also serves mechanisms with
+parts without inertia, as long as every motion that the loops allow moves some.
 """
 
 from __future__ import annotations
@@ -14,11 +15,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from robot_dynamics.dynamics.rank import ConstraintRank
-from robot_dynamics.dynamics.redundant import (
-    ConstrainedMotion,
-    least_multipliers,
-    motion_of,
-)
+from robot_dynamics.dynamics.redundant import ConstrainedMotion, motion_of
 from robot_dynamics.errors import RobotDynamicsError
 
 Array = NDArray[np.float64]
@@ -30,10 +27,10 @@ _SINGULAR = 1e-15
 def direct_solution(
     ranked: ConstraintRank, H: Array, force: Array, K: Array, k: Array
 ) -> ConstrainedMotion:
-    """Solve `[[H, K^T], [K, 0]] [qdd; -lambda] = [force; k]` as it stands.
+    """Solve `[[H, K^T], [K, 0]] [qdd; -lambda] = [force; k]` in one system.
 
     Args:
-        ranked: The rank of K: rows that the others imply are left out.
+        ranked: The rank of K: combinations of rows that do not act are left out.
         H: Inertia matrix (nv, nv); it may be singular.
         force: tau - C (nv,).
         K: Constraint Jacobian (n^c, nv).
@@ -43,25 +40,24 @@ def direct_solution(
         RobotDynamicsError: If the matrix is singular: a motion that the loops allow has no
             inertia.
     """
-    n, rows = len(H), sorted(ranked.independent_rows())
+    n, rank = len(H), ranked.rank
     # Displacements in the place of angles, and inertias of size one beside ratios of distances.
     unit = 1.0 / ranked.column_scales
     scaled = H * unit[:, None] * unit
     size = float(np.mean(np.diag(scaled))) or 1.0
-    # The constraints without their noise, and met in the mean where they contradict each other:
-    # what is left out is then implied by what stays.
-    J = (ranked.rows @ ranked.V.T)[rows]
-    mean = (ranked.U @ (ranked.U.T @ (ranked.row_scales * k)))[rows]
-    matrix = np.zeros((n + len(rows),) * 2)
-    matrix[:n, :n], matrix[:n, n:], matrix[n:, :n] = scaled / size, J.T, J
-    right = np.concatenate([force * unit / size, mean])
+    # J x = U S V^T x = scaled k, met in the mean where it contradicts itself. Singular values are
+    # divided by once: with rows of J as they are, nearly dependent ones would cost their square.
+    matrix = np.zeros((n + rank,) * 2)
+    matrix[:n, :n], matrix[:n, n:], matrix[n:, :n] = scaled / size, ranked.V, ranked.V.T
+    b = ranked.U.T @ (ranked.row_scales * k) / ranked.s
+    right = np.concatenate([force * unit / size, b])
     x = _symmetric_solution(matrix, right)
     if x is None:
         raise RobotDynamicsError(
             "the loops allow a motion without inertia: its acceleration is not determined."
         )
-    push = -size * (J.T @ x[n:]) * ranked.column_scales
-    return motion_of(ranked, K, k, x[:n] * unit, least_multipliers(ranked, push))
+    multipliers = ranked.row_scales * (ranked.U @ (-size * x[n:] / ranked.s))
+    return motion_of(ranked, K, k, x[:n] * unit, multipliers)
 
 
 def _symmetric_solution(matrix: Array, right: Array) -> Array | None:
