@@ -3,9 +3,9 @@
 """Closed-loop forward dynamics in one system of equations (8.36), method 1 of section 8.5.
 
 The matrix is symmetric and indefinite, and singular if constraints are redundant. Those are taken
-out first: the constraints that act stand in the matrix as orthonormal rows, so that nearly dependent
-ones cost no digits in its factors. It needs no inverse of H, so that it also serves mechanisms with
-parts without inertia, as long as every motion that the loops allow moves some.
+out first: the constraints that act stand in the matrix as orthonormal rows, so that nearly
+dependent ones cost no digits in its factors. It needs no inverse of H, so that it also serves
+mechanisms with parts without inertia, as long as every motion that the loops allow moves some.
 """
 
 from __future__ import annotations

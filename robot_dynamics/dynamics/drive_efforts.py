@@ -151,6 +151,8 @@ def drive_efforts(
         for i in range(model.nv)
     ]
     rows = [row for row, _ in drives.pivots]
-    pivot = minimum(pivot, margin_of_others(model, replace(loops, k=still), rows, motion))
+    squared = form.pivot * form.pivot
+    others = margin_of_others(model, replace(loops, k=still), rows, motion, squared)
+    pivot = minimum(pivot, others)
     # A pivot is 1 at most: this only hands on what is not a number.
     return efforts, minimum(pivot, 1.0 + dot(efforts, efforts))

@@ -179,6 +179,8 @@ def independent_forward_dynamics(
     ydd = factors.solve(times(form.columns, force))  # Eq 8.45
     qdd = [dot([column[i] for column in form.columns], ydd) + form.g[i] for i in range(n)]
     pivot = minimum(form.pivot, factors.smallest_pivot)
-    pivot = minimum(pivot, margin_of_others(model, terms.loops, [row for row, _ in pivots], qdd))
+    rows = [row for row, _ in pivots]
+    others = margin_of_others(model, terms.loops, rows, qdd, form.pivot * form.pivot)
+    pivot = minimum(pivot, others)
     # A pivot is 1 at most: this only hands on what is not a number.
     return qdd, minimum(pivot, 1.0 + dot(qdd, qdd))

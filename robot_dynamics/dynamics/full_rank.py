@@ -70,36 +70,47 @@ def full_rank_pivot(
 
 
 def margin_of_others(
-    model: Model, terms: LoopTerms, rows: Sequence[int], qdd: Sequence[Scalar]
+    model: Model,
+    terms: LoopTerms,
+    rows: Sequence[int],
+    qdd: Sequence[Scalar],
+    pivot: Scalar = 1.0,
 ) -> Scalar:
     """Return `SMALLEST_PIVOT` times how far the rows left out are within what is allowed, squared.
 
     An acceleration that meets every constraint, with forces that some of them exert, is the one
     there is. What the rows left out lack may be a part of the accelerations, as displacements,
-    that is the accuracy of the solution or what `rank` takes for zero at this opening.
+    that is rounding, as the rows heeded show it, or what `rank` takes for zero at this opening.
+    No more: a row that hardly acts lacks hardly anything, and takes a motion away all the same.
 
     Args:
         model: The mechanism.
         terms: Its constraints.
         rows: Those that the solution heeds.
         qdd: The accelerations (nv,).
+        pivot: The smallest relative pivot of those: its root divides rounding.
     """
     length = tree_length(model)
     scales = constraint_scales(model, length).tolist()
     columns = coordinate_scales(model, length).tolist()
     largest: Scalar = 0.0
+    noise: Scalar = 0.0
     for i, (row, k) in enumerate(zip(terms.K, terms.k, strict=True)):
-        if i in rows or (is_zero(k) and all(is_zero(x) for x in row)):
+        if is_zero(k) and all(is_zero(x) for x in row):
             continue
         residual = scales[i] * (dot(row, qdd) - k)
-        largest = maximum(largest, residual * residual)
+        if i in rows:
+            noise = maximum(noise, residual * residual)
+        else:
+            largest = maximum(largest, residual * residual)
     if is_zero(largest):
         return 1.0
     moved = [scale * x for scale, x in zip(columns, qdd, strict=True)]
     drifts = [scale * k for scale, k in zip(scales, terms.k, strict=True)]
     size = dot(moved, moved) + dot(drifts, drifts)
     doubt = minimum(_squared_opening(model, terms), _LARGEST_RESIDUAL**2)
-    allowed = (ACCURACY**2 + doubt) * size
+    rounding = MARGIN * float(np.finfo(float).eps) * model.nv
+    allowed = (rounding**2 * size + MARGIN**2 * noise) / pivot + doubt * size
     return (allowed + 2.0 * _TINY) / (largest + _TINY) * SMALLEST_PIVOT
 
 

@@ -84,6 +84,7 @@ def heeded_forward_dynamics(
     factors = constraint_factors(terms.H, loops.K)
     qdd, _ = closed_loop_accelerations(terms, factors, tau, loops.k)
     pivot = full_rank_pivot(model, terms.loops, factors.A.smallest_pivot, rows)
-    pivot = minimum(pivot, margin_of_others(model, terms.loops, rows, qdd))
+    others = margin_of_others(model, terms.loops, rows, qdd, factors.A.smallest_pivot)
+    pivot = minimum(pivot, others)
     # A pivot is 1 at most: this only hands on what is not a number.
     return qdd, minimum(pivot, 1.0 + dot(qdd, qdd))
