@@ -19,6 +19,7 @@ from robot_dynamics.model.elements import (
     LinkElement,
     LoopElement,
     Mechanism,
+    axis_frame,
 )
 from robot_dynamics.model.joint_data import Joint, LoopJoint
 from robot_dynamics.model.joints import JointType, joint_type, reverse
@@ -260,11 +261,7 @@ def _arc_of_joint(joint: JointElement, links: Iterable[str]) -> _Arc:
     kind = joint_type(joint.type, place, **joint.parameters)
     if not kind.carries:
         raise RobotDynamicsError(f"{place}: a {kind.name} joint can only close a loop.")
-    turned = np.eye(4)
-    if kind.has_axis:
-        if not np.linalg.norm(joint.axis) > 0.0:
-            raise RobotDynamicsError(f"{place}: the axis is zero or no number.")
-        turned[:3, :3] = _frame_with_z_along(joint.axis)
+    turned = axis_frame(joint, kind)
     return _Arc(joint, kind, joint.parent, joint.child, joint.placement @ turned, turned)
 
 
@@ -372,15 +369,3 @@ def _coupling(coupling: CouplingElement, bodies: Sequence[Body]) -> Coupling:
     kind = bodies[terms[0][0]].joint.type
     rotational = any(kind.subspace(kind.neutral())[0].angular)
     return Coupling(coupling.name, terms, float(coupling.offset), rotational)
-
-
-def _frame_with_z_along(axis: tuple[float, float, float]) -> Array:
-    """Return a rotation (3, 3) whose third column is `axis`, a permutation where possible."""
-    z = np.asarray(axis, dtype=float)
-    z = z / np.linalg.norm(z)
-    smallest = int(np.argmin(np.abs(z) - 1e-9 * np.array([0.0, 1.0, 2.0])[::-1]))
-    x = np.zeros(3)
-    x[smallest] = 1.0
-    x -= z * (x @ z)
-    x /= np.linalg.norm(x)
-    return np.column_stack([x, np.cross(z, x), z])

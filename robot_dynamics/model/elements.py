@@ -14,9 +14,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.model.by_value import ByValue
 from robot_dynamics.model.couplings import CouplingElement, substituted
+from robot_dynamics.model.joints import JointType, joint_type
+from robot_dynamics.wording import counted
 
 Array = NDArray[np.float64]
 
@@ -220,23 +222,32 @@ class Mechanism:
         )
 
     def locked(self, positions: dict[str, float]) -> Mechanism:
-        """Return the mechanism with some one-degree joints fixed where `positions` [rad, m] says.
+        """Return the mechanism with joints of one degree fixed where `positions` [rad, m] says.
 
         Joints that are coupled to locked ones alone are locked where the coupling has them.
 
         Raises:
-            RobotDynamicsError: If a name is no joint that can be locked.
+            UnknownNameError: If there is no joint of a name.
+            RobotDynamicsError: If a joint has not one degree of freedom.
         """
-        kinds = ("revolute", "continuous", "prismatic")
-        one_dof = {joint.name for joint in self.joints if joint.type in kinds}
-        unknown = sorted(set(positions) - one_dof)
-        if unknown:
-            raise RobotDynamicsError(
-                f"{self.name}: no joint with one degree of freedom is called {unknown[0]!r}."
-            )
+        joints_by_name = {joint.name: joint for joint in self.joints}
+        for name in sorted(positions):
+            if name not in joints_by_name:
+                raise UnknownNameError("joint", name, joints_by_name, self.name)
+            freedoms = _kind(joints_by_name[name]).nv
+            if freedoms != 1:
+                raise RobotDynamicsError(
+                    f"{self.name}: joint {name!r} is {joints_by_name[name].type} and has "
+                    f"{counted(freedoms, 'degree')} of freedom, expected one to be locked at."
+                )
         couplings, positions = substituted(self.couplings, positions)
         joints = tuple(
-            replace(j, type="fixed", placement=j.placement @ _displacement(j, positions[j.name]))
+            replace(
+                j,
+                type="fixed",
+                placement=j.placement @ _displacement(j, positions[j.name]),
+                parameters={},
+            )
             if j.name in positions
             else j
             for j in self.joints
@@ -287,12 +298,38 @@ def joined(
     return Mechanism(name, tuple(links), tuple(joints), tuple(loops), tuple(couplings))
 
 
+def axis_frame(joint: JointElement, kind: JointType) -> Array:
+    """Return the pose (4, 4) of the frame whose z is a joint's axis, in the joint's own frame.
+
+    Raises:
+        RobotDynamicsError: If the axis is zero.
+    """
+    if not kind.has_axis:
+        return np.eye(4)
+    if not np.linalg.norm(joint.axis) > 0.0:
+        raise RobotDynamicsError(f"joint {joint.name!r}: the axis is zero or no number.")
+    return pose(rotation=_frame_with_z_along(joint.axis))
+
+
+def _frame_with_z_along(axis: tuple[float, float, float]) -> Array:
+    """Return a rotation (3, 3) whose third column is `axis`, a permutation where possible."""
+    z = np.asarray(axis, dtype=float)
+    z = z / np.linalg.norm(z)
+    smallest = int(np.argmin(np.abs(z) - 1e-9 * np.array([0.0, 1.0, 2.0])[::-1]))
+    x = np.zeros(3)
+    x[smallest] = 1.0
+    x -= z * (x @ z)
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(z, x), z])
+
+
 def _displacement(joint: JointElement, position: float) -> Array:
     """Return the pose of a joint's child frame relative to its joint frame at a position."""
-    x, y, z = joint.axis
-    if joint.type == "prismatic":
-        return pose((x * position, y * position, z * position))
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    # Rodrigues' formula
-    turned = np.eye(3) + np.sin(position) * cross + (1.0 - np.cos(position)) * (cross @ cross)
-    return pose(rotation=turned)
+    kind = _kind(joint)
+    X, turned = kind.transform([float(position)]), axis_frame(joint, kind)
+    at = pose([float(x) for x in X.r], np.array(X.E.rows, dtype=float).T)
+    return np.asarray(turned @ at @ turned.T)
+
+
+def _kind(joint: JointElement) -> JointType:
+    return joint_type(joint.type, f"joint {joint.name!r}", **joint.parameters)

@@ -5,6 +5,7 @@
 import numpy as np
 import pytest
 from model.mechanisms import arm, grasp, link_pose
+from scipy.spatial.transform import Rotation
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import (
@@ -60,11 +61,43 @@ def test_a_locked_joint_is_where_it_was_locked(rng):
     )
 
 
-@pytest.mark.parametrize("name", ["drop", "flange", "none"])
-def test_only_joints_with_one_freedom_can_be_locked(name):
-    """A floating, a fixed and an unknown joint are refused by name."""
-    with pytest.raises(RobotDynamicsError, match=f"is called '{name}'"):
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("drop", "joint 'drop' is floating and has 6 degrees of freedom, expected one"),
+        ("flange", "joint 'flange' is fixed and has 0 degrees of freedom"),
+        ("none", "unknown joint 'none'"),
+    ],
+)
+def test_only_joints_with_one_freedom_can_be_locked(name, message):
+    """A floating, a fixed and an unknown joint are refused by name, for what they are."""
+    with pytest.raises(RobotDynamicsError, match=message):
         arm().locked({name: 0.0})
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [
+        ("helical", {"pitch": 0.3}),
+        ("rack_and_pinion", {"radius": 0.2}),
+        ("reversed rack_and_pinion", {"radius": 0.2}),
+        ("reversed helical", {"pitch": -0.1}),
+        ("prismatic", {}),
+        ("continuous", {}),
+    ],
+)
+def test_every_joint_of_one_degree_can_be_locked(kind, parameters, rng):
+    """Screws and pinions as well, about any axis: the link is where the joint would have it."""
+    frame = pose((0.1, 0.2, 0.3), Rotation.random(random_state=1).as_matrix())
+    links = (LinkElement("base"), LinkElement("nut", 1.0, inertia=np.eye(3)))
+    axis = tuple(rng.normal(size=3))
+    joint = JointElement("screw", kind, "base", "nut", frame, axis, parameters=parameters)
+    mechanism = Mechanism("press", links, (joint,))
+    locked, free = build(mechanism.locked({"screw": 0.7})), build(mechanism)
+    assert locked.nv == 0
+    np.testing.assert_allclose(
+        link_pose(locked, "nut", np.zeros(0)), link_pose(free, "nut", [0.7]), atol=1e-15
+    )
 
 
 def test_joined_mechanisms_stand_where_they_are_placed(rng):

@@ -41,12 +41,38 @@ def verify(kind: JointType, *, samples: int = 3, seed: int = 0) -> list[str]:
     """
     random = np.random.default_rng(seed)
     problems: list[str] = []
+    if kind.carries and (problems := _wrong_sizes(kind)):
+        return problems  # nothing else could be worked out
     for _ in range(samples):
         if kind.carries:
             problems += _as_tree_joint(kind, random)
         if kind.closes:
             problems += _as_loop_joint(kind, random)
     return list(dict.fromkeys(problems))
+
+
+def _wrong_sizes(kind: JointType) -> list[str]:
+    """Return what has not as many entries as `nq` and `nv` say."""
+    q, velocity = [0.1] * kind.nq, [0.1] * kind.nv
+    parts: tuple[tuple[str, str, Callable[[], Sequence[object]]], ...] = (
+        ("neutral", "nq", kind.neutral),
+        ("integrate", "nq", lambda: kind.integrate(q, velocity)),
+        ("normalized", "nq", lambda: kind.normalized(q)),
+        ("position_rate", "nq", lambda: kind.position_rate(q, velocity)),
+        ("difference", "nv", lambda: kind.difference(q, q)),
+        ("subspace", "nv", lambda: kind.subspace(q)),
+    )
+    problems = []
+    for name, of, part in parts:
+        size = getattr(kind, of)
+        try:
+            found = len(part())
+        except (ValueError, IndexError, TypeError) as error:
+            problems.append(f"{kind.name}: {name} fails with nq = {kind.nq}: {error}")
+            continue
+        if found != size:
+            problems.append(f"{kind.name}: {name} has {found} entries, expected {of} = {size}")
+    return problems
 
 
 def _as_tree_joint(kind: JointType, random: np.random.Generator) -> list[str]:

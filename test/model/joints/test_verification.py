@@ -131,3 +131,21 @@ class Shifted(Revolute):
 def test_mistakes_are_found(kind, message):
     """Each part that is wrong is named."""
     assert f"{kind.name}: {message}" in verify(kind)
+
+
+class TwoPositions(Revolute):
+    nq = 2
+
+
+class LongNeutral(Revolute):
+    def neutral(self):
+        return [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"), [(TwoPositions, "integrate"), (LongNeutral, "neutral has 2 entries")]
+)
+def test_wrong_sizes_are_named(kind, part):
+    """A wrong nq, or a part with another number of entries, names the part and raises nothing."""
+    problems = verify(kind())
+    assert any(problem.startswith(f"revolute: {part}") for problem in problems)
