@@ -50,6 +50,18 @@ class CompiledModel:
         """`(q, qd) -> C`: joint forces (..., nv) of zero acceleration [N m, N]."""
         return self._bind("bias_forces", algorithms.bias_forces_program)
 
+    def damping_forces(self, qd: Any) -> Array:
+        """Return the forces (..., nv) of the dampers of tree joints, to be added to `tau`.
+
+        No algorithm applies them by itself, while dampers of loop joints are part of C. With them
+        the motion does not depend on which joints the spanning tree has.
+
+        Args:
+            qd: Velocities (..., nv).
+        """
+        result: Array = -self.model.damping * np.asarray(qd, dtype=float)
+        return result
+
     @cached_property
     def inertia_matrix(self) -> Any:
         """`(q) -> H`: joint-space inertia matrix (..., nv, nv) (Table 6.2)."""

@@ -296,3 +296,30 @@ def test_choices_at_open_loops_are_refused():
     robot = Robot(build(linkages.four_bar()))
     with pytest.raises(AssemblyError, match="open"):
         robot.independent_dynamics(q=robot.assemble().q + 0.1)
+
+
+def test_dampers_of_tree_joints_are_added_by_the_caller():
+    """With them a four-bar with dampers in all its joints moves alike in every spanning tree."""
+    plain = linkages.four_bar()
+    joints = tuple(replace(j, damping=1.0 + i) for i, j in enumerate(plain.joints))
+    loops = tuple(replace(loop, damping=5.0) for loop in plain.loops)
+    damped = replace(plain, joints=joints, loops=loops)
+    shared = ("crank_joint", "coupler_joint")
+    one = Robot.from_mechanism(damped)
+    other = Robot.from_mechanism(damped, spanning_tree=shared)
+    assert [loop.name for loop in other.model.loops] == ["rocker_joint"]
+    there = one.assemble([0.5, 1.0, 1.0], velocities={"crank_joint": 0.7})
+    held = {name: there.q[i] for i, name in enumerate(shared)}
+    also = other.assemble(held=held, velocities={"crank_joint": 0.7})
+    in_other = [other.model.joint_index(name) for name in shared]
+    assert_allclose(also.qd[in_other], there.qd[:2], rtol=1e-9)
+    found = []
+    for share in (1.0, 0.0):
+        a, b = (
+            robot.forward_dynamics(s.q, s.qd, share * robot.damping_forces(s.qd))
+            for robot, s in ((one, there), (other, also))
+        )
+        found.append((a[:2], b[in_other]))
+    # The constraints are redundant: some digits go with the rank decision's tolerance.
+    assert_allclose(*found[0], rtol=1e-8)
+    assert np.abs(found[1][0] - found[1][1]).max() > 0.1 * np.abs(found[1][0]).max()
