@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from robot_dynamics.app.figures import PlotError, require_matplotlib
-from robot_dynamics.model.elements import JointElement, Mechanism
+from robot_dynamics.model.elements import JointElement, LoopElement, Mechanism
 
 _ROW, _LANE = 0.95, 0.22  # inch: height of a generation, and of a loop joint below the tree
 _LARGEST = 60.0  # inch
@@ -55,11 +55,22 @@ def dot_text(mechanism: Mechanism) -> str:
     for joint in mechanism.joints:
         style = "color=gray" if joint.type == "fixed" else 'color="#0072B2"'
         lines.append(_arrow(joint.parent, joint.child, f"{joint.name}\n{joint.type}", style))
-    for loop in mechanism.loops:
+    for loop in _closing(mechanism):
         style = 'color="#D55E00", style=dashed, constraint=false'
         label = f"{loop.name}\n{loop.type}"
         lines.append(_arrow(loop.predecessor, loop.successor, label, style))
     return "\n".join([*lines, "}", ""])
+
+
+def _closing(mechanism: Mechanism) -> list[LoopElement]:
+    """Return what lies across the tree: loops, and gears from driver to follower."""
+    carried = {joint.name: joint.child for joint in mechanism.joints}
+    gears = [
+        LoopElement(coupling.name, "gear", carried[driver], carried[coupling.terms[0][0]])
+        for coupling in mechanism.couplings
+        for driver, _ in coupling.terms[1:]
+    ]
+    return [*mechanism.loops, *gears]
 
 
 def layout(mechanism: Mechanism) -> dict[str, tuple[float, float]]:
@@ -106,10 +117,11 @@ def draw_graph(mechanism: Mechanism) -> Any:
     column = _column_width(mechanism)
     columns = 1.0 + max(x for x, _ in at.values())
     rows = 1.0 - min(y for _, y in at.values())
-    lanes = 0.4 + _LANE * len(mechanism.loops)
+    closing = _closing(mechanism)
+    lanes = 0.4 + _LANE * len(closing)
     # In inches, with the origin at the middle of the root's row. A picture of a very large tree is
     # as large as printers take; its names overlap then.
-    labels = [f"{loop.name} ({loop.type})" for loop in mechanism.loops]
+    labels = [f"{loop.name} ({loop.type})" for loop in closing]
     beside = _LETTER * _JOINT_SIZE * max(map(len, labels), default=0)
     width, height = column * (columns + 0.2) + beside, _ROW * rows + lanes
     figure = Figure(figsize=(min(width, _LARGEST), min(height, _LARGEST)))
@@ -121,7 +133,7 @@ def draw_graph(mechanism: Mechanism) -> Any:
     for joint in mechanism.joints:
         _draw_joint(axes, joint, place)
     used: dict[float, int] = {}
-    for number, loop in enumerate(mechanism.loops):
+    for number, loop in enumerate(closing):
         lane = -_ROW * (rows - 0.5) - 0.1 - _LANE * number
         ends = [
             (*place[link], _gutter(at[link][0], column, used))

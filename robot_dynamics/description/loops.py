@@ -56,7 +56,6 @@ from robot_dynamics.description.yaml_document import Node, decode, read_yaml
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model.couplings import CouplingElement
 from robot_dynamics.model.elements import Array, Limits, LoopElement, Mechanism, pose
-from robot_dynamics.model.joints import loop_joint_names
 
 # Characters of names that PyYAML writes as they are and reads as line breaks, or refuses.
 _BREAKING = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
@@ -314,11 +313,6 @@ def write_loops(
 def _dumped(document: dict[str, object], *, allow_unicode: bool) -> str:
     options: dict[str, Any] = {"sort_keys": False, "default_flow_style": None}
     return str(yaml.safe_dump(document, allow_unicode=allow_unicode, **options))
-
-
-def closing_types() -> tuple[str, ...]:
-    """Return the names of the joint types that can close a loop."""
-    return loop_joint_names()
 
 
 def _note_twice(

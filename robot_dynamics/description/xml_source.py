@@ -14,6 +14,7 @@ from robot_dynamics.description.files import as_text, refused
 
 # What comes before the root element: XML declaration, instructions and comments.
 _PROLOG = re.compile(r"(\s+|<\?.*?\?>|<!--.*?-->)*", re.DOTALL)
+_PAGE = re.compile(r"<!DOCTYPE\s+html|<html[\s>]", re.IGNORECASE)
 _ENCODING = re.compile(rb"<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9._-]{1,40})[\"']")
 _KNOWN_ENCODINGS = ("ascii", "iso8859-1", "iso8859-15", "cp1252", "utf-8")
 _MARKS = ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
@@ -40,6 +41,8 @@ def parse_xml(data: bytes, name: str, root: str) -> tuple[Any, list[str]]:
     prolog = _PROLOG.match(text)
     start = prolog.end() if prolog else 0
     line = text[:start].count("\n") + 1
+    if _PAGE.match(text, start):
+        raise refused(f"{name}:{line}", f"is HTML, expected <{root}>", _OTHER["html"])
     if text[start : start + 9].upper() == "<!DOCTYPE":
         raise refused(
             f"{name}:{line}",

@@ -10,7 +10,13 @@ from support import linkages
 
 from robot_dynamics.app.figures import PlotError
 from robot_dynamics.app.graph import dot_text, draw_graph, layout, write_graph
-from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism
+from robot_dynamics.model import (
+    CouplingElement,
+    JointElement,
+    LinkElement,
+    LoopElement,
+    Mechanism,
+)
 
 MECHANISM = linkages.stewart_platform()
 
@@ -105,3 +111,16 @@ def test_joints_that_close_loops_are_drawn_once():
     joints = tuple(JointElement(pair, "revolute", pair[0], pair[1]) for pair in pairs)
     at = layout(Mechanism("ring", links, joints))
     assert len(set(at.values())) == 3
+
+
+def test_gears_are_drawn_from_driver_to_follower():
+    """Between the links that the joints carry, in the text and in the picture."""
+    links = tuple(LinkElement(name) for name in ("base", "left", "right"))
+    joints = tuple(
+        JointElement(f"{link.name}_joint", "prismatic", "base", link.name) for link in links[1:]
+    )
+    gear = CouplingElement.gear("grip", "right_joint", "left_joint")
+    hand = Mechanism("hand", links, joints, (), (gear,))
+    assert '"left" -> "right" [label="grip\\ngear"' in dot_text(hand)
+    words = [text.get_text() for text in draw_graph(hand).axes[0].texts]
+    assert "grip (gear)" in words

@@ -99,7 +99,7 @@ URDF: dict[str, tuple[bytes, int | str | None, str]] = {
     ),
     "external DTD": (b'<!DOCTYPE robot SYSTEM "http://x:9/r.dtd">\n<robot/>', 1, "DOCTYPE"),
     "parameter entity": (_doctype('<!ENTITY % p SYSTEM "file:///dev/zero"> %p;'), 2, "never"),
-    "lower-case doctype": (b"<!doctype html>\n<html></html>", 1, "document type"),
+    "lower-case doctype": (b"<!doctype robot>\n<robot/>", 1, "document type"),
     "inclusion": (
         b'<robot xmlns:xi="http://www.w3.org/2001/XInclude">\n'
         b'<xi:include href="file:///etc/passwd" parse="text"/></robot>',
@@ -248,6 +248,9 @@ URDF: dict[str, tuple[bytes, int | str | None, str]] = {
         _more(_ROTOR.format("1e300", "2")), '"elbow"', "armature is 4e\\+300",
     ),
     "reduction of 1e200": (_more(_ROTOR.format("1", "1e200")), '"elbow"', "armature is inf"),
+    "web page": (
+        b"<!DOCTYPE html><html><body>404 not found</body></html>", 1, "is HTML, expected <robot>",
+    ),
     # loops
     "loop of a joint's name": (
         _more(_LOOP.format("base").replace('name="', 'name="elbow" id="')),

@@ -16,7 +16,6 @@ from robot_dynamics.description.diagnosis import DescriptionError, Diagnosis
 from robot_dynamics.description.joint_names import parameter_names
 from robot_dynamics.description.loops import (
     checked_loops,
-    closing_types,
     read_loops,
     write_loops,
 )
@@ -33,6 +32,7 @@ from robot_dynamics.model import (
     joint_type,
     pose,
 )
+from robot_dynamics.model.joints import loop_joint_names
 
 GOOD = """loops:
 - name: left
@@ -200,7 +200,7 @@ def documents(draw):
     names = draw(st.lists(words, min_size=8, max_size=8, unique=True))
     links, joints = names[:3], names[3:6]
     loops = []
-    for kind in draw(st.lists(st.sampled_from(closing_types()), min_size=1, max_size=4)):
+    for kind in draw(st.lists(st.sampled_from(loop_joint_names()), min_size=1, max_size=4)):
         kind = draw(st.sampled_from(["", "reversed "])) + kind
         ends = draw(st.permutations(links))
         poses = [
@@ -290,8 +290,8 @@ def test_names_are_used_once(tmp_path):
 
 def test_a_type_that_cannot_close_a_loop_is_not_offered():
     """Only types with constraints and a residual may be named."""
-    assert "fixed" in closing_types()
-    assert "floating" not in closing_types()
+    assert "fixed" in loop_joint_names()
+    assert "floating" not in loop_joint_names()
 
 
 SPRUNG = """loops:
@@ -348,7 +348,7 @@ def test_anything_about_freedoms_is_written_back(tmp_path_factory):
     positive = st.floats(min_value=0.0, allow_infinity=False)
 
     @settings(max_examples=60, deadline=None, derandomize=True)
-    @given(st.data(), st.sampled_from([*closing_types(), "floating", "reversed planar"]))
+    @given(st.data(), st.sampled_from([*loop_joint_names(), "floating", "reversed planar"]))
     def check(data, kind):
         parameters = {"helical": {"pitch": 0.1}, "rack_and_pinion": {"radius": 1 / 3}}
         own = parameters.get(kind, {})

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import Parameter, signature
 from typing import Any
 
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
@@ -88,6 +89,16 @@ def joint_type(name: str, place: str = "", **parameters: Any) -> JointType:
     if name not in JOINT_TYPES:
         raise UnknownNameError("joint type", name, JOINT_TYPES, place)
     where = f"{place}: " if place else ""
+    needed = (
+        key
+        for key, parameter in signature(JOINT_TYPES[name]).parameters.items()
+        if parameter.default is Parameter.empty
+        and parameter.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    )
+    missing = [key for key in needed if key not in parameters]
+    if missing:
+        listed = " and ".join(map(repr, missing))
+        raise RobotDynamicsError(f"{where}joint type {name!r}: it needs the parameter {listed}.")
     try:
         return JOINT_TYPES[name](**parameters)
     except (TypeError, ValueError) as error:
