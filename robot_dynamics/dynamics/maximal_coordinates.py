@@ -28,7 +28,7 @@ from robot_dynamics.dynamics.joint_equations import JointEquations, joint_equati
 from robot_dynamics.dynamics.joint_layout import JointLayout
 from robot_dynamics.dynamics.rank import rank_tolerance
 from robot_dynamics.dynamics.redundant import ConstrainedMotion
-from robot_dynamics.dynamics.saddle import SMALLEST_TOLERANCE, SaddlePoint
+from robot_dynamics.dynamics.saddle import SaddlePoint
 from robot_dynamics.dynamics.scaling import constraint_names, constraint_scales, model_length
 from robot_dynamics.errors import require_length
 from robot_dynamics.model import WORLD, Model
@@ -36,8 +36,6 @@ from robot_dynamics.spatial import Force, Inertia, Motion
 
 Array = NDArray[np.float64]
 
-# A gap of this part of the length is within what compliance covers anyway.
-_CLOSED = 1e-9
 # Loops that are open further say nothing of the closed mechanism: the tolerance stays here.
 _LOOSEST = 0.1
 # Part of a null vector below which it does not reach a constraint.
@@ -159,10 +157,7 @@ class MaximalCoordinates:
         errors = self._scales * joints.position_error * model.holonomic
         gap = float(np.max(np.abs(errors), initial=0.0))
         if tolerance is None:
-            tolerance = SMALLEST_TOLERANCE
-            if gap > _CLOSED * self.length:
-                found = rank_tolerance(model, gap, 1.0, self.length)
-                tolerance = min(max(tolerance, found), _LOOSEST)
+            tolerance = min(rank_tolerance(model, gap, 1.0, self.length), _LOOSEST)
 
         G, armature = joints.G, model.armature
         M = self._inertia

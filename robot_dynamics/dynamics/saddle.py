@@ -5,8 +5,10 @@
 A sparse factorisation needs a matrix of full rank. Some rows, the soft ones, are therefore given
 a little compliance, -eps on the diagonal, and what it does to the solution is taken out again by
 proximal iterations with the same factors: each shrinks what is left of a direction in which the
-constraints act with strength s^2 by eps / (eps + s^2). Directions in which they do not act at all
-are found by letting the same iterations work on random vectors: these are what is left.
+constraints act with strength s^2 by eps / (eps + s^2). Directions in which they hardly
+act are found by letting the same iterations work on random vectors: these are what is left. How
+strongly they do act is then known to rounding: it is the size of K^T times each of them. Those
+that count are taken out of K and enforced by themselves, as rows of size one.
 """
 
 from __future__ import annotations
@@ -20,13 +22,17 @@ from robot_dynamics.errors import RobotDynamicsError
 
 Array = NDArray[np.float64]
 
-# Root of the compliance where M and the rows of K are scaled to size one. A smaller one tells
-# finer which constraints act, but leaves more of the rounding of the factors, 1e-16 over its
-# square, where none does: at 3e-7 what refinement leaves is rounding of the result.
-SMALLEST_TOLERANCE = 3e-7
+# Root of the compliance where M and the rows of K are scaled to size one. A smaller one leaves
+# more of the rounding of the factors, 1e-16 over its square, where no constraint acts: at 3e-7
+# what refinement leaves is rounding of the result.
+_SOFTEST = 3e-7
+# A constraint counts that acts by more than rounding of sums of a few terms.
+SMALLEST_TOLERANCE = 1e-13
 _ITERATIONS = 60
 # Each sweep damps what acts by eps / (eps + s^2) in the vectors that look for what does not.
 _SWEEPS, _BATCH = 3, 128
+# With a larger share constraints hardly act: what sweeps leave of the others is then rounding.
+_HARDLY = 1e-3
 _EXACT = 4.0 * np.finfo(float).eps
 # Refinement that leaves more than this part of the right-hand side has solved nothing.
 _WORTHLESS = 1e-3
@@ -40,7 +46,7 @@ class SaddlePoint:
         tolerance: How strongly a constraint has to act to count, as a part of what it would act
             on bodies that are free.
         weakest: About how strongly the weakest one acts that counts; none without soft rows.
-        null_space: Multipliers (rows, nullity) that no acceleration feels.
+        null_space: Multipliers (rows, nullity) that no acceleration feels, to the tolerance.
         idle: Those of the soft rows, divided by their weights (soft, nullity); orthonormal.
     """
 
@@ -72,7 +78,7 @@ class SaddlePoint:
         M = diags(self._D) @ M @ diags(self._D)
         self._exact = bmat([[M, K.T], [K, None]], format="csr")
         self._weights = weights
-        self._compliance = compliance = tolerance**2
+        self._compliance = compliance = max(tolerance, _SOFTEST) ** 2
         softness = np.zeros(self._exact.shape[0])
         softness[len(softness) - self._soft :] = compliance
         try:
@@ -83,8 +89,15 @@ class SaddlePoint:
         self.weakest: float | None = None
         self.null_space = np.zeros((len(self._R), 0))
         self.idle = np.zeros((self._soft, 0))
+        self._soft_null, self._soft_idle = self.null_space, self.idle
+        self._directions = np.zeros((self._n, 0))
+        self._combinations = self.null_space
         if self._soft:
             self._find_null_space()
+        # What a force along each direction does to bodies that heed the other constraints.
+        pushes = np.vstack([self._directions, 0.0 * self._combinations])
+        responses = [self._refined(push) for push in pushes.T]
+        self._response = np.reshape(responses, pushes.T.shape).T
 
     @property
     def fill(self) -> int:
@@ -101,7 +114,24 @@ class SaddlePoint:
             RobotDynamicsError: If the solution is worthless, since the matrix is all but singular.
         """
         b = np.concatenate([self._D * f, self._R * k])
-        b = self._consistent(b)
+        x = self._refined(self._consistent(b))
+        if self._directions.shape[1]:
+            across = self._directions.T
+            slack = self._combinations.T @ b[self._n :] - across @ x[: self._n]
+            force = np.linalg.solve(across @ self._response[: self._n], slack)
+            x = x + self._response @ force
+            x[self._n :] -= self._combinations @ force
+        a, multipliers = self._D * x[: self._n], -self._R * x[self._n :]
+        if self.idle.shape[1]:
+            soft = multipliers[len(multipliers) - self._soft :]
+            multipliers = multipliers - self.null_space @ (self.idle.T @ (soft / self._weights))
+        return a, multipliers
+
+    def _refined(self, b: Array) -> Array:
+        """Return accelerations and negative multipliers, scaled, for a scaled right-hand side.
+
+        Directions in which soft rows hardly act are left alone.
+        """
         x, left, size, slack = np.zeros_like(b), b, np.inf, np.inf
         for _ in range(_ITERATIONS):
             step = self._factors.solve(left)
@@ -116,21 +146,17 @@ class SaddlePoint:
                 break
         if not size <= _WORTHLESS * float(np.max(np.abs(b), initial=0.0)):
             raise RobotDynamicsError(_SINGULAR)
-        a, multipliers = self._D * x[: self._n], -self._R * x[self._n :]
-        if self.idle.shape[1]:
-            soft = multipliers[len(multipliers) - self._soft :]
-            multipliers = multipliers - self.null_space @ (self.idle.T @ (soft / self._weights))
-        return a, multipliers
+        return x
 
     def _consistent(self, b: Array) -> Array:
-        """Return a right-hand side without what contradicts itself."""
-        if not self.idle.shape[1]:
+        """Return a right-hand side without what soft rows that hardly act ask for."""
+        if not self._soft_idle.shape[1]:
             return b
         soft = slice(len(b) - self._soft, None)
         unit = self._weights / self._R[len(self._R) - self._soft :]
-        contradiction = self.null_space.T @ (b[self._n :] / self._R)
+        contradiction = self._soft_null.T @ (b[self._n :] / self._R)
         changed = b.copy()
-        changed[soft] -= (self.idle @ contradiction) / unit
+        changed[soft] -= (self._soft_idle @ contradiction) / unit
         return changed
 
     def _find_null_space(self) -> None:
@@ -152,7 +178,7 @@ class SaddlePoint:
                 block, start = response[len(response) - soft :], block
             # eps / (eps + s^2): 1 where constraints do not act
             share, turn = np.linalg.eigh(start.T @ block)
-            nothing = share > 0.5
+            nothing = share > _HARDLY
             response = response @ turn[:, nothing]
             response = response - full @ (found.T @ response[len(response) - soft :])
             Q, upper = np.linalg.qr(response[len(response) - soft :])
@@ -165,9 +191,31 @@ class SaddlePoint:
                 break
             count = min(2 * count, _BATCH)
         if found.shape[1]:
-            null = self._R[:, None] * full
-            self.idle, upper = np.linalg.qr(null[len(null) - soft :] / self._weights[:, None])
-            self.null_space = np.linalg.solve(upper.T, null.T).T
+            self._sort_out(np.linalg.qr(full)[0])
+
+    def _sort_out(self, full: Array) -> None:
+        """Tell orthonormal multipliers (rows, d) that nothing feels from those that act a little.
+
+        Where K^T times one of them is of size s, K a = k says that the part of a along it is that
+        multiplier's part of k over s: s is divided by once.
+        """
+        Q, upper = np.linalg.qr(self._exact[self._n :, : self._n].T @ full)
+        along, sizes, turn = np.linalg.svd(upper)
+        acting = sizes[sizes > self.tolerance]
+        full = full @ turn.T
+        count = len(acting)
+        self._directions = Q @ along[:, :count]
+        self._combinations = full[:, :count] / acting
+        if count:
+            self.weakest = float(acting[-1])
+        self._soft_null, self._soft_idle = self._of_soft_rows(full)
+        self.null_space, self.idle = self._of_soft_rows(full[:, count:])
+
+    def _of_soft_rows(self, full: Array) -> tuple[Array, Array]:
+        """Return multipliers (rows, d) in units, and their orthonormal part in the soft rows."""
+        null = self._R[:, None] * full
+        idle, upper = np.linalg.qr(null[len(null) - self._soft :] / self._weights[:, None])
+        return np.linalg.solve(upper.T, null.T).T, idle
 
     def _softened(self, block: Array) -> Array:
         """Return eps (A + eps)^-1 block, with the multipliers of the hard rows before it.

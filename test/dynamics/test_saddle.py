@@ -49,6 +49,28 @@ def test_dependent_rows_share_with_least_norm(rng):
     assert_allclose(K.T @ system.null_space, 0.0, atol=1e-10)
 
 
+@pytest.mark.parametrize("weak", [1e-2, 1e-5, 1e-6, 3e-7, 1e-8, 1e-10])
+def test_rows_that_nearly_depend_on_each_other_both_count(weak, rng):
+    """A row off another by little, beside one that repeats a third, asks for what the difference
+    asks for at full size.
+    """
+    M, K, f = problem(rng, hard=2, soft=3)
+    aside, wanted = rng.normal(size=10), rng.normal(size=10)
+    K = np.vstack([K, K[2] + weak * aside, K[3]])
+    system = SaddlePoint(csr_matrix(M), csr_matrix(K), np.ones(5))
+    a, multipliers = system.solve(f, K @ wanted)
+    rows = np.vstack([K[:5], aside])
+    dense = np.block([[M, rows.T], [rows, np.zeros((6, 6))]])
+    expected = np.linalg.solve(dense, np.concatenate([f, rows @ wanted]))[:10]
+    # Rounding of K, over the size of the difference, at conditions of a few hundred.
+    assert_allclose(a, expected, atol=1e-13 / weak * np.max(np.abs(expected)))
+    assert system.idle.shape == (5, 1)
+    assert 0.05 * weak < system.weakest < 3.0 * weak
+    # Multipliers are as large as one over the difference, and rounded at the same conditions.
+    largest = np.max(np.abs(multipliers))
+    assert_allclose(M @ a - K.T @ multipliers, f, atol=1e-12 * largest)
+
+
 def test_contradictions_are_met_in_the_mean(rng):
     """Two rows that ask for different accelerations each get half of the difference."""
     M, K, f = problem(rng, hard=2, soft=1)

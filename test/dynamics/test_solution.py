@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
 from support import golden, linkages
 from support.closed_loops import LINKAGES, LOOP_TYPES, closed_at, closed_state, random_loops
 from support.mechanisms import random_pose, random_tree
@@ -16,6 +17,7 @@ from support.mechanisms import random_pose, random_tree
 from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.dynamics.solution import AUTO, METHODS, solution
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
+from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, pose
 from robot_dynamics.robot import SMALLEST_PIVOT, Robot
 
 BY_NAME = [name for name in METHODS if name != AUTO]
@@ -53,6 +55,50 @@ def test_c6_linkages(name, rng):
         scale = np.max(np.abs(exerted)) + np.max(np.abs(tau)) + np.max(np.abs(C))
         assert_allclose(H @ motion.qdd + C, tau + exerted, atol=1e-11 * scale)
         agree(robot, q, qd, tau, stabilisation_time=0.1)
+
+
+def crossing_lines(angle):
+    """Return a planar body with one point on two lines that cross at an angle [rad].
+
+    The smaller the angle the weaker the second line acts, and the accelerations are the same.
+    """
+    links = [LinkElement(name, 1.0, (0.1, 0.05, 0.0), np.diag([0.02, 0.02, 0.03]))
+             for name in ("base", "body", "arm")]  # fmt: skip
+    joints = (
+        JointElement("plane", "planar", "base", "body"),
+        JointElement("hinge", "revolute", "body", "arm", pose((0.3, 0.0, 0.0))),
+    )
+    point = (0.2, 0.1, 0.0)
+    loops = tuple(
+        LoopElement(f"line{i}", "point_on_line", "base", "body",
+                    pose(point, Rotation.from_euler("yz", [np.pi / 2, 0.3 + turned]).as_matrix()),
+                    pose(point))
+        for i, turned in enumerate((0.0, angle))
+    )  # fmt: skip
+    mechanism = Mechanism("crossing_lines", tuple(links), joints, loops)
+    return Robot.from_mechanism(mechanism, gravity=(0.0, -9.81, 0.0))
+
+
+@pytest.mark.parametrize("angle", [1e-3, 1e-5, 3e-6, 1e-6, 3e-7, 1e-8, 1e-9, 1e-10, 1e-11])
+def test_weak_constraints_cost_digits_once(angle):
+    """Two lines through one point cross at a small angle: every method, and compiled code, heeds
+    both, and loses the digits of the angle and not those of its square.
+    """
+    state = np.zeros(4), np.array([0.0, 0.0, 0.0, 1.0]), np.array([0.3, 1.0, 2.0, 0.1])
+    expected = crossing_lines(1.0).constrained_motion(*state).qdd
+    robot = crossing_lines(angle)
+    # Angles of frames and accelerations are off by rounding of sums of a few terms, over the
+    # strength; sparse factors know K to a few roundings more.
+    bound = 300.0 * np.finfo(float).eps * np.max(np.abs(expected))
+    for method in METHODS:
+        motion = robot.constrained_motion(*state, method=method)
+        assert motion.rank == 2
+        # Where it counts among free bodies, the strength is another number of the same size.
+        assert 0.1 * angle < motion.conditioning < 3.0 * angle
+        assert_allclose(motion.qdd, expected, atol=bound / motion.conditioning)
+    # That one squares the conditioning, as long as nine digits are left.
+    assert_allclose(robot.forward_dynamics(*state), expected,
+                    atol=max(bound / angle, 1e-9 * np.max(np.abs(expected))))  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", LOOP_TYPES)
