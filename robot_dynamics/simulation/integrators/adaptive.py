@@ -18,7 +18,11 @@ from scipy.integrate import DOP853, RK45
 from robot_dynamics.dynamics.scaling import constraint_scales
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.integrators.choice import choose, first_choice
+from robot_dynamics.simulation.integrators.choice import (
+    choose,
+    first_choice,
+    require_regular_start,
+)
 from robot_dynamics.simulation.integrators.method import Force, Kernels, Method
 from robot_dynamics.simulation.integrators.trajectory import Effort, Trouble, open_loops
 
@@ -81,6 +85,7 @@ class AdaptiveSteps:
 
     def run(self, times: Sequence[float], q: Array, qd: Array) -> Iterator[tuple[Array, Array]]:
         """Yield the states at the times after the first."""
+        require_regular_start(self._robot, self._method.name, times[0], q, self._length)
         kind = _SOLVERS[self._method.scheme.order]
         with np.errstate(all="ignore"):
             solver = kind(

@@ -24,6 +24,7 @@ from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.dynamics.scaling import coordinate_scales
 from robot_dynamics.model.joints.base import JointType
 from robot_dynamics.robot import Robot
+from robot_dynamics.simulation.integrators.trajectory import Trouble
 
 Array = NDArray[np.float64]
 
@@ -67,6 +68,20 @@ def choose(robot: Robot, q: Array, length: float) -> Choice:
     chosen = pivots(model, ranked, kept)
     rows, columns = (tuple(sorted(int(pair[i]) for pair in chosen)) for i in (0, 1))
     return Choice(rows, columns)
+
+
+def require_regular_start(robot: Robot, method: str, time: float, q: Array, length: float) -> None:
+    """Refuse a start on which the method cannot tell how the motion goes on.
+
+    Raises:
+        Trouble: If fewer constraints act there than nearby.
+    """
+    if len(choose(robot, q, length).rows) < len(first_choice(robot, q, length).rows):
+        raise Trouble(
+            time,
+            f"the start is on a singular configuration, from which {method!r} cannot start",
+            'a start beside it, or "projection"',
+        )
 
 
 def first_choice(robot: Robot, q: Array, length: float) -> Choice:

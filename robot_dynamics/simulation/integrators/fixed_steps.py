@@ -18,9 +18,14 @@ from numpy.typing import NDArray
 from robot_dynamics.dynamics.scaling import constraint_scales
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.integrators.choice import Choice, choose, first_choice
+from robot_dynamics.simulation.integrators.choice import (
+    Choice,
+    choose,
+    first_choice,
+    require_regular_start,
+)
 from robot_dynamics.simulation.integrators.method import Force, Kernels, Method
-from robot_dynamics.simulation.integrators.trajectory import Effort, Trouble, open_loops
+from robot_dynamics.simulation.integrators.trajectory import Effort, Trouble
 from robot_dynamics.simulation.singular_step import singular_step
 from robot_dynamics.simulation.step import Drives
 
@@ -102,6 +107,8 @@ class FixedSteps:
 
     def run(self, times: Sequence[float], q: Array, qd: Array) -> Iterator[tuple[Array, Array]]:
         """Yield the states at the times after the first, a whole number of steps apart."""
+        if self._method.name != "projection":
+            require_regular_start(self._robot, self._method.name, times[0], q, self._length)
         taken, at_once = 0, 1
         for time in times[1:]:
             target = round((time - times[0]) / self._h)
@@ -201,7 +208,11 @@ class FixedSteps:
             self._count(steps=1, singular_steps=1)
             return best[-1].q[0], best[-1].qd[0]
         if self._method.name != "projection":
-            raise Trouble(time, "constraints depend on one another, or motion is unbounded")
+            raise Trouble(
+                time,
+                "constraints hardly act near a singular configuration, or motion is unbounded",
+                'forces that keep the motion bounded, or "projection"',
+            )
         return self._step_of_any_rank(time, q, qd)
 
     def _in_parts(self, time: float, q: Array, qd: Array, cut: float) -> list[Block]:
@@ -227,7 +238,11 @@ class FixedSteps:
             raise Trouble(time, f"motion is unbounded ({str(error).rstrip('.')})") from error
         opened = float(np.max(self._open(self._robot.closure(new_q)[1]), initial=0.0))
         if not (opened <= self._limit and np.isfinite(new_v).all()):
-            raise open_loops(time, opened, self._limit)
+            raise Trouble(
+                time,
+                f"a step from a singular configuration opened loops by {opened:.1e} m",
+                "velocities of one of the motions that meet there, or a shorter step",
+            )
         self._count(steps=1, singular_steps=1)
         self._largest(self._open(closure), self._open(drift))
         return new_q, new_v

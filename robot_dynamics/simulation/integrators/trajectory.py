@@ -50,7 +50,7 @@ class Trajectory:
         q: Positions (m, nq).
         qd: Velocities (m, nv).
         kinetic: Kinetic energy (m,) [J].
-        potential: Potential energy of gravity (m,) [J].
+        potential: Potential energy of gravity and of the springs (m,) [J].
         closure_error: Largest opening of a loop at each output (m,) [m], rotations at `length`.
         velocity_error: Largest rate at which a loop opens at each output (m,) [m/s].
         effort: Steps, and the largest errors over all of them.

@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import quad
+from support import linkages
 from support.mechanisms import random_tree
 from support.motions import (
     Motion,
@@ -345,3 +347,35 @@ def test_unknown_method():
     """The message proposes the name that was meant."""
     with pytest.raises(UnknownNameError, match="did you mean 'projection'"):
         integrate(*turning_four_bar(), 0.1, method="projektion")
+
+
+@pytest.mark.parametrize("branch", [(12.0, -12.0, 12.0), (12.0, -240.0 / 17.0, 144.0 / 17.0)])
+@pytest.mark.parametrize("method", ["independent", "adaptive", "stabilised"])
+def test_a_start_on_a_singular_configuration_is_refused(method, branch):
+    """Flat, a parallelogram could go on as such or fold over: methods that cannot pass through
+    say so at the start, and what could, with velocities of a motion that exists or of none.
+    """
+    robot = Robot.from_mechanism(linkages.four_bar("revolute", (0.3, 0.8, 0.3), 0.8))
+    with pytest.raises(IntegrationError, match=r'at 0 s: the start is on a .* "projection"') as e:
+        integrate(robot, [0.0, 0.0, np.pi], branch, 1.0, method=method)
+    assert e.value.time == 0.0
+    assert len(e.value.trajectory.t) == 1
+
+
+def test_projection_starts_on_a_singular_configuration_with_a_motion_that_exists():
+    """Flat, the first step is of lower order; with velocities that no branch has it says so."""
+    robot = Robot.from_mechanism(linkages.four_bar("revolute", (0.3, 0.8, 0.3), 0.8),
+                                 gravity=(0.0, -9.81, 0.0))  # fmt: skip
+    run = integrate(robot, [0.0, 0.0, np.pi], [12.0, -12.0, 12.0], 1.0)
+    assert 1e-4 < run.energy_drift < 5e-3
+    with pytest.raises(IntegrationError, match="one of the motions that meet there"):
+        integrate(robot, [0.0, 0.0, np.pi], [12.0, -240.0 / 17.0, 144.0 / 17.0], 1.0)
+
+
+def test_the_example_of_the_documentation_runs(capsys):
+    """The first listing of docs/integration.md runs as it stands, and takes the steps it says."""
+    text = (Path(__file__).parents[3] / "docs" / "integration.md").read_text(encoding="utf-8")
+    code, printed = text.split("```python\n")[1].split("\n```\n\n```\n")[:2]
+    exec(code, {})
+    # The other figures are rounding.
+    assert capsys.readouterr().out.split(";")[0] == printed.split(";")[0]
