@@ -18,6 +18,9 @@ from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 
 Array = NDArray[np.float64]
 
+# Samples that are older than the last one by up to this have been overtaken on the way [s].
+_LATEST_S = 0.5
+
 
 class StreamError(RobotDynamicsError):
     """A sample that must not be used.
@@ -44,6 +47,7 @@ class StreamWatch:
     def __init__(self, name: str, stale_after_s: float, unit_s: float) -> None:
         self.name, self.unit_s = name, unit_s
         self.stale_after = max(1, round(stale_after_s / unit_s))
+        self._overtaken = max(1, round(min(stale_after_s, _LATEST_S) / unit_s))
         self.stamp: int | None = None
         self.arrival: int | None = None
         self.old_samples = 0
@@ -52,6 +56,17 @@ class StreamWatch:
         """Start anew: the next sample is the first."""
         self.stamp = self.arrival = None
 
+    def jumps(self, stamp: int) -> bool:
+        """Return whether a sample's time is out of all proportion with that of the last one.
+
+        Messages overtake each other by little. What goes back further is a clock that was set, or
+        a simulator that was reset, however patient one is with a stream that is silent.
+        """
+        if self.stamp is None:
+            return False
+        step = stamp - self.stamp
+        return step > self.stale_after or -step > self._overtaken
+
     def advance(self, stamp: int, now: int) -> bool:
         """Note a sample; return whether it is newer than the last one.
 
@@ -59,16 +74,16 @@ class StreamWatch:
         stream grows stale.
 
         Raises:
-            StreamError: If the stamp jumped back or ahead by more than `stale_after`.
+            StreamError: If the stamp jumped.
         """
         if self.stamp is not None:
             step = stamp - self.stamp
-            if abs(step) > self.stale_after:
+            if self.jumps(stamp):
                 way = "ahead" if step > 0 else "back"
                 raise StreamError(
                     self.name,
                     f"its time jumped {way} by {self._seconds(abs(step))}; expected steps of at "
-                    f"most {self._seconds(self.stale_after)}.",
+                    f"most {self._seconds(self.stale_after if step > 0 else self._overtaken)}.",
                 )
             if step <= 0:
                 self.old_samples += 1

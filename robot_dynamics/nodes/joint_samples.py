@@ -100,9 +100,7 @@ class JointSamples:
         try:
             return stream.accept(stamp, names, position, velocity, now)
         except StreamError as error:
-            watch = stream.watch
-            jumped = watch.stamp is not None and abs(stamp - watch.stamp) > watch.stale_after
-            self._complain(stream.name, error.cause, jumped)
+            self._complain(stream.name, error.cause, stream.watch.jumps(stamp))
         except RobotDynamicsError as error:
             self._complain(stream.name, str(error).removeprefix(f"{stream.name}: "), False)
         return False
@@ -129,7 +127,7 @@ class JointSamples:
 def follow_time(stamp: int, watches: Iterable[StreamWatch]) -> None:
     """Let time jump where nothing depends on it: simulators are reset, clocks are set."""
     for watch in watches:
-        if watch.stamp is not None and abs(stamp - watch.stamp) > watch.stale_after:
+        if watch.jumps(stamp):
             watch.forget()
 
 

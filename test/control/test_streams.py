@@ -108,3 +108,20 @@ def test_vectors_have_a_length_and_finite_entries():
     assert not wrench.accept(1, np.zeros(6), 3)
     np.testing.assert_array_equal(wrench.values, np.arange(6.0))
     assert wrench.name == "left wrench"
+
+
+def test_a_reset_is_seen_however_patient_one_is():
+    """With ten seconds until a stream counts as lost, time that goes back by five is a jump.
+
+    A sample that was overtaken by others is not; one that comes after five seconds of silence is
+    not, either.
+    """
+    watch = StreamWatch("left", 10.0, 1e-3)
+    assert watch.advance(8000, 0)
+    assert not watch.advance(7900, 1)
+    assert watch.jumps(3000)
+    with pytest.raises(StreamError, match=r"back by 5 s; expected steps of at most 0\.5 s"):
+        watch.advance(3000, 2)
+    watch.forget()
+    assert watch.advance(3000, 3)
+    assert watch.advance(8000, 4)
