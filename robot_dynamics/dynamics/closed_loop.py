@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from robot_dynamics.dynamics.couplings import with_couplings
-from robot_dynamics.dynamics.full_rank import full_rank_pivot
+from robot_dynamics.dynamics.full_rank import full_rank_pivot, inertia_pivot
 from robot_dynamics.dynamics.inertia_matrix import composite_inertia_matrix
 from robot_dynamics.dynamics.inverse import (
     joint_forces,
@@ -172,5 +172,6 @@ def closed_loop_forward_dynamics(
     k = terms.loops.k if stabilisation_time is None else terms.loops.stabilised(stabilisation_time)
     qdd, multipliers = closed_loop_accelerations(terms, factors, tau, k)
     pivot = full_rank_pivot(model, terms.loops, factors.A.smallest_pivot)
+    pivot = minimum(pivot, inertia_pivot(model, factors.H.smallest_pivot))
     # A pivot is 1 at most: this only hands on what is not a number.
     return qdd, multipliers, minimum(pivot, 1.0 + dot(qdd, qdd))

@@ -23,7 +23,7 @@ from robot_dynamics.model import LoopJoint, Model
 from robot_dynamics.model.joints import motions
 from robot_dynamics.scalar.functions import maximum, minimum
 from robot_dynamics.scalar.linear_algebra import dot, is_zero
-from robot_dynamics.spatial import Scalar, Vector3
+from robot_dynamics.spatial import Motion, Scalar, Vector3
 
 #: Relative error of accelerations, for well-conditioned inertia, up to which the full-rank
 #: solution is used.
@@ -67,6 +67,28 @@ def full_rank_pivot(
         if ratios and not any(isinstance(x, float) and abs(x) >= 1.0 for x in ratios):
             pivot = minimum(pivot, dot(ratios, ratios))
     return pivot / (1.0 + _squared_opening(model, terms) * (1.0 / SMALLEST_PIVOT))
+
+
+def inertia_pivot(model: Model, pivot: Scalar) -> Scalar:
+    """Return the smallest relative pivot of H, or 1.0 where every body has inertia of its own.
+
+    A body that turns and moves with inertia in every direction lets no motion go without: H is
+    then not looked at, and programs stay as short.
+
+    Args:
+        model: The mechanism.
+        pivot: The smallest relative pivot of H.
+    """
+    length = tree_length(model)
+    mass = sum(float(body.inertia.components()[0]) for body in model.bodies)
+    scale = np.sqrt(mass * np.array([length**2] * 3 + [1.0] * 3))
+    for body in model.bodies:
+        columns = [(body.inertia * Motion.of(unit)).components() for unit in np.eye(6).tolist()]
+        own = np.array(columns, dtype=float)
+        # Against all that a joint may carry: its own inertia is what a pivot cannot fall below.
+        if mass <= 0.0 or np.linalg.eigvalsh(own / np.outer(scale, scale))[0] <= SMALLEST_PIVOT:
+            return pivot
+    return 1.0
 
 
 def margin_of_others(

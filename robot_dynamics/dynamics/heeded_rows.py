@@ -21,7 +21,7 @@ from robot_dynamics.dynamics.closed_loop import (
     closed_loop_terms,
     constraint_factors,
 )
-from robot_dynamics.dynamics.full_rank import full_rank_pivot, margin_of_others
+from robot_dynamics.dynamics.full_rank import full_rank_pivot, inertia_pivot, margin_of_others
 from robot_dynamics.dynamics.independent import pivots
 from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.model import Model
@@ -85,6 +85,6 @@ def heeded_forward_dynamics(
     qdd, _ = closed_loop_accelerations(terms, factors, tau, loops.k)
     pivot = full_rank_pivot(model, terms.loops, factors.A.smallest_pivot, rows)
     others = margin_of_others(model, terms.loops, rows, qdd, factors.A.smallest_pivot)
-    pivot = minimum(pivot, others)
+    pivot = minimum(minimum(pivot, others), inertia_pivot(model, factors.H.smallest_pivot))
     # A pivot is 1 at most: this only hands on what is not a number.
     return qdd, minimum(pivot, 1.0 + dot(qdd, qdd))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.direct import direct_solution
+from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.dynamics.independent import independent_accelerations, independent_form
 from robot_dynamics.dynamics.rank import ConstraintRank
 from robot_dynamics.dynamics.redundant import (
@@ -83,8 +84,14 @@ def solution(
 
 
 def _has_inertia(H: Array) -> bool:
+    """Return whether the relative pivots of H leave the accuracy that full rank needs."""
+    diagonal = np.diagonal(H)
+    if not np.all(diagonal > 0.0):
+        return False
+    size = np.sqrt(diagonal)
     try:
-        np.linalg.cholesky(H)
+        # Backwards, as `factor` eliminates: the squares are D_ii / H_ii of its factors.
+        lower = np.linalg.cholesky((H / np.outer(size, size))[::-1, ::-1])
     except np.linalg.LinAlgError:
         return False
-    return True
+    return bool(np.all(np.diagonal(lower) ** 2 >= SMALLEST_PIVOT))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 from robot_dynamics.scalar.functions import minimum
 from robot_dynamics.scalar.symbolic import Scalar
@@ -94,8 +95,11 @@ def factor(matrix: Matrix) -> Factors:
     inverse = [0.0] * n
     smallest: Scalar = 1.0
     for k in reversed(range(n)):
-        inverse[k] = 1.0 / A[k][k]
-        smallest = minimum(smallest, A[k][k] / matrix[k][k])
+        if is_zero(A[k][k]):  # nothing that comes of it is finite
+            inverse[k], smallest = inf, 0.0
+        else:
+            inverse[k] = 1.0 / A[k][k]
+            smallest = minimum(smallest, A[k][k] / matrix[k][k])
         for i in reversed(range(k)):
             if is_zero(A[k][i]):
                 continue

@@ -17,7 +17,14 @@ from support.mechanisms import random_pose, random_tree
 from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.dynamics.solution import AUTO, MAXIMAL, METHODS, solution
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
-from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, pose
+from robot_dynamics.model import (
+    CouplingElement,
+    JointElement,
+    LinkElement,
+    LoopElement,
+    Mechanism,
+    pose,
+)
 from robot_dynamics.robot import SMALLEST_PIVOT, Robot
 
 BY_NAME = [name for name in METHODS if name != AUTO]
@@ -277,3 +284,39 @@ def test_c6_equals_mujoco():
     assert 1e-5 < np.max(np.abs(other - expected)) / scale < 3e-4
     # Without the part that is in proportion to the softness, what is left is of its square.
     assert_allclose((10.0 * other - one) / 9.0, expected, atol=3e-6 * scale)
+
+
+@pytest.mark.parametrize("mass", [0.0, 1e-9])
+def test_a_cage_without_inertia_moves_as_one_of_next_to_none(mass):
+    """A massless link between turned, geared joints: H is singular to rounding, and is told."""
+    turn = Rotation.from_euler("xyz", [0.3, 0.5, 0.7]).as_matrix()
+    axis = tuple(turn.T @ [0.0, 0.0, 1.0])
+    inertia = np.diag([0.02, 0.025, 0.03])
+    robot = Robot.from_mechanism(
+        Mechanism(
+            "gear",
+            (
+                LinkElement("base"),
+                LinkElement("arm", 1.0, (0.1, 0.2, 0), inertia),
+                LinkElement("cage", mass, (0, 0, 0), mass * np.eye(3)),
+                LinkElement("out", 1.0, (0.3, 0.1, 0.2), inertia),
+            ),
+            (
+                JointElement("j0", "revolute", "base", "arm"),
+                JointElement(
+                    "j1", "revolute", "arm", "cage", pose((0.3, 0.1, 0), turn), tuple(axis)
+                ),
+                JointElement(
+                    "j2", "revolute", "cage", "out", pose((0, 0, 0), turn), tuple(turn.T @ axis)
+                ),
+            ),
+            (),
+            (CouplingElement.gear("g", "j1", "j2", 0.5),),
+        )
+    )
+    q, qd, tau = np.array([0.2, 0.3, 0.6]), np.zeros(3), np.array([1.0, 0.5, -0.3])
+    direct = robot.constrained_motion(q, qd, tau, method="direct").qdd
+    # Rounding of well-conditioned methods, and the nine digits that full rank promises.
+    assert np.allclose(robot.constrained_motion(q, qd, tau).qdd, direct, rtol=1e-8)
+    assert np.allclose(robot.forward_dynamics(q, qd, tau), direct, rtol=1e-7)
+    assert not robot.closed_loop(q, qd, tau)[-1] >= SMALLEST_PIVOT
