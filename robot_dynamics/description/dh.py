@@ -1,6 +1,8 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of Denavit and Hartenberg, in both conventions, which must be stated::
+"""Tables of Denavit and Hartenberg, in both conventions, which must be stated.
+
+An example::
 
     dh: standard
     name: arm

@@ -1,6 +1,8 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Loop joints and gears in a YAML file beside an untouched URDF, read and written back::
+"""Loop joints and gears in a YAML file beside an untouched URDF, read and written back.
+
+An example::
 
     loops:
     - name: left_grasp
