@@ -57,9 +57,9 @@ class Part:
 def place(parts: Iterable[Part], name: str = "world") -> Description:
     """Return several descriptions placed in one world, whose root link is called "world".
 
-    The joint that carries a part is called "world_to" and, behind an underscore, as the part's root
-    link. Loop joints, gears, shapes, mimics, transmissions, drives, warnings and places are those of
-    the parts, under their names in the world.
+    The joint that carries a part is called "world_to" and, behind an underscore, as the part's
+    root link. Loop joints, gears, shapes, mimics, transmissions, drives, warnings and places are
+    those of the parts, under their names in the world.
 
     Args:
         parts: What is placed, and where.
