@@ -17,7 +17,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import WORLD, Model
 from robot_dynamics.model.joints import combined
 from robot_dynamics.model.parameters import Parameters
-from robot_dynamics.scalar.linear_algebra import Factors, factor
+from robot_dynamics.scalar.linear_algebra import Factors, factor, is_zero
 from robot_dynamics.spatial import ArticulatedInertia, Force, Motion, Scalar
 
 
@@ -72,13 +72,12 @@ def forward_dynamics(
             [s.dot(column) + (rotors[row] if row == k else 0.0) for k, column in enumerate(U[i])]
             for row, s in enumerate(S[i])
         ]
-        try:
-            D[i] = factor(matrix)
-        except ZeroDivisionError:  # of constants: no value of q would change that
+        D[i] = factor(matrix)
+        if is_zero(D[i].smallest_pivot):  # a constant: no value of q would change that
             raise RobotDynamicsError(
                 f"nothing that joint {body.joint.name!r} moves has inertia, expected mass on link "
                 f"{body.name!r} or beyond it."
-            ) from None
+            )
         u[i] = [t - s.dot(pA[i]) for t, s in zip(tau[model.v_slices[i]], S[i], strict=True)]
         if body.parent == WORLD:
             continue
