@@ -168,6 +168,7 @@ def trio(start, witness):
     return nodes
 
 
+@pytest.mark.slow  # of the wall clock: a busy machine may miss its bars
 def test_a_killed_controller(start, witness, trio):
     """Its arms are taken over and come to rest; the way back needs a reset and a live controller.
 
@@ -209,6 +210,7 @@ def test_a_killed_controller(start, witness, trio):
     assert "Traceback" not in guard.text + simulator.text + second.text
 
 
+@pytest.mark.slow  # of the wall clock: a busy machine may miss its bars
 def test_a_stopped_controller(witness, trio):
     """SIGSTOP for a second: the guard has the arms, and the controller finds that it has not."""
     simulator, guard, controller = trio
