@@ -9,13 +9,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.model.elements import Array, JointElement, pose
-
-
-def inverse_pose(frame: Array) -> Array:
-    """Return the inverse of a pose (4, 4)."""
-    turned = frame[:3, :3].T
-    return pose(-turned @ frame[:3, 3], turned)
+from robot_dynamics.model.elements import Array, JointElement
 
 
 def rotation_with(axis: ArrayLike, index: int = 2) -> Array:

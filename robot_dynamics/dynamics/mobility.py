@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.actuation import actuation, actuation_words, drives_of
+from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.dynamics.assembly import AssemblyError, assemble, require_closed
 from robot_dynamics.dynamics.closure_search import Closure
 from robot_dynamics.dynamics.independent import chosen_coordinates
@@ -26,7 +27,7 @@ from robot_dynamics.dynamics.scaling import (
     coordinates_of,
     model_length,
 )
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Model
 from robot_dynamics.wording import counted
 
@@ -179,9 +180,7 @@ def mobility(
             rank there is not that of the closed mechanism. It names the loops and the gaps.
         RobotDynamicsError: If the coordinates wished for depend on one another.
     """
-    q = np.asarray(q, dtype=float)
-    if q.shape != (model.nq,) or not np.all(np.isfinite(q)):
-        raise ArgumentError(f"q has shape {q.shape}, expected {model.nq} finite numbers.")
+    q = finite_vector("q", q, model.nq)
     length = model_length(model) if length is None else length
     K, error = closure(q)
     require_closed(model, q, error, LARGEST_OPENING, length)

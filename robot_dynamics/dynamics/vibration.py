@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 
+from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.dynamics.closed_loop import closed_loop_terms
 from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.dynamics.scaling import constraint_scales, model_length
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import parameters_of
 from robot_dynamics.scalar.derivatives import directional_derivative
@@ -198,11 +199,6 @@ class _Balance:
 
 
 def _state(model: Model, q: ArrayLike, tau: ArrayLike | None) -> tuple[Array, Array]:
-    at = np.array(q, dtype=float)
-    force = np.zeros(model.nv) if tau is None else np.array(tau, dtype=float)
-    for name, values, size in (("q", at, model.nq), ("tau", force, model.nv)):
-        if values.shape != (size,) or not np.isfinite(values).all():
-            raise ArgumentError(
-                f"{name} has shape {values.shape}, expected {size} finite numbers."
-            )
+    at = finite_vector("q", q, model.nq)
+    force = np.zeros(model.nv) if tau is None else finite_vector("tau", tau, model.nv)
     return np.array(model.normalized(at.tolist())), force

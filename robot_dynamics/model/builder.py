@@ -20,6 +20,7 @@ from robot_dynamics.model.elements import (
     LoopElement,
     Mechanism,
     axis_frame,
+    inverse_pose,
 )
 from robot_dynamics.model.joint_data import Joint, LoopJoint
 from robot_dynamics.model.joints import JointType, joint_type, reverse
@@ -205,7 +206,7 @@ def _tree(
     while pending:
         arc, body, frame = pending.pop()
         at = frame @ arc.predecessor_frame  # the joint's frame in the carrying body
-        on_child = _inverse(arc.successor_frame)  # the child link's frame in the joint's
+        on_child = inverse_pose(arc.successor_frame)  # the child link's frame in the joint's
         if arc.welds:
             place(arc.successor, body, at @ on_child)
             continue
@@ -349,14 +350,6 @@ def _loop_joint(arc: _Arc, links: dict[str, Link], length: float) -> LoopJoint:
         )
     unilateral = isinstance(arc.element, LoopElement) and arc.element.unilateral
     return LoopJoint(arc.name, arc.kind, p, s, X_P, X_S, unilateral, **_of_freedoms(arc))
-
-
-def _inverse(frame: Array) -> Array:
-    """Return the inverse of a pose (4, 4)."""
-    inverse = np.eye(4)
-    inverse[:3, :3] = frame[:3, :3].T
-    inverse[:3, 3] = -frame[:3, :3].T @ frame[:3, 3]
-    return inverse
 
 
 def _coupling(coupling: CouplingElement, bodies: Sequence[Body]) -> Coupling:

@@ -32,6 +32,12 @@ def pose(translation: Iterable[float] = (0.0, 0.0, 0.0), rotation: Array | None 
     return matrix
 
 
+def inverse_pose(frame: Array) -> Array:
+    """Return the inverse of a pose (4, 4)."""
+    turned = frame[:3, :3].T
+    return pose(-turned @ frame[:3, 3], turned)
+
+
 @dataclass(frozen=True, eq=False)
 class LinkElement(ByValue):
     """A link: its mass [kg], centre of mass [m] and inertia about it [kg m^2], in link axes."""

@@ -178,7 +178,11 @@ def test_nothing_holds_it():
 
 @pytest.mark.parametrize(
     ("q", "tau", "message"),
-    [([0.0, 0.0], None, "q has shape"), ([np.nan], None, "q has shape"), ([0.0], [], "tau has")],
+    [
+        ([0.0, 0.0], None, "q has shape"),
+        ([np.nan], None, "q has entries that are not finite"),
+        ([0.0], [], "tau has"),
+    ],
 )
 def test_arguments_that_do_not_fit(q, tau, message):
     """Shapes and numbers are refused in one sentence."""

@@ -16,6 +16,7 @@ from robot_dynamics.model import (
     joined,
     pose,
 )
+from robot_dynamics.model.elements import inverse_pose
 
 
 def test_the_root_is_the_link_without_parent():
@@ -122,3 +123,9 @@ def test_parts_with_the_same_names_need_prefixes():
     """Two equal arms without prefixes are refused with the name and the remedy."""
     with pytest.raises(RobotDynamicsError, match="link called 'base'; give them prefixes"):
         joined("cell", [(arm(), np.eye(4), "fixed"), (arm(), np.eye(4), "fixed")])
+
+
+def test_the_inverse_of_a_pose(rng):
+    """A pose times its inverse is the identity, to rounding."""
+    frame = pose(rng.normal(size=3), Rotation.random(random_state=3).as_matrix())
+    np.testing.assert_allclose(frame @ inverse_pose(frame), np.eye(4), atol=1e-15)

@@ -22,6 +22,7 @@ from robot_dynamics.model import (
     Model,
     build,
 )
+from robot_dynamics.model.elements import inverse_pose
 from robot_dynamics.spatial import Inertia, Transform
 
 Array = NDArray[np.float64]
@@ -137,7 +138,7 @@ def jointed_object_system(
     for name in names:
         _require_mass(elements[name])
     carriers = [
-        JointElement(f"{tool}_holds_{name}", "fixed", tool, name, _inverse(grasp))
+        JointElement(f"{tool}_holds_{name}", "fixed", tool, name, inverse_pose(grasp))
         for tool, name, grasp in zip(tools, names, grasps, strict=True)
     ]
     if arms.loops or arms.couplings:
@@ -169,10 +170,6 @@ def jointed_object_system(
                 "expected one."
             )
     return JointedObjectSystem(model, (first, second))
-
-
-def _inverse(pose: Array) -> Array:
-    return np.asarray(np.linalg.inv(pose), dtype=float)
 
 
 def _half(model: Model, name: str, tool: str) -> Half:
