@@ -12,6 +12,11 @@ from robot_dynamics.manipulation.hybrid.environment import (
     EnvironmentTerms,
     ObjectPose,
 )
+from robot_dynamics.manipulation.hybrid.friction import (
+    ContactLimits,
+    FrictionCone,
+    WrenchLimits,
+)
 from robot_dynamics.manipulation.hybrid.law import (
     ForceDistribution,
     HybridTorque,
@@ -29,14 +34,17 @@ from robot_dynamics.manipulation.hybrid.system_equation import (
 __all__ = [
     "KINDS",
     "Contact",
+    "ContactLimits",
     "Environment",
     "EnvironmentTerms",
     "ForceDistribution",
+    "FrictionCone",
     "HybridMotion",
     "HybridSystem",
     "HybridTerms",
     "HybridTorque",
     "ObjectPose",
+    "WrenchLimits",
     "hybrid_torque",
     "right_side",
     "surface_masses",

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
+from robot_dynamics.manipulation.hybrid.friction import ContactLimits
 
 Array = NDArray[np.float64]
 
@@ -41,15 +42,17 @@ class Contact:
         pose: Pose (4, 4) of its frame in the object.
         directions: S (6, d) in its frame: columns are unit wrenches, angular first.
         kind: What it is called.
+        limits: What it bears; anything, pulling included, if None.
     """
 
     pose: Array
     directions: Array
     kind: str
+    limits: ContactLimits | None = None
 
     @classmethod
-    def of_kind(cls, kind: str, pose: Array) -> Contact:
-        """Return a contact of one of `KINDS`.
+    def of_kind(cls, kind: str, pose: Array, limits: ContactLimits | None = None) -> Contact:
+        """Return a contact of one of `KINDS`, which bears anything unless limits say otherwise.
 
         Raises:
             UnknownNameError: If there is no such kind.
@@ -57,10 +60,12 @@ class Contact:
         if kind not in KINDS:
             raise UnknownNameError("kind of contact", kind, KINDS)
         columns = [_NAMES.index(name) for name in KINDS[kind]]
-        return cls(np.asarray(pose, dtype=float), np.eye(6)[:, columns], kind)
+        return cls(np.asarray(pose, dtype=float), np.eye(6)[:, columns], kind, limits)
 
     @classmethod
-    def of_directions(cls, directions: Array, pose: Array) -> Contact:
+    def of_directions(
+        cls, directions: Array, pose: Array, limits: ContactLimits | None = None
+    ) -> Contact:
         """Return a contact with the user's own directions (6, d); they are made unit vectors.
 
         Raises:
@@ -72,7 +77,7 @@ class Contact:
                 f"contact directions have shape {S.shape}, expected (6, d): independent columns "
                 "[moment; force]."
             )
-        return cls(np.asarray(pose, dtype=float), S / np.linalg.norm(S, axis=0), "user's")
+        return cls(np.asarray(pose, dtype=float), S / np.linalg.norm(S, axis=0), "user's", limits)
 
     def on_object(self) -> Array:
         """Return the wrenches (6, d) on the object, about its frame's origin and in its axes."""
