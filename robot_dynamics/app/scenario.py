@@ -72,6 +72,10 @@ class Scenario:
         for name in self.plant.grasp_error:
             if name not in names:
                 raise UnknownNameError("arm", name, names, "plant.grasp_error")
+        surfaces = [surface.name for surface in self.cell.surfaces]
+        for touch in self.reference.touches:
+            if touch.surface not in surfaces:
+                raise UnknownNameError("surface", touch.surface, surfaces, "reference.touches")
         self.plant.steps("step_s", self.control.period)
         self.plant.steps("mujoco_step_s", self.control.period)
 

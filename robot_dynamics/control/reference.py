@@ -254,6 +254,11 @@ def _plan_force(settings: ReferenceSettings, force_size: int) -> _ForceSteps:
                 f"change {number} of the internal force gives a squeeze, which is defined for two "
                 f"arms; expected 'wrench' with {force_size} components."
             )
+        elif isinstance(step.squeeze_n, str):
+            raise ArgumentError(
+                f"change {number} of the internal force has an automatic squeeze, which rigid "
+                "grasps do not need; expected a number."
+            )
         else:
             after = np.zeros(force_size)
             after[SQUEEZE] = step.squeeze_n

@@ -9,17 +9,12 @@ only what it is about. Numbers are in SI units; `unit` in the metadata is what m
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
+from robot_dynamics.control.touch_settings import LONGEST_S, ContactForceSettings, TouchSettings
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.manipulation.settings import Triple
-
-LONGEST_S = 3600.0  # of anything that is planned ahead: all of its control periods are kept
-
-
-def _number(default: float, unit: str, **bounds: Any) -> Any:
-    """Return a dataclass field with a default, a unit and bounds (see `yaml_document`)."""
-    return field(default=default, metadata={"unit": unit, **bounds})
+from robot_dynamics.manipulation.numbers import Triple
+from robot_dynamics.manipulation.numbers import number as _number
 
 
 @dataclass(frozen=True)
@@ -47,10 +42,12 @@ class ForceServoSettings:
             force approaches the desired one at this rate. 0 is feed-forward alone.
         basis: "transmitted": the wrench transmitted through the object, in N and N m.
             "orthonormal": the basis of Yoshikawa and Zheng's paper, which mixes the units.
+        margin: Part of every friction cone that a squeeze chosen automatically leaves unused.
     """
 
     bandwidth: float = _number(20.0, "1/s", minimum=0.0)
     basis: Literal["transmitted", "orthonormal"] = "transmitted"
+    margin: float = _number(0.25, "", minimum=0.0, below=1.0)
 
 
 @dataclass(frozen=True)
@@ -109,6 +106,7 @@ class ControlSettings:
         rate_hz: Control rate [Hz].
         object: Servo of the object's position and orientation.
         internal_force: Servo of the internal force.
+        contact_force: Servo of the force on surfaces.
         posture: Servo of the arms' self-motion.
         friction: Compensation of joint friction.
         command_delay_periods: Control periods between a measurement and the instant from which
@@ -119,6 +117,7 @@ class ControlSettings:
     rate_hz: float = _number(500.0, "Hz", above=0.0, maximum=1e5)
     object: ServoSettings = field(default_factory=ServoSettings)
     internal_force: ForceServoSettings = field(default_factory=ForceServoSettings)
+    contact_force: ContactForceSettings = field(default_factory=ContactForceSettings)
     posture: PostureSettings = field(default_factory=PostureSettings)
     friction: FrictionSettings = field(default_factory=FrictionSettings)
     command_delay_periods: int = field(default=1, metadata={"unit": "periods", "minimum": 0})
@@ -182,14 +181,15 @@ class ForceStepSettings:
     Attributes:
         time_s: When it begins, counted from the start of the reference [s].
         squeeze_n: The new squeeze: force along the line from the first grasp to the last,
-            positive inwards [N]; the other components become zero.
+            positive inwards [N]; the other components become zero. "automatic": as much as keeps
+            every contact in its friction cone, with the margin of `control.internal_force`.
         wrench: The new internal force instead, [mx my mz fx fy fz] in the frame in the middle of
             the grasps [N m, N]; six components for each arm but the last.
         duration_s: How long the change takes [s].
     """
 
     time_s: float = field(metadata={"unit": "s", "minimum": 0.0, "maximum": LONGEST_S})
-    squeeze_n: float | None = field(default=None, metadata={"unit": "N"})
+    squeeze_n: float | Literal["automatic"] | None = _number(None, "N")
     wrench: tuple[float, ...] | None = None
     duration_s: float = _number(0.5, "s", above=0.0, maximum=LONGEST_S)
 
@@ -205,12 +205,14 @@ class ReferenceSettings:
     Attributes:
         segments: Its path, one stretch after the other, from the pose at the start.
         force: Changes of the internal force, in the order of time; zero before the first.
+        touches: When the object touches which surface, and how hard.
         time_law: How each stretch and change is run through: "quintic" (no jump of the
             acceleration) or "septic" (no jump of the jerk either, peaks higher by 30 %).
     """
 
     segments: tuple[SegmentSettings, ...] = ()
     force: tuple[ForceStepSettings, ...] = ()
+    touches: tuple[TouchSettings, ...] = ()
     time_law: Literal["quintic", "septic"] = "quintic"
 
 

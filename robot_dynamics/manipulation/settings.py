@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-Triple = tuple[float, float, float]
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.contact_settings import ContactSettings, SurfaceSettings
+from robot_dynamics.manipulation.numbers import Triple
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class ArmSettings:
         posture: Joint positions [rad or m], base to tip, from which the start configuration is
             found; the arms then stay near where they start.
         load_share: Part of the object's load that this arm carries; the shares add up to 1.
+        contact: What the grasp can exert; "rigid" by default.
     """
 
     name: str
@@ -54,6 +57,7 @@ class ArmSettings:
     grasp: PoseSettings
     posture: tuple[float, ...]
     load_share: float = field(default=0.5, metadata={"minimum": 0.0, "maximum": 1.0})
+    contact: ContactSettings = field(default_factory=ContactSettings)
 
 
 @dataclass(frozen=True)
@@ -84,9 +88,19 @@ class CellSettings:
         arms: Which of their links hold the object, and how.
         object: The object.
         gravity: Acceleration of gravity in the world [m/s^2].
+        surfaces: What of the world the object may touch.
     """
 
     robots: tuple[RobotSettings, ...]
     arms: tuple[ArmSettings, ...]
     object: ObjectSettings
     gravity: Triple = (0.0, 0.0, -9.81)
+    surfaces: tuple[SurfaceSettings, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [surface.name for surface in self.surfaces]
+        for name in names:
+            if names.count(name) > 1:
+                raise ArgumentError(
+                    f"two surfaces are called {name!r}; expected a name for each of its own."
+                )

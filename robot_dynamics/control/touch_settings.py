@@ -1,0 +1,92 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a user states about touching the world: when, with which force, and how that is servoed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.numbers import number
+
+LONGEST_S = 3600.0  # of anything that is planned ahead: all of its control periods are kept
+
+
+@dataclass(frozen=True)
+class ContactForceSettings:
+    """How the force on surfaces is made, and what counts as touching them.
+
+    Attributes:
+        law: "damped": u_2 = f_d + K_IF integral(f_d - f) - b E_F v, integrated in contact only.
+            "literal": Yoshikawa and Zheng's (42), without damping, gate or limits.
+        bandwidth: K_IF [1/s].
+        damping: b [N s/m]; found from the mass behind the contact by default.
+        error_limit_n: What an error counts at most in the integral [N].
+        integral_limit_n: What the integral adds at most [N].
+        touch_n: Force from which a surface counts as touched [N].
+        lost_after_s: Time without any force after which it counts as lost, and is approached
+            again [s]; a bounce is shorter.
+    """
+
+    law: Literal["damped", "literal"] = "damped"
+    bandwidth: float = number(20.0, "1/s", minimum=0.0)
+    damping: float | None = number(None, "N s/m", minimum=0.0)
+    error_limit_n: float = number(10.0, "N", above=0.0)
+    integral_limit_n: float = number(20.0, "N", minimum=0.0)
+    touch_n: float = number(0.5, "N", above=0.0)
+    lost_after_s: float = number(0.1, "s", above=0.0)
+
+
+@dataclass(frozen=True)
+class TouchForceSettings:
+    """A smooth change of the force on a surface.
+
+    Attributes:
+        time_s: When it begins, counted from the start of the reference [s].
+        force_n: The new force by the object on the surface [N].
+        duration_s: How long the change takes [s].
+    """
+
+    time_s: float = number(0.0, "s", minimum=0.0, maximum=LONGEST_S)
+    force_n: float = number(0.0, "N", minimum=0.0)
+    duration_s: float = number(0.5, "s", above=0.0, maximum=LONGEST_S)
+
+
+@dataclass(frozen=True)
+class TouchSettings:
+    """A time in which the object is to touch a surface.
+
+    Motion towards the surface is controlled until it is felt, the force on it from then on. What
+    else a surface exerts besides its first force, moments of a face or the sides of a hole, is
+    controlled to zero.
+
+    Attributes:
+        surface: Its name.
+        from_s: From when on touching it is a contact, not an accident [s].
+        until_s: When the object leaves it [s].
+        force_n: Force on it at first [N].
+        changes: Changes of the force, in the order of time.
+    """
+
+    surface: str
+    from_s: float = number(0.0, "s", minimum=0.0, maximum=LONGEST_S)
+    until_s: float = number(LONGEST_S, "s", above=0.0, maximum=LONGEST_S)
+    force_n: float = number(0.0, "N", minimum=0.0)
+    changes: tuple[TouchForceSettings, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.from_s < self.until_s:
+            raise ArgumentError(
+                f"surface {self.surface!r} is touched from {self.from_s:g} s until "
+                f"{self.until_s:g} s; expected an end after the beginning."
+            )
+        free_from = self.from_s
+        for number_, change in enumerate(self.changes, start=1):
+            if change.time_s < free_from:
+                raise ArgumentError(
+                    f"change {number_} of the force on surface {self.surface!r} begins at "
+                    f"{change.time_s:g} s, expected at least {free_from:g} s: changes are in the "
+                    "order of time and do not overlap."
+                )
+            free_from = change.time_s + change.duration_s

@@ -1,0 +1,142 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a user states about contacts: of arms with the object, and of the object with the world."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.numbers import Triple, number
+
+Wrench = tuple[float, float, float, float, float, float]
+
+#: What an arm's contact is called in files, and in `manipulation.hybrid.KINDS`.
+CONTACT_KINDS = {
+    "rigid": "rigid",
+    "soft_finger": "soft finger",
+    "point": "frictional point",
+    "frictionless_point": "frictionless point",
+    "pin": "pin",
+    "line": "line",
+}
+#: How many forces a surface exerts on the part of the object that touches it.
+SURFACE_ROWS = {
+    "plane": {"point": 1, "edge": 2, "face": 3},
+    "sphere": {"point": 1},
+    "cylinder": {"point": 1},
+    "line": {"point": 2},
+    "hole": {"axis": 4},
+    "hinge": {"axis": 5},
+}
+
+
+@dataclass(frozen=True)
+class ContactSettings:
+    """How a tool holds the object.
+
+    Attributes:
+        kind: "rigid"; "soft_finger", "point" and "frictionless_point", which can only push, along
+            the tool's z axis into the object, and slip; "pin", which turns about z; "line", which
+            rolls about x; "own" with `directions`.
+        friction: Coulomb's coefficient of a point or a soft finger.
+        torsional_friction: What a soft finger holds about its normal, per force that it presses
+            with [m].
+        directions: Wrenches that a contact of the kind "own" can exert, each [mx my mz fx fy fz]
+            in the grasp's frame.
+    """
+
+    kind: Literal["rigid", "soft_finger", "point", "frictionless_point", "pin", "line", "own"] = (
+        "rigid"
+    )
+    friction: float = number(0.5, "", minimum=0.0, maximum=10.0)
+    torsional_friction: float = number(0.01, "m", minimum=0.0, maximum=10.0)
+    directions: tuple[Wrench, ...] = ()
+
+    def __post_init__(self) -> None:
+        if (self.kind == "own") != bool(self.directions):
+            raise ArgumentError(
+                f"a contact of the kind {self.kind!r} with {len(self.directions)} directions; "
+                "expected some for the kind 'own', and none for any other."
+            )
+
+    @property
+    def unilateral(self) -> bool:
+        """Whether it can only push."""
+        return self.kind in ("soft_finger", "point", "frictionless_point")
+
+
+@dataclass(frozen=True)
+class PartSettings:
+    """The part of the object that touches a surface.
+
+    Attributes:
+        kind: A "point"; an "edge" along x or a "face" across z, on planes; an "axis" along z, in
+            holes and hinges.
+        xyz: Position of its frame in the object [m].
+        rpy: Orientation; the frame's z axis points out of the object.
+        size: Half lengths of an edge or a face along its x and y axes [m]: where the simulated
+            object touches.
+    """
+
+    kind: Literal["point", "edge", "face", "axis"] = "point"
+    xyz: Triple = (0.0, 0.0, 0.0)
+    rpy: Triple = (0.0, 0.0, 0.0)
+    size: tuple[float, float] = field(default=(0.05, 0.05), metadata={"unit": "m", "above": 0.0})
+
+
+@dataclass(frozen=True)
+class SurfaceSettings:
+    """Something in the world that the object may touch.
+
+    Attributes:
+        name: Its name.
+        kind: A "plane" across the frame's z axis, which points into free space; a "sphere" about
+            its origin; a "cylinder" about its z axis; a "line" along z; a "hole" along z, which
+            points out of it; a "hinge" about z.
+        xyz: Position of its frame in the world [m].
+        rpy: Orientation of its frame.
+        radius: Of a sphere, a cylinder or a hole [m].
+        inside: Whether the object is inside a sphere or a cylinder.
+        depth: Of a hole [m].
+        part: What of the object touches it.
+        friction: Coulomb's coefficient.
+        stiffness: Of the surface in the simulated plant [N/m]; infinite for a rigid one.
+        restitution: Part of the speed of impact that is left afterwards, in the plant.
+    """
+
+    name: str
+    kind: Literal["plane", "sphere", "cylinder", "line", "hole", "hinge"]
+    xyz: Triple
+    rpy: Triple = (0.0, 0.0, 0.0)
+    radius: float | None = number(None, "m", above=0.0)
+    inside: bool = False
+    depth: float | None = number(None, "m", above=0.0)
+    part: PartSettings = field(default_factory=PartSettings)
+    friction: float = number(0.0, "", minimum=0.0, maximum=10.0)
+    stiffness: float = number(1e5, "N/m", above=0.0, infinite=True)
+    restitution: float = number(0.3, "", minimum=0.0, maximum=1.0)
+
+    def __post_init__(self) -> None:
+        parts = SURFACE_ROWS[self.kind]
+        if self.part.kind not in parts:
+            raise ArgumentError(
+                f"surface {self.name!r} is a {self.kind} and touched by a part of the kind "
+                f"{self.part.kind!r}; expected {' or '.join(map(repr, parts))}."
+            )
+        for key, kinds in _SIZES.items():
+            given, needed = getattr(self, key) is not None, self.kind in kinds
+            if given != needed:
+                raise ArgumentError(
+                    f"surface {self.name!r} is a {self.kind} {'with' if given else 'without'} a "
+                    f"{key}; expected it for {' and '.join(kinds)} alone."
+                )
+
+    @property
+    def rows(self) -> int:
+        """How many forces it exerts on the object, and motions it blocks."""
+        return SURFACE_ROWS[self.kind][self.part.kind]
+
+
+_SIZES = {"radius": ("sphere", "cylinder", "hole"), "depth": ("hole",)}
