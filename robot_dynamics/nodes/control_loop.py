@@ -13,16 +13,17 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from robot_dynamics.app.scenario import Scenario, build_system
 from robot_dynamics.control.coordinated import ControlStep
 from robot_dynamics.control.faults import Cause, Finding, SafetyError, State
 from robot_dynamics.control.safety import SafetyLayer
-from robot_dynamics.control.streams import StreamError, StreamWatch, VectorStream
+from robot_dynamics.control.streams import StreamError, VectorStream
 from robot_dynamics.control.supervised import SupervisedController
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.nodes.joint_samples import JointSamples, follow_time, stacked
+from robot_dynamics.nodes.arm_streams import ArmStreams
+from robot_dynamics.nodes.joint_samples import follow_time
 
 Array = NDArray[np.float64]
 
@@ -49,7 +50,7 @@ class ControlLoop:
     Attributes:
         system: Arms and object, as they are believed to be.
         supervised: The law behind its safety layer.
-        joints: The streams of joint states.
+        arms: The streams of joint states.
         wrenches: The streams of wrist sensors, by arm; empty if there are none.
         began: Tick at which control was started last, None before the first start.
 
@@ -84,26 +85,17 @@ class ControlLoop:
             unit_s=unit_s,
             wrist_sensors=use_wrenches,
         )
-        stale_after = stale_after_s or settings.stale_after_periods * control.period
-        arms = {arm.name: arm.joints for arm in self.system.arms}
-        locked = {r.prefix + name for r in scenario.cell.robots for name in r.locked}
-        self.joints = JointSamples(
-            arms, stale_after, unit_s, {*locked, *ignored_joints}, self._lose_arm
+        self.arms = ArmStreams(
+            scenario, self.system, self.safety, unit_s, ignored_joints, stale_after_s
         )
         self.wrenches = {
-            arm: VectorStream(f"{arm}/wrench", 6, stale_after, unit_s)
-            for arm in (arms if use_wrenches else ())
+            arm.name: VectorStream(f"{arm.name}/wrench", 6, self.arms.stale_after_s, unit_s)
+            for arm in (self.system.arms if use_wrenches else ())
         }
-        self._watches: list[StreamWatch] = []
-        for stream in self.joints.streams.values():
-            self.safety.monitor(stream, Cause.ARM_LOST)
-            self._watches.append(stream.watch)
+        self._watches = self.arms.watches
         for wrench in self.wrenches.values():
             self.safety.monitor(wrench, Cause.WRENCH_LOST)
             self._watches.append(wrench.watch)
-        self._now = 0
-        self._used: dict[str, int | None] = {}
-        self._complaints: dict[str, str] = {}
         self.began: int | None = None
 
     @property
@@ -114,54 +106,24 @@ class ControlLoop:
     @property
     def complaint(self) -> str:
         """A sentence about samples that are refused at present; empty if none is."""
-        return next(iter(self._complaints.values()), self.joints.strangers)
+        return self.arms.complaint
 
     @property
     def complete(self) -> bool:
         """Whether every stream has brought a sample of late."""
-        return not any(watch.is_stale(self._now) for watch in self._watches)
-
-    @property
-    def all_newer(self) -> bool:
-        """Whether every arm has a sample newer than the last one used."""
-        used = self._used
-        return all(
-            s.watch.stamp is not None and s.watch.stamp != used.get(name)
-            for name, s in self.joints.streams.items()
-        )
-
-    def arms_known(self, now: int) -> bool:
-        """Return whether no arm has been silent for too long."""
-        return not any(s.watch.is_stale(now) for s in self.joints.streams.values())
-
-    def take_joints(
-        self,
-        topic: str,
-        stamp: int,
-        names: list[str],
-        position: ArrayLike,
-        velocity: ArrayLike,
-        now: int,
-    ) -> bool:
-        """Take a message of joint states; see `JointSamples.accept`."""
-        self._now = now
-        if self.safety.state is State.INACTIVE:
-            follow_time(stamp, (s.watch for s in self.joints.streams.values()))
-        newer = self.joints.accept(topic, stamp, names, position, velocity, now)
-        if self._complaints:
-            self._drop_complaints()
-        return newer
+        return not any(watch.is_stale(self.arms.now) for watch in self._watches)
 
     def take_wrench(self, arm: str, stamp: int, wrench: Array, now: int) -> None:
         """Take the wrench (6,) of an arm's wrist sensor, by the arm on the object."""
-        self._now = now
+        self.arms.now = now
         stream = self.wrenches[arm]
         if self.safety.state is State.INACTIVE:
             follow_time(stamp, (stream.watch,))
         try:
             stream.accept(stamp, wrench, now)
+            self.arms.complaints.pop(stream.name, None)
         except StreamError as error:
-            self._complaints[stream.name] = f"{stream.name}: {error.cause}"
+            self.arms.complaints[stream.name] = f"{stream.name}: {error.cause}"
             self.safety.rejected(now, error, Cause.WRENCH_LOST)
             # The fault is latched; the next sample is the first of a new time.
             follow_time(stamp, (stream.watch,))
@@ -178,10 +140,10 @@ class ControlLoop:
         Raises:
             RobotDynamicsError: If they are refused; one sentence says why.
         """
-        self._now = now
+        self.arms.now = now
         if not self.complete:
             return False
-        self.supervised.check(*stacked(self.joints.streams.values()))
+        self.supervised.check(*self.arms.state())
         return True
 
     def start(self, now: int, tick: int) -> None:
@@ -194,13 +156,13 @@ class ControlLoop:
         Raises:
             RobotDynamicsError: If that is refused; one sentence says why.
         """
-        self._now = now
+        self.arms.now = now
         silent = [watch for watch in self._watches if watch.is_stale(now)]
         if silent:
             # Why a stream is silent is of more use than that it is.
             reason = self.complaint or f"{silent[0].name}: {silent[0].staleness(now)}"
             raise SafetyError(f"start refused: {reason}")
-        self.supervised.start(now, *self._seen())
+        self.supervised.start(now, *self.arms.state(), self._wrenches_seen())
         self.began = tick
 
     def stop(self, now: int) -> None:
@@ -214,7 +176,7 @@ class ControlLoop:
             SafetyError: If control runs, or a stream is still stale.
         """
         self.safety.reset(now)
-        self._complaints.clear()
+        self.arms.complaints.clear()
 
     def cycle(self, now: int, tick: int) -> Outcome:
         """Return what to send at a control instant.
@@ -223,9 +185,8 @@ class ControlLoop:
             now: The present time.
             tick: The control tick.
         """
-        self._now = now
-        self._used = {name: s.watch.stamp for name, s in self.joints.streams.items()}
-        q, qd, wrenches = self._seen()
+        q, qd = self.arms.use(now)
+        wrenches = self._wrenches_seen()
         if self.began is None:
             self.safety.observe(now, q, qd, wrenches)
             return Outcome(None, (), None, 0.0)
@@ -235,8 +196,8 @@ class ControlLoop:
 
     def cycle_without_samples(self, now: int) -> Outcome:
         """Return what to send when nothing new has come: the fallback, once a stream is stale."""
-        self._now = now
-        self.safety.observe(now, *self._seen())
+        self.arms.now = now
+        self.safety.observe(now, *self.arms.state(), self._wrenches_seen())
         return Outcome(self.safety.command(now), self.safety.released, None, 0.0)
 
     def fall_back(self, now: int, cause: Cause, subject: str, sentence: str) -> Outcome:
@@ -244,20 +205,8 @@ class ControlLoop:
         self.safety.trip(now, Finding(cause, subject, sentence))
         return Outcome(self.safety.command(now), self.safety.released, None, 0.0)
 
-    def _seen(self) -> tuple[Array, Array, Array | None]:
-        """Return last good positions, velocities and wrenches."""
-        q, qd = stacked(self.joints.streams.values())
+    def _wrenches_seen(self) -> Array | None:
+        """Return the last good wrenches (k, 6); None if they are not to be used."""
         if not self.wrenches or not self.safety.wrenches_usable:
-            return q, qd, None
-        return q, qd, np.stack([stream.values for stream in self.wrenches.values()])
-
-    def _lose_arm(self, arm: str, sentence: str, jumped: bool) -> None:
-        self._complaints[arm] = f"{arm}: {sentence}"
-        self.safety.trip(self._now, Finding(Cause.ARM_LOST, arm, sentence))
-        if jumped:
-            self.joints.streams[arm].watch.forget()
-
-    def _drop_complaints(self) -> None:
-        """Forget complaints about streams that have brought something good since."""
-        good = {watch.name for watch in self._watches if watch.arrival == self._now}
-        self._complaints = {n: s for n, s in self._complaints.items() if n not in good}
+            return None
+        return np.stack([stream.values for stream in self.wrenches.values()])

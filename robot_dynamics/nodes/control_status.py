@@ -31,6 +31,8 @@ def condition(loop: ControlLoop, refusal: str = "", guard: str = "") -> tuple[by
         return (WARN, f"inactive: {trouble}") if trouble else (OK, "inactive")
     if safety.closure_warning:
         return WARN, f"{state.value}: the arms disagree about the object"
+    if loop.arms.skew_warning:
+        return WARN, f"{state.value}: {loop.arms.skew_warning}"
     if guard:
         return WARN, f"{state.value}: {guard}"
     return OK, state.value
@@ -54,7 +56,9 @@ def figures(loop: ControlLoop, step: ControlStep | None) -> dict[str, object]:
         found["left to their drives"] = ", ".join(safety.released)
     if safety.saturated:
         found["saturated in the fallback"] = ", ".join(safety.saturated)
-    for name, stream in loop.joints.streams.items():
+    if loop.arms.skew_s:
+        found["skew between the arms [s]"] = loop.arms.skew_s
+    for name, stream in loop.arms.streams.items():
         if stream.watch.old_samples:
             found[f"{name} old samples"] = stream.watch.old_samples
     return found

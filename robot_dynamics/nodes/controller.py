@@ -187,7 +187,7 @@ class Controller:
             if not self._gate.offer(topic, stamp):
                 return
         position, velocity = np.asarray(message.position), np.asarray(message.velocity)
-        self._loop.take_joints(topic, stamp, message.name, position, velocity, now)
+        self._loop.arms.take(topic, stamp, message.name, position, velocity, now)
 
     @property
     def incomplete(self) -> bool:
@@ -201,7 +201,7 @@ class Controller:
             # Once every arm has something new, and not twice in a control period; before the
             # start, time may go back.
             later = tick > self._tick or self._loop.safety.state is State.INACTIVE
-            if later and self._loop.all_newer:
+            if later and self._loop.arms.all_newer:
                 self._cycle(time.monotonic_ns(), tick)
             return
         action = self._gate.decide()
@@ -330,7 +330,7 @@ class Controller:
         now = time.monotonic_ns()
         if self._loop.safety.in_charge and now - self._cycle_at > 1.5 * self._period * SECOND:
             runs = self._loop.safety.law_runs
-            if not runs or not self._loop.arms_known(now):
+            if not runs or not self._loop.arms.known(now):
                 outcome = self._loop.cycle_without_samples(now)
                 self._cycle_at = now
                 self._outcome = outcome

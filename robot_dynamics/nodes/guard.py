@@ -136,13 +136,13 @@ class Guard:
         if self._lockstep:
             stamp = now = self._tick
         position, velocity = np.asarray(message.position), np.asarray(message.velocity)
-        self._loop.take_joints(topic, stamp, message.name, position, velocity, now)
+        self._loop.arms.take(topic, stamp, message.name, position, velocity, now)
 
     def on_messages(self) -> None:
         """Answer new states while in charge; in lockstep repeat an answer to a repeated one."""
         if self._watch.state is GuardState.WATCHING:
             return
-        if self._loop.all_newer:
+        if self._loop.arms.all_newer:
             self._cycle()
         elif self._lockstep and self._tick == self._answered:
             self._send()
@@ -152,7 +152,7 @@ class Guard:
     def on_period(self) -> None:
         """Look whether the heartbeat has stopped; keep the arms supplied if states do."""
         now = time.monotonic()
-        if self._loop.able and self._watch.look(now):
+        if self._loop.arms.all_heard and self._watch.look(now):
             self._take_over()
             return
         late = not self._lockstep and now - self._cycle_at > 1.5 * self._period
@@ -222,7 +222,7 @@ class Guard:
     def _report(self) -> None:
         watch = self._watch
         heard = 0 if watch.beat is None else watch.beat.number
-        report = GuardReport(heard, watch.state, self._loop.able)
+        report = GuardReport(heard, watch.state, self._loop.arms.all_heard)
         self._report_topic.publish(self._report_writer.fill(report))
 
     def _tell(self, event: str, **figures: float) -> None:
@@ -235,9 +235,9 @@ class Guard:
             return ERROR, f"in charge: {safety.cause}"
         if watch.state is GuardState.HANDING_BACK:
             return WARN, "handing back: in charge until the controller commands"
-        if self._loop.complaint:
-            return WARN, f"watching: {self._loop.complaint}"
-        if not self._loop.able:
+        if self._loop.arms.complaint:
+            return WARN, f"watching: {self._loop.arms.complaint}"
+        if not self._loop.arms.all_heard:
             return WARN, "watching: cannot take over before every arm has been heard of"
         if watch.beat is None:
             return WARN, "watching: no heartbeat has come"

@@ -51,7 +51,7 @@ def feed(loop, measured, stamp, now=None, q=None):
         loop.take_wrench(arm, stamp, wrench, now)
     names = list(loop.system.joint_names)
     q = measured.q if q is None else q
-    return loop.take_joints("joint_states", stamp, names, q, measured.qd, now)
+    return loop.arms.take("joint_states", stamp, names, q, measured.qd, now)
 
 
 def started(loop, measured):
@@ -93,11 +93,11 @@ def test_a_start_needs_samples_of_everything(loop, measured):
     assert not loop.prepare(0)
     with pytest.raises(SafetyError, match="start refused: left: no sample has come yet"):
         loop.start(0, 0)
-    loop.take_joints("joint_states", 0, ["l1", "l2"], [0.0, 0.0], [0.0, 0.0], 0)
+    loop.arms.take("joint_states", 0, ["l1", "l2"], [0.0, 0.0], [0.0, 0.0], 0)
     with pytest.raises(SafetyError, match="start refused: joint_states: unknown joint 'l1'"):
         loop.start(0, 0)
     names = list(loop.system.joint_names)
-    loop.take_joints("joint_states", 0, names, measured.q, measured.qd, 0)
+    loop.arms.take("joint_states", 0, names, measured.q, measured.qd, 0)
     with pytest.raises(SafetyError, match="start refused: left/wrench: no sample has come yet"):
         loop.start(0, 0)
 
@@ -165,7 +165,7 @@ def test_a_lost_wrist_sensor_brings_the_object_to_rest(loop, plant, measured):
     loop.take_wrench("left", 200, np.full(6, np.nan), 200)
     for tick in range(200, 700):
         names = list(loop.system.joint_names)
-        loop.take_joints("joint_states", tick, names, measured.q, measured.qd, tick)
+        loop.arms.take("joint_states", tick, names, measured.q, measured.qd, tick)
         outcome = loop.cycle(tick, tick)
         assert np.isfinite(outcome.torque).all()
         measured = plant.step(outcome.torque)
@@ -183,8 +183,8 @@ def test_on_a_clock_silence_is_noticed_without_any_message(clocked, measured):
     clocked.start(0, 0)
     clocked.cycle(0, 0)
     limit = SCENARIO.safety.stale_after_periods * PERIOD_NS
-    assert clocked.arms_known(limit)
-    assert not clocked.arms_known(limit + 1)
+    assert clocked.arms.known(limit)
+    assert not clocked.arms.known(limit + 1)
     outcome = clocked.cycle_without_samples(limit + 1)
     assert clocked.safety.state is State.FALLBACK
     assert "no new sample for" in clocked.safety.cause
@@ -195,24 +195,24 @@ def test_another_limit_for_silence(measured):
     """For simulations in real time on machines that stutter."""
     loop = ControlLoop(SCENARIO, 1e-9, stale_after_s=0.5)
     feed(loop, measured, 0)
-    assert loop.arms_known(499_000_000)
-    assert not loop.arms_known(501_000_000)
+    assert loop.arms.known(499_000_000)
+    assert not loop.arms.known(501_000_000)
 
 
 def test_control_waits_for_every_arm(clocked, measured):
     """A sample is used once, and those of both arms together."""
     names = list(clocked.system.joint_names)
-    assert not clocked.all_newer
+    assert not clocked.arms.all_newer
     feed(clocked, measured, 0)
-    assert clocked.all_newer
+    assert clocked.arms.all_newer
     clocked.cycle(0, 0)
-    assert not clocked.all_newer
+    assert not clocked.arms.all_newer
     own = [names[:7], measured.q[:7], measured.qd[:7]]
-    clocked.take_joints("joint_states", PERIOD_NS, *own, PERIOD_NS)
-    assert not clocked.all_newer
+    clocked.arms.take("joint_states", PERIOD_NS, *own, PERIOD_NS)
+    assert not clocked.arms.all_newer
     own = [names[7:], measured.q[7:], measured.qd[7:]]
-    clocked.take_joints("joint_states", PERIOD_NS, *own, PERIOD_NS)
-    assert clocked.all_newer
+    clocked.arms.take("joint_states", PERIOD_NS, *own, PERIOD_NS)
+    assert clocked.arms.all_newer
 
 
 def test_without_wrist_sensors_the_force_is_fed_forward(measured):
@@ -228,8 +228,8 @@ def test_locked_joints_may_be_in_the_messages(loop, measured):
     other = ControlLoop(SCENARIO, PERIOD, ignored_joints=["gripper"])
     names = ["gripper", *other.system.joint_names]
     q, qd = np.append(0.5, measured.q), np.append(0.0, measured.qd)
-    assert other.take_joints("joint_states", 0, names, q, qd, 0)
-    assert not loop.take_joints("joint_states", 0, names, q, qd, 0)
+    assert other.arms.take("joint_states", 0, names, q, qd, 0)
+    assert not loop.arms.take("joint_states", 0, names, q, qd, 0)
 
 
 def test_a_stop_and_a_fault_from_outside(loop, measured):

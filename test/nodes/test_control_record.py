@@ -46,7 +46,7 @@ def cycle(loop, measured, tick, q=None):
         loop.take_wrench(arm, tick, wrench, tick)
     names = list(loop.system.joint_names)
     q = measured.q if q is None else q
-    loop.take_joints("joint_states", tick, names, q, measured.qd, tick)
+    loop.arms.take("joint_states", tick, names, q, measured.qd, tick)
     if loop.began is None:
         loop.prepare(tick)
         loop.start(tick, tick)

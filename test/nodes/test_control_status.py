@@ -30,7 +30,7 @@ def feed(loop, measured, tick, **changes):
     for arm, wrench in zip(loop.wrenches, seen.wrenches, strict=True):
         loop.take_wrench(arm, tick, wrench, tick)
     names = list(loop.system.joint_names)
-    loop.take_joints("joint_states", tick, names, seen.q, seen.qd, tick)
+    loop.arms.take("joint_states", tick, names, seen.q, seen.qd, tick)
 
 
 def test_the_states_of_a_run(measured):

@@ -53,7 +53,7 @@ class Line:
         for arm, wrench in zip(self.loop.wrenches, seen.wrenches, strict=True):
             self.loop.take_wrench(arm, 0, wrench, 0)
         names = list(self.loop.system.joint_names)
-        self.loop.take_joints("joint_states", 0, names, seen.q, seen.qd, 0)
+        self.loop.arms.take("joint_states", 0, names, seen.q, seen.qd, 0)
         self.loop.prepare(0)
         self.loop.start(0, 0)
 

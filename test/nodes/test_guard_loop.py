@@ -50,7 +50,7 @@ class Cell:
         self.seen = self.plant.step(self.torque)
         seen, tick = self.seen, self.seen.tick
         names = list(self.guard.system.joint_names)
-        self.guard.take_joints("joint_states", tick, names, seen.q, seen.qd, tick)
+        self.guard.arms.take("joint_states", tick, names, seen.q, seen.qd, tick)
         truth = self.plant.truth()
         self.speed = max(self.speed, float(np.abs(seen.qd).max()))
         self.closure = max(self.closure, truth.closure_position, truth.closure_rotation)
@@ -148,8 +148,8 @@ def test_states_that_end_as_well(cell):
         cell.guard.reset(end + 2)
     cell.step()
     names = list(cell.guard.system.joint_names)
-    cell.guard.take_joints("joint_states", 3, names, cell.seen.q, cell.seen.qd, end + 3)
-    cell.guard.take_joints("joint_states", 4, names, cell.seen.q, cell.seen.qd, end + 4)
+    cell.guard.arms.take("joint_states", 3, names, cell.seen.q, cell.seen.qd, end + 3)
+    cell.guard.arms.take("joint_states", 4, names, cell.seen.q, cell.seen.qd, end + 4)
     cell.guard.reset(end + 4)
     assert cell.guard.safety.released == ()
     assert np.isfinite(cell.guard.cycle(end + 4)).all()
@@ -161,8 +161,8 @@ def test_a_bad_sample_is_not_used(cell):
     tick = cell.seen.tick
     q = cell.seen.q.copy()
     q[0] = np.nan
-    cell.guard.take_joints("joint_states", tick + 1, names, q, cell.seen.qd, tick + 1)
-    assert "left: position of joint 'left_joint1' is nan" in cell.guard.complaint
+    cell.guard.arms.take("joint_states", tick + 1, names, q, cell.seen.qd, tick + 1)
+    assert "left: position of joint 'left_joint1' is nan" in cell.guard.arms.complaint
     cell.guard.take_command("left", np.full(7, np.inf))
     cell.guard.take_over(tick, "no heartbeat.", held=False)
     assert np.isfinite(cell.watch(10)).all()
@@ -171,11 +171,11 @@ def test_a_bad_sample_is_not_used(cell):
 def test_it_is_able_when_every_arm_has_been_heard_of():
     """Before that there is no position to hold an arm up at."""
     guard = GuardLoop(SCENARIO, PERIOD)
-    assert not guard.able
+    assert not guard.arms.all_heard
     names = list(guard.system.joint_names)
     q = guard.system.posture
-    guard.take_joints("joint_states", 0, names[:7], q[:7], 0 * q[:7], 0)
-    assert not guard.able
-    guard.take_joints("joint_states", 0, names[7:], q[7:], 0 * q[7:], 0)
-    assert guard.able
+    guard.arms.take("joint_states", 0, names[:7], q[:7], 0 * q[:7], 0)
+    assert not guard.arms.all_heard
+    guard.arms.take("joint_states", 0, names[7:], q[7:], 0 * q[7:], 0)
+    assert guard.arms.all_heard
     assert guard.cycle(0) is None

@@ -42,7 +42,7 @@ def seen():
     for tick in range(300):
         for arm, wrench in zip(loop.wrenches, measured.wrenches, strict=True):
             loop.take_wrench(arm, tick, wrench, tick)
-        loop.take_joints("joint_states", tick, names, measured.q, measured.qd, tick)
+        loop.arms.take("joint_states", tick, names, measured.q, measured.qd, tick)
         if tick == 0:
             loop.prepare(0)
             loop.start(0, 0)
