@@ -69,9 +69,15 @@ class Scenario:
 
     def __post_init__(self) -> None:
         names = [arm.name for arm in self.cell.arms]
-        for name in self.plant.grasp_error:
-            if name not in names:
-                raise UnknownNameError("arm", name, names, "plant.grasp_error")
+        named: dict[str, Iterable[str]] = {
+            "plant.grasp_error": self.plant.grasp_error,
+            "plant.sensors.sample_periods": self.plant.sensors.sample_periods,
+            "plant.faults": [fault.arm for fault in self.plant.faults if fault.arm],
+        }
+        for key, arms in named.items():
+            for name in arms:
+                if name not in names:
+                    raise UnknownNameError("arm", name, names, key)
         surfaces = [surface.name for surface in self.cell.surfaces]
         for touch in self.reference.touches:
             if touch.surface not in surfaces:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.grasp_map import GraspMap, transmitted_force_map
 from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.simulation.faults import Faults
 from robot_dynamics.simulation.plant import Measurement, Truth
 from robot_dynamics.simulation.sensors import CommandDelay, Sensors
 from robot_dynamics.simulation.settings import PlantSettings
@@ -26,6 +27,9 @@ class PeriodicPlant(ABC):
 
     An engine says how it returns to the start, how it moves under a torque, and what its state is;
     it calls `reset` at the end of its own constructor.
+
+    Attributes:
+        faults: What goes wrong.
 
     Args:
         system: Arms, object and grasps as they truly are.
@@ -50,7 +54,9 @@ class PeriodicPlant(ABC):
         self._map = grasp_map or transmitted_force_map(system.grasps, shares)
         self._start = np.array(start, dtype=float)
         self._delay = CommandDelay(settings.command_delay_periods)
-        self._sensors = Sensors(settings.sensors, settings.seed)
+        self._arms = dict(zip([arm.name for arm in system.arms], system.arm_slices, strict=True))
+        self.faults = Faults(tuple(self._arms), settings.faults, period)
+        self._sensors = Sensors(settings.sensors, settings.seed, self._arms, self.faults)
 
     def reset(self) -> Measurement:
         """Return to the start at rest, brakes on."""
@@ -59,6 +65,7 @@ class PeriodicPlant(ABC):
         self._begin()
         self._hash = hashlib.sha256()
         self._delay.reset()
+        self.faults.reset()
         self._sensors.reset()
         return self._measurement()
 
@@ -72,8 +79,12 @@ class PeriodicPlant(ABC):
         if applied is not None:  # else the brakes still hold
             effort = self.drives.effort
             self._torque = np.minimum(np.maximum(applied, -effort), effort)
+            for arm, own in self._arms.items():
+                if self.faults.is_on("torque_dropout", arm):
+                    self._torque[own] = 0.0
             self._run(self._torque)
         self._tick += 1
+        self.faults.move(self._tick)
         self._hash.update(self._state())
         return self._measurement()
 

@@ -9,6 +9,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.simulation.faults import Faults
+
 Array = NDArray[np.float64]
 
 
@@ -58,9 +60,14 @@ class Plant(Protocol):
 
     The arms are held by their brakes until the first `step`; command delay, torque limits and
     sensors are part of the plant.
+
+    Attributes:
+        period: Control period [s].
+        faults: What goes wrong at present.
     """
 
     period: float
+    faults: Faults
 
     def reset(self) -> Measurement:
         """Return to the start and tell what is measured there."""

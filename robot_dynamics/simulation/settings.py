@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.manipulation.settings import PoseSettings
+from robot_dynamics.manipulation.settings import PoseSettings, Triple
+from robot_dynamics.simulation.faults import FaultSettings
 
 Engine = Literal["engine", "mujoco"]
 
@@ -18,19 +19,35 @@ _LONGEST_STEP_S = {"step_s": 0.002, "mujoco_step_s": 0.0002}  # where none is st
 
 @dataclass(frozen=True)
 class SensorSettings:
-    """Standard deviations of the white noise that is added to each measurement.
+    """What sensors make of what is true: in this order late, biased, noisy, rounded.
 
     Attributes:
-        position: Of joint positions [rad or m].
+        position: Standard deviation of the white noise of joint positions [rad or m].
         velocity: Of joint velocities [rad/s or m/s].
         force: Of wrist forces [N].
         moment: Of wrist moments [N m].
+        force_bias: Constant error of every wrist force, in the axes of the tool [N].
+        moment_bias: Likewise of the moment [N m].
+        wrench_delay_periods: Control periods by which wrist sensors are late.
+        encoder_step: Positions are multiples of this [rad or m]; 0 for positions of any value.
+        velocities: Whether velocities are measured; without it they are not finite numbers, and
+            are missing in messages.
+        sample_periods: By arm, control periods between two samples of its joints; in between the
+            last one stands. 1 where none is stated.
     """
 
     position: float = field(default=0.0, metadata={"minimum": 0.0})
     velocity: float = field(default=0.0, metadata={"minimum": 0.0})
     force: float = field(default=0.0, metadata={"minimum": 0.0, "unit": "N"})
     moment: float = field(default=0.0, metadata={"minimum": 0.0, "unit": "N m"})
+    force_bias: Triple = field(default=(0.0, 0.0, 0.0), metadata={"unit": "N"})
+    moment_bias: Triple = field(default=(0.0, 0.0, 0.0), metadata={"unit": "N m"})
+    wrench_delay_periods: int = field(default=0, metadata={"minimum": 0, "maximum": 1000})
+    encoder_step: float = field(default=0.0, metadata={"minimum": 0.0, "unit": "rad or m"})
+    velocities: bool = True
+    sample_periods: dict[str, int] = field(
+        default_factory=dict, metadata={"minimum": 1, "maximum": 1000}
+    )
 
 
 @dataclass(frozen=True)
@@ -53,8 +70,9 @@ class PlantSettings:
         friction_velocity: Speed v0 [rad/s or m/s] at which Coulomb friction reaches 71 % of its
             value: it is smooth, F v / sqrt(v^2 + v0^2).
         torque_limit: Whether the drives cut torques off at the effort limits.
-        sensors: Noise of the measurements.
+        sensors: What measurements are like.
         seed: Of the noise.
+        faults: What goes wrong, and when.
     """
 
     engine: Engine = "engine"
@@ -67,8 +85,9 @@ class PlantSettings:
     friction_scale: float = field(default=1.0, metadata={"minimum": 0.0, "maximum": 1e6})
     friction_velocity: float = field(default=0.05, metadata={"above": 0.0})
     torque_limit: bool = True
-    sensors: SensorSettings = SensorSettings()
+    sensors: SensorSettings = field(default_factory=SensorSettings)
     seed: int = field(default=0, metadata={"minimum": 0})
+    faults: tuple[FaultSettings, ...] = ()
 
     def steps(self, key: Literal["step_s", "mujoco_step_s"], period: float) -> int:
         """Return how many integration steps make a control period.

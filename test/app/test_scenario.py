@@ -108,7 +108,12 @@ def test_a_text_does_not_depend_on_the_working_directory(folder, monkeypatch):
 
 def test_the_text_says_everything(folder):
     """A scenario's text gives the same scenario again, on its own."""
-    scenario = load_scenario(folder / "own.yaml", ["plant.grasp_error.left.xyz=[0.002, 0, 0]"])
+    changes = [
+        "plant.grasp_error.left.xyz=[0.002, 0, 0]",
+        "plant.faults=[{kind: silent, arm: left, time_s: 0.5}]",
+        "plant.sensors={sample_periods: {left: 2}, force_bias: [1, 0, 0]}",
+    ]
+    scenario = load_scenario(folder / "own.yaml", changes)
     assert scenario_of_text(scenario.text()) == scenario
 
 
@@ -118,6 +123,10 @@ def test_the_text_says_everything(folder):
         ("plant.object_mas_scale=2", "unknown key 'object_mas_scale'; did you mean"),
         ("plant.object_mass_scale=heavy", "plant.object_mass_scale: expected a number"),
         ("plant.grasp_error.lft={}", "unknown arm 'lft'; did you mean 'left'"),
+        ("plant.faults=[{kind: silence}]", "did you mean 'silent'"),
+        ("plant.faults=[{kind: silent, arm: lft}]", "plant.faults: unknown arm 'lft'"),
+        ("plant.sensors.sample_periods={rigt: 2}", "sample_periods: unknown arm 'rigt'"),
+        ("plant.sensors.sample_periods={right: 0}", "expected at least 1"),
         ("plant.step_s=0.0013", "plant.step_s 0.0013 s does not divide the control period"),
         ("plant.step_s=0.02", "does not divide the control period"),
         ("control.rate_hz=.nan", "finite"),

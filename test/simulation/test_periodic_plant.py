@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.simulation.faults import FaultSettings
 from robot_dynamics.simulation.periodic_plant import PeriodicPlant, drives_of
 from robot_dynamics.simulation.settings import PlantSettings
 from test.two_arms import two_arms
@@ -79,6 +80,23 @@ def test_torques_that_are_none_are_refused(torque):
     with pytest.raises(ArgumentError):
         plant.step(torque)
     assert plant.runs == []
+
+
+def test_drives_drop_out_of_torque_mode():
+    """One arm gets no torque while it lasts; measurements go wrong in the same period."""
+    faults = (
+        FaultSettings("torque_dropout", 0.002, "right", 0.004),
+        FaultSettings("position_nan", 0.004, "left", 0.002),
+    )
+    plant = Counting(command_delay_periods=0, faults=faults)
+    left, right = SYSTEM.arm_slices
+    for _ in range(2):
+        seen = [plant.step(np.ones(NA)) for _ in range(4)]
+        torques = np.array(plant.runs)
+        assert (torques[:, left] == 1.0).all()
+        assert torques[:, right.start].tolist() == [1.0, 0.0, 0.0, 1.0]
+        assert [bool(np.isnan(m.q[left.start])) for m in seen] == [False, True, False, False]
+        plant.reset()
 
 
 def test_friction_scales():
