@@ -38,6 +38,7 @@ EXTRAS = {
         "pin>=3",
         "pytest>=7.4,<10",
         "pytest-timeout",
+        "pytest-xdist>=3",
         "ruff==0.17.*",
         # From 70.1 on it makes wheels alone, until 80 it can do `colcon build --symlink-install`.
         "setuptools>=70.1,<80",
