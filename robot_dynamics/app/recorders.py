@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 import robot_dynamics
 from robot_dynamics.app.recording import TICK, Recorder, Recording
 from robot_dynamics.app.scenario import Scenario
-from robot_dynamics.control.coordinated import ControlStep
-from robot_dynamics.control.gains import servo_gains
-from robot_dynamics.control.reference import FORCE, POSE, TWIST, Reference
+from robot_dynamics.control.protocol import ControlLaw, LawStep, ObjectPlan
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation.plant import Measurement, Truth
 
@@ -124,87 +122,60 @@ class ControlRecorder:
     """Writes down what the controller saw and did.
 
     Args:
-        system: Arms and object, as the controller believes them to be.
+        law: The law that runs.
         scenario: The scenario.
         ticks: Control periods of the run.
     """
 
-    def __init__(self, system: GraspSystem, scenario: Scenario, ticks: int) -> None:
-        na, k = len(system.joint_names), len(system.arms)
-        self._scenario = scenario
-        self._metadata = common_metadata(scenario, system)
-        widths = {
-            TICK: 0,
-            "commanded_torque": na,
-            "estimated_pose": 7,
-            "estimated_twist": 6,
-            "estimated_closure": 6 * (k - 1),
-            "estimated_internal_force": 6 * (k - 1),
-            "control_scales": 5,
-            "step_time": 0,
-        }
-        self.recorder = Recorder(widths, ticks)
+    def __init__(self, law: ControlLaw, scenario: Scenario, ticks: int) -> None:
+        self._law, self._scenario = law, scenario
+        self._metadata = common_metadata(scenario, law.system)
+        widths = {TICK: 0, "commanded_torque": len(law.system.joint_names)}
+        self._nothing = (np.nan,) * len(law.columns)
+        self.recorder = Recorder({**widths, **law.columns, "step_time": 0}, ticks)
 
-    def write(self, tick: int, torque: Array, step: ControlStep, elapsed_us: float) -> None:
+    def write(self, tick: int, torque: Array, step: LawStep | None, elapsed_us: float) -> None:
         """Write one control step down.
 
         Args:
             tick: Its control period.
             torque: What was sent (na,): the step's torque, or that of a fallback.
-            step: What the controller found out.
+            step: What the law found out; None while it does not run.
             elapsed_us: How long that took [us].
         """
-        self.recorder.write(
-            (
-                tick,
-                torque,
-                step.pose,
-                step.twist,
-                step.closure,
-                step.internal_force,
-                step.scales,
-                elapsed_us,
-            )
-        )
+        seen: tuple[Any, ...] = self._nothing if step is None else step.recorded
+        self.recorder.write((tick, torque, *seen, elapsed_us))
 
-    def finish(self, reference: Reference, start_tick: int, **metadata: Any) -> Recording:
+    def finish(self, start_tick: int, **metadata: Any) -> Recording:
         """Return the recording, with the reference of each control period.
 
         Args:
-            reference: What the object was to do.
             start_tick: The control period in which the reference began.
             metadata: `start_to_first_torque_s`, `fault` (when and why the controller stopped, if
                 it did), and what else is known of the run (JSON values).
         """
-        control, period = self._scenario.control, self._scenario.control.period
+        law, period = self._law, self._scenario.control.period
         recording = self.recorder.recording({})
         times = (recording[TICK] - start_tick) * period
-        rows = reference.rows(times)
-        more = {
-            "reference_pose": rows[:, POSE],
-            "reference_twist": rows[:, TWIST],
-            "reference_internal_force": rows[:, FORCE],
-        }
         end = float(times[-1]) if len(times) else 0.0
         settle_s = self._scenario.acceptance.settle_s
-        intervals = settled_intervals(reference, settle_s, end)
+        intervals = settled_intervals(law.reference, settle_s, end)
         offset = start_tick * period
-        first = min([a for a, _ in reference.settled_intervals(settle_s)], default=None)
+        first = min([a for a, _ in law.reference.settled_intervals(settle_s)], default=None)
         if first is None:
-            first = reference.duration + settle_s
-        gains = servo_gains(control.object)
+            first = law.reference.duration + settle_s
         own = {
             "settled_intervals_s": [[a + offset, b + offset] for a, b in intervals],
             "settle_s": settle_s,
             "first_settled_s": first + offset,
             "reference_start_tick": start_tick,
-            "object_gains": [gains.proportional, gains.derivative, gains.integral],
+            **law.metadata,
         }
-        columns = {**recording.columns, **more}
+        columns = {**recording.columns, **law.references(times)}
         return Recording(columns, {**self._metadata, **own, **metadata})
 
 
-def settled_intervals(reference: Reference, settle_s: float, end: float) -> list[list[float]]:
+def settled_intervals(reference: ObjectPlan, settle_s: float, end: float) -> list[list[float]]:
     """Return when a reference has been at rest for `settle_s`, up to a time `end` [s].
 
     After the last change it stays at rest for as long as the run lasts.

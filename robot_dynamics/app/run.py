@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.app.laws import supervised_law
 from robot_dynamics.app.progress import Listener, Progress
 from robot_dynamics.app.recorders import ControlRecorder, PlantRecorder
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.report import report_of, write_report
 from robot_dynamics.app.scenario import Scenario, build_system, load_scenario, true_system
-from robot_dynamics.control.coordinated import ControlStep, grasp_map
+from robot_dynamics.control.coordinated import grasp_map
+from robot_dynamics.control.protocol import LawStep
 from robot_dynamics.control.reference import SQUEEZE
-from robot_dynamics.control.supervised import SupervisedController
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem
@@ -99,16 +100,13 @@ def simulate(
             scenario = replace(scenario, plant=replace(scenario.plant, engine=plant))
     else:
         scenario = load_scenario(scenario, overrides)
-    control, reference = scenario.control, scenario.plan()
-    ticks = scenario.ticks(reference, duration)
-    believed = build_system(scenario)
-    supervised = SupervisedController(
-        believed, control, scenario.safety, reference, unit_s=control.period
-    )
+    control, believed = scenario.control, build_system(scenario)
+    supervised = supervised_law(scenario, believed)
+    ticks = scenario.ticks(supervised.reference, duration)
     truth = true_system(scenario, believed)
     simulated = make_plant(scenario, truth)
     seen = PlantRecorder(truth, scenario, ticks)
-    done = ControlRecorder(believed, scenario, ticks)
+    done = ControlRecorder(supervised.controller, scenario, ticks)
     watch = _Watch(believed, ticks, control.period, progress)
     measurement = simulated.reset()
     supervised.check(measurement.q, measurement.qd)
@@ -136,7 +134,7 @@ def simulate(
         fault_tick, found = supervised.safety.faults[0]
         more["fault"] = f"at {fault_tick * control.period:g} s: {found}"
     recording = seen.finish(wall_time_s=wall, plant_state_hash=simulated.state_hash()).merged(
-        done.finish(reference, scenario.start_tick, **more)
+        done.finish(scenario.start_tick, **more)
     )
     return Run(recording, report_of(recording))
 
@@ -164,9 +162,7 @@ def make_plant(scenario: Scenario, system: GraspSystem) -> Plant:
     return EnginePlant(system, start, period, settings, maps)
 
 
-def progress_of(
-    tick: int, ticks: int, period: float, step: ControlStep, effort: Array
-) -> Progress:
+def progress_of(tick: int, ticks: int, period: float, step: LawStep, effort: Array) -> Progress:
     """Return the figures of an instant.
 
     Args:
@@ -202,7 +198,7 @@ class _Watch:
         self._stride = max(1, ticks // PROGRESS_STEPS)
         self.next = self._stride - 1 if callback else -1
 
-    def tell(self, tick: int, step: ControlStep) -> None:
+    def tell(self, tick: int, step: LawStep) -> None:
         """Call back, and note when to do so again."""
         if self._callback is not None:
             self._callback(progress_of(tick, self._ticks, self._period, step, self._effort))

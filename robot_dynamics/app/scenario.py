@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from robot_dynamics.app.acceptance import AcceptanceSettings
 from robot_dynamics.app.overrides import with_overrides, without_lines
 from robot_dynamics.control.gains import delay_margin, force_delay_margin, servo_gains
+from robot_dynamics.control.protocol import ObjectPlan
 from robot_dynamics.control.reference import Reference, plan_reference
 from robot_dynamics.control.rotation_path import from_rpy
 from robot_dynamics.control.settings import ControlSettings, ReferenceSettings, SafetySettings
@@ -113,7 +114,7 @@ class Scenario:
         self.ticks(reference)
         return reference
 
-    def ticks(self, reference: Reference, duration: float | None = None) -> int:
+    def ticks(self, reference: ObjectPlan, duration: float | None = None) -> int:
         """Return the number of control periods of a run.
 
         Args:

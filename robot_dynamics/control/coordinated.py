@@ -5,17 +5,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import load_kernel
-from robot_dynamics.control.gains import servo_gains
+from robot_dynamics.control.control_step import ControlStep
+from robot_dynamics.control.gains import check_gains, servo_gains
 from robot_dynamics.control.halt import Halt
 from robot_dynamics.control.law import LawGains, law_parameters, law_program
-from robot_dynamics.control.reference import ACCELERATION, Reference
+from robot_dynamics.control.preflight import check_reference
+from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST, Reference
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
+from robot_dynamics.control.start_check import check_start
 from robot_dynamics.manipulation.grasp_map import (
     GraspMap,
     orthonormal_map,
@@ -24,35 +27,6 @@ from robot_dynamics.manipulation.grasp_map import (
 from robot_dynamics.manipulation.system import GraspSystem
 
 Array = NDArray[np.float64]
-
-
-class ControlStep(NamedTuple):
-    """What one control step commands and what it found out; arrays over arm joints are (na,).
-
-    Attributes:
-        torque: The command [N m].
-        memory: Integrals and last torque, for the next step.
-        pose: Estimated pose of the object, x y z qx qy qz qw in the world (7,).
-        twist: Its estimated angular velocity and velocity, world axes (6,).
-        error: Rotation vector and displacement from it to the reference, world axes (6,).
-        closure: Disagreement of the other arms with the first about the pose (6(k-1),).
-        internal_force: Measured internal force (6(k-1),).
-        support: The part of the torque that holds everything up.
-        scales: Let through of the internal force and of the motion, of the torque's change, then
-            the largest support over its limit and the smallest relative pivot of the arms (5,).
-        reference: The row of the reference that was followed.
-    """
-
-    torque: Array
-    memory: Array
-    pose: Array
-    twist: Array
-    error: Array
-    closure: Array
-    internal_force: Array
-    support: Array
-    scales: Array
-    reference: Array
 
 
 class CoordinatedController:
@@ -66,6 +40,9 @@ class CoordinatedController:
         settings: Rate, servos and start.
         safety: Limits of torque and of its rate.
         reference: What the object is to do.
+
+    Raises:
+        RobotDynamicsError: If the servos do not bear the command delay.
     """
 
     def __init__(
@@ -75,7 +52,9 @@ class CoordinatedController:
         safety: SafetySettings,
         reference: Reference,
     ) -> None:
+        check_gains(settings)
         self.system, self.settings, self.reference = system, settings, reference
+        self.safety = safety
         self.period = settings.period
         self.grasp_map = grasp_map(system, settings)
         servo = servo_gains(settings.object)
@@ -117,6 +96,32 @@ class CoordinatedController:
     def ramp_ticks(self) -> int:
         """Number of control periods over which the task ramps in."""
         return self._ramp_ticks
+
+    @property
+    def columns(self) -> dict[str, int]:
+        """Width of each column that the law adds to a recording."""
+        force = self._force_size
+        return {
+            "estimated_pose": 7,
+            "estimated_twist": 6,
+            "estimated_closure": force,
+            "estimated_internal_force": force,
+            "control_scales": 5,
+        }
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Gains of the object's servo, which tell how much delay it bears."""
+        servo = servo_gains(self.settings.object)
+        return {"object_gains": [servo.proportional, servo.derivative, servo.integral]}
+
+    def check_start(self, q: Array, qd: Array) -> None:
+        """Refuse a start from afar or from motion; see `start_check.check_start`."""
+        check_start(self.system, self.settings.start, self.reference.start, q, qd)
+
+    def check_path(self, q: Array) -> None:
+        """Refuse a reference that the arms cannot follow; see `preflight.check_reference`."""
+        check_reference(self, self.safety, q)
 
     def start(self, q: Array, qd: Array, last: Array | None = None) -> ControlStep:
         """Forget integrals and say what is seen.
@@ -176,6 +181,15 @@ class CoordinatedController:
     def hold_support(self, q: Array) -> Array:
         """Return the torque (na,) that holds arms and object up at rest at positions `q` (na,)."""
         return self._evaluate(q, np.zeros_like(q), self._no_wrenches, self._rows[0], 0.0).support
+
+    def references(self, times: Array) -> dict[str, Array]:
+        """Return what was to be done at times (N,) [s], as columns of a recording."""
+        rows = self.reference.rows(times)
+        return {
+            "reference_pose": rows[:, POSE],
+            "reference_twist": rows[:, TWIST],
+            "reference_internal_force": rows[:, FORCE],
+        }
 
     def _evaluate(
         self, q: Array, qd: Array, wrenches: Array, row: Array, ramp: float

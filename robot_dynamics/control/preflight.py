@@ -5,19 +5,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control.arm_distance import closest_links
-from robot_dynamics.control.coordinated import CoordinatedController
 from robot_dynamics.control.rehearsal import Rehearsal, rehearse
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.errors import RobotDynamicsError, require_length
 from robot_dynamics.manipulation.grasp_map import mean_grasp_distance
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import Robot
+
+if TYPE_CHECKING:  # it calls this check itself
+    from robot_dynamics.control.coordinated import CoordinatedController
 
 Array = NDArray[np.float64]
 

@@ -10,15 +10,18 @@ metric of the arms' inertia, in positions and velocities.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.coordinated import ControlStep, CoordinatedController
+from robot_dynamics.control.control_step import ControlStep
 from robot_dynamics.control.law import law_parameters
 from robot_dynamics.control.reference import POSE, TWIST
 from robot_dynamics.manipulation.system import GraspSystem
+
+if TYPE_CHECKING:  # it calls this check itself
+    from robot_dynamics.control.coordinated import CoordinatedController
 
 Array = NDArray[np.float64]
 

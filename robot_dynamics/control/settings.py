@@ -100,9 +100,10 @@ class StartSettings:
 
 @dataclass(frozen=True)
 class ControlSettings:
-    """The coordinated controller.
+    """The control law, its rate and its servos.
 
     Attributes:
+        law: "coordinated": Yoshikawa and Zheng's controller of an object in rigid grasps.
         rate_hz: Control rate [Hz].
         object: Servo of the object's position and orientation.
         internal_force: Servo of the internal force.
@@ -114,6 +115,7 @@ class ControlSettings:
         start: Conditions and manner of the start.
     """
 
+    law: Literal["coordinated"] = "coordinated"
     rate_hz: float = _number(500.0, "Hz", above=0.0, maximum=1e5)
     object: ServoSettings = field(default_factory=ServoSettings)
     internal_force: ForceServoSettings = field(default_factory=ForceServoSettings)

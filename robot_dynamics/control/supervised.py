@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The coordinated controller behind its safety layer, for any source of samples."""
+"""A control law behind its safety layer, for any source of samples."""
 
 from __future__ import annotations
 
@@ -10,26 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.arm_model import ArmModel
-from robot_dynamics.control.coordinated import ControlStep, CoordinatedController
 from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.faults import Cause, Finding, SafetyError
-from robot_dynamics.control.gains import check_gains
-from robot_dynamics.control.preflight import check_reference
-from robot_dynamics.control.reference import Reference
+from robot_dynamics.control.protocol import ControlLaw, LawStep, ObjectPlan
 from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
-from robot_dynamics.control.start_check import StartError, check_start
-from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.control.start_check import StartError
 
 Array = NDArray[np.float64]
 
 _STEP_SHARE = 0.5  # part of the control period that the law may take on a clock
 _SAME_PLACE = 1e-3  # how far joints may move between check and start [rad or m]
-_SUPPORT_LOAD = 3  # in ControlStep.scales: the largest support over its limit
 
 
 class SupervisedController:
-    """Controller and safety layer: what may be sent, whatever comes in.
+    """A law and its safety layer: what may be sent, whatever comes in.
 
     Everything that is needed in a fault is compiled here, before arms move.
 
@@ -40,10 +35,9 @@ class SupervisedController:
         step_time: Time that one step of the law took when it was tried [s].
 
     Args:
-        system: Arms and object as they are believed to be.
-        control: Rate, servos and start.
+        law: What makes the torques.
+        control: Rate and start.
         settings: Limits and fallback.
-        reference: What the object is to do.
         unit_s: Unit of the safety layer's times [s]: the control period in lockstep, less on a
             clock.
         wrist_sensors: Whether the arms have sensors of the grasp wrenches.
@@ -54,17 +48,16 @@ class SupervisedController:
 
     def __init__(
         self,
-        system: GraspSystem,
+        law: ControlLaw,
         control: ControlSettings,
         settings: SafetySettings,
-        reference: Reference,
         *,
         unit_s: float,
         wrist_sensors: bool = True,
     ) -> None:
-        check_gains(control)
-        self.system, self._control, self._settings = system, control, settings
-        self.controller = CoordinatedController(system, control, settings, reference)
+        self.controller = law
+        self.system = system = law.system
+        self._control = control
         self._arms = ArmModel(system)
         self.safety = SafetyLayer(
             settings,
@@ -93,7 +86,7 @@ class SupervisedController:
         self._rehearsed: Array | None = None
 
     @property
-    def reference(self) -> Reference:
+    def reference(self) -> ObjectPlan:
         """What the object is to do."""
         return self.controller.reference
 
@@ -118,11 +111,11 @@ class SupervisedController:
                 f"period of {1e3 * self._control.period:.2g} ms; expected at most "
                 f"{100 * _STEP_SHARE:.0f} %: install llvmlite, or lower control.rate_hz."
             )
-        check_start(self.system, self._control.start, self.reference.start, q, qd)
-        check_reference(self.controller, self._settings, q, terms=self._arms.terms)
+        self.controller.check_start(q, qd)
+        self.controller.check_path(q)
         self._rehearsed = np.array(q, dtype=float)
 
-    def start(self, now: int, q: Array, qd: Array, wrenches: Array | None) -> ControlStep:
+    def start(self, now: int, q: Array, qd: Array, wrenches: Array | None) -> LawStep:
         """Begin, near to where the reference was checked, and return what the law sees.
 
         Args:
@@ -145,7 +138,7 @@ class SupervisedController:
                 _SAME_PLACE,
                 f"joint {name!r} has moved since the reference was checked.",
             )
-        check_start(self.system, self._control.start, self.reference.start, q, qd)
+        self.controller.check_start(q, qd)
         self.safety.observe(now, q, qd, wrenches)
         # Safety is asked first: a refused start must not touch a law that runs.
         self.safety.start(now, self.controller.hold_support(q))
@@ -154,7 +147,7 @@ class SupervisedController:
 
     def update(
         self, now: int, tick: int, q: Array, qd: Array, wrenches: Array | None
-    ) -> tuple[Array | None, ControlStep | None]:
+    ) -> tuple[Array | None, LawStep | None]:
         """Return what to send (na,) and what the law saw.
 
         The first is None while the arms do not rely on torques from here, the second while the
@@ -182,14 +175,14 @@ class SupervisedController:
             safety.trip(now, Finding(Cause.CONTROLLER_FAILED, "controller", str(error)))
             return safety.command(now), None
         # Named only where it is too large; the comparison is false for what is no number.
-        support = None if step.scales[_SUPPORT_LOAD] <= 1.0 else step.support
+        support = None if step.support_load <= 1.0 else step.support
         torque = safety.command(
             now,
             step.torque,
             closure=step.closure,
             support=support,
             error=step.error,
-            let_through=min(step.scales[:3].tolist()) if tick >= self.controller.ramp_ticks else 1,
+            let_through=step.let_through if tick >= self.controller.ramp_ticks else 1.0,
         )
         return torque, step
 

@@ -15,12 +15,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.app.laws import supervised_law
 from robot_dynamics.app.scenario import Scenario, build_system
-from robot_dynamics.control.coordinated import ControlStep
 from robot_dynamics.control.faults import Cause, Finding, SafetyError, State
+from robot_dynamics.control.protocol import LawStep
 from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.control.streams import StreamError, VectorStream
-from robot_dynamics.control.supervised import SupervisedController
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.nodes.arm_streams import ArmStreams
 from robot_dynamics.nodes.joint_samples import follow_time
@@ -40,7 +40,7 @@ class Outcome(NamedTuple):
 
     torque: Array | None
     released: tuple[str, ...]
-    step: ControlStep | None
+    step: LawStep | None
     elapsed_s: float
 
 
@@ -77,13 +77,8 @@ class ControlLoop:
     ) -> None:
         control, settings = scenario.control, scenario.safety
         self.system: GraspSystem = build_system(scenario)
-        self.supervised = SupervisedController(
-            self.system,
-            control,
-            settings,
-            scenario.plan(),
-            unit_s=unit_s,
-            wrist_sensors=use_wrenches,
+        self.supervised = supervised_law(
+            scenario, self.system, unit_s=unit_s, wrist_sensors=use_wrenches
         )
         self.arms = ArmStreams(
             scenario, self.system, self.safety, unit_s, ignored_joints, stale_after_s

@@ -11,7 +11,7 @@ import numpy as np
 from robot_dynamics.app.recorders import ControlRecorder
 from robot_dynamics.app.run import progress_of
 from robot_dynamics.app.scenario import Scenario
-from robot_dynamics.control.coordinated import ControlStep
+from robot_dynamics.control.protocol import LawStep
 from robot_dynamics.nodes.control_loop import ControlLoop, Outcome
 from robot_dynamics.nodes.process import Reporter, seconds_since_process_start
 
@@ -42,7 +42,7 @@ class ControlRecord:
         self._effort = loop.system.limits["effort"]
         self._recorder: ControlRecorder | None = None
         self._first_torque_s: float | None = None
-        self.step: ControlStep | None = None
+        self.step: LawStep | None = None
         self.begin()
 
     def begin(self) -> None:
@@ -54,7 +54,7 @@ class ControlRecord:
         self._told_at = time.monotonic()
         if self._output:
             self._recorder = ControlRecorder(
-                self._loop.system, self._scenario, min(self._ticks, _ROOM)
+                self._loop.supervised.controller, self._scenario, min(self._ticks, _ROOM)
             )
 
     def note(self, tick: int, outcome: Outcome) -> None:
@@ -72,8 +72,7 @@ class ControlRecord:
         if self._fault_tick is None and self._loop.safety.faults:
             self._fault_tick = tick
         if self._recorder is not None:
-            seen = outcome.step or unknown(self.step)
-            self._recorder.write(tick, torque, seen, 1e6 * outcome.elapsed_s)
+            self._recorder.write(tick, torque, outcome.step, 1e6 * outcome.elapsed_s)
         self._largest = max(self._largest, float((np.abs(torque) / self._effort).max()))
         last = tick - began + 1 >= self._ticks
         now = time.monotonic()
@@ -101,18 +100,13 @@ class ControlRecord:
             at = tick * self._scenario.control.period
             metadata["fault"] = f"at {at:g} s: {loop.safety.cause}"
         start_tick = self._scenario.start_tick + (loop.began or 0)
-        recording = self._recorder.finish(loop.supervised.reference, start_tick, **metadata)
+        recording = self._recorder.finish(start_tick, **metadata)
         recording.save(self._output)
 
-    def _tell(self, tick: int, step: ControlStep) -> None:
+    def _tell(self, tick: int, step: LawStep) -> None:
         if not self._reporter.enabled:
             return
         period = self._scenario.control.period
         figures = progress_of(tick, self._ticks, period, step, self._effort)
         self._reporter.tell("progress", **{**vars(figures), "torque_fraction": self._largest})
         self._largest = 0.0
-
-
-def unknown(step: ControlStep) -> ControlStep:
-    """Return a step like another, of which nothing is known."""
-    return ControlStep(*(np.full_like(np.asarray(x, dtype=float), np.nan) for x in step))

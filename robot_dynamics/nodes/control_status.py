@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.control.coordinated import ControlStep
 from robot_dynamics.control.faults import State
+from robot_dynamics.control.protocol import LawStep
 from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN
 
@@ -38,7 +38,7 @@ def condition(loop: ControlLoop, refusal: str = "", guard: str = "") -> tuple[by
     return OK, state.value
 
 
-def figures(loop: ControlLoop, step: ControlStep | None) -> dict[str, object]:
+def figures(loop: ControlLoop, step: LawStep | None) -> dict[str, object]:
     """Return what a status tells besides: faults, scales, closure, saturation, late samples.
 
     Args:

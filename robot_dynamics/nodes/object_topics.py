@@ -14,7 +14,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 from visualization_msgs.msg import MarkerArray
 
 from robot_dynamics.app.scenario import Scenario
-from robot_dynamics.control.coordinated import ControlStep
+from robot_dynamics.control.protocol import LawStep
 from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST
 from robot_dynamics.description.load import load_description
 from robot_dynamics.nodes import topics
@@ -60,7 +60,7 @@ class ObjectTopics:
         self._listened: set[object] = set()
         self._looked_at = self._shown_at = 0.0
 
-    def publish(self, stamp: int, step: ControlStep) -> None:
+    def publish(self, stamp: int, step: LawStep) -> None:
         """Publish what a control step at a time [ns] has found out and followed."""
         listened = self._listened
         row = step.reference
@@ -75,7 +75,7 @@ class ObjectTopics:
             if self._force_reference in listened:
                 self._force_reference.publish(self._force_writer.fill(stamp, row[FORCE]))
 
-    def keep_house(self, step: ControlStep | None, loop: ControlLoop) -> None:
+    def keep_house(self, step: LawStep | None, loop: ControlLoop) -> None:
         """Look who listens, and show markers if somebody does; on the wall clock."""
         now = time.monotonic()
         if now - self._looked_at >= LOOK_S:

@@ -7,18 +7,19 @@ import timeit
 import numpy as np
 import pytest
 
+from robot_dynamics.app.laws import make_law
 from robot_dynamics.app.recorders import ControlRecorder, PlantRecorder, settled_intervals
-from robot_dynamics.app.scenario import build_system, load_scenario
-from robot_dynamics.control.coordinated import ControlStep
+from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.control.control_step import ControlStep
 from robot_dynamics.simulation.plant import Measurement, Truth
 
 SEVEN = np.array([0.0, 0, 0, 0, 0, 0, 1.0])
 
 
 @pytest.fixture(scope="module")
-def system(scenario):
-    """Return the scenario's arms and object."""
-    return build_system(scenario)
+def law(scenario):
+    """Return the scenario's control law."""
+    return make_law(scenario)
 
 
 def measured(tick, period=0.002):
@@ -44,14 +45,13 @@ def stepped():
     return ControlStep(**values)
 
 
-def test_both_sides_make_one_recording(scenario, system):
+def test_both_sides_make_one_recording(scenario, law):
     """The two recordings of a run agree about it and merge; each value is where it belongs."""
-    plant, control = PlantRecorder(system, scenario, 4), ControlRecorder(system, scenario, 4)
+    plant, control = PlantRecorder(law.system, scenario, 4), ControlRecorder(law, scenario, 4)
     for tick in range(4):
         plant.write(*measured(tick))
         control.write(tick, np.full(14, 7.0), stepped(), 12.5)
-    reference = scenario.plan()
-    recording = plant.finish(wall_time_s=1.0).merged(control.finish(reference, 2))
+    recording = plant.finish(wall_time_s=1.0).merged(control.finish(2))
     assert len(recording) == 4
     for name, value in {
         "joint_position": 1.0,
@@ -76,17 +76,21 @@ def test_both_sides_make_one_recording(scenario, system):
     assert set(recording.get("units")) == set(recording.columns)
 
 
-def test_the_reference_begins_where_it_is_said_to(scenario, system):
+def test_the_reference_begins_where_it_is_said_to(scenario, law):
     """The reference of a row is that of its time since the reference began."""
-    control = ControlRecorder(system, scenario, 700)
+    control = ControlRecorder(law, scenario, 700)
     for tick in range(700):
-        control.write(tick, np.zeros(14), stepped(), 1.0)
+        control.write(tick, np.zeros(14), stepped() if tick < 650 else None, 1.0)
     reference = scenario.plan()
-    recording = control.finish(reference, 100)
+    recording = control.finish(100)
     row = reference.row(599 * scenario.control.period)
     np.testing.assert_array_equal(recording["reference_pose"][699], row[:7])
     np.testing.assert_array_equal(recording["reference_internal_force"][699], row[19:])
     np.testing.assert_array_equal(recording["reference_pose"][99], reference.start)
+    # Of a step that the law did not make nothing is known.
+    for name in law.columns:
+        assert np.isnan(recording[name][650:]).all(), name
+        assert np.isfinite(recording[name][:650]).all(), name
 
 
 def test_when_a_reference_is_at_rest(scenario):
@@ -101,14 +105,14 @@ def test_when_a_reference_is_at_rest(scenario):
     assert settled_intervals(reference, 5.0, end + 10.0)[-1][1] == end + 10.0
 
 
-def test_writing_costs_little(scenario, system):
+def test_writing_costs_little(scenario, law):
     """A row of each side costs a few microseconds.
 
     The bound is 3 us on an idle machine; the test allows 5 times that for a busy one, and takes
     the best of several tries.
     """
-    plant = PlantRecorder(system, scenario, 30_000)
-    control = ControlRecorder(system, scenario, 30_000)
+    plant = PlantRecorder(law.system, scenario, 30_000)
+    control = ControlRecorder(law, scenario, 30_000)
     measurement, truth = measured(0)
     step, torque = stepped(), np.zeros(14)
     for write in (

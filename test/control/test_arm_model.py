@@ -5,9 +5,9 @@
 import numpy as np
 import pytest
 
+from robot_dynamics.app.laws import supervised_law
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.control.arm_model import ArmModel, with_load_in_hand
-from robot_dynamics.control.supervised import SupervisedController
 from robot_dynamics.manipulation.assembly import closed_configuration
 
 
@@ -16,9 +16,7 @@ def supervised(request):
     """Return the controller of a scenario, and where its arms stand at the start."""
     scenario = load_scenario(request.param)
     system = build_system(scenario)
-    pilot = SupervisedController(
-        system, scenario.control, scenario.safety, scenario.plan(), unit_s=scenario.control.period
-    )
+    pilot = supervised_law(scenario, system)
     return pilot, closed_configuration(system, scenario.object_pose)[system.q_index]
 
 

@@ -5,11 +5,11 @@
 import numpy as np
 import pytest
 
+from robot_dynamics.app.laws import supervised_law
 from robot_dynamics.app.run import make_plant
-from robot_dynamics.app.scenario import build_system, load_scenario, true_system
+from robot_dynamics.app.scenario import load_scenario, true_system
 from robot_dynamics.control.faults import Cause, Finding, State
 from robot_dynamics.control.start_check import StartError
-from robot_dynamics.control.supervised import SupervisedController
 from robot_dynamics.errors import RobotDynamicsError
 
 
@@ -17,13 +17,7 @@ from robot_dynamics.errors import RobotDynamicsError
 def pair():
     """Return a controller that has started, its plant, and what that measured."""
     scenario = load_scenario("lift_box")
-    pilot = SupervisedController(
-        build_system(scenario),
-        scenario.control,
-        scenario.safety,
-        scenario.plan(),
-        unit_s=scenario.control.period,
-    )
+    pilot = supervised_law(scenario)
     plant = make_plant(scenario, true_system(scenario, pilot.system))
     measured = plant.reset()
     pilot.check(measured.q, measured.qd)
@@ -156,13 +150,7 @@ def test_an_implausible_wrench_is_a_lost_sensor(pair):
 def test_an_object_far_from_its_reference_is_a_fault():
     """Where the arms cannot follow, control gives up instead of pushing on."""
     scenario = load_scenario("lift_box", ["plant.object_mass_scale=1.7"])
-    pilot = SupervisedController(
-        build_system(scenario),
-        scenario.control,
-        scenario.safety,
-        scenario.plan(),
-        unit_s=scenario.control.period,
-    )
+    pilot = supervised_law(scenario)
     plant = make_plant(scenario, true_system(scenario, pilot.system))
     measured = plant.reset()
     pilot.check(measured.q, measured.qd)

@@ -7,11 +7,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from robot_dynamics.app.laws import supervised_law
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import load_scenario, true_system
 from robot_dynamics.control.faults import Cause, SafetyError, State
 from robot_dynamics.control.start_check import StartError
-from robot_dynamics.control.supervised import SupervisedController
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.control_loop import ControlLoop
 
@@ -64,9 +64,7 @@ def started(loop, measured):
 
 def test_torques_are_those_of_the_supervised_controller(loop, plant, measured):
     """Streams and times add nothing: a lift over 100 periods is the same to the last bit."""
-    other = SupervisedController(
-        loop.system, SCENARIO.control, SCENARIO.safety, SCENARIO.plan(), unit_s=PERIOD
-    )
+    other = supervised_law(SCENARIO, loop.system)
     other.check(measured.q, measured.qd)
     other.start(0, measured.q, measured.qd, measured.wrenches)
     started(loop, measured)

@@ -12,9 +12,8 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import load_scenario, true_system
-from robot_dynamics.control.faults import Cause
 from robot_dynamics.nodes.control_loop import ControlLoop
-from robot_dynamics.nodes.control_record import ControlRecord, unknown
+from robot_dynamics.nodes.control_record import ControlRecord
 
 SCENARIO = load_scenario("lift_box")
 
@@ -122,15 +121,3 @@ def test_nothing_is_noted_before_the_start():
     record.note(0, loop.cycle(0, 0))
     assert record.step is None
     assert not record.done
-
-
-def test_of_an_unknown_step_nothing_is_a_number(started):
-    """In the shape of a known one."""
-    loop, measured = started
-    loop.fall_back(12, Cause.STOP_REQUESTED, "test", "enough.")
-    loop.reset(12)
-    loop.began = None
-    step = cycle(loop, measured, 13).step
-    for known, nothing in zip(step, unknown(step), strict=True):
-        assert nothing.shape == known.shape
-        assert np.isnan(nothing).all()

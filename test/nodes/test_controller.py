@@ -16,7 +16,6 @@ from fake_arms import FakeArms
 from std_srvs.srv import Trigger
 
 from robot_dynamics.app.scenario import load_scenario
-from robot_dynamics.control.supervised import SupervisedController
 from robot_dynamics.nodes.conversions import write_time
 
 SCENARIO = load_scenario("lift_box")
@@ -90,13 +89,12 @@ def bench(ros, start_node):
 @pytest.fixture(scope="module")
 def support():
     """Return what holds arms and box up at the start."""
+    from robot_dynamics.app.laws import supervised_law
     from robot_dynamics.app.scenario import build_system
     from robot_dynamics.manipulation.assembly import closed_configuration
 
     system = build_system(SCENARIO)
-    supervised = SupervisedController(
-        system, SCENARIO.control, SCENARIO.safety, SCENARIO.plan(), unit_s=0.002
-    )
+    supervised = supervised_law(SCENARIO, system)
     q = closed_configuration(system, SCENARIO.object_pose)[system.q_index]
     return supervised.controller.hold_support(q)
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from robot_dynamics.app.laws import supervised_law
 from robot_dynamics.app.run import make_plant
-from robot_dynamics.app.scenario import build_system, load_scenario, true_system
+from robot_dynamics.app.scenario import load_scenario, true_system
 from robot_dynamics.control.faults import State
-from robot_dynamics.control.supervised import SupervisedController
 
 pytest.importorskip("rclpy", reason="the nodes' modules are not importable without ROS 2")
 
@@ -25,13 +25,7 @@ class Cell:
     """A plant that holds the last torque for ever, its controller, and a guard."""
 
     def __init__(self):
-        self.pilot = SupervisedController(
-            build_system(SCENARIO),
-            SCENARIO.control,
-            SCENARIO.safety,
-            SCENARIO.plan(),
-            unit_s=PERIOD,
-        )
+        self.pilot = supervised_law(SCENARIO)
         self.guard = GuardLoop(SCENARIO, PERIOD)
         self.plant = make_plant(SCENARIO, true_system(SCENARIO, self.pilot.system))
         self.seen = self.plant.reset()

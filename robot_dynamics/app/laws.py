@@ -1,0 +1,62 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The control laws of scenarios, by the name that `control.law` gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from robot_dynamics.app.scenario import Scenario, build_system
+from robot_dynamics.control.coordinated import CoordinatedController
+from robot_dynamics.control.protocol import ControlLaw
+from robot_dynamics.control.supervised import SupervisedController
+from robot_dynamics.manipulation.system import GraspSystem
+
+
+def make_law(scenario: Scenario, system: GraspSystem | None = None) -> ControlLaw:
+    """Return the control law of a scenario.
+
+    Args:
+        scenario: The scenario.
+        system: `build_system(scenario)`, if the caller has it already.
+
+    Raises:
+        RobotDynamicsError: If the scenario is refused.
+    """
+    return LAWS[scenario.control.law](scenario, system or build_system(scenario))
+
+
+def supervised_law(
+    scenario: Scenario,
+    system: GraspSystem | None = None,
+    *,
+    unit_s: float | None = None,
+    wrist_sensors: bool = True,
+) -> SupervisedController:
+    """Return the control law of a scenario behind its safety layer.
+
+    Args:
+        scenario: The scenario.
+        system: `build_system(scenario)`, if the caller has it already.
+        unit_s: Unit of the safety layer's times [s]; the control period, that of lockstep, by
+            default.
+        wrist_sensors: Whether the arms have sensors of the grasp wrenches.
+
+    Raises:
+        RobotDynamicsError: If the scenario is refused.
+    """
+    return SupervisedController(
+        make_law(scenario, system),
+        scenario.control,
+        scenario.safety,
+        unit_s=unit_s or scenario.control.period,
+        wrist_sensors=wrist_sensors,
+    )
+
+
+def _coordinated(scenario: Scenario, system: GraspSystem) -> ControlLaw:
+    return CoordinatedController(system, scenario.control, scenario.safety, scenario.plan())
+
+
+#: What makes a law of a scenario and of arms and object as they are believed to be.
+LAWS: dict[str, Callable[[Scenario, GraspSystem], ControlLaw]] = {"coordinated": _coordinated}

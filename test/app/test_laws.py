@@ -1,0 +1,34 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Control laws are chosen by name."""
+
+from typing import get_args, get_type_hints
+
+import pytest
+
+from robot_dynamics.app.laws import LAWS, make_law, supervised_law
+from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.control.coordinated import CoordinatedController
+from robot_dynamics.control.settings import ControlSettings
+from robot_dynamics.description.diagnosis import DescriptionError
+
+
+def test_every_law_that_a_scenario_may_name_is_there():
+    """And none that it may not."""
+    assert set(get_args(get_type_hints(ControlSettings)["law"])) == set(LAWS)
+
+
+def test_the_law_of_a_scenario():
+    """It is made for the system that is given, or for the scenario's own."""
+    scenario = load_scenario("lift_box")
+    system = build_system(scenario)
+    law = make_law(scenario, system)
+    assert isinstance(law, CoordinatedController)
+    assert law.system is system
+    assert supervised_law(scenario).system.joint_names == system.joint_names
+
+
+def test_a_law_that_does_not_exist():
+    """The names that would have been valid are told."""
+    with pytest.raises(DescriptionError, match="coordinated"):
+        load_scenario("lift_box", ["control.law=coordinatd"])

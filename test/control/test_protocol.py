@@ -1,0 +1,79 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Every control law offers what the protocol names, in the shapes that it states."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from robot_dynamics.app.laws import LAWS, make_law
+from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.control.protocol import ControlLaw, LawStep
+from robot_dynamics.control.reference import ACCELERATION, POSE
+from robot_dynamics.manipulation.assembly import closed_configuration
+
+#: A scenario for each law.
+SCENARIOS = {"coordinated": "lift_box"}
+
+
+@pytest.fixture(scope="module", params=sorted(LAWS))
+def started(request):
+    """Return a law, where its arms are at the start, and its first step."""
+    scenario = load_scenario(SCENARIOS[request.param])
+    system = build_system(scenario)
+    law = make_law(scenario, system)
+    q = closed_configuration(system, scenario.object_pose)[system.q_index]
+    return law, q, law.start(q, np.zeros(len(q)))
+
+
+def test_nothing_is_missing(started):
+    """Names of the protocol that a law or its step lacks."""
+    law, _, step = started
+    for offered, protocol in ((law, ControlLaw), (step, LawStep)):
+        names = [n for n, _ in inspect.getmembers(protocol) if not n.startswith("_")]
+        assert [name for name in names if not hasattr(offered, name)] == []
+
+
+def test_a_step_has_the_shapes_of_the_protocol(started):
+    """With wrenches and without them, before the ramp is over and after it."""
+    law, q, first = started
+    na, k = len(law.system.joint_names), len(law.system.arms)
+    still = np.zeros(na)
+    later = law.ramp_ticks + 1
+    steps = [first, law.update(0, q, still, np.zeros((k, 6))), law.update(later, q, still)]
+    for step in steps:
+        assert step.torque.shape == step.support.shape == (na,)
+        assert step.pose.shape == (7,)
+        assert step.twist.shape == step.error.shape == (6,)
+        assert step.closure.shape == (6 * (k - 1),)
+        assert len(step.reference) == ACCELERATION.stop + len(step.internal_force)
+        assert len(step.scales) >= 5
+        assert 0.0 <= step.let_through <= 1.0
+        assert 0.0 < step.support_load < 1.0
+        widths = [np.size(value) for value in step.recorded]
+        assert widths == [max(1, width) for width in law.columns.values()]
+
+
+def test_the_plan_and_its_columns(started):
+    """The plan begins where the object is; columns have a row for every time."""
+    law, _, step = started
+    times = np.array([-1.0, 0.0, law.reference.duration, law.reference.duration + 1.0])
+    rows = law.reference.rows(times)
+    np.testing.assert_allclose(rows[0, POSE], step.pose, atol=1e-6)  # the start is solved for
+    np.testing.assert_array_equal(rows[2], rows[3])
+    columns = law.references(times)
+    assert {"reference_pose", "reference_twist", "reference_internal_force"} <= set(columns)
+    assert all(len(values) == len(times) for values in columns.values())
+    assert not set(columns) & set(law.columns)
+    for begin, end in law.reference.settled_intervals(0.0):
+        assert 0.0 <= begin <= end <= law.reference.duration
+
+
+def test_support_holds_arms_and_object_up(started):
+    """It is what the first step commands, and is given for any configuration."""
+    law, q, _ = started
+    still = np.zeros(len(q))
+    law.start(q, still)
+    np.testing.assert_allclose(law.update(0, q, still).torque, law.hold_support(q), atol=1e-9)
+    assert np.isfinite(law.hold_support(q + 0.3)).all()
