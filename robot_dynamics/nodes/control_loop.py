@@ -75,7 +75,6 @@ class ControlLoop:
         ignored_joints: Iterable[str] = (),
         stale_after_s: float = 0.0,
     ) -> None:
-        control, settings = scenario.control, scenario.safety
         self.system: GraspSystem = build_system(scenario)
         self.supervised = supervised_law(
             scenario, self.system, unit_s=unit_s, wrist_sensors=use_wrenches
