@@ -64,9 +64,9 @@ def transmitted_force_map(grasps: Sequence[Array], shares: Sequence[float]) -> G
             f"the load shares {list(shares)} add up to {sum(shares):g}, expected 1 over {k} arms."
         )
     frame = middle_frame(grasps)
-    to_middle = [_force_transform(np.linalg.inv(frame) @ grasp) for grasp in grasps]
+    to_middle = [force_transform(np.linalg.inv(frame) @ grasp) for grasp in grasps]
     from_middle = [np.linalg.inv(X) for X in to_middle]
-    to_body = _force_transform(frame)
+    to_body = force_transform(frame)
     from_body = np.linalg.inv(to_body)
 
     total = np.hstack([to_body @ X for X in to_middle])
@@ -91,7 +91,7 @@ def orthonormal_map(grasps: Sequence[Array]) -> GraspMap:
     Moments and forces are mixed as they are, in N m and N, as the paper does; the internal force
     has no physical unit. Offered for comparison with the paper.
     """
-    total = np.hstack([_force_transform(np.asarray(grasp)) for grasp in grasps])
+    total = np.hstack([force_transform(np.asarray(grasp)) for grasp in grasps])
     _, _, Vt = np.linalg.svd(total)
     basis = Vt[6:].T
     inverse = np.asarray(np.linalg.pinv(total), dtype=float)
@@ -125,7 +125,7 @@ def mean_grasp_distance(grasps: Sequence[Array]) -> float:
     return float(np.mean(np.linalg.norm(points - points.mean(axis=0), axis=1)))
 
 
-def _force_transform(frame: Array) -> Array:
+def force_transform(frame: Array) -> Array:
     """Return the matrix (6, 6) that takes forces from a frame at a pose to the base."""
     R, p = frame[:3, :3], frame[:3, 3]
     skew = np.array([[0.0, -p[2], p[1]], [p[2], 0.0, -p[0]], [-p[1], p[0], 0.0]])

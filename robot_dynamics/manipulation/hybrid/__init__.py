@@ -12,16 +12,13 @@ from robot_dynamics.manipulation.hybrid.environment import (
     EnvironmentTerms,
     ObjectPose,
 )
+from robot_dynamics.manipulation.hybrid.force_distribution import ForceDistribution
 from robot_dynamics.manipulation.hybrid.friction import (
     ContactLimits,
     FrictionCone,
     WrenchLimits,
 )
-from robot_dynamics.manipulation.hybrid.law import (
-    ForceDistribution,
-    HybridTorque,
-    hybrid_torque,
-)
+from robot_dynamics.manipulation.hybrid.law import HybridTorque, hybrid_torque
 from robot_dynamics.manipulation.hybrid.system import HybridSystem, HybridTerms
 from robot_dynamics.manipulation.hybrid.system_equation import (
     HybridMotion,

@@ -99,6 +99,12 @@ def wrench_map(contacts: Sequence[Contact], center: Array) -> Array:
     return W
 
 
+def moment_directions(contacts: Sequence[Contact]) -> NDArray[np.bool_]:
+    """Return which contact forces (d,) are moments: their directions have no force."""
+    S = np.hstack([contact.directions for contact in contacts])
+    return np.asarray(np.linalg.norm(S[3:], axis=0) == 0.0)
+
+
 def require_force_closure(contacts: Sequence[Contact], length: float) -> None:
     """Check that the contacts can make every wrench on the object: W_S has rank six.
 

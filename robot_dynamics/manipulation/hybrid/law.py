@@ -10,52 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.manipulation.hybrid.system import HybridSystem, HybridTerms
+from robot_dynamics.manipulation.hybrid.force_distribution import ForceDistribution
+from robot_dynamics.manipulation.hybrid.system import HybridTerms
 
 Array = NDArray[np.float64]
 
 _SINGULAR = 1e-9
-
-
-@dataclass(frozen=True)
-class ForceDistribution:
-    """How contact forces share the object's wrench, and what is left inside it (12).
-
-    Constant in the object's frame: chosen once, so that internal forces keep their meaning.
-
-    Attributes:
-        share: W^# (d, 6): contact forces of a wrench in the object's axes, W_S W^# = 1.
-        internal: A (d, m): contact forces of an internal force, W_S A = 0.
-    """
-
-    share: Array
-    internal: Array
-
-    @classmethod
-    def least(cls, system: HybridSystem, length: float | None = None) -> ForceDistribution:
-        """Return the least forces for a wrench, and an orthonormal basis of internal ones.
-
-        Args:
-            system: Object and contacts.
-            length: Length [m] at which a moment counts like a force; the mean distance of the
-                contacts by default. One metre is the paper's, which mixes units as they are.
-
-        Raises:
-            RobotDynamicsError: If the contacts cannot make every wrench.
-        """
-        system.require_force_closure()
-        length = system.length if length is None else length
-        turns = np.concatenate([_turns(contact.directions) for contact in system.contacts])
-        scale = np.where(turns, 1.0 / length, 1.0)
-        W = system.constant_wrench_map / scale  # acts on scaled forces
-        _, _, Vt = np.linalg.svd(W)
-        return cls(np.linalg.pinv(W) / scale[:, None], Vt[6:].T / scale[:, None])
-
-    def internal_force(self, system: HybridSystem, contact_forces: Array) -> Array:
-        """Return f_IS (m,) of contact forces (d,), whatever wrench they make besides."""
-        W = system.constant_wrench_map
-        rest = contact_forces - self.share @ (W @ contact_forces)
-        return np.asarray(np.linalg.lstsq(self.internal, rest, rcond=None)[0])
 
 
 @dataclass(frozen=True)
@@ -118,11 +78,6 @@ def hybrid_torque(
     # (37), in the object's axes
     needed = terms.I_B @ wanted + terms.Q_B + terms.environment.E_F.T @ contact_force
     own = np.concatenate([rotation.T @ needed[:3], rotation.T @ needed[3:]])
-    forces = distribution.share @ own + distribution.internal @ internal_force
+    forces = distribution.contact_forces(own, np.asarray(internal_force))
     torque = terms.M @ qdd + terms.h + J.T @ forces  # (32), (33), (36)
     return HybridTorque(torque, qdd, wanted, forces)
-
-
-def _turns(directions: Array) -> np.ndarray:
-    """Return which directions (d,) are moments: those without a force."""
-    return np.linalg.norm(directions[3:], axis=0) == 0.0

@@ -98,7 +98,7 @@ def worst(count, kind, joints, surfaces, states):
         motion = system_motion(terms, law.torque)
         got = terms.environment
         s = got.E_P @ motion.object_acceleration + got.E_P_dot_v
-        inside = distribution.internal_force(system, motion.contact_forces)
+        inside = distribution.internal_force(motion.contact_forces)
         moved = max(np.abs(motion.qdd).max(), np.abs(got.E_P_dot_v).max(), np.abs(u1).max())
         pushed = max(np.abs(motion.contact_forces).max(), np.abs(law.torque).max())
         errors = [np.abs(s - u1).max() / moved, np.abs(inside - u3).max() / pushed]

@@ -58,12 +58,12 @@ def test_it_decouples(name, length):
     """Forward dynamics under the law return u1, u2 and u3 to 1e-9 (38) to (40)."""
     case = CASES[name]
     data = case["input"]
-    system, terms, distribution, u3, law = law_of(case, length)
+    _, terms, distribution, u3, law = law_of(case, length)
     motion = system_motion(terms, law.torque)
     environment = terms.environment
     s_rate = environment.E_P @ motion.object_acceleration + environment.E_P_dot_v
     size = 1e-9 * np.max(np.abs(motion.object_acceleration))
     assert_allclose(s_rate, data["u1"], rtol=0, atol=size)
     assert_allclose(motion.surface_forces, data["u2"], rtol=0, atol=1e-9 * 100.0)
-    found = distribution.internal_force(system, motion.contact_forces)
+    found = distribution.internal_force(motion.contact_forces)
     assert_allclose(found, u3, rtol=0, atol=1e-9 * 100.0)

@@ -127,7 +127,7 @@ def exactness(states: int) -> float:
         motion = system_motion(terms, law.torque)
         seen = terms.environment
         s = seen.E_P @ motion.object_acceleration + seen.E_P_dot_v
-        inside = hand.distribution.internal_force(hand.system, motion.contact_forces)
+        inside = hand.distribution.internal_force(motion.contact_forces)
         moved = max(1.0, np.abs(motion.qdd).max())
         pushed = max(1.0, np.abs(motion.contact_forces).max())
         errors = [np.abs(s - u1).max() / moved, np.abs(inside - u3).max() / pushed]

@@ -241,4 +241,5 @@ def squeeze(system: HybridSystem) -> ForceDistribution:
     W = system.constant_wrench_map[2:5]  # moment about z and forces along x and y
     share = np.zeros((4, 6))
     share[:, 2:5] = W.T @ np.linalg.inv(W @ W.T)
-    return ForceDistribution(share, np.array([[1.0], [0.0], [-1.0], [0.0]]))
+    inward = np.array([[1.0], [0.0], [-1.0], [0.0]])
+    return ForceDistribution.of(system.constant_wrench_map, share, inward, names=("squeeze",))

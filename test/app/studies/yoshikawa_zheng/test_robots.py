@@ -53,7 +53,7 @@ def test_the_worked_cases(name):
     motion = system_motion(terms, law.torque)
     assert_allclose(motion.object_acceleration, law.object_acceleration, atol=1e-9)
     assert_allclose(motion.surface_forces, u2, atol=1e-9)
-    inside = hand.distribution.internal_force(hand.system, motion.contact_forces)
+    inside = hand.distribution.internal_force(motion.contact_forces)
     assert_allclose(inside, data["u3"], atol=1e-9)
 
 
