@@ -31,7 +31,7 @@ from robot_dynamics.description.yaml_document import decode, parse_yaml, read_ya
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.manipulation.settings import CellSettings, PoseSettings
 from robot_dynamics.manipulation.system import ArmGrasp, GraspSystem, grasp_system
-from robot_dynamics.model.elements import pose
+from robot_dynamics.model.elements import LinkElement, pose
 from robot_dynamics.resources import SCHEME, share_directory
 from robot_dynamics.simulation.settings import PlantSettings
 
@@ -236,7 +236,7 @@ def true_system(scenario: Scenario, believed: GraspSystem | None = None) -> Gras
     """Return the arms and the object as they are in the simulated plant.
 
     It has the structure of the believed one, and therefore its machine code, with another payload
-    and other grasps.
+    and other grasps; arms of other masses are another model.
 
     Args:
         scenario: The scenario.
@@ -244,6 +244,8 @@ def true_system(scenario: Scenario, believed: GraspSystem | None = None) -> Gras
     """
     system = believed or build_system(scenario)
     plant = scenario.plant
+    if plant.link_mass_scale != 1.0:
+        system = _system(scenario.cell, plant.link_mass_scale)
     if plant.object_mass_scale != 1.0:
         mass = system.model.bodies[system.object_body].inertia.components()[0]
         system = system.with_object(mass=mass * plant.object_mass_scale)
@@ -258,7 +260,7 @@ def pose_matrix(settings: PoseSettings) -> Array:
     return pose(settings.xyz, rotation_of_rpy(settings.rpy))
 
 
-def _system(cell: CellSettings) -> GraspSystem:
+def _system(cell: CellSettings, link_mass_scale: float = 1.0) -> GraspSystem:
     parts = [
         Part(
             load_description(robot.urdf, locked=robot.locked),
@@ -276,10 +278,18 @@ def _system(cell: CellSettings) -> GraspSystem:
         ArmGrasp(arm.name, arm.tool, pose_matrix(arm.grasp), arm.posture, arm.load_share)
         for arm in cell.arms
     ]
-    system = grasp_system(world.mechanism, link, arms, cell.gravity)
+    mechanism = world.mechanism
+    links = tuple(
+        one if one.name == link else _scaled(one, link_mass_scale) for one in mechanism.links
+    )
+    system = grasp_system(replace(mechanism, links=links), link, arms, cell.gravity)
     if cell.object.mass is not None:
         system = system.with_object(mass=cell.object.mass)
     return system
+
+
+def _scaled(link: LinkElement, scale: float) -> LinkElement:
+    return replace(link, mass=scale * link.mass, inertia=scale * link.inertia)
 
 
 def _anchored(scenario: Scenario) -> Scenario:

@@ -63,6 +63,7 @@ class PlantSettings:
         command_delay_periods: Control periods between a measurement and the torque computed from
             it taking effect.
         object_mass_scale: True mass and inertia of the object over those of the cell.
+        link_mass_scale: True mass and inertia of the arms' links over those of their descriptions.
         grasp_error: By arm, true pose of its grasp relative to the believed one, in the grasp's
             frame.
         damping_scale: True viscous friction of the joints over that of their descriptions.
@@ -80,6 +81,7 @@ class PlantSettings:
     mujoco_step_s: float | None = field(default=None, metadata={"above": 0.0, "unit": "s"})
     command_delay_periods: int = field(default=1, metadata={"minimum": 0, "maximum": 10})
     object_mass_scale: float = field(default=1.0, metadata={"above": 0.0, "maximum": 1000.0})
+    link_mass_scale: float = field(default=1.0, metadata={"above": 0.0, "maximum": 10.0})
     grasp_error: dict[str, PoseSettings] = field(default_factory=dict)
     damping_scale: float = field(default=1.0, metadata={"minimum": 0.0, "maximum": 1e6})
     friction_scale: float = field(default=1.0, metadata={"minimum": 0.0, "maximum": 1e6})
