@@ -33,6 +33,20 @@ class BarSettings:
         torque_fraction_of_limit_max: The largest torque over its joint's limit.
         torque_fraction_of_limit_least: A lower bound of the same figure: arms that are hardly
             loaded prove little.
+        contact_force_error_settled_fraction: Error of the force on a surface while the reference
+            is at rest, part of what is wanted; without the 0.3 s after a touch or a change.
+        contact_force_error_moving_fraction: The same while the object slides along the surface.
+        contact_speed_moving_least: The least that the highest speed along it is to be [m/s].
+        contact_force_max_n: Force on any surface at any time [N].
+        touch_speed_least: The least that the highest speed at a touch is to be [m/s].
+        touch_settling_max_s: Time from a touch until its force stays within 5 % [s].
+        touch_contacts_max: How often a surface is felt anew, the first time included.
+        grasp_slip_max_m: How far a grasp slides on the object [m].
+        grasp_slip_max_m_least: A lower bound of the same: what must slip, in a scenario of slipping.
+        surface_slip_max_m: How far what is to stick to a surface slides on it [m].
+        surface_slip_max_m_least: A lower bound of the same [m].
+        slip_margin_min_least: The least part of a friction cone that the monitor sees left unused.
+        slip_warning_lead_s_least: How long before the first slip the monitor must have said so [s].
         control_step_p99_us: Time of a control step that 1 % exceed [us].
         real_time_factor_least: A lower bound of the simulated time over the time it took.
     """
@@ -48,6 +62,19 @@ class BarSettings:
     correction_max: float | None = _bar("m or rad")
     torque_fraction_of_limit_max: float | None = _bar("")
     torque_fraction_of_limit_least: float | None = _bar("")
+    contact_force_error_settled_fraction: float | None = _bar("")
+    contact_force_error_moving_fraction: float | None = _bar("")
+    contact_speed_moving_least: float | None = _bar("m/s")
+    contact_force_max_n: float | None = _bar("N")
+    touch_speed_least: float | None = _bar("m/s")
+    touch_settling_max_s: float | None = _bar("s")
+    touch_contacts_max: float | None = _bar("")
+    grasp_slip_max_m: float | None = _bar("m")
+    grasp_slip_max_m_least: float | None = _bar("m")
+    surface_slip_max_m: float | None = _bar("m")
+    surface_slip_max_m_least: float | None = _bar("m")
+    slip_margin_min_least: float | None = _bar("")
+    slip_warning_lead_s_least: float | None = _bar("s")
     control_step_p99_us: float | None = _bar("us")
     real_time_factor_least: float | None = _bar("")
 

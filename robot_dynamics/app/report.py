@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.acceptance import failures as missed_bars
+from robot_dynamics.app.contact_figures import contact_figures
 from robot_dynamics.app.recording import TICK, Recording, RecordingError
 from robot_dynamics.control.gains import PidGains, delay_margin
 from robot_dynamics.control.reference import SQUEEZE
@@ -60,7 +61,7 @@ def report_of(recording: Recording) -> dict[str, Any]:
     for name in _REQUIRED:
         if name not in recording:
             raise RecordingError(f"recording: there is no column {name!r}; was only one side run?")
-    figures = _figures(recording)
+    figures = {**_figures(recording), **contact_figures(recording)}
     bars = recording.get("acceptance")
     why = partial(_why_missing, recording)
     problems = [*_broken(recording), *missed_bars(figures, bars, why)]

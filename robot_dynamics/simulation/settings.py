@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.manipulation.settings import PoseSettings, Triple
+from robot_dynamics.manipulation.numbers import Triple
+from robot_dynamics.manipulation.settings import PoseSettings
 from robot_dynamics.simulation.faults import FaultSettings
 
 Engine = Literal["engine", "mujoco"]

@@ -2,9 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bars of a scenario, and the sentences for those that were missed."""
 
+import dataclasses
+
+import numpy as np
 import pytest
 
 from robot_dynamics.app.acceptance import AcceptanceSettings, BarSettings, failures
+from robot_dynamics.app.recording import Recording
+from robot_dynamics.app.report import report_of
 
 
 def test_only_bars_that_are_asked_for():
@@ -62,3 +67,18 @@ def test_missing_figures_with_a_reason():
         "object position error settled [m], internal force error settled [N] could not be "
         "computed: the run is too short."
     ]
+
+
+def test_every_bar_has_a_figure(run):
+    """A bar bounds a figure of a report, of free motion or of contacts, from above or below."""
+    recording = run.recording
+    two = np.zeros((len(recording), 2))
+    columns = {name: two for name in ("contact_force", "reference_contact_force", "grasp_slip")}
+    more = {"surface_slip": two, "slip_margin": two}
+    contacts = Recording(
+        {**recording.columns, **columns, **more}, {**recording.metadata, "slip_tolerance_m": 1.0}
+    )
+    figures = report_of(contacts)
+    for bar in dataclasses.fields(BarSettings):
+        name = bar.name.removesuffix("_least")
+        assert name in figures or f"{name}_max" in figures

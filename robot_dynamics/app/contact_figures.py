@@ -1,0 +1,161 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of a run whose object touches surfaces, or whose grasps may slip; from the recording.
+
+A touch begins when the surface first feels the object while a force on it is wanted, and ends
+when none is wanted any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.app.recording import Recording
+
+Array = NDArray[np.float64]
+
+SETTLED_PART = (
+    0.05  # of the wanted force: a touch has settled when the force stays as near as that
+)
+SETTLE_S = 0.3  # after a touch, or a change of the wanted force, in which errors do not count yet
+_MOVING = 0.02  # speed of the reference from which on the object counts as moving [m/s]
+_REST = 1e-6  # likewise below which it is at rest
+_COLUMNS = ("contact_force", "reference_contact_force")
+
+
+@dataclass(frozen=True)
+class Touch:
+    """One touch of one surface; ticks are rows of the recording.
+
+    Attributes:
+        surface: Its index.
+        first: Row in which it was felt first.
+        end: Row after the last in which a force is wanted.
+        speed: Of the object's origin a row before [m/s].
+        contacts: How often it was felt anew, the first time included.
+        settled: Row from which on the force stayed near the first one that was wanted, until
+            that changed; `end` if it never did.
+    """
+
+    surface: int
+    first: int
+    end: int
+    speed: float
+    contacts: int
+    settled: int
+
+
+def contact_figures(recording: Recording) -> dict[str, Any]:
+    """Return figures of contacts by the names of their bars; none for a run without contacts."""
+    figures: dict[str, Any] = {}
+    if all(name in recording for name in _COLUMNS):
+        figures |= _surface_figures(recording)
+    if "grasp_slip" in recording:
+        figures["grasp_slip_max_m"] = _largest(recording["grasp_slip"])
+    if "surface_slip" in recording:
+        figures["surface_slip_max_m"] = _largest(recording["surface_slip"])
+    if "slip_margin" in recording:
+        figures["slip_margin_min"] = _smallest(recording["slip_margin"])
+        figures["slip_warning_lead_s"] = warning_lead(recording)
+    return figures
+
+
+def touches(recording: Recording) -> list[Touch]:
+    """Return the touches of a recording, in the order of surfaces and time."""
+    force, wanted = (recording[name] for name in _COLUMNS)
+    found = []
+    for surface in range(wanted.shape[1]):
+        for begin, end in _spells(wanted[:, surface] > 0.0):
+            felt = force[begin:end, surface] > 0.0
+            if felt.any():
+                found.append(_touch(recording, surface, begin + int(np.argmax(felt)), end))
+    return found
+
+
+def warning_lead(recording: Recording) -> float | None:
+    """Return how long before the first slip the monitor said so [s]; None if nothing slipped.
+
+    Negative if it did only afterwards, or not at all until the end of the run.
+    """
+    moved = np.concatenate(
+        [recording[name] for name in ("grasp_slip", "surface_slip") if name in recording], axis=1
+    )
+    slipped = np.flatnonzero((moved > recording.get("slip_tolerance_m")).any(axis=1))
+    if not len(slipped):
+        return None
+    warned = np.flatnonzero((recording["slip_margin"] < 0.0).any(axis=1))
+    first = warned[0] if len(warned) else len(recording)
+    return float(slipped[0] - first) * float(recording.get("period_s"))
+
+
+def _surface_figures(recording: Recording) -> dict[str, Any]:
+    force, wanted = (recording[name] for name in _COLUMNS)
+    period = float(recording.get("period_s"))
+    every = touches(recording)
+    quiet = round(SETTLE_S / period)
+    speed = np.linalg.norm(recording["reference_twist"][:, 3:], axis=1)
+    counted = np.zeros(force.shape, dtype=bool)
+    for one in every:
+        counted[one.first + quiet : one.end, one.surface] = True
+    changing = np.abs(np.diff(wanted, axis=0, prepend=wanted[:1])) > 0.0
+    for row, surface in np.argwhere(changing):
+        counted[row : row + quiet, surface] = False
+    counted &= wanted > 0.0
+    part = np.zeros(force.shape)
+    np.divide(np.abs(force - wanted), wanted, out=part, where=counted)
+    resting = counted & (_since(speed > _REST) * period >= SETTLE_S)[:, None]
+    moving = counted & (speed > _MOVING)[:, None]
+    return {
+        "contact_force_max_n": _largest(force),
+        "contact_force_error_settled_fraction": _largest(part[resting]),
+        "contact_force_error_moving_fraction": _largest(part[moving]),
+        "contact_speed_moving_max": _largest(speed[moving.any(axis=1)]),
+        "touch_speed_max": _largest(np.array([one.speed for one in every])),
+        "touch_contacts_max": _largest(np.array([one.contacts for one in every])),
+        "touch_settling_max_s": _largest(
+            period * np.array([one.settled - one.first for one in every])
+        ),
+    }
+
+
+def _touch(recording: Recording, surface: int, first: int, end: int) -> Touch:
+    force, wanted = (recording[name][first:end, surface] for name in _COLUMNS)
+    changes = np.flatnonzero(np.diff(wanted) != 0.0)
+    until = int(changes[0]) + 1 if len(changes) else len(wanted)
+    far = np.flatnonzero(~(np.abs(force - wanted) <= SETTLED_PART * wanted)[:until])
+    settled = int(far[-1]) + 1 if len(far) else 0
+    felt = force > 0.0
+    anew = int(np.sum(felt[1:] & ~felt[:-1])) + 1
+    speed = float(np.linalg.norm(recording["object_twist"][max(first - 1, 0), 3:]))
+    never = settled == until
+    return Touch(surface, first, end, speed, anew, end if never else first + settled)
+
+
+def _spells(inside: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """Yield begin and end of each stretch of true values."""
+    edges = np.flatnonzero(np.diff(inside.astype(int), prepend=0, append=0))
+    yield from zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+
+
+def _since(event: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return for each row how many rows ago an event was; many where there was none before."""
+    rows = np.arange(len(event))
+    last = np.maximum.accumulate(np.where(event, rows, -(10**9)))
+    return np.asarray(rows - last)
+
+
+def _largest(values: Array) -> float | None:
+    """Return the largest value, or None if there is none or one is not finite."""
+    if values.size == 0 or not np.isfinite(values).all():
+        return None
+    return float(values.max())
+
+
+def _smallest(values: Array) -> float | None:
+    lowest = _largest(-values)
+    return None if lowest is None else -lowest
