@@ -42,11 +42,11 @@ class BarSettings:
         touch_settling_max_s: Time from a touch until its force stays within 5 % [s].
         touch_contacts_max: How often a surface is felt anew, the first time included.
         grasp_slip_max_m: How far a grasp slides on the object [m].
-        grasp_slip_max_m_least: A lower bound of the same: what must slip, in a scenario of slipping.
+        grasp_slip_max_m_least: A lower bound of the same, for scenarios of slipping.
         surface_slip_max_m: How far what is to stick to a surface slides on it [m].
         surface_slip_max_m_least: A lower bound of the same [m].
         slip_margin_min_least: The least part of a friction cone that the monitor sees left unused.
-        slip_warning_lead_s_least: How long before the first slip the monitor must have said so [s].
+        slip_warning_lead_s_least: How long before the first slip the monitor must warn [s].
         control_step_p99_us: Time of a control step that 1 % exceed [us].
         real_time_factor_least: A lower bound of the simulated time over the time it took.
     """

@@ -73,7 +73,7 @@ def test_every_bar_has_a_figure(run):
     """A bar bounds a figure of a report, of free motion or of contacts, from above or below."""
     recording = run.recording
     two = np.zeros((len(recording), 2))
-    columns = {name: two for name in ("contact_force", "reference_contact_force", "grasp_slip")}
+    columns = dict.fromkeys(("contact_force", "reference_contact_force", "grasp_slip"), two)
     more = {"surface_slip": two, "slip_margin": two}
     contacts = Recording(
         {**recording.columns, **columns, **more}, {**recording.metadata, "slip_tolerance_m": 1.0}
