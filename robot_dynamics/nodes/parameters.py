@@ -29,7 +29,7 @@ class ParameterError(RobotDynamicsError):
 
 @dataclass(frozen=True)
 class Entry:
-    """A parameter of a node; all are read when it starts and do not change afterwards.
+    """A parameter of a node, read when it starts.
 
     Attributes:
         name: Its name.
@@ -38,6 +38,7 @@ class Entry:
         description: What it means, with the unit.
         choices: The values it may have, if they are few.
         minimum: The least value of a number.
+        changeable: Whether it may be set while the node runs.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Entry:
     description: str
     choices: Sequence[str] = ()
     minimum: float | None = None
+    changeable: bool = False
 
     def checked(self, value: Any) -> Any:
         """Return a value in the type of the default.
@@ -109,8 +111,22 @@ COMMON = (
     ),
 )
 _ON_COMMAND_TIMEOUT = ("brake", "zero", "hold")
+_JOINT_STATE_TOPICS = Entry(
+    "joint_state_topics",
+    ["joint_states"],
+    "Topics with joint states: one for all arms, or several; of the simulator one for each.",
+)
+FAULTS = Entry(
+    "faults",
+    "",
+    "Faults of the simulated arms from now on, separated by commas: KIND [ARM] [SECONDS]; none "
+    "if empty. Kinds are those of plant.faults in a scenario.",
+    changeable=True,
+)
 SIMULATOR = (
     *COMMON,
+    _JOINT_STATE_TOPICS,
+    FAULTS,
     Entry(
         "command_timeout",
         0.05,
@@ -126,11 +142,7 @@ SIMULATOR = (
     ),
 )
 _OF_ARMS = (
-    Entry(
-        "joint_state_topics",
-        ["joint_states"],
-        "Topics with joint states: one for all arms, or several.",
-    ),
+    _JOINT_STATE_TOPICS,
     Entry(
         "ignored_joints",
         [""],
@@ -203,7 +215,7 @@ def declare(node: Node, entries: Sequence[Entry]) -> dict[str, Any]:
             name=entry.name,
             description=entry.description,
             additional_constraints=_constraints(entry),
-            read_only=True,
+            read_only=not entry.changeable,
             dynamic_typing=True,
         )
         parameter: Parameter = node.declare_parameter(entry.name, entry.default, descriptor)

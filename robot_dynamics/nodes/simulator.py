@@ -8,31 +8,27 @@ import sys
 import time
 from functools import partial
 
-from geometry_msgs.msg import WrenchStamped
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
-from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import JointState
+from rclpy.parameter import Parameter
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
 
 from robot_dynamics.app.recorders import PlantRecorder
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import build_system, load_scenario, true_system
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes import topics
-from robot_dynamics.nodes.conversions import (
-    ClockWriter,
-    JointStateWriter,
-    WrenchWriter,
-    read_command,
-    stamp_of,
-)
+from robot_dynamics.nodes.conversions import read_command
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Durations
 from robot_dynamics.nodes.drive import Drives
 from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.lockstep import REPEAT_AFTER_S, CommandError, CommandGate
-from robot_dynamics.nodes.parameters import SIMULATOR, declare
+from robot_dynamics.nodes.parameters import FAULTS, SIMULATOR, declare
 from robot_dynamics.nodes.process import HOUSEKEEPING_S, Reporter, RunError, run
 from robot_dynamics.nodes.robot_description import robot_description
+from robot_dynamics.nodes.state_topics import StateTopics
+from robot_dynamics.simulation.faults import fault_of
 from robot_dynamics.simulation.plant import Measurement
 
 HUNG_AFTER_S = 10.0  # without a command in the middle of a run, somebody's launcher is told
@@ -80,13 +76,20 @@ class Simulator:
         self._paused = False
         self._steps_wanted = 0
         self._born = time.monotonic()
-        self._described = self._clock_is_read = False
+        self._described = False
         self._begin()
 
-        self._joint_writer = JointStateWriter(system.joint_names)
-        self._wrench_writers = [WrenchWriter(arm.tool) for arm in system.arms]
-        self._clock_writer = ClockWriter()
+        self._states = StateTopics(
+            node,
+            system,
+            scenario.plant.sensors,
+            self._plant.faults,
+            values["joint_state_topics"],
+            self._period,
+            skip=not self._lockstep,
+        )
         self._create_topics(arms)
+        self._switch_faults(values["faults"])
         if self._lockstep:
             self._publish_state()
         else:
@@ -99,12 +102,6 @@ class Simulator:
 
     def _create_topics(self, arms: list[str]) -> None:
         node = self.node
-        stream = topics.STREAM
-        self._clock_topic = node.create_publisher(Clock, topics.CLOCK, stream)
-        self._wrench_topics = [
-            node.create_publisher(WrenchStamped, topics.wrench(arm), stream) for arm in arms
-        ]
-        self._joint_topic = node.create_publisher(JointState, topics.JOINT_STATES, stream)
         self._description_topic = node.create_publisher(
             String, topics.ROBOT_DESCRIPTION, topics.LATCHED
         )
@@ -115,12 +112,13 @@ class Simulator:
                 Float64MultiArray,
                 topics.commands(arm),
                 partial(self._on_command, arm),
-                stream,
+                topics.STREAM,
                 awaited=self._lockstep and arm == arms[-1],
             )
         node.create_service(SetBool, "~/pause", self._on_pause)
         node.create_service(Trigger, "~/step", self._on_step)
         node.create_service(Trigger, "~/reset", self._on_reset)
+        node.add_on_set_parameters_callback(self._on_parameters)
         self._diagnostics = Diagnostics(node, self._scenario.name)
 
     # -- a run --------------------------------------------------------------------------------
@@ -137,6 +135,8 @@ class Simulator:
         self._heard_at = self._shown_at = time.monotonic()
         self._listener = False
         self._repeats, self._refused = 0, ""
+        self._fault_began: int | None = None
+        self._fault_shown: tuple[int, float] | None = None  # tick and wall clock
         self._round_trips = Durations(self._period)
         capacity = min(self._ticks, 100_000)
         self._recorder = (
@@ -182,16 +182,11 @@ class Simulator:
             self._recorder.write(seen, self._plant.truth())
 
     def _publish_state(self) -> None:
-        seen, stamp = self._measurement, stamp_of(self._tick, self._period)
-        if self._clock_is_read:
-            self._clock_topic.publish(self._clock_writer.fill(stamp))
-        # Wrenches first: whoever acts on joint states has those of the same instant by then.
-        for topic, writer, wrench in zip(
-            self._wrench_topics, self._wrench_writers, seen.wrenches, strict=True
-        ):
-            topic.publish(writer.fill(stamp, wrench))
-        self._joint_topic.publish(self._joint_writer.fill(stamp, seen.q, seen.qd))
+        self._states.publish(self._tick, self._measurement)
         self._shown_at = time.monotonic()
+        if self._fault_began != self._plant.faults.began:
+            self._fault_began = self._plant.faults.began
+            self._fault_shown = self._tick, self._shown_at
 
     def _finish(self) -> None:
         self._done = True
@@ -291,9 +286,28 @@ class Simulator:
         self._begin()
         if self._lockstep:
             self._publish_state()
+        if self.node.get_parameter("faults").value:
+            self.node.set_parameters([Parameter("faults", value="")])
         response.success = True
         response.message = "at the start, brakes on"
         return response
+
+    # -- faults -------------------------------------------------------------------------------
+
+    def _switch_faults(self, text: str) -> None:
+        """Have the faults that a text names, separated by commas, and no others."""
+        texts = [part for part in text.split(",") if part.strip()]
+        if texts or self._plant.faults.active:
+            self._plant.faults.switch([fault_of(part) for part in texts])
+
+    def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
+        try:
+            for parameter in parameters:
+                if parameter.name == "faults":
+                    self._switch_faults(FAULTS.checked(parameter.value))
+        except RobotDynamicsError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
 
     # -- on the wall clock --------------------------------------------------------------------
 
@@ -326,10 +340,9 @@ class Simulator:
 
     def _watch_listener(self, now: float) -> None:
         """Notice when who listened to joint states has gone."""
-        listens = self._joint_topic.get_subscription_count() > 0
+        listens = self._states.look_for_listeners()
         gone = self._listener and not listens
         self._listener = listens
-        self._clock_is_read = self._clock_topic.get_subscription_count() > 0
         if gone and self._attended and self._started_at is not None and not self._done:
             raise RunError(f"the controller has gone at tick {self._tick}; the run was ended.")
 
@@ -359,7 +372,18 @@ class Simulator:
             "time [s]": simulated,
             "real time factor": simulated / (now - begun) if now > begun else 0.0,
             "repeated states": self._repeats,
+            **self._fault_figures(),
             **self._round_trips.figures("round trip"),
+        }
+
+    def _fault_figures(self) -> dict[str, object]:
+        if self._fault_shown is None:
+            return {}
+        tick, at = self._fault_shown
+        return {
+            "fault of the plant since [tick]": tick,
+            "fault of the plant since, steady clock [s]": f"{at:.6f}",
+            "fault of the plant is on": self._plant.faults.active,
         }
 
     def _give_up_if_hung(self, now: float) -> None:

@@ -21,6 +21,7 @@ FaultKind = Literal[
     "wrong_order",
     "missing_joint",
     "no_velocities",
+    "wrench_silent",
     "silent",
     "frozen",
     "stale_stamp",
@@ -44,10 +45,11 @@ class FaultSettings:
             is none. "stuck_sensors": an arm's measurements stay what they were, with fresh time
             stamps. "torque_dropout": an arm's drives leave torque mode and give no torque.
             "wrong_name", "missing_joint", "wrong_order": of the joints in an arm's messages.
-            "no_velocities": messages without velocities. "silent": no messages. "frozen": the
-            last message again and again. "stale_stamp": time stamps stand still. "clock_back":
-            they are a minute late. "dropped": every second message is missing. "duplicated":
-            every message comes twice. "reordered": every message is overtaken by the next one.
+            "no_velocities": messages without velocities. "wrench_silent", "silent": no messages
+            of wrist or joints. "frozen": the last message again and again. "stale_stamp": time
+            stamps stand still. "clock_back": they are a minute late. "dropped": every second
+            message is missing. "duplicated": every message comes twice. "reordered": every
+            message is followed by the one before it.
         time_s: When it begins, counted from when the brakes let go [s].
         arm: Whose; all arms if empty.
         duration_s: How long it lasts [s].
@@ -107,14 +109,14 @@ class Faults:
         return self.active and ((kind, arm) in self._on or (kind, "") in self._on)
 
     def switch(self, faults: Sequence[FaultSettings]) -> None:
-        """Have these faults from now on, their times counted from now, and no others.
+        """Have these faults from the next control period on, and no others from now on.
 
         Raises:
             UnknownNameError: If one names an arm that is not there.
         """
         for fault in faults:
             self._require_arm(fault.arm)
-        self._intervals = [self._interval(fault, self._tick) for fault in faults]
+        self._intervals = [self._interval(fault, self._tick + 1) for fault in faults]
         self._on, self.active = frozenset(), False
         self.move(self._tick)
 

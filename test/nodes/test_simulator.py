@@ -13,6 +13,8 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from diagnostic_msgs.msg import DiagnosticArray
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -53,6 +55,7 @@ class Commander:
             "pause": node.create_client(SetBool, "simulator/pause"),
             "step": node.create_client(Trigger, "simulator/step"),
             "reset": node.create_client(Trigger, "simulator/reset"),
+            "parameters": node.create_client(SetParameters, "simulator/set_parameters"),
         }
 
     def _hear(self, message):
@@ -94,6 +97,16 @@ class Commander:
         future = client.call_async(request or Trigger.Request())
         self.ros.spin_until_future_complete(self.node, future, timeout_sec=10.0)
         return future.result().success, future.result().message
+
+    def switch(self, faults):
+        """Set the parameter with the faults; return whether it was taken, and why not."""
+        client = self.clients["parameters"]
+        assert client.wait_for_service(10.0)
+        wish = [Parameter("faults", value=faults).to_parameter_msg()]
+        future = client.call_async(SetParameters.Request(parameters=wish))
+        self.ros.spin_until_future_complete(self.node, future, timeout_sec=10.0)
+        (result,) = future.result().results
+        return result.successful, result.reason
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +191,21 @@ def test_services_and_commands_in_lockstep(ros, start_node):
     assert commander.call("pause", SetBool.Request(data=False)) == (True, "running")
     commander.spin_until(lambda: commander.tick == 3)
 
-    # A reset begins anew; stamps are multiples of the period.
+    # Faults are switched on while it runs, from the next period on.
+    assert commander.switch("silence")[0] is False
+    assert "did you mean 'silent'" in commander.switch("silence")[1]
+    assert commander.switch("position_nan left 0.002, missing_joint right") == (True, "")
+    assert np.isfinite(commander.states[-1].position).all()
+    commander.command(3)
+    commander.spin_until(lambda: commander.tick == 4)
+    assert np.isnan(commander.states[-1].position[0])
+    assert len(commander.states[-1].name) == 13
+    commander.command(4)
+    commander.spin_until(lambda: commander.tick == 5)
+    assert np.isfinite(commander.states[-1].position).all()
+    assert len(commander.states[-1].name) == 13
+
+    # A reset begins anew, without those; stamps are multiples of the period.
     assert commander.call("reset") == (True, "at the start, brakes on")
     commander.spin_until(lambda: commander.tick == 0)
     commander.command(0)

@@ -51,10 +51,12 @@ def test_switching_counts_from_now_and_replaces_what_was_on():
     faults.move(7)
     assert not faults.active
     faults.switch([fault_of("dropped left 0.004"), fault_of("frozen right")])
+    assert not faults.active
+    faults.move(8)
     assert faults.is_on("dropped", "left")
     assert not faults.is_on("dropped", "right")
-    assert faults.began == 7
-    faults.move(9)
+    assert faults.began == 8
+    faults.move(10)
     assert not faults.is_on("dropped", "left")
     assert faults.is_on("frozen", "right")
     faults.switch([])
@@ -70,7 +72,7 @@ def test_texts():
     assert fault_of("silent 0.25") == FaultSettings("silent", duration_s=0.25)
     assert fault_of(" silent  left 1e-1 ") == FaultSettings("silent", arm="left", duration_s=0.1)
     assert fault_of("silent").duration_s == math.inf
-    assert len(set(KINDS)) == len(KINDS) == 16
+    assert len(set(KINDS)) == len(KINDS) == 17
 
 
 @pytest.mark.parametrize(

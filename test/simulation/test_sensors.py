@@ -121,11 +121,13 @@ def test_faults_spoil_one_number_of_their_arm(kind, field, at):
     faults = Faults(tuple(ARMS), (), 0.002)
     sensors = sensors_of(SensorSettings(), 0, faults)
     faults.switch([fault_of(f"{kind} right 0.002")])
+    assert sensors.measure(TRUE) is TRUE
+    faults.move(1)
     seen = getattr(sensors.measure(TRUE), field)
     wrong = np.argwhere(~np.isfinite(seen))
     assert wrong.tolist() == np.atleast_2d(at).tolist()
     assert np.isfinite(getattr(TRUE, field)).all()
-    faults.move(1)
+    faults.move(2)
     assert sensors.measure(TRUE) is TRUE
 
 
@@ -135,6 +137,7 @@ def test_stuck_sensors_keep_what_they_said():
     sensors = sensors_of(SensorSettings(), 0, faults)
     before = run(sensors, 3)[-1]
     faults.switch([fault_of("stuck_sensors left")])
+    faults.move(1)
     after = sensors.measure(Measurement(9, 0.1, np.full(7, 9.0), np.ones(7), np.ones((2, 6))))
     assert np.array_equal(after.q[:3], before.q[:3])
     assert np.array_equal(after.qd[:3], before.qd[:3])

@@ -1,0 +1,186 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What simulated arms say of themselves, and what may be wrong with it on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from numpy.typing import NDArray
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.nodes import topics
+from robot_dynamics.nodes.conversions import (
+    SECOND,
+    ClockWriter,
+    JointStateWriter,
+    WrenchWriter,
+    stamp_of,
+)
+from robot_dynamics.simulation.faults import FaultKind, Faults
+from robot_dynamics.simulation.plant import Measurement
+from robot_dynamics.simulation.settings import SensorSettings
+
+Array = NDArray[np.float64]
+
+_LATE = 60 * SECOND  # of a clock that was set back
+
+
+class StateTopics:
+    """Publishes the state of every control period.
+
+    Args:
+        node: The node that publishes.
+        system: The arms.
+        sensors: Whether velocities are measured, and how often each arm's joints are sampled.
+        faults: What goes wrong.
+        joint_topics: Names of topics with joint states: one for all arms, or one for each.
+        period: Control period [s].
+        skip: Whether there is no message without a new sample; else the last one stands in it.
+
+    Raises:
+        ArgumentError: If there are more or fewer topics.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        system: GraspSystem,
+        sensors: SensorSettings,
+        faults: Faults,
+        joint_topics: Sequence[str],
+        period: float,
+        *,
+        skip: bool,
+    ) -> None:
+        arms = {
+            arm.name: (own, list(arm.joints))
+            for arm, own in zip(system.arms, system.arm_slices, strict=True)
+        }
+        if len(joint_topics) not in (1, len(arms)):
+            raise ArgumentError(
+                f"parameter 'joint_state_topics' has {len(joint_topics)} names, expected one or "
+                f"{len(arms)}: a topic for all arms, or one for each."
+            )
+        shares = [list(arms)] if len(joint_topics) == 1 else [[arm] for arm in arms]
+        self._faults, self._period, self._skip = faults, period, skip
+        self._clock = node.create_publisher(Clock, topics.CLOCK, topics.STREAM)
+        self._clock_writer = ClockWriter()
+        self._clock_is_read = False
+        self._wrenches = [
+            (
+                arm.name,
+                node.create_publisher(WrenchStamped, topics.wrench(arm.name), topics.STREAM),
+                WrenchWriter(arm.tool),
+            )
+            for arm in system.arms
+        ]
+        self._joints = [
+            _JointTopic(node, topic, {arm: arms[arm] for arm in share}, sensors, faults)
+            for topic, share in zip(joint_topics, shares, strict=True)
+        ]
+        self._last_tick = -1  # of the plant, whose time stands still while brakes hold
+
+    def look_for_listeners(self) -> bool:
+        """Note who listens; return whether anybody listens to joint states."""
+        self._clock_is_read = self._clock.get_subscription_count() > 0
+        return any(topic.publisher.get_subscription_count() for topic in self._joints)
+
+    def publish(self, tick: int, seen: Measurement) -> None:
+        """Publish a state, or repeat it.
+
+        Args:
+            tick: The control period, which stamps are made of.
+            seen: What is measured, by the plant's time.
+        """
+        stamp = stamp_of(tick, self._period)
+        if self._clock_is_read:
+            self._clock.publish(self._clock_writer.fill(stamp))
+        # Wrenches first: whoever acts on joint states has those of the same instant by then.
+        for (arm, topic, writer), wrench in zip(self._wrenches, seen.wrenches, strict=True):
+            if not self._faults.is_on("wrench_silent", arm):
+                topic.publish(writer.fill(stamp, wrench))
+        moves = self._skip and seen.tick != self._last_tick
+        self._last_tick = seen.tick
+        for joints in self._joints:
+            if not (moves and seen.tick % joints.sample_periods):
+                joints.publish(stamp, seen.q, seen.qd)
+
+
+class _JointTopic:
+    """The joint states of one arm or of all."""
+
+    def __init__(
+        self,
+        node: Node,
+        topic: str,
+        arms: dict[str, tuple[slice, list[str]]],
+        sensors: SensorSettings,
+        faults: Faults,
+    ) -> None:
+        self.publisher = node.create_publisher(JointState, topic, topics.STREAM)
+        # A common topic has something new whenever one of its arms has.
+        self.sample_periods = min(sensors.sample_periods.get(arm, 1) for arm in arms)
+        self._arms, self._faults = arms, faults
+        slices = [own for own, _ in arms.values()]
+        self._all = slice(slices[0].start, slices[-1].stop)
+        self._writer = JointStateWriter([name for _, names in arms.values() for name in names])
+        self._velocities = sensors.velocities
+        self._sent = (0, np.zeros(0), np.zeros(0))  # what was published last
+        self._count = 0
+
+    def publish(self, stamp: int, q: Array, qd: Array) -> None:
+        """Publish the joints' part of positions and velocities over all arms.
+
+        A message that comes too early or too late for its neighbours is one of before, again.
+        """
+        qd = qd[self._all] if self._velocities else qd[:0]
+        if not self._faults.active:
+            self.publisher.publish(self._writer.fill(stamp, q[self._all], qd))
+            self._sent = stamp, q, qd
+            return
+        self._count += 1
+        if self._has("silent") or (self._has("dropped") and self._count % 2):
+            return
+        before = self._sent
+        if self._has("frozen"):
+            stamp, q, qd = before
+        elif self._has("stale_stamp"):
+            stamp = before[0]
+        elif self._has("clock_back"):
+            stamp -= _LATE
+        self.publisher.publish(self._message(stamp, q, qd))
+        if self._has("duplicated"):
+            self.publisher.publish(self._message(stamp, q, qd))
+        if self._has("reordered"):
+            self.publisher.publish(self._message(*before))
+        self._sent = stamp, q, qd
+
+    def _has(self, kind: FaultKind) -> bool:
+        return any(self._faults.is_on(kind, arm) for arm in self._arms)
+
+    def _message(self, stamp: int, q: Array, qd: Array) -> JointState:
+        """Return a message with everything that is wrong with the joints of each arm."""
+        names: list[str] = []
+        at: list[int] = []
+        for arm, (own, joints) in self._arms.items():
+            mine = list(zip(joints, range(own.start, own.stop), strict=True))
+            if self._faults.is_on("wrong_order", arm):
+                mine.reverse()
+            if self._faults.is_on("missing_joint", arm):
+                mine.pop()
+            if self._faults.is_on("wrong_name", arm):
+                mine[0] = (f"{mine[0][0]}_", mine[0][1])
+            names += [name for name, _ in mine]
+            at += [index for _, index in mine]
+        if self._has("no_velocities"):
+            qd = qd[:0]
+        start = self._all.start
+        velocity = qd[[index - start for index in at]] if len(qd) else qd
+        return JointStateWriter(names).fill(stamp, q[at], velocity)
