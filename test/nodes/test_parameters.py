@@ -59,14 +59,14 @@ def test_values_that_are_not(entry, given, words):
 
 @pytest.mark.parametrize("entries", [SIMULATOR, CONTROLLER, GUARD])
 def test_all_are_declared_with_a_description(ros, entries):
-    """And cannot be changed while the node runs."""
+    """And cannot be changed while the node runs, unless they say so."""
     node = ros.create_node("declarer")
     values = declare(node, entries)
     assert values == {entry.name: entry.default for entry in entries}
     for entry in entries:
         descriptor = node.describe_parameter(entry.name)
         assert descriptor.description.endswith((".", "]")), entry.name
-        assert descriptor.read_only
+        assert descriptor.read_only is not entry.changeable
         result = node.set_parameters([Parameter(entry.name, value=entry.default)])
         assert not result[0].successful
     node.destroy_node()
