@@ -26,7 +26,11 @@ from robot_dynamics.control.rotation_path import (
     rotated,
     turn,
 )
-from robot_dynamics.control.settings import ReferenceSettings, SegmentSettings
+from robot_dynamics.control.settings import (
+    ForceStepSettings,
+    ReferenceSettings,
+    SegmentSettings,
+)
 from robot_dynamics.errors import ArgumentError, require_length
 
 Array = NDArray[np.float64]
@@ -174,13 +178,21 @@ class Reference:
         return inside
 
 
-def plan_reference(settings: ReferenceSettings, start: ArrayLike, arm_count: int = 2) -> Reference:
+def plan_reference(
+    settings: ReferenceSettings,
+    start: ArrayLike,
+    arm_count: int = 2,
+    *,
+    squeeze: ArrayLike | None = None,
+) -> Reference:
     """Return the reference that settings describe.
 
     Args:
         settings: The stretches of the path and the changes of the internal force.
         start: Pose x y z qx qy qz qw of the object at the beginning (7,).
         arm_count: Number of arms that hold the object.
+        squeeze: The internal force (m,) that is a squeeze of 1 N; by default that of two rigid
+            grasps, and none for more of them.
 
     Raises:
         ArgumentError: If the start is no pose, if changes of the force overlap or are out of
@@ -194,7 +206,9 @@ def plan_reference(settings: ReferenceSettings, start: ArrayLike, arm_count: int
     pose[3:] /= norm
     # Without any stretch, or any change of the force, there is one that changes nothing.
     segments = _plan_segments(settings.segments or (SegmentSettings(1.0),), pose)
-    steps = _plan_force(settings, 6 * (arm_count - 1))
+    size = 6 * (arm_count - 1)
+    unit = np.eye(size)[SQUEEZE] if arm_count == 2 else np.zeros(size)
+    steps = _plan_force(settings, unit if squeeze is None else np.asarray(squeeze, dtype=float))
     path_time = sum(segment.duration_s for segment in settings.segments)
     force_time = max((step.time_s + step.duration_s for step in settings.force), default=0.0)
     return Reference(pose, segments, steps, max(path_time, force_time), settings.time_law)
@@ -231,8 +245,8 @@ def _turn_of(segment: SegmentSettings, orientation: Array) -> tuple[Array, float
     return np.array([0.0, 0.0, 1.0]), 0.0
 
 
-def _plan_force(settings: ReferenceSettings, force_size: int) -> _ForceSteps:
-    before = np.zeros(force_size)
+def _plan_force(settings: ReferenceSettings, squeeze: Array) -> _ForceSteps:
+    before = np.zeros(len(squeeze))
     free_from = 0.0
     rows: list[tuple[float, float, Array, Array]] = []
     for number, step in enumerate(settings.force, start=1):
@@ -241,30 +255,33 @@ def _plan_force(settings: ReferenceSettings, force_size: int) -> _ForceSteps:
                 f"change {number} of the internal force begins at {step.time_s:g} s, before the "
                 f"one before it ends; expected at least {free_from:g} s."
             )
-        if step.wrench is not None:
-            require_length(
-                f"wrench {number} of the internal force",
-                step.wrench,
-                force_size,
-                "six for each arm but the last",
-            )
-            after = np.array(step.wrench, dtype=float)
-        elif force_size != 6:
-            raise ArgumentError(
-                f"change {number} of the internal force gives a squeeze, which is defined for two "
-                f"arms; expected 'wrench' with {force_size} components."
-            )
-        elif isinstance(step.squeeze_n, str):
-            raise ArgumentError(
-                f"change {number} of the internal force has an automatic squeeze, which rigid "
-                "grasps do not need; expected a number."
-            )
-        else:
-            after = np.zeros(force_size)
-            after[SQUEEZE] = step.squeeze_n
+        after = _internal_force(number, step, squeeze)
         rows.append((step.time_s, step.duration_s, before, after - before))
         before, free_from = after, step.time_s + step.duration_s
     if not rows:
         rows.append((0.0, 1.0, before, before))
     columns = (np.array(column) for column in zip(*rows, strict=True))
     return _ForceSteps(*columns)
+
+
+def _internal_force(number: int, step: ForceStepSettings, squeeze: Array) -> Array:
+    """Return what the internal force becomes (m,)."""
+    if step.wrench is not None:
+        require_length(
+            f"wrench {number} of the internal force",
+            step.wrench,
+            len(squeeze),
+            "six for each rigid grasp but the last, or one for each internal force",
+        )
+        return np.array(step.wrench, dtype=float)
+    if isinstance(step.squeeze_n, str) or step.squeeze_n is None:
+        raise ArgumentError(
+            f"change {number} of the internal force has an automatic squeeze, which is for "
+            "contacts that can slip; expected a number."
+        )
+    if not squeeze.any():
+        raise ArgumentError(
+            f"change {number} of the internal force gives a squeeze, which is not defined for "
+            f"this grasp; expected 'wrench' with {len(squeeze)} components."
+        )
+    return step.squeeze_n * squeeze

@@ -214,7 +214,7 @@ def test_impossible_profiles_are_refused(force, expected):
 
 def test_a_squeeze_needs_two_arms_and_a_start_needs_a_pose():
     """With three arms a squeeze is not defined; a zero quaternion is no orientation."""
-    with pytest.raises(ArgumentError, match="defined for two arms"):
+    with pytest.raises(ArgumentError, match="not defined for this grasp"):
         plan_reference(ReferenceSettings(force=(ForceStepSettings(0.0, 1.0),)), UPRIGHT, 3)
     with pytest.raises(ArgumentError, match="unit quaternion"):
         plan_reference(ReferenceSettings(), np.zeros(7))

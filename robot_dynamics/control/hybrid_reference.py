@@ -1,0 +1,175 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What an object that touches surfaces is to do: its path, forces on them, and those inside it.
+
+The path is planned as if nothing were in its way; along a surface that is touched, control follows
+the force instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.control.reference import (
+    FORCE,
+    TIME_LAWS,
+    Reference,
+    plan_reference,
+)
+from robot_dynamics.control.settings import ReferenceSettings
+from robot_dynamics.control.touch_settings import TouchSettings
+from robot_dynamics.errors import ArgumentError, UnknownNameError
+
+Array = NDArray[np.float64]
+
+
+class TouchPlan:
+    """Which surfaces are to be touched, and with which force, over time.
+
+    Args:
+        touches: What is to be touched.
+        rows: By the surface's name, where its forces stand in a vector of all (C,). What is
+            stated is the first of them; the others are to be zero.
+        law: How changes are run through; see `TIME_LAWS`.
+
+    Raises:
+        UnknownNameError: If there is no surface of a name.
+        ArgumentError: If a surface is touched again before it is left.
+    """
+
+    def __init__(
+        self,
+        touches: Sequence[TouchSettings],
+        rows: Mapping[str, slice],
+        law: str = "quintic",
+    ) -> None:
+        for touch in touches:
+            if touch.surface not in rows:
+                raise UnknownNameError("surface", touch.surface, rows, "reference.touches")
+        for name in rows:
+            of_one = sorted((t for t in touches if t.surface == name), key=lambda t: t.from_s)
+            for one, next_one in pairwise(of_one):
+                if next_one.from_s < one.until_s:
+                    raise ArgumentError(
+                        f"surface {name!r} is touched from {next_one.from_s:g} s on, before it is "
+                        f"left at {one.until_s:g} s; expected one after the other."
+                    )
+        self._touches, self._rows = tuple(touches), dict(rows)
+        self._law = TIME_LAWS[law]
+        self.size = max((at.stop for at in rows.values()), default=0)
+
+    def at(self, times: ArrayLike) -> tuple[Array, Array]:
+        """Return forces (N, C) and which surfaces are to be touched, 1 or 0, (N, C)."""
+        t = np.atleast_1d(np.asarray(times, dtype=float))
+        forces, wanted = np.zeros((len(t), self.size)), np.zeros((len(t), self.size))
+        for touch in self._touches:
+            inside = (t >= touch.from_s) & (t < touch.until_s)
+            force, value = np.full(len(t), touch.force_n), touch.force_n
+            for change in touch.changes:
+                u = np.clip((t - change.time_s) / change.duration_s, 0.0, 1.0)
+                force += (change.force_n - value) * self._law(u)
+                value = change.force_n
+            at = self._rows[touch.surface]
+            wanted[inside, at] = 1.0
+            forces[inside, at.start] = force[inside]
+        return forces, wanted
+
+    def changes(self, end: float) -> list[tuple[float, float]]:
+        """Return from when to when forces change or surfaces are touched or left, up to an end."""
+        found = []
+        for touch in self._touches:
+            found += [(touch.from_s, touch.from_s), (touch.until_s, touch.until_s)]
+            found += [(c.time_s, c.time_s + c.duration_s) for c in touch.changes]
+        return [(a, min(b, end)) for a, b in sorted(found) if a < end]
+
+
+class HybridReference:
+    """Pose, motion, forces on surfaces and internal force of the object over time.
+
+    Args:
+        motion: Pose, motion and internal force.
+        touches: Forces on surfaces.
+
+    Attributes:
+        motion: Pose, motion and internal force.
+        touches: Forces on surfaces.
+        duration: When everything has come to rest [s].
+        start: Pose x y z qx qy qz qw at the beginning (7,).
+    """
+
+    def __init__(self, motion: Reference, touches: TouchPlan) -> None:
+        self.motion, self.touches = motion, touches
+        self.duration, self.start = motion.duration, motion.start
+        C, m = touches.size, motion.force_size
+        first = FORCE.start
+        #: Where forces on surfaces, 1 for those to be touched, and internal forces stand in rows.
+        self.contact = slice(first, first + C)
+        self.wanted = slice(first + C, first + 2 * C)
+        self.internal = slice(first + 2 * C, first + 2 * C + m)
+
+    @property
+    def width(self) -> int:
+        """Number of columns of `rows`."""
+        return self.internal.stop
+
+    def rows(self, times: ArrayLike) -> Array:
+        """Return the reference at some times (N,) [s].
+
+        Returns:
+            Rows (N, 19 + 2 C + m): those of `Reference.rows` without its force | forces on the
+            surfaces | 1 for surfaces that are to be touched, 0 for others | internal force.
+        """
+        t = np.atleast_1d(np.asarray(times, dtype=float))
+        motion = self.motion.rows(t)
+        forces, wanted = self.touches.at(t)
+        return np.hstack([motion[:, : FORCE.start], forces, wanted, motion[:, FORCE]])
+
+    def row(self, time: float) -> Array:
+        """Return the reference at one time (19 + 2 C + m,)."""
+        return np.asarray(self.rows([time])[0])
+
+    def settled_intervals(self, settle_s: float) -> list[tuple[float, float]]:
+        """Return when pose and forces have been at rest for at least `settle_s`.
+
+        See `Reference.settled_intervals`.
+        """
+        intervals = []
+        changes = self.touches.changes(self.duration)
+        for begin, end in self.motion.settled_intervals(settle_s):
+            for a, b in changes:
+                if a <= begin < b + settle_s:
+                    begin = b + settle_s
+                elif begin < a < end:
+                    intervals.append((begin, a))
+                    begin = b + settle_s
+            if begin <= end:
+                intervals.append((begin, end))
+        return intervals
+
+
+def plan_hybrid_reference(
+    settings: ReferenceSettings,
+    start: ArrayLike,
+    internal_forces: Sequence[str],
+    surfaces: Mapping[str, slice],
+) -> HybridReference:
+    """Return the reference that settings describe.
+
+    Args:
+        settings: Path, internal force and touches. A squeeze is that of every internal force whose
+            name begins with "squeeze"; `wrench` gives all of them, in their order.
+        start: Pose x y z qx qy qz qw of the object at the beginning (7,).
+        internal_forces: Names of the internal forces (m,).
+        surfaces: By name, where each surface's forces stand.
+
+    Raises:
+        ArgumentError: If something is out of order, or has the wrong number of components.
+        UnknownNameError: If a surface is not there.
+    """
+    squeezes = np.array([name.startswith("squeeze") for name in internal_forces], dtype=float)
+    motion = plan_reference(settings, start, squeeze=squeezes)
+    return HybridReference(motion, TouchPlan(settings.touches, surfaces, settings.time_law))

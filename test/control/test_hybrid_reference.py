@@ -1,0 +1,94 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What an object that touches surfaces is to do, over time."""
+
+import numpy as np
+import pytest
+
+from robot_dynamics.control.hybrid_reference import TouchPlan, plan_hybrid_reference
+from robot_dynamics.control.settings import (
+    ForceStepSettings,
+    ReferenceSettings,
+    SegmentSettings,
+)
+from robot_dynamics.control.touch_settings import TouchForceSettings, TouchSettings
+from robot_dynamics.errors import ArgumentError, UnknownNameError
+
+ROWS = {"wall": slice(0, 1), "hole": slice(1, 5)}
+TOUCHES = (
+    TouchSettings("wall", 1.0, 3.0, 10.0, (TouchForceSettings(1.5, 20.0, 0.5),)),
+    TouchSettings("hole", 2.0, 2.5),
+    TouchSettings("wall", 4.0, 5.0, 5.0),
+)
+START = [0.6, 0.0, 0.9, 0.0, 0.0, 0.0, 1.0]
+
+
+def plan(**more):
+    settings = ReferenceSettings(
+        segments=(SegmentSettings(2.0, move=(0.1, 0.0, 0.0)), SegmentSettings(4.0)),
+        force=(ForceStepSettings(0.0, squeeze_n=30.0, duration_s=0.5),),
+        touches=TOUCHES,
+        **more,
+    )
+    return plan_hybrid_reference(settings, START, ("squeeze", "twist"), ROWS)
+
+
+def test_forces_and_what_is_to_be_touched():
+    """The first force of a surface is the stated one, in the time of the touch and no other."""
+    forces, wanted = TouchPlan(TOUCHES, ROWS).at([0.5, 1.2, 1.75, 2.2, 3.0, 4.5])
+    np.testing.assert_allclose(forces[:, 0], [0.0, 10.0, 15.0, 20.0, 0.0, 5.0])
+    assert not forces[:, 1:].any()
+    assert wanted[:, 0].tolist() == [0, 1, 1, 1, 0, 1]
+    np.testing.assert_array_equal(wanted[:, 1:], np.outer([0, 0, 0, 1, 0, 0], np.ones(4)))
+
+
+def test_rows_have_motion_forces_and_the_squeeze():
+    """Motion is that of the path alone; forces stand where the reference says."""
+    reference = plan()
+    row = reference.row(2.2)
+    assert len(row) == reference.width == 19 + 5 + 5 + 2
+    np.testing.assert_array_equal(row[:19], reference.motion.row(2.2)[:19])
+    assert row[reference.contact].tolist() == [20.0, 0.0, 0.0, 0.0, 0.0]
+    assert row[reference.wanted].tolist() == [1.0] * 5
+    assert row[reference.internal].tolist() == [30.0, 0.0]
+
+
+def test_it_has_settled_where_neither_motion_nor_force_changed_for_long_enough():
+    """Every interval keeps its distance from each touch, departure and change before it."""
+    reference = plan()
+    intervals = reference.settled_intervals(0.3)
+    expected = [(2.3, 2.5), (2.8, 3.0), (3.3, 4.0), (4.3, 5.0), (5.3, 6.0)]
+    np.testing.assert_allclose(intervals, expected, atol=1e-12)
+    assert reference.settled_intervals(10.0) == []
+
+
+def test_all_squeezes_of_a_grasp_are_squeezed():
+    """With three arms a squeeze is that of every line between two of them."""
+    settings = ReferenceSettings(force=(ForceStepSettings(0.0, squeeze_n=7.0),))
+    names = ("squeeze a-b", "squeeze a-c", "moment x of a", "squeeze b-c")
+    reference = plan_hybrid_reference(settings, START, names, {})
+    assert reference.row(9.0)[reference.internal].tolist() == [7.0, 7.0, 0.0, 7.0]
+
+
+@pytest.mark.parametrize(
+    ("touches", "error", "message"),
+    [
+        ([TouchSettings("wal")], UnknownNameError, "unknown surface 'wal'; did you mean 'wall'"),
+        (
+            [TouchSettings("wall", 1.0, 3.0), TouchSettings("wall", 2.0, 4.0)],
+            ArgumentError,
+            "before it is left at 3 s",
+        ),
+    ],
+)
+def test_touches_that_make_no_sense(touches, error, message):
+    """A surface that is not there, or is touched twice at once, is refused."""
+    with pytest.raises(error, match=message):
+        TouchPlan(touches, ROWS)
+
+
+def test_a_squeeze_that_a_grasp_does_not_have():
+    """A squeeze where no internal force is one is refused."""
+    settings = ReferenceSettings(force=(ForceStepSettings(0.0, squeeze_n=7.0),))
+    with pytest.raises(ArgumentError, match="not defined for this grasp"):
+        plan_hybrid_reference(settings, START, ("twist",), {})
