@@ -1,0 +1,218 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The internal force that keeps every contact inside its cone, as small as it can be.
+
+Contact forces are W^# w + A f_IS. For a wrench w that the motion and the surfaces need, f_IS is
+the point nearest to a wish at which all are a margin inside: a quadratic program over inscribed
+polygons, whose answer the cones themselves then measure. Polygons give a little friction away
+(1 - cos(pi / n) for points), so that the answer is safe and that much larger than the least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.dynamics.quadratic_program import nearest_within
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.manipulation.hybrid.closure import contact_planes, deepest
+from robot_dynamics.manipulation.hybrid.contacts import Contact, moment_directions
+from robot_dynamics.manipulation.hybrid.force_distribution import ForceDistribution
+from robot_dynamics.manipulation.hybrid.friction import SIDES
+
+Array = NDArray[np.float64]
+
+
+class SqueezeError(RobotDynamicsError):
+    """No internal force holds the object as declared.
+
+    Attributes:
+        contacts: Names of the contacts that would slip or open.
+        margin: The margin that can be had [N]; not a number if the wrench cannot be made.
+    """
+
+    def __init__(self, contacts: tuple[str, ...], margin: float, sentence: str) -> None:
+        self.contacts, self.margin = contacts, margin
+        super().__init__(sentence)
+
+
+class TorqueRoom(NamedTuple):
+    """What drives have left for contact forces: |rest + J_S^T F_hS| <= limits.
+
+    Attributes:
+        J_S: S^T J (d, n).
+        rest: Torques without contact forces, M qdd + h (n,).
+        limits: Largest torques (n,).
+    """
+
+    J_S: Array
+    rest: Array
+    limits: Array
+
+
+class SqueezeChoice(NamedTuple):
+    """An internal force.
+
+    Attributes:
+        internal_force: f_IS (m,).
+        margins: What each contact has left to its cone at the worst wrench (k,) [N]; infinite for
+            those that bear anything.
+        worst: Which wrench that is, for each contact (k,).
+    """
+
+    internal_force: Array
+    margins: Array
+    worst: NDArray[np.int_]
+
+
+class Squeeze:
+    """Chooses internal forces for one grasp.
+
+    Args:
+        contacts: The contacts, with what they bear.
+        distribution: How forces are shared, and the internal forces.
+        margin: Distance to its cone that each contact keeps [N]: how much its force may differ
+            from what is expected, in the worst direction, before it slips.
+        names: Of the contacts.
+        length: Length [m] at which a moment counts like a force in the size of the squeeze.
+        sides: Of the polygons that stand for cones.
+
+    Raises:
+        ArgumentError: If the margin is negative, or the distribution is of another grasp.
+    """
+
+    def __init__(
+        self,
+        contacts: Sequence[Contact],
+        distribution: ForceDistribution,
+        margin: float,
+        *,
+        names: Sequence[str] = (),
+        length: float = 0.1,
+        sides: int = SIDES,
+    ) -> None:
+        if not 0.0 <= margin < np.inf:
+            raise ArgumentError(f"a margin of {margin:g} N, expected none or a positive one.")
+        self._contacts, self._distribution, self.margin = tuple(contacts), distribution, margin
+        moments = moment_directions(contacts)
+        if len(moments) != len(distribution.internal):
+            raise ArgumentError(
+                f"the distribution is of {len(distribution.internal)} contact forces, expected "
+                f"the {len(moments)} of these contacts."
+            )
+        self.names = tuple(names) or tuple(str(i + 1) for i in range(len(contacts)))
+        planes = contact_planes(contacts, margin, sides)
+        A, scale = distribution.internal, np.where(moments, 1.0 / length, 1.0)
+        # The size of an internal force is that of its contact forces: |y| with y = L^T f_IS.
+        self._lower = np.linalg.cholesky((scale[:, None] * A).T @ (scale[:, None] * A))
+        self._to_internal = np.linalg.inv(self._lower.T)
+        self._unit = A @ self._to_internal
+        self._rows = planes.rows @ self._unit
+        self._loads = planes.rows @ distribution.share
+        self._bounds, self._owners = planes.lower, planes.contact
+        self._none = np.full(len(planes.lower), np.inf)
+
+    def at(
+        self, wrench: ArrayLike, wish: ArrayLike | None = None, room: TorqueRoom | None = None
+    ) -> SqueezeChoice:
+        """Return the internal force for one wrench, nearest to a wish.
+
+        Args:
+            wrench: What the contacts are to make on the object, in its axes (6,).
+            wish: f_IS (m,); none by default, for the least.
+            room: Torque limits to keep, by other sharing of the load if need be.
+
+        Raises:
+            SqueezeError: If there is none; it says which contact cannot hold, and by how much.
+        """
+        w = np.asarray(wrench, dtype=float)
+        rows, lower, upper = self._rows, self._bounds - self._loads @ w, self._none
+        if room is not None:
+            taken = room.rest + room.J_S.T @ (self._distribution.share @ w)
+            rows = np.vstack([rows, room.J_S.T @ self._unit / room.limits[:, None]])
+            lower = np.concatenate([lower, (-room.limits - taken) / room.limits])
+            upper = np.concatenate([upper, (room.limits - taken) / room.limits])
+        return self._solve(w[None], wish, rows, lower, upper)
+
+    def over(self, wrenches: ArrayLike, wish: ArrayLike | None = None) -> SqueezeChoice:
+        """Return one internal force for all wrenches (N, 6) of a reference, nearest to a wish.
+
+        Raises:
+            SqueezeError: As `at`; it says at which wrench.
+        """
+        w = np.asarray(wrenches, dtype=float)
+        # The internal force is one: of each plane only the wrench counts that is worst for it.
+        lower = np.max(self._bounds - w @ self._loads.T, axis=0, initial=-np.inf)
+        return self._solve(w, wish, self._rows, lower, self._none)
+
+    def margins(self, wrenches: ArrayLike, internal_force: ArrayLike) -> Array:
+        """Return how far contacts are inside their cones (..., k) [N], exactly."""
+        forces = self._distribution.contact_forces(
+            np.asarray(wrenches, dtype=float), np.asarray(internal_force, dtype=float)
+        )
+        return contact_margins(self._contacts, forces)
+
+    def _solve(
+        self, w: Array, wish: ArrayLike | None, rows: Array, lower: Array, upper: Array
+    ) -> SqueezeChoice:
+        wanted = np.zeros(len(self._lower)) if wish is None else np.asarray(wish, dtype=float)
+        if not (np.all(np.isfinite(w)) and np.all(np.isfinite(wanted))):
+            raise ArgumentError("wrench or internal force is not finite, expected numbers.")
+        goal = self._lower.T @ wanted
+        y: Array | None
+        if len(goal) and len(rows):
+            y = nearest_within(goal, rows, lower, upper)
+        else:  # without internal forces, a grasp holds or does not
+            y = goal if np.all((lower <= 0.0) & (upper >= 0.0)) else None
+        if y is None:
+            raise self._refusal(w, rows, lower)
+        internal = self._to_internal @ y
+        margins = self.margins(w, internal)
+        return SqueezeChoice(internal, margins.min(axis=0), np.argmin(margins, axis=0))
+
+    def _refusal(self, w: Array, rows: Array, lower: Array) -> SqueezeError:
+        """Return why there is no internal force: what can be had, and what is in the way."""
+        cones = len(self._rows)
+        found = deepest(
+            rows[:cones],
+            lower[:cones] - self.margin,
+            self.margin + 1.0,
+            (np.zeros((0, len(self._lower))), np.zeros(0)),
+        )
+        assert found is not None  # without equations there is always a point
+        if found.margin >= self.margin:
+            return SqueezeError(
+                (),
+                found.margin,
+                f"the contacts can hold their margin of {self.margin:g} N, but not within the "
+                "torque limits of the drives.",
+            )
+        owners = dict.fromkeys(self._owners[list(found.tight)].tolist())
+        names = tuple(self.names[i] for i in owners)
+        # The wrench that is worst for the plane that counts most.
+        worst = int(np.argmin(w @ self._loads[found.tight[0]]))
+        where = f" at wrench {worst + 1} of {len(w)}" if len(w) > 1 else ""
+        load = np.round(w[worst], 3) + 0.0
+        return SqueezeError(
+            names,
+            found.margin,
+            f"no internal force keeps {' and '.join(map(repr, names))} {self.margin:g} N inside "
+            f"what they bear{where}, where they are to make the wrench {load.tolist()} "
+            f"[moment; force]; the best leaves {found.margin:.3g} N.",
+        )
+
+
+def contact_margins(contacts: Sequence[Contact], forces: Array) -> Array:
+    """Return how far contact forces (..., d) are inside what contacts bear (..., k) [N]."""
+    margins, start = [], 0
+    for contact in contacts:
+        at = slice(start, start + contact.directions.shape[1])
+        start = at.stop
+        if contact.limits is None:
+            margins.append(np.full(forces.shape[:-1], np.inf))
+        else:
+            margins.append(contact.limits.distance(forces[..., at] @ contact.directions.T))
+    return np.stack(margins, axis=-1)

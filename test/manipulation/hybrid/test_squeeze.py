@@ -1,0 +1,154 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The least squeeze that holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from manipulation.hybrid.grasps import around, facing, held_by
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.hybrid import Contact, ForceDistribution, FrictionCone
+from robot_dynamics.manipulation.hybrid.squeeze import (
+    Squeeze,
+    SqueezeError,
+    TorqueRoom,
+    contact_margins,
+)
+
+FINGER, POINT = FrictionCone(0.5, torsion=0.02), FrictionCone(0.5)
+WEIGHT = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 2.0 * 9.81])  # of 2 kg, carried
+
+
+def squeezing(contacts, margin=1.0, **options):
+    """Return the distribution and the squeeze of contacts."""
+    distribution = ForceDistribution.of_contacts(held_by(contacts))
+    return distribution, Squeeze(contacts, distribution, margin, **options)
+
+
+def test_two_fingers_squeeze_by_the_weight_over_friction():
+    """In closed form: half the weight at each, mu f - t = margin sqrt(1 + mu^2)."""
+    distribution, squeeze = squeezing(facing("soft finger", FINGER))
+    found = squeeze.at(WEIGHT)
+    exact = (9.81 + np.hypot(1.0, 0.5)) / 0.5
+    at = distribution.names.index("squeeze")
+    # The polytope of 16 sides gives 4 % of friction away at most.
+    error = FINGER.facets().error
+    assert error < 0.04
+    assert exact <= found.internal_force[at] + 1e-9
+    assert found.internal_force[at] <= exact / (1.0 - error)
+    assert found.margins.min() >= 1.0 - 1e-9
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_smaller_squeeze_holds_three_points(seed):
+    """Against a search over the cones themselves, to what polygons give away."""
+    contacts = around("frictional point", 3, POINT)
+    distribution, squeeze = squeezing(contacts, sides=32)
+    wrench = np.random.default_rng(seed).normal(size=6) * [0.1, 0.1, 0.1, 5.0, 5.0, 5.0]
+    found = squeeze.at(wrench)
+    assert found.margins.min() >= 1.0 - 1e-9
+
+    def size(u):
+        return float(np.sum((distribution.internal @ u) ** 2))
+
+    def room(u):
+        return contact_margins(contacts, distribution.contact_forces(wrench, u)) - 1.0
+
+    best = minimize(
+        size, found.internal_force * 1.5, constraints={"type": "ineq", "fun": room},
+        options={"ftol": 1e-12, "maxiter": 300},
+    )  # fmt: skip
+    assert best.success
+    assert size(found.internal_force) >= best.fun * (1.0 - 1e-6)
+    # 0.5 % of friction, and what it takes of forces of this size, squared.
+    assert size(found.internal_force) <= best.fun * 1.05
+
+
+def test_a_wish_that_holds_is_granted():
+    """What is inside all cones is taken as it is; less is raised to what holds."""
+    distribution, squeeze = squeezing(facing("soft finger", FINGER))
+    wish = np.zeros(len(distribution.names))
+    wish[distribution.names.index("squeeze")] = 60.0
+    assert_allclose(squeeze.at(WEIGHT, wish).internal_force, wish, atol=1e-9)
+    least = squeeze.at(WEIGHT).internal_force
+    assert_allclose(squeeze.at(WEIGHT, 0.1 * wish).internal_force, least, rtol=0.1, atol=1.0)
+
+
+def test_one_squeeze_serves_a_whole_reference():
+    """It keeps the margin at every wrench, and is no larger than the worst of them needs."""
+    contacts = around("frictional point", 3, POINT)
+    distribution, squeeze = squeezing(contacts)
+    t = np.linspace(0.0, 1.0, 400)[:, None]
+    wrenches = WEIGHT + np.sin(9.0 * t) * [0.1, 0.2, 0.0, 4.0, 0.0, 3.0]
+    found = squeeze.over(wrenches)
+    margins = squeeze.margins(wrenches, found.internal_force)
+    assert_allclose(margins.min(axis=0), found.margins)
+    assert margins.min() >= 1.0 - 1e-9
+    assert_allclose(margins[found.worst, range(3)], found.margins)
+    each = [np.linalg.norm(distribution.internal @ squeeze.at(w).internal_force) for w in wrenches]
+    assert np.linalg.norm(distribution.internal @ found.internal_force) >= max(each) - 1e-9
+
+
+def test_what_cannot_be_held_is_refused_by_name():
+    """Fingers that press 15 N at most cannot carry 2 kg: the message says which, and how short."""
+    fragile = FrictionCone(0.5, torsion=0.02, most=15.0)
+    _, squeeze = squeezing(facing("soft finger", fragile), names=("left", "right"))
+    with pytest.raises(SqueezeError, match=r"no internal force keeps '(left|right)'") as error:
+        squeeze.at(WEIGHT)
+    assert set(error.value.contacts) <= {"left", "right"}
+    # mu (15 - m) - 9.81 = m sqrt(1 + mu^2) with m the margin left on both planes
+    assert error.value.margin == pytest.approx((0.5 * 15 - 9.81) / (np.hypot(1, 0.5) + 0.5), 0.1)
+    wrenches = np.outer(np.linspace(0.1, 1.0, 10), WEIGHT)
+    with pytest.raises(SqueezeError, match="at wrench 10 of 10"):
+        squeeze.over(wrenches)
+
+
+def test_torque_limits_move_the_load_to_the_arm_that_can():
+    """Rigid grasps: the squeeze problem finds the sharing that keeps every drive inside."""
+    contacts = facing("rigid")
+    distribution, squeeze = squeezing(contacts, margin=0.0)
+    # Each arm a stand-in with a drive for every direction, as strong as written.
+    limits = np.concatenate([np.full(6, 5.0), np.full(6, 50.0)])
+    room = TorqueRoom(np.eye(12), np.zeros(12), limits)
+    found = squeeze.at(WEIGHT, None, room)
+    forces = distribution.contact_forces(WEIGHT, found.internal_force)
+    assert np.all(np.abs(forces) <= limits + 1e-9)
+    assert np.linalg.norm(forces[3:6]) == pytest.approx(5.0)  # the weak arm does what it can
+    assert_allclose(held_by(contacts).constant_wrench_map @ forces, WEIGHT, atol=1e-9)
+    with pytest.raises(SqueezeError, match="torque limits"):
+        squeeze.at(10.0 * WEIGHT, None, room)
+
+
+def test_contacts_without_limits_need_no_squeeze():
+    """Rigid grasps that bear anything: the wish is all there is."""
+    distribution, squeeze = squeezing(facing("rigid"))
+    wish = np.arange(6.0)
+    found = squeeze.at(WEIGHT, wish)
+    assert_allclose(found.internal_force, wish, atol=1e-12)
+    assert np.all(np.isinf(found.margins))
+    assert len(distribution.names) == 6
+
+
+def test_one_contact_holds_or_does_not():
+    """Without internal forces there is nothing to choose, only to refuse."""
+    flat = (Contact.of_kind("rigid", np.eye(4), FrictionCone(0.5)),)
+    _, squeeze = squeezing(flat, names=("palm",))
+    assert squeeze.at(WEIGHT).margins[0] > 1.0
+    with pytest.raises(SqueezeError, match="'palm'"):
+        squeeze.at(-WEIGHT)
+
+
+def test_numbers_that_are_none_are_refused():
+    """Before they reach the solver."""
+    _, squeeze = squeezing(facing("soft finger", FINGER))
+    with pytest.raises(ArgumentError, match="not finite"):
+        squeeze.at(np.full(6, np.nan))
+    with pytest.raises(ArgumentError, match="margin"):
+        squeezing(facing("soft finger", FINGER), margin=-1.0)
+    distribution, _ = squeezing(facing("soft finger", FINGER))
+    with pytest.raises(ArgumentError, match="expected the 9 of these"):
+        Squeeze(around("frictional point", 3, POINT), distribution, 1.0)
