@@ -6,6 +6,7 @@ The paper's six-vectors have forces before moments and its orientations are Eule
 are angular first, and the object moves at a twist, so that no orientation is singular.
 """
 
+from robot_dynamics.manipulation.hybrid.closure import largest_wrench, require_closure
 from robot_dynamics.manipulation.hybrid.contacts import KINDS, Contact
 from robot_dynamics.manipulation.hybrid.environment import (
     Environment,
@@ -19,6 +20,15 @@ from robot_dynamics.manipulation.hybrid.friction import (
     WrenchLimits,
 )
 from robot_dynamics.manipulation.hybrid.law import HybridTorque, hybrid_torque
+from robot_dynamics.manipulation.hybrid.load_sharing import shares_by_strength, torque_metric
+from robot_dynamics.manipulation.hybrid.object_wrench import object_wrench
+from robot_dynamics.manipulation.hybrid.squeeze import (
+    Squeeze,
+    SqueezeChoice,
+    SqueezeError,
+    TorqueRoom,
+    contact_margins,
+)
 from robot_dynamics.manipulation.hybrid.system import HybridSystem, HybridTerms
 from robot_dynamics.manipulation.hybrid.system_equation import (
     HybridMotion,
@@ -41,10 +51,20 @@ __all__ = [
     "HybridTerms",
     "HybridTorque",
     "ObjectPose",
+    "Squeeze",
+    "SqueezeChoice",
+    "SqueezeError",
+    "TorqueRoom",
     "WrenchLimits",
+    "contact_margins",
     "hybrid_torque",
+    "largest_wrench",
+    "object_wrench",
+    "require_closure",
     "right_side",
+    "shares_by_strength",
     "surface_masses",
     "system_matrix",
     "system_motion",
+    "torque_metric",
 ]

@@ -137,6 +137,24 @@ class Squeeze:
             upper = np.concatenate([upper, (room.limits - taken) / room.limits])
         return self._solve(w[None], wish, rows, lower, upper)
 
+    def in_loop(self, wrench: Array, wish: Array) -> Array | None:
+        """Return the internal force of `at`, without its figures.
+
+        None if nothing holds the object, or a number is none.
+
+        A wish that holds by itself, which is the rule, costs two products.
+        """
+        lower = self._bounds - self._loads @ wrench
+        goal = self._lower.T @ wish
+        if not np.isfinite(goal.sum() + lower.sum()):
+            return None
+        if bool((self._rows @ goal >= lower).all()):
+            return wish
+        if not len(goal):
+            return None
+        y = nearest_within(goal, self._rows, lower, self._none)
+        return None if y is None else self._to_internal @ y
+
     def over(self, wrenches: ArrayLike, wish: ArrayLike | None = None) -> SqueezeChoice:
         """Return one internal force for all wrenches (N, 6) of a reference, nearest to a wish.
 

@@ -78,6 +78,21 @@ def test_a_wish_that_holds_is_granted():
     assert_allclose(squeeze.at(WEIGHT, 0.1 * wish).internal_force, least, rtol=0.1, atol=1.0)
 
 
+def test_in_the_loop_it_is_the_same():
+    """Granted wishes as they are, others raised, and nothing where nothing holds."""
+    distribution, squeeze = squeezing(around("frictional point", 3, FrictionCone(0.5, most=40.0)))
+    rng = np.random.default_rng(0)
+    none = np.zeros(len(distribution.names))
+    for _ in range(50):
+        wrench = rng.normal(size=6) * [0.3, 0.3, 0.3, 9.0, 9.0, 9.0]
+        expected = squeeze.at(wrench).internal_force
+        assert_allclose(squeeze.in_loop(wrench, none), expected, atol=1e-9)
+        assert squeeze.in_loop(wrench, 1.001 * expected) is not None
+    assert squeeze.in_loop(20.0 * WEIGHT, none) is None
+    assert squeeze.in_loop(np.full(6, np.nan), none) is None
+    assert squeeze.in_loop(WEIGHT, np.full(3, np.nan)) is None
+
+
 def test_one_squeeze_serves_a_whole_reference():
     """It keeps the margin at every wrench, and is no larger than the worst of them needs."""
     contacts = around("frictional point", 3, POINT)
