@@ -24,6 +24,7 @@ EXTRAS = {
         f"ros-rclpy[fastrtps]==7.1.6; {ROS_WHEELS}",
         f"ros-common-interfaces==5.3.6; {ROS_WHEELS}",
     ],
+    "bags": ["rosbags>=0.11"],
     "plot": ["matplotlib"],
     "mujoco": ["mujoco>=3.1"],
     "xacro": ["xacro>=2"],
@@ -32,6 +33,9 @@ EXTRAS = {
         "colcon-ros",
         "example-robot-data",
         "hypothesis",
+        # The readers of those who define MCAP, against which bags are checked.
+        "mcap>=1.3",
+        "mcap-ros2-support>=0.5.7",
         "mujoco>=3.1",
         # Checkers and the formatter change their minds from one minor version to the next.
         "mypy==2.4.*",
@@ -39,6 +43,7 @@ EXTRAS = {
         "pytest>=7.4,<10",
         "pytest-timeout",
         "pytest-xdist>=3",
+        "rosbags>=0.11",
         "ruff==0.17.*",
         # From 70.1 on it makes wheels alone, until 80 it can do `colcon build --symlink-install`.
         "setuptools>=70.1,<80",

@@ -78,7 +78,7 @@ def generate_launch_description() -> LaunchDescription:
         )
 
     # One URDF of all robots of the scenario; quoted, for paths with spaces.
-    module = "robot_dynamics.nodes.robot_description"
+    module = "robot_dynamics.app.robot_description"
     description = Command(
         [f"'{sys.executable}' -m {module} '", LaunchConfiguration("scenario"), "'"],
         on_stderr="warn",

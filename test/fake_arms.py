@@ -14,9 +14,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics.app.scenario import Scenario, build_system
+from robot_dynamics.app.topic_names import stamp_of
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.nodes import topics
-from robot_dynamics.nodes.conversions import JointStateWriter, WrenchWriter, stamp_of
+from robot_dynamics.nodes.conversions import JointStateWriter, WrenchWriter
 from robot_dynamics.nodes.inbox import Inbox
 
 PATIENCE_S = 20.0

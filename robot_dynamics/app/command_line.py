@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 from robot_dynamics.app.inspect_command import add_inspect, run_inspect
 from robot_dynamics.app.output_files import OutputError, require_parent
+from robot_dynamics.app.plot_command import add_plot, run_plot
 from robot_dynamics.app.reproduce_command import add_reproduce, run_reproduce
 from robot_dynamics.errors import RobotDynamicsError
 
@@ -27,10 +28,13 @@ Rigid-body dynamics with closed loops, and torque control of several arms that h
 
 Exit status: 0 if all went well, 1 if a run was not good, 2 if a file or an argument was refused,
 130 after Ctrl-C."""
+_RECORDINGS = (".npz", ".mcap")  # what else is a folder
 _EXAMPLES = """\
 examples:
   robot_dynamics demo                              two arms lift a box, on ROS 2 topics
   robot_dynamics simulate lift_box --plot lift.png the same in one process, without ROS
+  robot_dynamics simulate lift_box --output run.mcap   for Foxglove, PlotJuggler, ros2 bag
+  robot_dynamics plot run.mcap                     the figure of a recorded run
   robot_dynamics simulate lift_box --set plant.object_mass_scale=1.2
   robot_dynamics inspect my_robot.urdf --loops loops.yaml --graph tree.png
   robot_dynamics inspect my_robot.urdf.xacro arm:=left gripper:=true
@@ -133,6 +137,7 @@ def _parser() -> argparse.ArgumentParser:
     benchmark.set_defaults(run=_benchmark)
 
     add_inspect(commands).set_defaults(run=_inspect)
+    add_plot(commands).set_defaults(run=_plot)
     add_reproduce(commands).set_defaults(run=_reproduce)
     return parser
 
@@ -150,8 +155,9 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output",
         type=Path,
-        metavar="DIR",
-        help="write report.json, run.png and recording.npz into this folder"
+        metavar="PLACE",
+        help="write the recording into this file (.npz, .mcap), or report.json, run.png and "
+        "recording.npz into this folder"
         + (" (default: runs/SCENARIO)" if parser.prog.endswith("demo") else ""),
     )
     parser.add_argument(
@@ -241,6 +247,11 @@ def _inspect(options: argparse.Namespace) -> int:
     return GOOD if run_inspect(options) else BAD_INPUT
 
 
+def _plot(options: argparse.Namespace) -> int:
+    run_plot(options)
+    return GOOD
+
+
 def _reproduce(options: argparse.Namespace) -> int:
     return GOOD if run_reproduce(options) else BAD_RUN
 
@@ -252,10 +263,12 @@ class _Outputs:
     """
 
     def __init__(self, options: argparse.Namespace, folder: Path | None) -> None:
+        file = folder if folder is not None and folder.suffix in _RECORDINGS else None
+        folder = None if file else folder
         # A report or figure asked for by name does not leave an older one in the folder.
         self.reports = [path for path in (folder and folder / "report.json", options.json) if path]
         self.plots = [path for path in (folder and folder / "run.png", options.plot) if path]
-        self.recording: Path | None = folder and folder / "recording.npz"
+        self.recording: Path | None = file or (folder and folder / "recording.npz")
         self._made: list[Path] = []  # the innermost folder first
         if folder is not None:
             missing = [path for path in (folder, *folder.parents) if not path.exists()]
@@ -265,8 +278,12 @@ class _Outputs:
                 raise OutputError(f"{folder}: cannot be made ({error.strerror}).") from error
             self._made = missing
         try:
-            for path in filter(None, (options.json, options.plot)):
+            for path in filter(None, (options.json, options.plot, file)):
                 require_parent(path)
+            if file is not None:
+                from robot_dynamics.app.recording_files import require_suffix
+
+                require_suffix(file)
             if self.plots:
                 self._check_plot(wanted=options.plot is not None)
         except RobotDynamicsError:

@@ -21,7 +21,7 @@ from robot_dynamics.app.figures import (
     XYZ,
     write_figure,
 )
-from robot_dynamics.app.recording import TICK, Recording
+from robot_dynamics.app.recording import TICK, Recording, RecordingError
 from robot_dynamics.app.report import (
     internal_force_error,
     orientation_error,
@@ -41,13 +41,41 @@ def plot_run(recording: Recording, path: str | Path) -> Path:
     """Write the figure of a run.
 
     Args:
-        recording: Of both sides, merged.
+        recording: Of both sides, merged; of the controller alone what it estimated is drawn
+            instead of what was true.
         path: The file; .png, .pdf, .svg and what else matplotlib writes.
 
     Raises:
         PlotError: If matplotlib is missing, or the file cannot be written.
+        RecordingError: If the recording lacks what is drawn.
     """
+    recording = _complete(recording)
     return write_figure(path, (11.0, 9.0), lambda figure: _draw(figure, recording))
+
+
+# What stands for what only a simulated plant knows.
+_ESTIMATES = {
+    "object_pose": "estimated_pose",
+    "internal_force": "estimated_internal_force",
+    "applied_torque": "commanded_torque",
+}
+_DRAWN = (*_ESTIMATES, "reference_pose", "reference_internal_force")
+
+
+def _complete(recording: Recording) -> Recording:
+    """Return the recording with estimates where there is no truth."""
+    missing = {
+        true: recording[estimate]
+        for true, estimate in _ESTIMATES.items()
+        if true not in recording and estimate in recording
+    }
+    for name in _DRAWN:
+        if name not in recording and name not in missing:
+            raise RecordingError(
+                f"recording: there is no column {name!r}, nor one that stands for it; expected "
+                "a recording of the controller, or of all topics of a run."
+            )
+    return Recording({**recording.columns, **missing}, recording.metadata)
 
 
 def _draw(figure: Any, recording: Recording) -> None:

@@ -63,6 +63,9 @@ def common_metadata(scenario: Scenario, system: GraspSystem) -> dict[str, Any]:
         "plant_delay_periods": scenario.plant.command_delay_periods,
         "arms": [arm.name for arm in system.arms],
         "joints": list(system.joint_names),
+        "arm_joints": [len(arm.joints) for arm in system.arms],
+        "tools": [arm.tool for arm in system.arms],
+        "object": system.model.bodies[system.object_body].name,
         "effort_limits": [limit if np.isfinite(limit) else None for limit in effort],
         "acceptance": scenario.acceptance.bars(scenario.plant.engine),
         "units": UNITS,
@@ -158,21 +161,34 @@ class ControlRecorder:
         recording = self.recorder.recording({})
         times = (recording[TICK] - start_tick) * period
         end = float(times[-1]) if len(times) else 0.0
-        settle_s = self._scenario.acceptance.settle_s
-        intervals = settled_intervals(law.reference, settle_s, end)
-        offset = start_tick * period
-        first = min([a for a, _ in law.reference.settled_intervals(settle_s)], default=None)
-        if first is None:
-            first = law.reference.duration + settle_s
-        own = {
-            "settled_intervals_s": [[a + offset, b + offset] for a, b in intervals],
-            "settle_s": settle_s,
-            "first_settled_s": first + offset,
-            "reference_start_tick": start_tick,
-            **law.metadata,
-        }
+        own = reference_metadata(self._scenario, law, start_tick, end)
         columns = {**recording.columns, **law.references(times)}
         return Recording(columns, {**self._metadata, **own, **metadata})
+
+
+def reference_metadata(
+    scenario: Scenario, law: ControlLaw, start_tick: int, end: float
+) -> dict[str, Any]:
+    """Return what is to be known of the reference of a run, and of the law that follows it.
+
+    Args:
+        scenario: The scenario.
+        law: The law that runs.
+        start_tick: The control period in which the reference began.
+        end: Time since then at which the run ended [s].
+    """
+    settle_s, offset = scenario.acceptance.settle_s, start_tick * scenario.control.period
+    first = min([a for a, _ in law.reference.settled_intervals(settle_s)], default=None)
+    if first is None:
+        first = law.reference.duration + settle_s
+    intervals = settled_intervals(law.reference, settle_s, end)
+    return {
+        "settled_intervals_s": [[a + offset, b + offset] for a, b in intervals],
+        "settle_s": settle_s,
+        "first_settled_s": first + offset,
+        "reference_start_tick": start_tick,
+        **law.metadata,
+    }
 
 
 def settled_intervals(reference: ObjectPlan, settle_s: float, end: float) -> list[list[float]]:

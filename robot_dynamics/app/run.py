@@ -17,6 +17,7 @@ from robot_dynamics.app.laws import supervised_law
 from robot_dynamics.app.progress import Listener, Progress
 from robot_dynamics.app.recorders import ControlRecorder, PlantRecorder
 from robot_dynamics.app.recording import Recording
+from robot_dynamics.app.recording_files import save_recording
 from robot_dynamics.app.report import report_of, write_report
 from robot_dynamics.app.scenario import Scenario, build_system, load_scenario, true_system
 from robot_dynamics.control.coordinated import grasp_map
@@ -61,8 +62,12 @@ class Run:
         return plot_run(self.recording, path)
 
     def save(self, path: str | Path) -> Path:
-        """Write the recording as .npz."""
-        return self.recording.save(path)
+        """Write the recording as .npz, or as .mcap for other programs of the ROS world.
+
+        Raises:
+            RobotDynamicsError: If the file cannot be written, or what it needs is not installed.
+        """
+        return save_recording(self.recording, path)
 
     def write_report(self, path: str | Path) -> Path:
         """Write the report as JSON."""

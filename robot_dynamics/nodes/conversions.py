@@ -23,26 +23,11 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, UInt64MultiArray
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
+from robot_dynamics.app.topic_names import SECOND, WORLD
+
 Array = NDArray[np.float64]
 
-SECOND = 1_000_000_000  # [ns]
-WORLD = "world"
 _SEQUENCE_NUMBERS = 1 << 32  # data_offset has 32 bits
-
-
-def stamp_of(tick: int, period: float) -> int:
-    """Return the time [ns] of a control tick: never a sum, so that it does not drift.
-
-    Args:
-        tick: Control periods since the start of simulated time.
-        period: Control period [s].
-    """
-    return round(tick * period * SECOND)
-
-
-def tick_of(stamp: int, period: float) -> int:
-    """Return the control tick that a time [ns] belongs to: the nearest."""
-    return round(stamp / (period * SECOND))
 
 
 def write_time(time: Time, stamp: int) -> None:

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
+from robot_dynamics.app.topic_names import WORLD
 from robot_dynamics.description.description import Shape
-from robot_dynamics.nodes.conversions import WORLD, point_of, rotation_of, write_pose
+from robot_dynamics.nodes.conversions import point_of, rotation_of, write_pose
 
 Array = NDArray[np.float64]
 

@@ -15,16 +15,10 @@ from std_msgs.msg import Float64MultiArray, UInt64MultiArray
 from std_srvs.srv import Trigger
 
 from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.topic_names import SECOND, tick_of
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes import topics
-from robot_dynamics.nodes.conversions import (
-    SECOND,
-    CommandWriter,
-    NumberWriter,
-    read_command,
-    read_time,
-    tick_of,
-)
+from robot_dynamics.nodes.conversions import CommandWriter, NumberWriter, read_command, read_time
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics
 from robot_dynamics.nodes.guard_loop import GuardLoop
 from robot_dynamics.nodes.heartbeat import Beat, GuardReport, GuardState, HeartbeatWatch

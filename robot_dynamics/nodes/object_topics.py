@@ -54,7 +54,7 @@ class ObjectTopics:
         self._markers = node.create_publisher(MarkerArray, topics.MARKERS, stream)
         self._odometry_writer = OdometryWriter(body)
         self._reference_writer = ReferenceWriter(body)
-        self._force_writer = WrenchWriter(f"{body}_grasp_middle")
+        self._force_writer = WrenchWriter(topics.middle_frame(body))
         # Else read when somebody wants to see it: it would delay the start.
         self._display: Display | None = self._make_display() if in_real_time else None
         self._listened: set[object] = set()

@@ -15,6 +15,7 @@ from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
 
 from robot_dynamics.app.recorders import PlantRecorder
+from robot_dynamics.app.robot_description import robot_description
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import build_system, load_scenario, true_system
 from robot_dynamics.errors import RobotDynamicsError
@@ -26,7 +27,6 @@ from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.lockstep import REPEAT_AFTER_S, CommandError, CommandGate
 from robot_dynamics.nodes.parameters import FAULTS, SIMULATOR, declare
 from robot_dynamics.nodes.process import HOUSEKEEPING_S, Reporter, RunError, run
-from robot_dynamics.nodes.robot_description import robot_description
 from robot_dynamics.nodes.state_topics import StateTopics
 from robot_dynamics.simulation.faults import fault_of
 from robot_dynamics.simulation.plant import Measurement

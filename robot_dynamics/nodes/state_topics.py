@@ -13,16 +13,11 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
+from robot_dynamics.app.topic_names import SECOND, stamp_of
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.nodes import topics
-from robot_dynamics.nodes.conversions import (
-    SECOND,
-    ClockWriter,
-    JointStateWriter,
-    WrenchWriter,
-    stamp_of,
-)
+from robot_dynamics.nodes.conversions import ClockWriter, JointStateWriter, WrenchWriter
 from robot_dynamics.simulation.faults import FaultKind, Faults
 from robot_dynamics.simulation.plant import Measurement
 from robot_dynamics.simulation.settings import SensorSettings

@@ -6,16 +6,41 @@ from __future__ import annotations
 
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 
-JOINT_STATES = "joint_states"
-CLOCK = "/clock"
-OBJECT_ODOMETRY = "object/odometry"
-OBJECT_REFERENCE = "object/reference"
-INTERNAL_FORCE = "object/internal_force"
-INTERNAL_FORCE_REFERENCE = "object/internal_force_reference"
-ROBOT_DESCRIPTION = "robot_description"
-MARKERS = "markers"
-HEARTBEAT = "heartbeat"  # of the controller
-GUARD = "guard_report"
+from robot_dynamics.app.topic_names import (
+    CLOCK,
+    GUARD,
+    HEARTBEAT,
+    INTERNAL_FORCE,
+    INTERNAL_FORCE_REFERENCE,
+    JOINT_STATES,
+    MARKERS,
+    OBJECT_ODOMETRY,
+    OBJECT_REFERENCE,
+    ROBOT_DESCRIPTION,
+    RUN_METADATA,
+    commands,
+    middle_frame,
+    wrench,
+)
+
+__all__ = [
+    "CLOCK",
+    "GUARD",
+    "HEARTBEAT",
+    "INTERNAL_FORCE",
+    "INTERNAL_FORCE_REFERENCE",
+    "JOINT_STATES",
+    "LATCHED",
+    "MARKERS",
+    "OBJECT_ODOMETRY",
+    "OBJECT_REFERENCE",
+    "ROBOT_DESCRIPTION",
+    "RUN_METADATA",
+    "STREAM",
+    "commands",
+    "middle_frame",
+    "wrench",
+]
 
 # Reliable: what `ros2 topic echo` and RViz ask for by default, and lockstep needs.
 STREAM = QoSProfile(depth=10, reliability=QoSReliabilityPolicy.RELIABLE)
@@ -24,13 +49,3 @@ LATCHED = QoSProfile(
     reliability=QoSReliabilityPolicy.RELIABLE,
     durability=QoSDurabilityPolicy.TRANSIENT_LOCAL,
 )
-
-
-def commands(arm: str) -> str:
-    """Return the topic of an arm's torque commands."""
-    return f"{arm}/commands"
-
-
-def wrench(arm: str) -> str:
-    """Return the topic of an arm's wrist sensor."""
-    return f"{arm}/wrench"

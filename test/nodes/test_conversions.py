@@ -10,9 +10,9 @@ pytest.importorskip("sensor_msgs", reason="ROS 2 is not installed")
 from builtin_interfaces.msg import Time
 from rclpy.serialization import deserialize_message, serialize_message
 
+from robot_dynamics.app.topic_names import SECOND, stamp_of, tick_of
 from robot_dynamics.nodes import conversions
 from robot_dynamics.nodes.conversions import (
-    SECOND,
     ClockWriter,
     CommandWriter,
     JointStateWriter,
@@ -26,8 +26,6 @@ from robot_dynamics.nodes.conversions import (
     read_time,
     read_wrench,
     rotation_of,
-    stamp_of,
-    tick_of,
     write_time,
 )
 

@@ -25,8 +25,9 @@ from std_srvs.srv import Trigger
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.run import simulate
 from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.topic_names import tick_of
 from robot_dynamics.nodes import topics
-from robot_dynamics.nodes.conversions import read_command, read_time, tick_of
+from robot_dynamics.nodes.conversions import read_command, read_time
 from robot_dynamics.nodes.heartbeat import GuardReport, GuardState
 
 SCENARIO = load_scenario("lift_box")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One URDF of all robots of a scenario, as RViz and `robot_state_publisher` want it.
 
-`python -m robot_dynamics.nodes.robot_description SCENARIO` prints it, for launch files. Locked
+`python -m robot_dynamics.app.robot_description SCENARIO` prints it, for launch files. Locked
 joints are fixed in it; the held object is not part of it, because joint states cannot carry a
 floating joint: it is shown by markers.
 """
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.scenario import load_scenario
-from robot_dynamics.description.description import Shape
+from robot_dynamics.description.description import Description, Shape
 from robot_dynamics.description.load import load_description
 from robot_dynamics.description.orientations import rpy_of_rotation
 from robot_dynamics.description.world import Part, place
@@ -38,7 +38,17 @@ def robot_description(cell: CellSettings, name: str = "cell") -> str:
     Raises:
         DescriptionError: If a robot's description is refused.
     """
-    world = place(
+    world = placed_robots(cell)
+    return write_urdf(world.mechanism, world.shapes, name)
+
+
+def placed_robots(cell: CellSettings) -> Description:
+    """Return all robots of a cell, standing in the link "world", locked joints fixed.
+
+    Raises:
+        DescriptionError: If a robot's description is refused.
+    """
+    return place(
         Part(
             load_description(robot.urdf),
             prefix=robot.prefix,
@@ -48,7 +58,6 @@ def robot_description(cell: CellSettings, name: str = "cell") -> str:
         )
         for robot in cell.robots
     )
-    return write_urdf(world.mechanism, world.shapes, name)
 
 
 def write_urdf(mechanism: Mechanism, shapes: Iterable[Shape] = (), name: str = "") -> str:

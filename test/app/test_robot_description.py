@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from robot_dynamics.app.robot_description import robot_description, write_urdf
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.description.load import load_description
 from robot_dynamics.manipulation.settings import RobotSettings
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, pose
-from robot_dynamics.nodes.robot_description import robot_description, write_urdf
 from robot_dynamics.robot import Robot
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,7 +88,7 @@ def test_joints_without_limits_can_be_written():
 
 def test_the_command_prints_it():
     """As launch files use it; a scenario that is not there is refused with status 2."""
-    command = [sys.executable, "-m", "robot_dynamics.nodes.robot_description"]
+    command = [sys.executable, "-m", "robot_dynamics.app.robot_description"]
     good = subprocess.run([*command, "lift_box"], capture_output=True, text=True, cwd=ROOT)
     assert good.returncode == 0, good.stderr
     assert load_description(good.stdout).mechanism.name == "lift_box"

@@ -1,0 +1,283 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which columns of a recording are which messages on which topics, in both directions.
+
+A column that belongs to none of them goes as numbers on a topic of its own (`Numbers`), so that
+nothing is lost and new columns need nothing here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.app import topic_names as topics
+from robot_dynamics.app.bags.messages import (
+    Messages,
+    quaternion_of,
+    twist_of,
+    vector_of,
+    wrench_of,
+)
+from robot_dynamics.app.recording import RecordingError
+from robot_dynamics.app.topic_names import WORLD
+from robot_dynamics.description.orientations import rotation_of_quaternion
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where some numbers stand in a recording.
+
+    Attributes:
+        column: Name of the column.
+        first: The first of them.
+        size: How many there are.
+        width: Of the whole column.
+    """
+
+    column: str
+    first: int
+    size: int
+    width: int
+
+    @property
+    def part(self) -> slice:
+        """Where they stand in a row of the column."""
+        return slice(self.first, self.first + self.size)
+
+
+def whole(column: str, width: int) -> Place:
+    """Return the place of all numbers of a column."""
+    return Place(column, 0, width, width)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Messages of one type on one topic, one for each control period.
+
+    Attributes:
+        topic: The topic, relative to the namespace.
+        places: The numbers that a message holds, in the order of `write` and `read`.
+    """
+
+    topic: str
+    places: tuple[Place, ...]
+    kind: ClassVar[str]
+
+    def write(self, make: Messages, tick: int, stamp: int, values: Sequence[Array]) -> Any:
+        """Return the message of a control period.
+
+        Args:
+            make: Makes messages.
+            tick: The control period.
+            stamp: Its time [ns].
+            values: The numbers of each place.
+        """
+        raise NotImplementedError
+
+    def read(self, message: Any) -> Sequence[Array]:
+        """Return the numbers of each place; not a number where the message has none."""
+        raise NotImplementedError
+
+    def number(self, message: Any) -> int | None:
+        """Return the tick modulo 2^32, of messages without a stamp."""
+        return None
+
+
+@dataclass(frozen=True)
+class JointStates(Stream):
+    """Positions and velocities of joints, matched by name."""
+
+    joints: tuple[str, ...]
+    kind: ClassVar[str] = "sensor_msgs/JointState"
+
+    def write(self, make: Messages, tick: int, stamp: int, values: Sequence[Array]) -> Any:
+        """Return the message of a control period."""
+        return make.joint_state(stamp, self.joints, *values)
+
+    def read(self, message: Any) -> Sequence[Array]:
+        """Return the numbers of each place."""
+        return [by_name(self.joints, message, key) for key in ("position", "velocity")]
+
+
+@dataclass(frozen=True)
+class JointEfforts(Stream):
+    """Torques of joints, with names."""
+
+    joints: tuple[str, ...]
+    kind: ClassVar[str] = "sensor_msgs/JointState"
+
+    def write(self, make: Messages, tick: int, stamp: int, values: Sequence[Array]) -> Any:
+        """Return the message of a control period."""
+        return make.joint_state(stamp, self.joints, effort=values[0])
+
+    def read(self, message: Any) -> Sequence[Array]:
+        """Return the numbers of each place."""
+        return [by_name(self.joints, message, "effort")]
+
+
+@dataclass(frozen=True)
+class Numbers(Stream):
+    """Numbers whose meaning follows from the topic; numbered by the tick they belong to."""
+
+    label: str = ""
+    kind: ClassVar[str] = "std_msgs/Float64MultiArray"
+
+    def write(self, make: Messages, tick: int, stamp: int, values: Sequence[Array]) -> Any:
+        """Return the message of a control period."""
+        return make.numbers(values[0], tick, self.label)
+
+    def read(self, message: Any) -> Sequence[Array]:
+        """Return the numbers of each place."""
+        data, size = np.asarray(message.data, dtype=float), self.places[0].size
+        # An empty command leaves the arm to its drive.
+        return [np.full(size, np.nan) if not len(data) else _of_size(data, size, self.topic)]
+
+    def number(self, message: Any) -> int | None:
+        """Return the tick modulo 2^32."""
+        return int(message.layout.data_offset)
+
+
+@dataclass(frozen=True)
+class Wrenches(Stream):
+    """A wrench in the axes of a frame and at its origin."""
+
+    frame: str
+    kind: ClassVar[str] = "geometry_msgs/WrenchStamped"
+
+    def write(self, make: Messages, tick: int, stamp: int, values: Sequence[Array]) -> Any:
+        """Return the message of a control period."""
+        return make.wrench(stamp, self.frame, values[0])
+
+    def read(self, message: Any) -> Sequence[Array]:
+        """Return the numbers of each place."""
+        return [wrench_of(message.wrench)]
+
+
+@dataclass(frozen=True)
+class BodyMotion(Stream):
+    """Pose in the world and twist of a body; an odometry has the twist in the body's axes."""
+
+    body: str
+    kind: ClassVar[str] = "nav_msgs/Odometry"
+
+    def write(self, make: Messages, tick: int, stamp: int, values: Sequence[Array]) -> Any:
+        """Return the message of a control period."""
+        pose, twist = values
+        turned = _turned(rotation_of_quaternion(pose[3:].tolist()).T, twist)
+        unknown = np.zeros(36)
+        at = make.make(
+            "geometry_msgs/PoseWithCovariance", pose=make.pose(pose), covariance=unknown
+        )
+        moving = make.make(
+            "geometry_msgs/TwistWithCovariance", twist=make.twist(turned), covariance=unknown
+        )
+        header = make.header(stamp, WORLD)
+        return make.make(self.kind, header=header, child_frame_id=self.body, pose=at, twist=moving)
+
+    def read(self, message: Any) -> Sequence[Array]:
+        """Return the numbers of each place."""
+        at = message.pose.pose
+        pose = np.array([*vector_of(at.position), *quaternion_of(at.orientation)])
+        R = rotation_of_quaternion(pose[3:].tolist())
+        return [pose, _turned(R, twist_of(message.twist.twist))]
+
+
+@dataclass(frozen=True)
+class References(Stream):
+    """Where a body is to be: a trajectory of one point, in the world."""
+
+    body: str
+    kind: ClassVar[str] = "trajectory_msgs/MultiDOFJointTrajectory"
+
+    def write(self, make: Messages, tick: int, stamp: int, values: Sequence[Array]) -> Any:
+        """Return the message of a control period."""
+        pose, twist = values
+        point = make.make(
+            "trajectory_msgs/MultiDOFJointTrajectoryPoint",
+            transforms=[make.transform(pose)],
+            velocities=[make.twist(twist)],
+            accelerations=[],
+            time_from_start=make.duration(),
+        )
+        header = make.header(stamp, WORLD)
+        return make.make(self.kind, header=header, joint_names=[self.body], points=[point])
+
+    def read(self, message: Any) -> Sequence[Array]:
+        """Return the numbers of each place."""
+        at, velocity = message.points[0].transforms[0], message.points[0].velocities[0]
+        pose = np.array([*vector_of(at.translation), *quaternion_of(at.rotation)])
+        return [pose, twist_of(velocity)]
+
+
+def standard_streams(metadata: Mapping[str, Any]) -> list[Stream]:
+    """Return the streams of a run that have a message of their own.
+
+    Args:
+        metadata: Of a recording: "arms", "arm_joints", "tools", "joints", "object".
+
+    Raises:
+        RecordingError: If something of it is missing.
+    """
+    try:
+        arms, tools, body = metadata["arms"], metadata["tools"], metadata["object"]
+        joints, counts = tuple(metadata["joints"]), metadata["arm_joints"]
+    except KeyError as error:
+        raise RecordingError(f"recording: the metadata have no {error}.") from None
+    n, k = len(joints), len(arms)
+    middle = topics.middle_frame(body)
+    found: list[Stream] = [
+        JointStates(
+            topics.JOINT_STATES,
+            (whole("joint_position", n), whole("joint_velocity", n)),
+            joints,
+        ),
+        JointEfforts(topics.APPLIED_TORQUES, (whole("applied_torque", n),), joints),
+        BodyMotion(
+            topics.OBJECT_ODOMETRY,
+            (whole("estimated_pose", 7), whole("estimated_twist", 6)),
+            body,
+        ),
+        BodyMotion(
+            topics.TRUE_ODOMETRY, (whole("object_pose", 7), whole("object_twist", 6)), body
+        ),
+        References(
+            topics.OBJECT_REFERENCE,
+            (whole("reference_pose", 7), whole("reference_twist", 6)),
+            body,
+        ),
+        Wrenches(topics.INTERNAL_FORCE, (whole("estimated_internal_force", 6),), middle),
+        Wrenches(topics.INTERNAL_FORCE_REFERENCE, (whole("reference_internal_force", 6),), middle),
+        Wrenches(topics.TRUE_INTERNAL_FORCE, (whole("internal_force", 6),), middle),
+    ]
+    first = 0
+    for i, (arm, tool, count) in enumerate(zip(arms, tools, counts, strict=True)):
+        wrench = Place("grasp_wrench", 6 * i, 6, 6 * k)
+        found.append(Wrenches(topics.wrench(arm), (wrench,), tool))
+        command = Place("commanded_torque", first, count, n)
+        found.append(Numbers(topics.commands(arm), (command,)))
+        first += count
+    return found
+
+
+def by_name(names: Sequence[str], message: Any, field: str) -> Array:
+    """Return a field of a joint state in the order of names; not a number where there is none."""
+    values = getattr(message, field)
+    known = dict(zip(message.name, values, strict=False))
+    return np.array([known.get(name, np.nan) for name in names])
+
+
+def _of_size(values: Array, size: int, topic: str) -> Array:
+    if len(values) != size:
+        raise RecordingError(f"topic {topic}: {len(values)} numbers; expected {size}.")
+    return values
+
+
+def _turned(R: Array, twist: Array) -> Array:
+    return np.concatenate([R @ twist[:3], R @ twist[3:]])

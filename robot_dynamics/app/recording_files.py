@@ -1,0 +1,65 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings as files: .npz with every bit, or bags of ROS 2 messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from pathlib import Path
+
+from robot_dynamics.app.recording import Recording, RecordingError
+
+NPZ, MCAP = ".npz", ".mcap"
+SUFFIXES = (NPZ, MCAP)
+
+
+def require_suffix(path: str | Path) -> Path:
+    """Return a path to which a recording can be written.
+
+    Raises:
+        RecordingError: If its suffix is not known, or what it needs is not installed.
+    """
+    path = Path(path)
+    if path.suffix not in SUFFIXES:
+        raise RecordingError(f"{path}: expected a recording as {' or '.join(SUFFIXES)}.")
+    if path.suffix == MCAP:
+        from robot_dynamics.app.bags.messages import require_rosbags
+
+        require_rosbags()
+    return path
+
+
+def save_recording(recording: Recording, path: str | Path) -> Path:
+    """Write a recording in the format of the path's suffix; it appears whole or not at all.
+
+    Raises:
+        RecordingError: If it cannot be written.
+    """
+    if require_suffix(path).suffix == NPZ:
+        return recording.save(path)
+    from robot_dynamics.app.bags.writer import write_bag
+
+    return write_bag(recording, path)
+
+
+def load_recording(path: str | Path) -> Recording:
+    """Return the recording in a file or folder; what is no .npz is read as a bag.
+
+    Raises:
+        RecordingError: If it is missing, damaged or something else.
+    """
+    if Path(path).suffix == NPZ:
+        return Recording.load(path)
+    from robot_dynamics.app.bags.reader import read_bag
+
+    return read_bag(path)
+
+
+def load_merged(paths: Iterable[str | Path]) -> Recording:
+    """Return one recording of all files of a run, matched by tick.
+
+    Raises:
+        RecordingError: If one cannot be read, or they are not of the same run.
+    """
+    return reduce(Recording.merged, map(load_recording, paths))

@@ -1,0 +1,59 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Names of the topics, the same on the wire and in recorded bags, and time as messages have it.
+
+Names are relative, so that namespaces and remapping work.
+"""
+
+from __future__ import annotations
+
+JOINT_STATES = "joint_states"
+CLOCK = "/clock"
+OBJECT_ODOMETRY = "object/odometry"
+OBJECT_REFERENCE = "object/reference"
+INTERNAL_FORCE = "object/internal_force"
+INTERNAL_FORCE_REFERENCE = "object/internal_force_reference"
+ROBOT_DESCRIPTION = "robot_description"
+RUN_METADATA = "run_metadata"
+MARKERS = "markers"
+HEARTBEAT = "heartbeat"  # of the controller
+GUARD = "guard_report"
+
+# Of recordings alone: what only the simulated plant knows, and what has no message of its own.
+TRUE_ODOMETRY = "true/object/odometry"
+TRUE_INTERNAL_FORCE = "true/object/internal_force"
+APPLIED_TORQUES = "true/applied_torques"
+COLUMNS = "columns/"
+
+WORLD = "world"  # the frame in which everything stands
+SECOND = 1_000_000_000  # [ns]
+
+
+def commands(arm: str) -> str:
+    """Return the topic of an arm's torque commands."""
+    return f"{arm}/commands"
+
+
+def wrench(arm: str) -> str:
+    """Return the topic of an arm's wrist sensor."""
+    return f"{arm}/wrench"
+
+
+def middle_frame(body: str) -> str:
+    """Return the frame of internal forces of two arms, in the middle of their grasps."""
+    return f"{body}_grasp_middle"
+
+
+def stamp_of(tick: int, period: float) -> int:
+    """Return the time [ns] of a control tick: never a sum, so that it does not drift.
+
+    Args:
+        tick: Control periods since the start of simulated time.
+        period: Control period [s].
+    """
+    return round(tick * period * SECOND)
+
+
+def tick_of(stamp: int, period: float) -> int:
+    """Return the control tick that a time [ns] belongs to: the nearest."""
+    return round(stamp / (period * SECOND))

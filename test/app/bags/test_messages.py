@@ -1,0 +1,55 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Messages are made and serialized as ROS does it."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from robot_dynamics.app.bags.messages import Messages, full_name, require_rosbags
+from robot_dynamics.app.recording import RecordingError
+
+
+def test_bytes_are_those_of_ros():
+    """What rclpy reads of our bytes is what was written, and it writes the same bytes."""
+    pytest.importorskip("rosbags", reason="rosbags is not installed")
+    serialization = pytest.importorskip("rclpy.serialization", reason="ROS 2 is not installed")
+    from geometry_msgs.msg import WrenchStamped
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import Float64MultiArray
+
+    make = Messages()
+    wrench = np.arange(1.0, 7.0)
+    cases = [
+        (WrenchStamped, make.wrench(1_500_000_000, "tool", wrench)),
+        (JointState, make.joint_state(2, ["a", "bcd"], wrench[:2], effort=wrench[2:4])),
+        (Float64MultiArray, make.numbers(wrench, 7, "N")),
+        (Float64MultiArray, make.numbers(wrench[:0], (1 << 32) + 3)),
+    ]
+    for kind, message in cases:
+        name = f"{kind.__module__.split('.')[0]}/{kind.__name__}"
+        ours = bytes(make.bytes_of(name, message))
+        theirs = serialization.deserialize_message(ours, kind)
+        again = bytes(serialization.serialize_message(theirs))
+        # ROS pads the end.
+        assert again[: len(ours)] == ours
+        assert not any(again[len(ours) :])
+    assert theirs.layout.data_offset == 3
+    theirs = serialization.deserialize_message(
+        bytes(make.bytes_of("geometry_msgs/WrenchStamped", cases[0][1])), WrenchStamped
+    )
+    assert (theirs.header.stamp.sec, theirs.header.stamp.nanosec) == (1, 500_000_000)
+    assert (theirs.wrench.torque.x, theirs.wrench.force.z) == (1.0, 6.0)
+
+
+def test_names_of_types():
+    """Files have "msg" in them."""
+    assert full_name("std_msgs/String") == "std_msgs/msg/String"
+
+
+def test_without_rosbags(monkeypatch):
+    """What to install is said."""
+    monkeypatch.setitem(sys.modules, "rosbags.highlevel", None)
+    with pytest.raises(RecordingError, match=r"robot_dynamics\[bags\]"):
+        require_rosbags()

@@ -1,0 +1,48 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Each stream gives back what it was given; what is damaged is told from what is missing."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from robot_dynamics.app.bags.messages import Messages
+from robot_dynamics.app.bags.streams import JointStates, Numbers, standard_streams, whole
+from robot_dynamics.app.recording import RecordingError
+
+
+def test_forth_and_back(short):
+    """All streams of a run, at an instant in which everything moves."""
+    pytest.importorskip("rosbags", reason="rosbags is not installed")
+    make = Messages()
+    row = 500
+    for stream in standard_streams(short.metadata):
+        values = [short[place.column][row, place.part] for place in stream.places]
+        message = stream.write(make, row, 1_000_000_000, values)
+        for given, found in zip(values, stream.read(message), strict=True):
+            # A twist is turned into the body and back: rounding of numbers up to 1.
+            np.testing.assert_allclose(found, given, rtol=0, atol=1e-15)
+
+
+def test_joints_are_matched_by_name():
+    """Another order, further joints and missing ones are all met by the names."""
+    stream = JointStates("joint_states", (whole("q", 2), whole("qd", 2)), ("a", "b"))
+    message = SimpleNamespace(name=["b", "x", "a"], position=[2.0, 9.0, 1.0], velocity=[])
+    q, qd = stream.read(message)
+    np.testing.assert_array_equal(q, [1.0, 2.0])
+    assert np.isnan(qd).all()
+
+
+def test_a_command_of_another_size():
+    """It is refused with the topic; an empty one says that the arm was left to its drive."""
+    stream = Numbers("left/commands", (whole("torque", 7),))
+    with pytest.raises(RecordingError, match=r"left/commands: 3 numbers; expected 7"):
+        stream.read(SimpleNamespace(data=[1.0, 2.0, 3.0]))
+    assert np.isnan(stream.read(SimpleNamespace(data=[]))[0]).all()
+
+
+def test_metadata_of_something_else():
+    """A recording that does not say what its columns are is refused."""
+    with pytest.raises(RecordingError, match="metadata have no 'arms'"):
+        standard_streams({})

@@ -1,0 +1,144 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A bag is what other programs of the ROS world expect of one."""
+
+import errno
+
+import numpy as np
+import pytest
+
+from robot_dynamics.app.recording import Recording, RecordingError
+
+pytest.importorskip("rosbags", reason="rosbags is not installed")
+
+from robot_dynamics.app.bags import writer
+
+# What standard message means what; `ros2 bag play` offers topics by these types.
+KINDS = {
+    "/joint_states": "sensor_msgs/msg/JointState",
+    "/true/applied_torques": "sensor_msgs/msg/JointState",
+    "/left/wrench": "geometry_msgs/msg/WrenchStamped",
+    "/right/wrench": "geometry_msgs/msg/WrenchStamped",
+    "/left/commands": "std_msgs/msg/Float64MultiArray",
+    "/right/commands": "std_msgs/msg/Float64MultiArray",
+    "/object/odometry": "nav_msgs/msg/Odometry",
+    "/true/object/odometry": "nav_msgs/msg/Odometry",
+    "/object/reference": "trajectory_msgs/msg/MultiDOFJointTrajectory",
+    "/object/internal_force": "geometry_msgs/msg/WrenchStamped",
+    "/object/internal_force_reference": "geometry_msgs/msg/WrenchStamped",
+    "/true/object/internal_force": "geometry_msgs/msg/WrenchStamped",
+    "/robot_description": "std_msgs/msg/String",
+    "/run_metadata": "std_msgs/msg/String",
+    "/diagnostics": "diagnostic_msgs/msg/DiagnosticArray",
+    "/tf": "tf2_msgs/msg/TFMessage",
+    "/tf_static": "tf2_msgs/msg/TFMessage",
+}
+
+
+def test_standard_messages(bag):
+    """Its topics have the types of the documentation; the rest are numbers under columns/."""
+    reader = pytest.importorskip("mcap.reader", reason="mcap is not installed")
+    with bag.open("rb") as file:
+        opened = reader.make_reader(file)
+        assert opened.get_header().profile == "ros2"
+        summary = opened.get_summary()
+    kinds = {}
+    for channel in summary.channels.values():
+        schema = summary.schemas[channel.schema_id]
+        assert (channel.message_encoding, schema.encoding) == ("cdr", "ros2msg")
+        # Robots are described to who comes late, as the node does it (rosbag2's numbers).
+        latched = channel.topic in ("/robot_description", "/run_metadata", "/tf_static")
+        quality = channel.metadata["offered_qos_profiles"]
+        assert f"durability: {1 if latched else 2}" in quality, channel.topic
+        assert "reliability: 1" in quality, channel.topic
+        kinds[channel.topic] = schema.name
+    rest = {topic: kind for topic, kind in kinds.items() if topic not in KINDS}
+    assert kinds == {**KINDS, **rest}
+    assert set(rest.values()) == {"std_msgs/msg/Float64MultiArray"}
+    assert all(topic.startswith("/columns/") for topic in rest)
+    assert "/columns/control_scales" in rest
+
+
+def test_another_library_reads_the_numbers(messages, short):
+    """The readers of MCAP's authors find every number of the run where the message has it."""
+    stamps = [round(tick * 0.002 * 1e9) for tick in range(600)]
+    states = messages["/joint_states"]
+    assert [at for at, _ in states] == stamps
+    header = states[501][1].header.stamp
+    assert (header.sec, header.nanosec) == (1, 2_000_000)
+    assert states[0][1].name == short.get("joints")
+    np.testing.assert_array_equal([m.position for _, m in states], short["joint_position"])
+    np.testing.assert_array_equal([m.velocity for _, m in states], short["joint_velocity"])
+    left, right = messages["/left/commands"], messages["/right/commands"]
+    commands = [[*a.data, *b.data] for (_, a), (_, b) in zip(left, right, strict=True)]
+    np.testing.assert_array_equal(commands, short["commanded_torque"])
+    assert [m.layout.data_offset for _, m in right] == list(range(600))
+    forces = [(m.wrench.torque, m.wrench.force) for _, m in messages["/right/wrench"]]
+    stacked = [[t.x, t.y, t.z, f.x, f.y, f.z] for t, f in forces]
+    np.testing.assert_array_equal(stacked, short["grasp_wrench"][:, 6:])
+    assert messages["/right/wrench"][0][1].header.frame_id == "right_tool"
+    point = messages["/object/reference"][300][1].points[0].transforms[0].translation
+    np.testing.assert_array_equal([point.x, point.y, point.z], short["reference_pose"][300, :3])
+
+
+def test_twist_of_an_odometry_is_in_the_body(messages, short):
+    """As nav_msgs says; the recording has it in the world."""
+    scipy = pytest.importorskip("scipy.spatial.transform")
+    for row in (100, 599):
+        message = messages["/true/object/odometry"][row][1]
+        pose, twist = short["object_pose"][row], short["object_twist"][row]
+        inverse = scipy.Rotation.from_quat(pose[3:]).inv()
+        linear, angular = message.twist.twist.linear, message.twist.twist.angular
+        # Two ways to rotate a vector by the same quaternion differ by rounding.
+        np.testing.assert_allclose(
+            [linear.x, linear.y, linear.z], inverse.apply(twist[3:]), atol=1e-15
+        )
+        np.testing.assert_allclose(
+            [angular.x, angular.y, angular.z], inverse.apply(twist[:3]), atol=1e-15
+        )
+        assert (message.header.frame_id, message.child_frame_id) == ("world", "box")
+
+
+def test_a_full_disk_leaves_nothing(short, tmp_path, monkeypatch):
+    """What cannot be written is said in a sentence; no half file stays, and an old one does."""
+    path = tmp_path / "run.mcap"
+    path.write_bytes(b"older")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(writer, "_write", full)
+    with pytest.raises(RecordingError, match=r"run\.mcap: cannot be written \(No space left"):
+        writer.write_bag(short, path)
+    assert [file.name for file in tmp_path.iterdir()] == ["run.mcap"]
+    assert path.read_bytes() == b"older"
+
+
+def test_recordings_of_one_side_and_new_columns(short, tmp_path):
+    """A column nobody foresaw goes as numbers; what is not there leaves no topic."""
+    columns = {"tick": np.arange(3.0), "slip_margin": np.array([[0.5, 0.1], [1, 2], [3, 4]])}
+    own = Recording(columns, {**short.metadata, "units": {"slip_margin": "N"}})
+    (stream,) = writer.streams_of(own)
+    assert (stream.topic, stream.kind) == ("columns/slip_margin", "std_msgs/Float64MultiArray")
+    assert stream.label == "N"
+    assert writer.write_bag(own, tmp_path / "own.mcap").stat().st_size > 0
+
+
+def test_robots_whose_files_are_gone(short, tmp_path):
+    """Then the bag has no description and no frames, and all numbers."""
+    text = short.get("scenario_text").replace("dual_arm.urdf", "nowhere.urdf")
+    moved = Recording(short.columns, {**short.metadata, "scenario_text": text})
+    path = writer.write_bag(moved, tmp_path / "moved.mcap")
+    reader = pytest.importorskip("mcap.reader", reason="mcap is not installed")
+    with path.open("rb") as file:
+        topics = {c.topic for c in reader.make_reader(file).get_summary().channels.values()}
+    assert "/joint_states" in topics
+    assert not {"/tf", "/robot_description"} & topics
+
+
+def test_metadata_that_are_no_json(short, tmp_path):
+    """They are refused as in other files."""
+    odd = Recording(short.columns, {**short.metadata, "odd": float("nan")})
+    with pytest.raises(RecordingError, match="no JSON"):
+        writer.write_bag(odd, tmp_path / "odd.mcap")
+    assert not [*tmp_path.iterdir()]
