@@ -7,7 +7,7 @@ are angular first, and the object moves at a twist, so that no orientation is si
 """
 
 from robot_dynamics.manipulation.hybrid.closure import largest_wrench, require_closure
-from robot_dynamics.manipulation.hybrid.contacts import KINDS, Contact
+from robot_dynamics.manipulation.hybrid.contacts import KINDS, Contact, contact_wrenches
 from robot_dynamics.manipulation.hybrid.environment import (
     Environment,
     EnvironmentTerms,
@@ -57,6 +57,7 @@ __all__ = [
     "TorqueRoom",
     "WrenchLimits",
     "contact_margins",
+    "contact_wrenches",
     "hybrid_torque",
     "largest_wrench",
     "object_wrench",

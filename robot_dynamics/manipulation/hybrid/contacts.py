@@ -99,6 +99,16 @@ def wrench_map(contacts: Sequence[Contact], center: Array) -> Array:
     return W
 
 
+def contact_wrenches(contacts: Sequence[Contact], forces: Array) -> Array:
+    """Return the wrenches (..., k, 6) of contact forces (..., d), in the contacts' frames."""
+    wrenches, start = [], 0
+    for contact in contacts:
+        at = slice(start, start + contact.directions.shape[1])
+        start = at.stop
+        wrenches.append(forces[..., at] @ contact.directions.T)
+    return np.stack(wrenches, axis=-2)
+
+
 def moment_directions(contacts: Sequence[Contact]) -> NDArray[np.bool_]:
     """Return which contact forces (d,) are moments: their directions have no force."""
     S = np.hstack([contact.directions for contact in contacts])

@@ -19,7 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.dynamics.quadratic_program import nearest_within
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.hybrid.closure import contact_planes, deepest
-from robot_dynamics.manipulation.hybrid.contacts import Contact, moment_directions
+from robot_dynamics.manipulation.hybrid.contacts import (
+    Contact,
+    contact_wrenches,
+    moment_directions,
+)
 from robot_dynamics.manipulation.hybrid.force_distribution import ForceDistribution
 from robot_dynamics.manipulation.hybrid.friction import SIDES
 
@@ -225,12 +229,11 @@ class Squeeze:
 
 def contact_margins(contacts: Sequence[Contact], forces: Array) -> Array:
     """Return how far contact forces (..., d) are inside what contacts bear (..., k) [N]."""
-    margins, start = [], 0
-    for contact in contacts:
-        at = slice(start, start + contact.directions.shape[1])
-        start = at.stop
-        if contact.limits is None:
-            margins.append(np.full(forces.shape[:-1], np.inf))
-        else:
-            margins.append(contact.limits.distance(forces[..., at] @ contact.directions.T))
+    wrenches = contact_wrenches(contacts, forces)
+    margins = [
+        np.full(forces.shape[:-1], np.inf)
+        if contact.limits is None
+        else contact.limits.distance(wrenches[..., i, :])
+        for i, contact in enumerate(contacts)
+    ]
     return np.stack(margins, axis=-1)

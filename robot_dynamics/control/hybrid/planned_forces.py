@@ -1,0 +1,117 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the contacts will have to hold on a reference: known before the first torque."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.transform import Rotation
+
+from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
+from robot_dynamics.manipulation.hybrid import HybridSystem, object_wrench
+
+Array = NDArray[np.float64]
+
+_SLOW = 1e-3  # speed [m/s] over which friction comes up to what sliding makes
+
+
+class Columns(NamedTuple):
+    """Where forces stand in rows of a plan for C surfaces, after pose, twist and acceleration."""
+
+    contact: slice
+    wanted: slice
+    internal: slice
+
+    @classmethod
+    def of(cls, surfaces: int) -> Columns:
+        """Return them for a number of surfaces."""
+        first = ACCELERATION.stop
+        return cls(
+            slice(first, first + surfaces),
+            slice(first + surfaces, first + 2 * surfaces),
+            slice(first + 2 * surfaces, None),
+        )
+
+
+class Sliding(NamedTuple):
+    """Friction of a surface that the object slides on.
+
+    Attributes:
+        friction: Coulomb's coefficient.
+        point: Of the object that touches (3,) [m].
+    """
+
+    friction: float
+    point: tuple[float, float, float]
+
+
+class ObjectMotion(NamedTuple):
+    """The object's centre of mass on a reference: place (N, 3), R (N, 3, 3), motion (N, 6)."""
+
+    x: Array
+    R: Array
+    twist: Array
+    acceleration: Array
+
+
+def object_motion(rows: ArrayLike, center: ArrayLike) -> ObjectMotion:
+    """Return the motion of a point of the object, in world axes.
+
+    Args:
+        rows: Rows of a plan: pose, twist and acceleration of the object's origin (N, 19 or more).
+        center: The point, in the object (3,) [m].
+    """
+    rows = np.asarray(rows, dtype=float)
+    R = Rotation.from_quat(rows[:, POSE][:, 3:]).as_matrix()
+    c = R @ np.asarray(center, dtype=float)
+    twist, rate = rows[:, TWIST], rows[:, ACCELERATION]
+    omega, alpha = twist[:, :3], rate[:, :3]
+    v = twist[:, 3:] + np.cross(omega, c)
+    a = rate[:, 3:] + np.cross(alpha, c) + np.cross(omega, np.cross(omega, c))
+    return ObjectMotion(rows[:, :3] + c, R, np.hstack([omega, v]), np.hstack([alpha, a]))
+
+
+def planned_wrenches(
+    system: HybridSystem, rows: ArrayLike, sliding: Mapping[int, Sliding] | None = None
+) -> Array:
+    """Return the wrenches (N, 6) that contacts make on a reference, in the object's axes.
+
+    They are about its centre of mass: its motion and weight, the forces on surfaces that are to be
+    touched, and the friction there. Contact forces are W^# of them, and A f_IS.
+
+    Args:
+        system: Arms, object, contacts and surfaces.
+        rows: Rows of a plan (N, 19 + 2 C + m).
+        sliding: Friction by the surface's index.
+    """
+    rows = np.asarray(rows, dtype=float)
+    center = np.asarray(system.held.center, dtype=float)
+    motion = object_motion(rows, center)
+    C = len(system.environment.surfaces)
+    at = Columns.of(C)
+    pushed = np.zeros((len(rows), 6))
+    for i in np.flatnonzero((rows[:, at.wanted] > 0.0).any(axis=1)):
+        forces = rows[i, at.contact] * (rows[i, at.wanted] > 0.0)
+        E_F = system.environment.terms(motion.x[i], motion.R[i], motion.twist[i]).E_F
+        pushed[i] = E_F.T @ forces
+        for surface, slid in (sliding or {}).items():
+            pushed[i] += _friction(slid, forces[surface], E_F[surface], motion, int(i), center)
+    return object_wrench(
+        system.held, system.arms.gravity, motion.R, motion.twist, motion.acceleration, pushed
+    )
+
+
+def _friction(
+    slid: Sliding, force: float, gradient: Array, motion: ObjectMotion, i: int, center: Array
+) -> Array:
+    """Return the wrench (6,) by which the object drags on a surface, about its centre of mass."""
+    arm = motion.R[i] @ (np.asarray(slid.point) - center)
+    normal = gradient[3:] / np.linalg.norm(gradient[3:])
+    v = motion.twist[i, 3:] + np.cross(motion.twist[i, :3], arm)
+    v = v - normal * (normal @ v)
+    drag = slid.friction * force * v / np.hypot(np.linalg.norm(v), _SLOW)
+    return np.concatenate([np.cross(arm, drag), drag])

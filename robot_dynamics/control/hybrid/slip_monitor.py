@@ -1,0 +1,148 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Foresees slip: which contact, when, and how much is left until then.
+
+Two sources tell of it. The *plan* tells how far every contact will be inside its cone; *measured*
+wrenches tell how far it is. What the plan did not know shows in their difference, and is taken to
+last: the margin to come is the planned one and that difference.
+
+Contacts of arms with the object are watched alike with places where the object is to stick to a
+surface: whatever has a cone and a wrench in its frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.hybrid import ContactLimits
+
+Array = NDArray[np.float64]
+
+_ROUNDING = 1e-6  # a squeeze that is as small as can be leaves the margin to within this [N]
+
+
+class SlipReport(NamedTuple):
+    """How safe contacts are at one instant, in the order of the monitor's names.
+
+    Attributes:
+        margins: Distance of each to what it bears, now (k,) [N]; negative where it slips or opens,
+            infinite if nothing is known of it.
+        ahead: The smallest that is expected from now on until the horizon (k,) [N].
+        when: After how long the expected margin falls short of the declared one first (k,) [s];
+            infinite if it does not.
+        warnings: Sentences; none if all is well.
+    """
+
+    margins: Array
+    ahead: Array
+    when: Array
+    warnings: tuple[str, ...]
+
+
+class SlipMonitor:
+    """Watches contacts over a reference.
+
+    Args:
+        watched: What each bears, by name.
+        margin: Least distance that is expected of all [N].
+        period: Of control [s].
+        horizon_s: How far ahead is looked [s].
+    """
+
+    def __init__(
+        self,
+        watched: Mapping[str, ContactLimits],
+        margin: float,
+        period: float,
+        horizon_s: float = 0.5,
+    ) -> None:
+        if not (margin >= 0.0 and period > 0.0 and horizon_s >= 0.0):
+            raise ArgumentError(
+                f"slip is watched with a margin of {margin:g} N, every {period:g} s, "
+                f"{horizon_s:g} s ahead; expected a positive period and nothing negative."
+            )
+        self.names, self._limits = tuple(watched), tuple(watched.values())
+        self._margin, self._period = margin, period
+        self._ahead = round(horizon_s / period)
+        self._planned = np.full((1, len(self.names)), np.inf)
+
+    def expect(self, wrenches: ArrayLike) -> tuple[str, ...]:
+        """Take the wrenches that are planned, a row a period, and return what is wrong with them.
+
+        Args:
+            wrenches: On the object, in each contact's frame (N, k, 6).
+        """
+        planned = np.asarray(wrenches, dtype=float)
+        if planned.ndim != 3 or planned.shape[1:] != (len(self.names), 6) or not len(planned):
+            raise ArgumentError(
+                f"planned wrenches have shape {planned.shape}, expected (N, {len(self.names)}, 6)."
+            )
+        self._planned = self._distances(planned)
+        return tuple(
+            self._sentence(i, float(self._period * np.argmax(short)), self._planned[:, i].min())
+            for i, short in enumerate((self._planned < self._margin - _ROUNDING).T)
+            if short.any()
+        )
+
+    def step(self, tick: int, wrenches: ArrayLike | None = None) -> SlipReport:
+        """Return how safe contacts are at a row of the plan.
+
+        Args:
+            tick: Row of the plan; the last one stays.
+            wrenches: Measured, on the object, in each contact's frame (k, 6); without them the
+                plan is believed.
+        """
+        first = min(max(tick, 0), len(self._planned) - 1)
+        planned = self._planned[first : first + self._ahead + 1]
+        now = planned[0]
+        if wrenches is not None:
+            now = self._distances(np.asarray(wrenches, dtype=float)[None])[0]
+        # Contacts that bear anything are expected to.
+        known = np.isfinite(planned[0]) & np.isfinite(now)
+        unplanned = np.where(known, now - np.where(known, planned[0], 0.0), 0.0)
+        expected = planned + unplanned
+        ahead = np.minimum(expected.min(axis=0), now)
+        least = self._margin - _ROUNDING
+        short = expected < least
+        short[0] |= now < least
+        when = np.where(short.any(axis=0), self._period * np.argmax(short, axis=0), np.inf)
+        warnings = tuple(
+            self._sentence(int(i), float(when[i]), float(ahead[i]))
+            for i in np.flatnonzero(np.isfinite(when))
+        )
+        return SlipReport(now, ahead, when, warnings)
+
+    def _distances(self, wrenches: Array) -> Array:
+        """Return distances (N, k); those of numbers that are none are as bad as can be."""
+        found = [limits.distance(wrenches[:, i]) for i, limits in enumerate(self._limits)]
+        distances = np.stack(found, axis=-1) if found else np.zeros((len(wrenches), 0))
+        return np.where(np.isnan(distances), -np.inf, distances)
+
+    def _sentence(self, i: int, when: float, left: float) -> str:
+        name = self.names[i]
+        time = "now" if when == 0.0 else f"in {when:.3g} s"
+        what = f"{-left:.3g} N are missing to hold" if left < 0.0 else f"{left:.3g} N are left"
+        verdict = "slips" if left < 0.0 else "is near to slipping"
+        return (
+            f"contact {name!r} {verdict}: it falls short of its margin of {self._margin:g} N "
+            f"{time}; {what} at worst."
+        )
+
+
+def wrench_in_frame(frame: ArrayLike, wrench: ArrayLike, center: ArrayLike) -> Array:
+    """Return a wrench on the object in one of its frames, from its axes and about a point.
+
+    Args:
+        frame: Pose (4, 4) in the object.
+        wrench: In the object's axes, about `center` (..., 6), angular first.
+        center: The point, in the object (3,) [m].
+    """
+    X, w = np.asarray(frame, dtype=float), np.asarray(wrench, dtype=float)
+    arm = X[:3, 3] - np.asarray(center, dtype=float)
+    moment = w[..., :3] - np.cross(arm, w[..., 3:])
+    return np.concatenate([moment @ X[:3, :3], w[..., 3:] @ X[:3, :3]], axis=-1)
