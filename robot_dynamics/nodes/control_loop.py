@@ -27,6 +27,8 @@ from robot_dynamics.nodes.joint_samples import follow_time
 
 Array = NDArray[np.float64]
 
+_PAUSED = "deactivated on request."
+
 
 class Outcome(NamedTuple):
     """What a control instant came to.
@@ -158,6 +160,35 @@ class ControlLoop:
             raise SafetyError(f"start refused: {reason}")
         self.supervised.start(now, *self.arms.state(), self._wrenches_seen())
         self.began = tick
+
+    def require_startable(self) -> None:
+        """Refuse a start while control runs, or a fault is latched that is no mere pause.
+
+        Raises:
+            SafetyError: If that is so.
+        """
+        if not self._paused:
+            self.safety.require_inactive()
+
+    def pause(self, now: int) -> None:
+        """Hand over to the fallback until the next start, if control runs."""
+        if self.safety.law_runs:
+            self.safety.stop(now, _PAUSED)
+
+    def forget_pause(self, now: int) -> None:
+        """Forget that control was paused: who asks for a start wants it to go on.
+
+        Raises:
+            SafetyError: If a stream is stale.
+        """
+        if self._paused:
+            self.reset(now)
+
+    @property
+    def _paused(self) -> bool:
+        """Whether control rests for no other reason than that it was asked to."""
+        faults = self.safety.faults
+        return bool(faults) and all(found.sentence == _PAUSED for _, found in faults)
 
     def stop(self, now: int) -> None:
         """Hand over to the fallback until `reset`."""

@@ -33,7 +33,7 @@ class GuardLink:
     def __init__(
         self, node: Node, inbox: Inbox, loop: ControlLoop, timeout: float, *, required: bool
     ) -> None:
-        self._loop, self._required = loop, required
+        self._node, self._loop, self._required = node, loop, required
         self._custody = Custody(timeout)
         self._timeout = timeout
         self._taken = False
@@ -43,6 +43,10 @@ class GuardLink:
         inbox.subscribe(
             UInt64MultiArray, topics.GUARD, self._on_report, topics.STREAM, awaited=False
         )
+
+    def destroy(self) -> None:
+        """Take its topic off the node."""
+        self._node.destroy_publisher(self._topic)
 
     def may_command(self, now: int) -> bool:
         """Return whether torques may be sent; latch a fault if the guard has taken over.

@@ -102,6 +102,14 @@ class Inbox:
                 callback(taken[0])
         return found
 
+    def clear(self) -> None:
+        """End all subscriptions."""
+        self.close()
+        for subscription, _ in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+        self._subscriptions.clear()
+        self._awaited.clear()
+
     def close(self) -> None:
         """Let go of the wait sets, before the node is destroyed."""
         self._sets.clear()

@@ -40,7 +40,7 @@ class ObjectTopics:
     def __init__(
         self, node: Node, scenario: Scenario, loop: ControlLoop, *, in_real_time: bool
     ) -> None:
-        self._scenario, self._loop = scenario, loop
+        self._node, self._scenario, self._loop = node, scenario, loop
         stream = topics.STREAM
         body = loop.system.model.bodies[loop.system.object_body].name
         self._odometry = node.create_publisher(Odometry, topics.OBJECT_ODOMETRY, stream)
@@ -52,6 +52,13 @@ class ObjectTopics:
             WrenchStamped, topics.INTERNAL_FORCE_REFERENCE, stream
         )
         self._markers = node.create_publisher(MarkerArray, topics.MARKERS, stream)
+        self._every = (
+            self._odometry,
+            self._reference,
+            self._force,
+            self._force_reference,
+            self._markers,
+        )
         self._odometry_writer = OdometryWriter(body)
         self._reference_writer = ReferenceWriter(body)
         self._force_writer = WrenchWriter(topics.middle_frame(body))
@@ -80,14 +87,7 @@ class ObjectTopics:
         now = time.monotonic()
         if now - self._looked_at >= LOOK_S:
             self._looked_at = now
-            every = (
-                self._odometry,
-                self._reference,
-                self._force,
-                self._force_reference,
-                self._markers,
-            )
-            self._listened = {topic for topic in every if topic.get_subscription_count()}
+            self._listened = {topic for topic in self._every if topic.get_subscription_count()}
         if step is None or self._markers not in self._listened:
             return
         if now - self._shown_at >= MARKERS_S:
@@ -104,6 +104,11 @@ class ObjectTopics:
         """Begin the shown path anew."""
         if self._display is not None:
             self._display.forget_path()
+
+    def destroy(self) -> None:
+        """Take its topics off the node."""
+        for topic in self._every:
+            self._node.destroy_publisher(topic)
 
     def _make_display(self) -> Display:
         shapes = load_description(self._scenario.cell.object.urdf).shapes

@@ -48,7 +48,10 @@ class ManagedNode(Protocol):
 
     node: Node
     inbox: Inbox
-    period: float | None  # of `on_period` [s]; None if it is not to be called
+
+    @property
+    def period(self) -> float | None:
+        """Of `on_period` [s]; None while it is not to be called."""
 
     @property
     def incomplete(self) -> bool:
@@ -124,6 +127,9 @@ def run(
     """
     signals = _Signals()
     reporter = Reporter()
+    # Shared memory of Fast DDS holds its writers up for a second when a reader is stopped while
+    # it has a lock: a guard that was held up like this came a second late.
+    os.environ.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
     managed: ManagedNode | None = None
     try:
         rclpy.init(
@@ -162,12 +168,12 @@ def _spin(managed: ManagedNode, signals: _Signals, reporter: Reporter) -> None:
     executor = SingleThreadedExecutor()
     executor.add_node(managed.node)
     inbox, clock = managed.inbox, time.monotonic
-    period = managed.period
-    tidy_at = clock()
-    period_at = clock() + period if period else float("inf")
+    tidy_at = period_at = clock()
     try:
         while rclpy.ok() and not signals.received:
-            inbox.wait(min(tidy_at, period_at) - clock(), for_any=managed.incomplete)
+            period = managed.period
+            next_at = min(tidy_at, period_at) if period else tidy_at
+            inbox.wait(next_at - clock(), for_any=managed.incomplete)
             if inbox.read():
                 managed.on_messages()
             now = clock()
