@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A configured controller: its streams, its commands, and what it tells, until it is cleaned up."""
+"""A configured controller: its streams, its commands, and what it tells of itself."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.control_session import ControlSession
 from robot_dynamics.nodes.diagnostics import ERROR, OK, Diagnostics
 from robot_dynamics.nodes.inbox import Inbox
-from robot_dynamics.nodes.lifecycle import ACTIVE, FINALIZED, ManagedNode, TransitionError
+from robot_dynamics.nodes.lifecycle import ACTIVE, FINALIZED, StagedNode, TransitionError
 from robot_dynamics.nodes.parameters import CONTROLLER, Parameters
 from robot_dynamics.nodes.process import Reporter, run
 
@@ -42,7 +42,7 @@ class Controller:
     """
 
     def __init__(self, reporter: Reporter) -> None:
-        self.node = node = ManagedNode("controller", self)
+        self.node = node = StagedNode("controller", self)
         self.inbox = Inbox(node)
         self._reporter = reporter
         self._session: ControlSession | None = None

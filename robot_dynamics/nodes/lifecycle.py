@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from lifecycle_msgs.srv import ChangeState
 from numpy.linalg import LinAlgError
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
@@ -42,7 +41,7 @@ class Stages(Protocol):
         """Let go of everything that `configure` made; also of a part of it."""
 
 
-class ManagedNode(LifecycleNode):
+class StagedNode(LifecycleNode):
     """A lifecycle node that asks its stages.
 
     Attributes:
@@ -133,10 +132,10 @@ class ManagedNode(LifecycleNode):
         return result
 
 
-def _surviving(callback: Callable[..., Any], node: ManagedNode) -> Callable[..., Any]:
-    """Return the service's callback with errors of the state machine answered instead of raised."""
+def _surviving(callback: Callable[..., Any], node: StagedNode) -> Callable[..., Any]:
+    """Return the service's callback with the state machine's errors answered, not raised."""
 
-    def answer(request: ChangeState.Request, response: ChangeState.Response) -> Any:
+    def answer(request: Any, response: Any) -> Any:
         try:
             return callback(request, response)
         except RCLError:

@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rcl_interfaces.msg import ParameterDescriptor
+from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -29,7 +30,7 @@ class ParameterError(RobotDynamicsError):
 
 @dataclass(frozen=True)
 class Entry:
-    """A parameter of a node, read when it starts.
+    """A parameter of a node, read when it starts or, by a managed node, when it is configured.
 
     Attributes:
         name: Its name.
@@ -38,7 +39,9 @@ class Entry:
         description: What it means, with the unit.
         choices: The values it may have, if they are few.
         minimum: The least value of a number.
+        maximum: The largest value of a number.
         changeable: Whether it may be set while the node runs.
+        fixed: Whether a managed node reads it when the process starts, as others do.
     """
 
     name: str
@@ -46,7 +49,9 @@ class Entry:
     description: str
     choices: Sequence[str] = ()
     minimum: float | None = None
+    maximum: float = math.inf
     changeable: bool = False
+    fixed: bool = False
 
     def checked(self, value: Any) -> Any:
         """Return a value in the type of the default.
@@ -64,6 +69,8 @@ class Entry:
                 raise ParameterError(self.name, value, "a number")
             if self.minimum is not None and not value >= self.minimum:
                 raise ParameterError(self.name, value, f"at least {self.minimum:g}")
+            if not value <= self.maximum:
+                raise ParameterError(self.name, value, f"at most {self.maximum:g}")
             return float(value)
         if isinstance(default, list):
             if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) for v in value):
@@ -96,7 +103,7 @@ COMMON = (
         "Simulated time of the run [s]; 0 for that of the start and the reference.",
         minimum=0.0,
     ),
-    Entry("progress", False, "Report on standard output, one JSON object a line."),
+    Entry("progress", False, "Report on standard output, one JSON object a line.", fixed=True),
     Entry(
         "silence_limit",
         0.8,
@@ -167,6 +174,13 @@ CONTROLLER = (
     *COMMON,
     *_OF_ARMS,
     Entry(
+        "autoconfigure",
+        True,
+        "Configure when the process starts, and end it if that fails; else a lifecycle manager "
+        "does, and a failure leaves the node unconfigured.",
+        fixed=True,
+    ),
+    Entry(
         "autostart",
         "in_lockstep",
         "Whether control starts with the first complete state, or waits for the service ~/start.",
@@ -194,39 +208,104 @@ GUARD = (
     *_OF_ARMS,
 )
 _OF_ANY_NODE = {entry.name for entry in (*SIMULATOR, *CONTROLLER, *GUARD)}
+GAINS_PREFIX = "control."  # of the gains in `gain_parameters.py`, which know their own names
 
 
-def declare(node: Node, entries: Sequence[Entry]) -> dict[str, Any]:
+def declare(node: Node, entries: Sequence[Entry], *, changeable: bool = False) -> dict[str, Any]:
     """Declare parameters and return their values, by name and in the types of the defaults.
+
+    Args:
+        node: The node.
+        entries: The parameters.
+        managed: Whether the node is a managed one, so that they may be changed while it is not
+            configured.
 
     Raises:
         ParameterError: If one has a wrong type or value.
         UnknownNameError: If one was given that no node of this package has.
     """
-    for name in getattr(node, "_parameter_overrides", {}):
+    given = getattr(node, "_parameter_overrides", {})
+    for name in given:
         # One file may serve all nodes.
-        if name not in _OF_ANY_NODE and not _is_of_rclpy(name):
+        if not (name in _OF_ANY_NODE or name.startswith(GAINS_PREFIX) or _is_of_rclpy(name)):
             names = (entry.name for entry in entries)
             raise UnknownNameError("parameter", name, names, node.get_name())
     values = {}
     for entry in entries:
-        # Dynamic types, so that 2 is taken where 2.0 is meant; it is all checked here instead.
-        descriptor = ParameterDescriptor(
-            name=entry.name,
-            description=entry.description,
-            additional_constraints=_constraints(entry),
-            read_only=not entry.changeable,
-            dynamic_typing=True,
+        if entry.name in given:  # before rclpy looks at ranges, in sentences of its own
+            entry.checked(given[entry.name].value)
+        changeable = entry.changeable or (managed and not entry.fixed)
+        parameter: Parameter = node.declare_parameter(
+            entry.name, entry.default, descriptor(entry, read_only=not changeable)
         )
-        parameter: Parameter = node.declare_parameter(entry.name, entry.default, descriptor)
         values[entry.name] = entry.checked(parameter.value)
     return values
 
 
-def _constraints(entry: Entry) -> str:
-    if entry.choices:
-        return f"one of {', '.join(entry.choices)}"
-    return "" if entry.minimum is None else f"at least {entry.minimum:g}"
+def descriptor(entry: Entry, *, read_only: bool) -> ParameterDescriptor:
+    """Return what `ros2 param describe` tells of a parameter."""
+    ranges = []
+    if entry.minimum is not None:
+        ranges = [FloatingPointRange(from_value=entry.minimum, to_value=entry.maximum)]
+    # Dynamic types, so that 2 is taken where 2.0 is meant; it is all checked here instead.
+    return ParameterDescriptor(
+        name=entry.name,
+        description=entry.description,
+        additional_constraints=f"one of {', '.join(entry.choices)}" if entry.choices else "",
+        floating_point_range=ranges,
+        read_only=read_only,
+        dynamic_typing=True,
+    )
+
+
+class Parameters:
+    """Parameters of a managed node: read when it is configured, and changed before that.
+
+    Attributes:
+        values: Their values by name.
+
+    Args:
+        node: The node.
+        entries: The parameters.
+
+    Raises:
+        ParameterError: If one has a wrong type or value.
+        UnknownNameError: If one was given that no node of this package has.
+    """
+
+    def __init__(self, node: Node, entries: Sequence[Entry]) -> None:
+        self.values = declare(node, entries, managed=True)
+        self._entries = {entry.name: entry for entry in entries}
+        self._frozen = False
+        node.add_on_set_parameters_callback(self._check)
+        node.add_post_set_parameters_callback(self._take)
+
+    def freeze(self, frozen: bool) -> None:
+        """Refuse changes from now on, or take them again."""
+        self._frozen = frozen
+
+    def _check(self, parameters: list[Parameter]) -> SetParametersResult:
+        for parameter in parameters:
+            entry = self._entries.get(parameter.name)
+            if entry is None:
+                continue
+            try:
+                entry.checked(parameter.value)
+            except ParameterError as error:
+                return SetParametersResult(successful=False, reason=str(error))
+            if self._frozen:
+                reason = (
+                    f"parameter {entry.name!r} is read by the transition configure; expected "
+                    "a cleanup before it is changed."
+                )
+                return SetParametersResult(successful=False, reason=reason)
+        return SetParametersResult(successful=True)
+
+    def _take(self, parameters: list[Parameter]) -> None:
+        for parameter in parameters:
+            if parameter.name in self._entries:
+                entry = self._entries[parameter.name]
+                self.values[entry.name] = entry.checked(parameter.value)
 
 
 def _is_of_rclpy(name: str) -> bool:

@@ -46,8 +46,13 @@ class RefusedError(RunError):
 class ManagedNode(Protocol):
     """What `run` needs of a node."""
 
-    node: Node
-    inbox: Inbox
+    @property
+    def node(self) -> Node:
+        """The node."""
+
+    @property
+    def inbox(self) -> Inbox:
+        """Its subscriptions."""
 
     @property
     def period(self) -> float | None:
