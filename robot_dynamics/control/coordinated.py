@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.compile import load_kernel
 from robot_dynamics.control.control_step import ControlStep
+from robot_dynamics.control.gain_ramp import RAMP_S, GainRamp, carried_over
 from robot_dynamics.control.gains import check_gains, servo_gains
 from robot_dynamics.control.halt import Halt
 from robot_dynamics.control.law import LawGains, law_parameters, law_program
@@ -57,22 +58,8 @@ class CoordinatedController:
         self.safety = safety
         self.period = settings.period
         self.grasp_map = grasp_map(system, settings)
-        servo = servo_gains(settings.object)
-        self_motion = settings.posture.bandwidth
-        self.gains = LawGains(
-            proportional=servo.proportional,
-            derivative=servo.derivative,
-            integral=servo.integral,
-            force_integral=settings.internal_force.bandwidth,
-            posture_proportional=self_motion**2,
-            posture_derivative=2.0 * settings.posture.damping_ratio * max(self_motion, 1.0),
-            period=self.period,
-            friction_share=settings.friction.share,
-            friction_velocity=settings.friction.velocity,
-            torque_rate=safety.torque_rate,
-            effort=safety.effort_fraction * system.limits["effort"],
-            posture=system.posture,
-        )
+        self.gains = self._gains_of(settings, system.posture)
+        self._retuning: GainRamp | None = None
         self.kernel = load_kernel(
             b"coordinated_law\0" + _layout(system) + system.model.structure_key,
             lambda: law_program(system),
@@ -135,7 +122,9 @@ class CoordinatedController:
                 what holds arms and object up by default.
         """
         self._rows = self._reference_rows
-        self.gains = replace(self.gains, posture=np.array(q, dtype=float))
+        if self._retuning is not None:
+            self.settings, self._retuning = self._retuning.end, None
+        self.gains = self._gains_of(self.settings, np.array(q, dtype=float))
         self._law = self.kernel.bind(law_parameters(self.system, self.gains, self.grasp_map))
         self._memory = np.zeros_like(self._memory)
         seen = self._evaluate(q, qd, self._no_wrenches, self._rows[0], 0.0)
@@ -152,6 +141,8 @@ class CoordinatedController:
             wrenches: Measured grasp wrenches by the arms on the object (k, 6), angular first, in
                 tool frames; without them the internal force is fed forward alone.
         """
+        if self._retuning is not None:
+            self._retune(self._retuning)
         row = self._rows[min(max(tick - self._ramp_ticks, 0), len(self._rows) - 1)]
         ramp = min(1.0, tick / self._ramp_ticks)
         if wrenches is None:
@@ -177,6 +168,64 @@ class CoordinatedController:
         count = int(np.ceil(halt.duration / self.period)) + 1
         rest = self._rows_of(halt, (first + np.arange(count)) * self.period)
         self._rows = np.concatenate([self._rows[:first], rest])
+
+    def retune(self, settings: ControlSettings) -> None:
+        """Go to other gains within a quarter of a second, while control runs or before it does.
+
+        Only servos and the share of friction are taken from the settings.
+
+        Args:
+            settings: The new settings.
+
+        Raises:
+            GainError: If the sampled loop with its delay does not bear them; nothing changes then.
+        """
+        check_gains(settings)
+        begin = self.settings
+        end = replace(
+            begin,
+            object=settings.object,
+            internal_force=replace(
+                begin.internal_force, bandwidth=settings.internal_force.bandwidth
+            ),
+            posture=settings.posture,
+            friction=settings.friction,
+        )
+        self._retuning = GainRamp(begin, end, round(RAMP_S / self.period))
+
+    def _retune(self, ramp: GainRamp) -> None:
+        """Take one step towards other gains; what integrals add to the torque stays."""
+        before = self.gains
+        self.settings = ramp.advance()
+        self.gains = now = self._gains_of(self.settings, before.posture)
+        end = self._gains_of(ramp.end, before.posture)
+        pose, force = slice(0, 6), slice(6, 6 + self._force_size)
+        memory = self._memory = self._memory.copy()
+        memory[pose] = carried_over(memory[pose], before.integral, now.integral, end.integral)
+        memory[force] = carried_over(
+            memory[force], before.force_integral, now.force_integral, end.force_integral
+        )
+        self._law = self.kernel.bind(law_parameters(self.system, now, self.grasp_map))
+        if ramp.over:
+            self._retuning = None
+
+    def _gains_of(self, settings: ControlSettings, posture: Array) -> LawGains:
+        """Return the numbers of the law that settings ask for, near to a posture (na,)."""
+        servo, self_motion = servo_gains(settings.object), settings.posture.bandwidth
+        return LawGains(
+            proportional=servo.proportional,
+            derivative=servo.derivative,
+            integral=servo.integral,
+            force_integral=settings.internal_force.bandwidth,
+            posture_proportional=self_motion**2,
+            posture_derivative=2.0 * settings.posture.damping_ratio * max(self_motion, 1.0),
+            period=self.period,
+            friction_share=settings.friction.share,
+            friction_velocity=settings.friction.velocity,
+            torque_rate=self.safety.torque_rate,
+            effort=self.safety.effort_fraction * self.system.limits["effort"],
+            posture=posture,
+        )
 
     def hold_support(self, q: Array) -> Array:
         """Return the torque (na,) that holds arms and object up at rest at positions `q` (na,)."""

@@ -1,0 +1,74 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""From one set of gains to another while control runs, without a jump of the torque."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+
+from robot_dynamics.control.settings import ControlSettings
+
+RAMP_S = 0.25  # from the old gains to the new ones
+
+_Settings = TypeVar("_Settings")
+
+
+class GainRamp:
+    """The servos of a controller on their way from one setting to another.
+
+    The poles of the error move, not the gains: in between are servos as well.
+
+    Attributes:
+        end: What it goes to.
+
+    Args:
+        begin: What it departs from.
+        end: What it goes to; what is no number of a servo or of friction is taken from here.
+        periods: Control periods that it takes.
+    """
+
+    def __init__(self, begin: ControlSettings, end: ControlSettings, periods: int) -> None:
+        self._begin, self.end = begin, end
+        self._periods, self._gone = max(1, periods), 0
+
+    @property
+    def over(self) -> bool:
+        """Whether the end is reached."""
+        return self._gone >= self._periods
+
+    def advance(self) -> ControlSettings:
+        """Return the settings of the next control period."""
+        self._gone += 1
+        if self.over:
+            return self.end
+        share = self._gone / self._periods
+        between = {
+            name: _between(getattr(self._begin, name), getattr(self.end, name), share)
+            for name in ("object", "internal_force", "posture", "friction")
+        }
+        return replace(self.end, **between)
+
+
+def carried_over(integral: Any, before: float, after: float, end: float) -> Any:
+    """Return an integral so that what it adds to the torque is the same with another gain.
+
+    Args:
+        integral: What was summed.
+        before: The gain so far.
+        after: The gain from now on.
+        end: The gain that the ramp ends with: an integral that is to have no say fades with it.
+    """
+    if before == 0.0:
+        return 0.0 * integral  # nobody has looked at it
+    return integral if end == 0.0 else integral * (before / after)
+
+
+def _between(begin: _Settings, end: _Settings, share: float) -> _Settings:
+    """Return settings whose numbers are between those of two others."""
+    numbers = {}
+    for field in fields(end):  # type: ignore[arg-type]
+        a, b = getattr(begin, field.name), getattr(end, field.name)
+        if isinstance(b, float) and a != b:
+            numbers[field.name] = (1.0 - share) * a + share * b
+    return replace(end, **numbers) if numbers else end  # type: ignore[type-var]

@@ -1,0 +1,155 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Transitions that are refused, fail or do not exist, over the services of a managed node."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from rclpy.executors import SingleThreadedExecutor
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.nodes.lifecycle import StagedNode, TransitionError
+
+CONFIGURE, CLEANUP = Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_CLEANUP
+ACTIVATE, DEACTIVATE = Transition.TRANSITION_ACTIVATE, Transition.TRANSITION_DEACTIVATE
+SHUTDOWN = Transition.TRANSITION_UNCONFIGURED_SHUTDOWN
+
+
+class Stages:
+    """Stages that do what they are told, and write down what was asked of them."""
+
+    def __init__(self):
+        self.asked, self.errors = [], {}
+
+    def _do(self, what):
+        self.asked.append(what)
+        if what in self.errors:
+            raise self.errors[what]
+
+    def configure(self):
+        """Configure."""
+        self._do("configure")
+
+    def activate(self):
+        """Activate."""
+        self._do("activate")
+
+    def deactivate(self):
+        """Deactivate."""
+        self._do("deactivate")
+
+    def cleanup(self):
+        """Clean up."""
+        self._do("cleanup")
+
+
+class Bench:
+    """A managed node, and a client of its service."""
+
+    def __init__(self, ros):
+        self.stages = Stages()
+        self.node = StagedNode("staged", self.stages)
+        self.client_node = ros.create_node("manager")
+        self.client = self.client_node.create_client(ChangeState, "staged/change_state")
+        self.executor = SingleThreadedExecutor()
+        self.executor.add_node(self.node)
+        self.executor.add_node(self.client_node)
+        assert self.client.wait_for_service(10.0)
+
+    def ask(self, transition):
+        """Ask for a transition; return whether it succeeded."""
+        request = ChangeState.Request(transition=Transition(id=transition))
+        future = self.client.call_async(request)
+        self.executor.spin_until_future_complete(future, timeout_sec=10.0)
+        return future.result().success
+
+
+@pytest.fixture
+def bench(ros):
+    """Return a bench, and end it after the test."""
+    bench = Bench(ros)
+    yield bench
+    bench.executor.shutdown()
+    bench.node.destroy_node()
+    bench.client_node.destroy_node()
+
+
+def test_a_whole_life(bench):
+    """Every transition asks its stage, and the states follow."""
+    for transition, state in (
+        (CONFIGURE, "inactive"),
+        (ACTIVATE, "active"),
+        (DEACTIVATE, "inactive"),
+        (CLEANUP, "unconfigured"),
+        (SHUTDOWN, "finalized"),
+    ):
+        assert bench.ask(transition)
+        assert bench.node.condition == state
+    assert bench.stages.asked == ["configure", "activate", "deactivate", "cleanup", "cleanup"]
+
+
+def test_a_refused_configuration_leaves_nothing_behind(bench):
+    """The node is unconfigured, says why in one sentence, and may be configured later."""
+    bench.stages.errors["configure"] = RobotDynamicsError("there is no such scenario.")
+    assert not bench.ask(CONFIGURE)
+    assert bench.node.condition == "unconfigured"
+    assert bench.node.refusal == "there is no such scenario."
+    assert bench.stages.asked == ["configure", "cleanup"]
+    bench.stages.errors.clear()
+    assert bench.ask(CONFIGURE)
+    assert bench.node.refusal == ""
+
+
+def test_a_refused_activation_leaves_it_inactive(bench):
+    """And it may be tried again."""
+    assert bench.ask(CONFIGURE)
+    bench.stages.errors["activate"] = RobotDynamicsError("start refused: far from the grasp.")
+    assert not bench.ask(ACTIVATE)
+    assert bench.node.condition == "inactive"
+    assert bench.node.refusal == "start refused: far from the grasp."
+    bench.stages.errors.clear()
+    assert bench.ask(ACTIVATE)
+
+
+@pytest.mark.parametrize("transition", [CLEANUP, ACTIVATE, DEACTIVATE, 200])
+def test_a_transition_that_the_state_does_not_have(bench, transition):
+    """It is answered with no; rclpy would let an error out of the executor and end the node."""
+    assert not bench.ask(transition)
+    assert bench.node.condition == "unconfigured"
+    assert bench.stages.asked == []
+    assert bench.ask(CONFIGURE)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (ZeroDivisionError("division by zero"), "unexpected ZeroDivisionError: division by zero"),
+        (np.linalg.LinAlgError("Singular matrix"), "numbers are too large or too far apart"),
+    ],
+)
+def test_errors_that_nobody_expected(bench, error, words):
+    """The node survives them too, and says what they were."""
+    bench.stages.errors["configure"] = error
+    assert not bench.ask(CONFIGURE)
+    assert bench.node.condition == "unconfigured"
+    assert words in bench.node.refusal
+    bench.stages.errors.clear()
+    assert bench.ask(CONFIGURE)
+
+
+def test_the_node_itself_is_told_why(bench):
+    """As an error, with the type that the stage raised."""
+    bench.stages.errors["configure"] = TransitionError("not now.")
+    with pytest.raises(TransitionError, match="not now"):
+        bench.node.change(bench.node.trigger_configure)
+    bench.stages.errors.clear()
+    with pytest.raises(TransitionError, match="activate refused: the node is unconfigured"):
+        bench.node.change(bench.node.trigger_activate)
+    bench.node.change(bench.node.trigger_configure)
+    assert bench.node.condition == "inactive"
