@@ -10,11 +10,12 @@ its inputs may be used and what to send instead.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.manipulation.system import GraspSystem
 
 Array = NDArray[np.float64]
@@ -166,3 +167,18 @@ class ControlLaw(Protocol):
 
     def references(self, times: Array) -> dict[str, Array]:
         """Return the columns of a recording that tell what was to be done at times (N,) [s]."""
+
+
+@runtime_checkable
+class TunableLaw(Protocol):
+    """A law whose gains may change while it runs."""
+
+    def retune(self, settings: ControlSettings) -> None:
+        """Go to other gains without a jump of the torque.
+
+        Args:
+            settings: The new settings; what is no gain in them is left aside.
+
+        Raises:
+            GainError: If the sampled loop with its delay does not bear them; nothing changes then.
+        """

@@ -12,14 +12,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 
 import rclpy
 from std_srvs.srv import Trigger
 
 from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.control.protocol import TunableLaw
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.control_session import ControlSession
 from robot_dynamics.nodes.diagnostics import ERROR, OK, Diagnostics
+from robot_dynamics.nodes.gain_parameters import GainParameters
 from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.lifecycle import ACTIVE, FINALIZED, StagedNode, TransitionError
 from robot_dynamics.nodes.parameters import CONTROLLER, Parameters
@@ -46,6 +49,7 @@ class Controller:
         self.inbox = Inbox(node)
         self._reporter = reporter
         self._session: ControlSession | None = None
+        self._gains: GainParameters | None = None
         self._parameters = Parameters(node, CONTROLLER)
         reporter.enabled = self._parameters.values["progress"]
         self._diagnostics = Diagnostics(node, "controller")
@@ -60,7 +64,9 @@ class Controller:
         """Read the scenario, compile and check everything, and listen."""
         values = self._parameters.values
         scenario = load_scenario(values["scenario"])
-        self._session = ControlSession(
+        self._gains = gains = GainParameters(self.node, scenario.control)
+        scenario = replace(scenario, control=gains.settings)
+        self._session = session = ControlSession(
             self.node,
             self.inbox,
             self._diagnostics,
@@ -69,6 +75,9 @@ class Controller:
             self._reporter,
             lambda: self.node.change(self.node.trigger_activate),
         )
+        law = session.loop.supervised.controller
+        if isinstance(law, TunableLaw):
+            gains.connect(law.retune)
         self._parameters.freeze(True)
 
     def activate(self) -> None:
@@ -88,6 +97,9 @@ class Controller:
         """Leave the arms with the last commands of the fallback, and forget everything."""
         session, self._session = self._session, None
         self._parameters.freeze(False)
+        if self._gains is not None:
+            self._gains.destroy()
+            self._gains = None
         if session is not None:
             try:
                 session.leave()

@@ -15,20 +15,7 @@ from rclpy.parameter import Parameter
 from robot_dynamics.control.gains import check_gains
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.parameters import GAINS_PREFIX, Entry, descriptor
-
-# Group and field of the control settings, and what they mean.
-_GAINS = {
-    ("object", "bandwidth"): "Natural frequency of the servo of the object's pose [rad/s].",
-    ("object", "damping_ratio"): "Its damping ratio.",
-    ("object", "integral"): "Rate at which it learns a constant disturbance [1/s]; 0 for never.",
-    ("internal_force", "bandwidth"): "Rate at which the internal force is made [1/s].",
-    ("posture", "bandwidth"): "Natural frequency of the arms' self-motion [rad/s].",
-    ("posture", "damping_ratio"): "Its damping ratio.",
-    ("friction", "share"): "Part of the known joint friction that is compensated.",
-    ("friction", "velocity"): "Speed at which friction is taken to be fully there [rad/s or m/s].",
-}
-NAMES = tuple(f"{GAINS_PREFIX}{group}.{name}" for group, name in _GAINS)
+from robot_dynamics.nodes.parameters import GAINS, Entry, descriptor, gain_name
 
 
 class GainParameters:
@@ -47,10 +34,10 @@ class GainParameters:
 
     def __init__(self, node: Node, settings: ControlSettings) -> None:
         self._node, self.settings = node, settings
-        self._entries = {_name(*key): _entry(settings, *key) for key in _GAINS}
+        self._entries = {gain_name(*key): _entry(settings, *key) for key in GAINS}
         self._apply: Callable[[ControlSettings], None] | None = None
         given = getattr(node, "_parameter_overrides", {})
-        for name, entry in self._entries.items():
+        for name in self._entries:
             if name in given:
                 self.settings = self._with(self.settings, name, given[name].value)
         check_gains(self.settings)
@@ -77,7 +64,7 @@ class GainParameters:
         Raises:
             ParameterError: If it has the wrong type or is out of range.
         """
-        group, field = name.removeprefix(GAINS_PREFIX).split(".")
+        _, group, field = name.split(".")
         checked = self._entries[name].checked(value)
         own = replace(getattr(settings, group), **{field: checked})
         return replace(settings, **{group: own})
@@ -109,10 +96,6 @@ class GainParameters:
             self._apply(settings)
 
 
-def _name(group: str, name: str) -> str:
-    return f"{GAINS_PREFIX}{group}.{name}"
-
-
 def _entry(settings: ControlSettings, group: str, name: str) -> Entry:
     """Return the parameter of a gain, with the bounds that the settings state."""
     own = getattr(settings, group)
@@ -120,9 +103,9 @@ def _entry(settings: ControlSettings, group: str, name: str) -> Entry:
     above = bounds.get("above")
     least = bounds.get("minimum", None if above is None else 1e-6)
     return Entry(
-        _name(group, name),
+        gain_name(group, name),
         float(getattr(own, name)),
-        _GAINS[group, name],
+        GAINS[group, name],
         minimum=least,
         maximum=bounds.get("maximum", float("inf")),
     )

@@ -208,10 +208,28 @@ GUARD = (
     *_OF_ARMS,
 )
 _OF_ANY_NODE = {entry.name for entry in (*SIMULATOR, *CONTROLLER, *GUARD)}
-GAINS_PREFIX = "control."  # of the gains in `gain_parameters.py`, which know their own names
+# Gains of the controller, by group and field of the control settings; see `gain_parameters.py`.
+GAINS = {
+    ("object", "bandwidth"): "Natural frequency of the servo of the object's pose [rad/s].",
+    ("object", "damping_ratio"): "Its damping ratio.",
+    ("object", "integral"): "Rate at which it learns a constant disturbance [1/s]; 0 for never.",
+    ("internal_force", "bandwidth"): "Rate at which the internal force is made [1/s].",
+    ("posture", "bandwidth"): "Natural frequency of the arms' self-motion [rad/s].",
+    ("posture", "damping_ratio"): "Its damping ratio.",
+    ("friction", "share"): "Part of the known joint friction that is compensated.",
+    ("friction", "velocity"): "Speed at which friction is taken to be fully there [rad/s or m/s].",
+}
 
 
-def declare(node: Node, entries: Sequence[Entry], *, changeable: bool = False) -> dict[str, Any]:
+def gain_name(group: str, field: str) -> str:
+    """Return the name of the parameter of a gain."""
+    return f"control.{group}.{field}"
+
+
+_OF_ANY_NODE |= {gain_name(*key) for key in GAINS}
+
+
+def declare(node: Node, entries: Sequence[Entry], *, managed: bool = False) -> dict[str, Any]:
     """Declare parameters and return their values, by name and in the types of the defaults.
 
     Args:
@@ -227,8 +245,9 @@ def declare(node: Node, entries: Sequence[Entry], *, changeable: bool = False) -
     given = getattr(node, "_parameter_overrides", {})
     for name in given:
         # One file may serve all nodes.
-        if not (name in _OF_ANY_NODE or name.startswith(GAINS_PREFIX) or _is_of_rclpy(name)):
-            names = (entry.name for entry in entries)
+        if name not in _OF_ANY_NODE and not _is_of_rclpy(name):
+            names = [entry.name for entry in entries]
+            names += [gain_name(*key) for key in GAINS] if managed else []
             raise UnknownNameError("parameter", name, names, node.get_name())
     values = {}
     for entry in entries:

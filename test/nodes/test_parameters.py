@@ -15,6 +15,7 @@ from robot_dynamics.nodes.parameters import (
     SIMULATOR,
     Entry,
     ParameterError,
+    Parameters,
     declare,
 )
 
@@ -68,7 +69,51 @@ def test_all_are_declared_with_a_description(ros, entries):
         assert descriptor.description.endswith((".", "]")), entry.name
         assert descriptor.read_only is not entry.changeable
         result = node.set_parameters([Parameter(entry.name, value=entry.default)])
-        assert not result[0].successful
+        assert result[0].successful is entry.changeable
+    node.destroy_node()
+
+
+def test_a_managed_node_reads_them_when_it_is_configured(ros):
+    """They may be changed until then, and are checked like the first ones."""
+    node = ros.create_node("managed")
+    parameters = Parameters(node, CONTROLLER)
+
+    def change(name, value):
+        result = node.set_parameters([Parameter(name, value=value)])[0]
+        return result.successful, result.reason
+
+    assert change("duration", 2) == (True, "")
+    assert parameters.values["duration"] == 2.0
+    successful, reason = change("mode", "lockstop")
+    assert not successful
+    assert reason.startswith("parameter 'mode' is 'lockstop'; expected one of lockstep")
+    assert not change("progress", True)[0]  # is read once
+    parameters.freeze(True)
+    successful, reason = change("duration", 3.0)
+    assert not successful
+    assert "read by the transition configure; expected a cleanup" in reason
+    parameters.freeze(False)
+    assert change("duration", 3.0)[0]
+    assert parameters.values["mode"] == "lockstep"
+    node.destroy_node()
+
+
+def test_bounds_are_told(ros):
+    """`ros2 param describe` shows them."""
+    node = ros.create_node("told")
+    declare(node, CONTROLLER)
+    bounds = node.describe_parameter("silence_limit").floating_point_range[0]
+    assert (bounds.from_value, bounds.to_value) == (0.05, float("inf"))
+    assert node.describe_parameter("mode").additional_constraints == "one of lockstep, wall_clock"
+    node.destroy_node()
+
+
+def test_gains_of_other_names_are_refused(ros):
+    """As all unknown names are."""
+    given = [Parameter("control.object.bandwith", value=3.0)]
+    node = ros.create_node("gainless", parameter_overrides=given)
+    with pytest.raises(UnknownNameError, match="did you mean"):
+        Parameters(node, CONTROLLER)
     node.destroy_node()
 
 

@@ -1,0 +1,156 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A configured controller in this process, beside arms that stand still, on the wall clock."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+from fake_arms import FakeArms
+
+from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.control.faults import SafetyError, State
+from robot_dynamics.nodes.control_session import ControlSession
+from robot_dynamics.nodes.diagnostics import Diagnostics
+from robot_dynamics.nodes.inbox import Inbox
+from robot_dynamics.nodes.parameters import CONTROLLER
+from robot_dynamics.nodes.process import RefusedError, Reporter
+
+SCENARIO = load_scenario("lift_box")
+VALUES = {entry.name: entry.default for entry in CONTROLLER}
+VALUES |= {"mode": "wall_clock", "autostart": "never", "stale_after": 5.0}
+
+
+class Bench:
+    """A session on a node, and arms on another."""
+
+    def __init__(self, ros, **values):
+        self.node, self.other = ros.create_node("controller"), ros.create_node("arms")
+        self.inbox = Inbox(self.node)
+        self.session = ControlSession(
+            self.node,
+            self.inbox,
+            Diagnostics(self.node, "test"),
+            SCENARIO,
+            VALUES | values,
+            Reporter(),
+            lambda: self.session.start(),
+        )
+        self.loop = self.session.loop
+        self.arms = FakeArms(self.other, SCENARIO)
+        self.arms.wait_for_listener()
+
+    def state(self):
+        """Bring a state, and let the session answer it."""
+        tick = self.arms.tick
+        self.arms.publish()
+        self.arms.tick = tick + 1
+        until = time.monotonic() + 5.0
+        while not (self.loop.complete and self.loop.arms.all_newer):
+            assert time.monotonic() < until
+            self.inbox.wait(0.01)
+            self.inbox.read()
+        self.session.on_messages()
+
+
+@pytest.fixture
+def make(ros):
+    """Return a function that makes a bench; all are ended after the test."""
+    benches = []
+
+    def make(**values):
+        benches.append(Bench(ros, **values))
+        return benches[-1]
+
+    yield make
+    for bench in benches:
+        bench.session.destroy()
+        bench.inbox.close()
+        bench.node.destroy_node()
+        bench.other.destroy_node()
+
+
+def test_start_pause_and_start_again(make):
+    """A pause hands over to the fallback; who starts again need not reset it."""
+    bench = make()
+    bench.state()
+    bench.session.start()
+    assert bench.loop.safety.state is State.STARTING
+    with pytest.raises(SafetyError, match="expected inactive"):
+        bench.session.require_startable()
+    bench.session.pause()
+    assert bench.loop.safety.state is State.STOPPED
+    bench.state()
+    assert bench.loop.safety.in_charge
+    bench.session.require_startable()
+    bench.session.start()
+    assert bench.loop.safety.law_runs
+
+
+def test_a_stop_is_no_pause(make):
+    """It latches."""
+    bench = make()
+    bench.state()
+    bench.session.start()
+    assert bench.session.stop().startswith("stopped; gravity compensation with damping")
+    bench.session.pause()
+    with pytest.raises(SafetyError, match="expected inactive"):
+        bench.session.start()
+    bench.session.reset()
+    bench.session.start()
+
+
+def test_the_first_torque_is_that_of_the_support(make):
+    """The start itself sends it, in the tick of the newest sample: nothing jumps."""
+    bench = make()
+    bench.arms.tick = 41
+    bench.state()
+    bench.session.start()
+    assert bench.loop.began == 41
+    q, _ = bench.loop.arms.state()
+    support = bench.loop.supervised.controller.hold_support(q)
+    # What holds up is sent first; the sum is rounded differently.
+    assert np.allclose(bench.loop.safety.last, support, rtol=0.0, atol=1e-9)
+
+
+def test_it_starts_by_itself_if_it_is_to(make):
+    """With the first complete state; what is refused then is not tried again."""
+    bench = make(autostart="always")
+    bench.state()
+    assert bench.loop.safety.law_runs
+    assert not bench.session.start_wanted
+    shy = make(autostart="always", guard="required")
+    shy.state()
+    assert not shy.loop.safety.law_runs
+    assert shy.session.start_wanted  # nothing is tried before a guard is there
+
+
+def test_a_refused_start_ends_attended_runs(make):
+    """The launcher is told by the exit status."""
+    bench = make(autostart="always", output="never_written.npz")
+    bench.arms.q = bench.arms.q + 0.2 * np.eye(14)[0]
+    with pytest.raises(RefusedError, match="start refused: arm 'left' is"):
+        bench.state()
+
+
+def test_it_leaves_nothing_on_the_node(make):
+    """Topics are there while it is configured, and no longer."""
+    bench = make(guard="wanted")
+    topics = {
+        name for name, _ in bench.node.get_publisher_names_and_types_by_node("controller", "/")
+    }
+    assert {"/left/commands", "/right/commands", "/object/odometry", "/heartbeat"} <= topics
+    bench.session.destroy()
+    until = time.monotonic() + 5.0
+    while bench.arms._joints.get_subscription_count():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    topics = {
+        name for name, _ in bench.node.get_publisher_names_and_types_by_node("controller", "/")
+    }
+    assert not {"/left/commands", "/object/odometry", "/heartbeat"} & topics
