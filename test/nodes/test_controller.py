@@ -13,10 +13,13 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from diagnostic_msgs.msg import DiagnosticArray
 from fake_arms import FakeArms
+from lifecycle_msgs.srv import ChangeState, GetState
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
+from spoiled_messages import at_time, renamed, reorder, with_field, with_number, without
 from std_srvs.srv import Trigger
 
 from robot_dynamics.app.scenario import load_scenario
-from robot_dynamics.nodes.conversions import write_time
 
 SCENARIO = load_scenario("lift_box")
 
@@ -36,7 +39,8 @@ class Bench:
         self.said = []
         self.node.create_subscription(DiagnosticArray, "/diagnostics", self._hear, 10)
         self.controller.wait_for("ready")
-        self.arms.wait_for_listener()
+        if parameters.get("autoconfigure", True):
+            self.arms.wait_for_listener()
 
     def _hear(self, message):
         self.said += [s.message for s in message.status if s.name == "controller: state"]
@@ -48,6 +52,35 @@ class Bench:
         future = client.call_async(Trigger.Request())
         self.ros.spin_until_future_complete(self.node, future, timeout_sec=10.0)
         return future.result().success, future.result().message
+
+    def ask(self, kind, name, request):
+        """Return the answer of a service of another kind."""
+        client = self.node.create_client(kind, f"controller/{name}")
+        assert client.wait_for_service(10.0)
+        future = client.call_async(request)
+        self.ros.spin_until_future_complete(self.node, future, timeout_sec=30.0)
+        self.node.destroy_client(client)
+        return future.result()
+
+    def change(self, transition):
+        """Go through a transition; return whether it succeeded, and the state then."""
+        request = ChangeState.Request()
+        request.transition.label = transition
+        success = self.ask(ChangeState, "change_state", request).success
+        return success, self.condition
+
+    @property
+    def condition(self):
+        """The lifecycle's state."""
+        return self.ask(GetState, "get_state", GetState.Request()).current_state.label
+
+    def set(self, name, value):
+        """Set a parameter; return whether that succeeded, and why not."""
+        parameters = [Parameter(name, value=value).to_parameter_msg()]
+        answer = self.ask(
+            SetParameters, "set_parameters", SetParameters.Request(parameters=parameters)
+        )
+        return answer.results[0].successful, answer.results[0].reason
 
     def wait_for_words(self, words):
         """Wait until diagnostics say something."""
@@ -97,69 +130,6 @@ def support():
     supervised = supervised_law(SCENARIO, system)
     q = closed_configuration(system, SCENARIO.object_pose)[system.q_index]
     return supervised.controller.hold_support(q)
-
-
-def reorder(message):
-    """Turn the order of the joints around."""
-    message.name = message.name[::-1]
-    message.position = message.position[::-1]
-    message.velocity = message.velocity[::-1]
-    return message
-
-
-def without(joint):
-    """Return what drops a joint from a message."""
-
-    def spoil(message):
-        at = message.name.index(joint)
-        for field in ("name", "position", "velocity"):
-            values = list(getattr(message, field))
-            setattr(message, field, values[:at] + values[at + 1 :])
-        return message
-
-    return spoil
-
-
-def renamed(joint, name):
-    """Return what renames a joint."""
-
-    def spoil(message):
-        message.name = [name if own == joint else own for own in message.name]
-        return message
-
-    return spoil
-
-
-def with_number(field, at, value):
-    """Return what puts a number into a field."""
-
-    def spoil(message):
-        values = list(getattr(message, field))
-        values[at] = value
-        setattr(message, field, values)
-        return message
-
-    return spoil
-
-
-def with_field(field, values):
-    """Return what replaces a field."""
-
-    def spoil(message):
-        setattr(message, field, values)
-        return message
-
-    return spoil
-
-
-def at_time(seconds):
-    """Return what sets a message's time, as a clock that jumps does."""
-
-    def spoil(message):
-        write_time(message.header.stamp, round(seconds * 1e9))
-        return message
-
-    return spoil
 
 
 def test_nothing_is_sent_before_the_start(bench):
@@ -348,6 +318,55 @@ def test_a_simulator_that_dies_is_noticed_within_a_second(ros, start_node):
     assert bench.controller.wait() == 1
     bench.arms._inbox.read()
     assert np.isfinite(np.concatenate(list(bench.arms.torque.values()))).all()
+    assert "Traceback" not in bench.controller.text
+    bench.node.destroy_node()
+
+
+def test_a_managed_life(ros, start_node, support):
+    """Every refusal leaves it where it was, in one sentence; every way back is open."""
+    bench = Bench(ros, start_node, scenario="lift_bx", autoconfigure=False, autostart="never")
+    assert bench.change("configure") == (False, "unconfigured")
+    bench.wait_for_words("unconfigured: unknown scenario 'lift_bx'; did you mean 'lift_box'?")
+    assert bench.call("start")[1] == (
+        "the controller is unconfigured; expected it to be configured."
+    )
+    assert bench.change("activate") == (False, "unconfigured")
+    assert bench.set("scenario", "lift_box") == (True, "")
+    assert bench.change("configure") == (True, "inactive")
+    assert "expected a cleanup before it is changed" in bench.set("scenario", "lift_box_panda")[1]
+
+    bench.arms.wait_for_listener()
+    assert bench.change("activate") == (False, "inactive")
+    bench.wait_for_words("inactive: start refused: left: no sample has come yet")
+    bench.arms.publish()
+    time.sleep(0.2)
+    assert bench.change("activate") == (True, "active")
+    assert np.allclose(bench.arms.step(), support, rtol=0.0, atol=1e-9)
+    assert bench.set("control.object.bandwidth", 30) == (True, "")
+    assert "is too high at 500 Hz" in bench.set("control.object.bandwidth", 900.0)[1]
+
+    assert bench.change("cleanup") == (False, "active")  # rclpy by itself would die of this
+    assert bench.change("deactivate") == (True, "inactive")
+    for _ in range(30):
+        torque = bench.arms.step()
+    assert np.allclose(torque, support, atol=1e-9)
+    assert bench.change("activate") == (True, "active")
+    bench.arms.step(with_number("position", 3, float("nan")))
+    bench.wait_for_words("fallback: left: position of joint 'left_joint4' is nan")
+    assert bench.condition == "inactive"
+    assert bench.change("activate") == (False, "inactive")
+    bench.arms.step()
+    assert bench.call("reset")[0]
+    assert bench.change("activate") == (True, "active")
+    assert bench.call("stop")[0]
+    assert bench.condition == "inactive"
+
+    assert bench.change("cleanup") == (True, "unconfigured")
+    assert bench.change("configure") == (True, "inactive")
+    request = ChangeState.Request()
+    request.transition.label = "shutdown"
+    assert bench.ask(ChangeState, "change_state", request).success
+    assert bench.controller.wait() == 0
     assert "Traceback" not in bench.controller.text
     bench.node.destroy_node()
 
