@@ -18,20 +18,14 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.app.topic_names import SECOND, stamp_of, tick_of
 from robot_dynamics.control.faults import Cause, State
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.control_loop import ControlLoop, Outcome
 from robot_dynamics.nodes.control_record import ControlRecord
 from robot_dynamics.nodes.control_status import condition, figures
-from robot_dynamics.nodes.conversions import (
-    SECOND,
-    CommandWriter,
-    read_time,
-    read_wrench,
-    stamp_of,
-    tick_of,
-)
+from robot_dynamics.nodes.conversions import CommandWriter, read_time, read_wrench
 from robot_dynamics.nodes.diagnostics import OK, Diagnostics, Durations
 from robot_dynamics.nodes.guard_link import GuardLink
 from robot_dynamics.nodes.inbox import Inbox
