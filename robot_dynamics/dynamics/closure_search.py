@@ -19,6 +19,7 @@ from scipy.linalg import null_space
 
 from robot_dynamics.dynamics.position_limits import PositionLimits
 from robot_dynamics.dynamics.scaling import constraint_scales, coordinate_scales
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Model
 
 Array = NDArray[np.float64]
@@ -186,10 +187,19 @@ def metric_root(metric: Array | None, columns: Array, free: NDArray[np.bool_]) -
     """Return the lower factor of a metric over the free coordinates.
 
     That of displacements, which is used without a metric, is diagonal.
+
+    Raises:
+        RobotDynamicsError: If some motion has no size in the metric.
     """
     if metric is None:
         return np.diag(columns[free])
-    return np.asarray(np.linalg.cholesky(metric[np.ix_(free, free)]), dtype=float)
+    try:
+        return np.asarray(np.linalg.cholesky(metric[np.ix_(free, free)]), dtype=float)
+    except np.linalg.LinAlgError:
+        raise RobotDynamicsError(
+            "motions cannot be compared in the metric: it is not positive definite, as the "
+            "inertia matrix of links without mass is not; expected the metric of displacements."
+        ) from None
 
 
 def _plain(model: Model) -> tuple[NDArray[np.int_], NDArray[np.int_]]:

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from support import linkages
 
 from robot_dynamics.dynamics.closure_search import ClosureSearch, metric_root
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Limits
 from robot_dynamics.robot import Robot
 
@@ -103,3 +104,11 @@ def test_metrics():
     assert_allclose(metric_root(H, np.ones(2), second), [[np.sqrt(3.0)]])
     assert_allclose(metric_root(None, np.array([2.0, 1.0]), both), np.diag([2.0, 1.0]))
     assert_allclose(metric_root(None, np.array([2.0, 1.0]), second), [[1.0]])
+
+
+def test_a_metric_without_inertia():
+    """Where a motion has no size in the metric, that is said: links without mass move freely."""
+    H = np.diag([1.0, 0.0])
+    with pytest.raises(RobotDynamicsError, match="expected the metric of displacements"):
+        metric_root(H, np.ones(2), np.array([True, True]))
+    assert_allclose(metric_root(H, np.ones(2), np.array([True, False])), [[1.0]])
