@@ -68,7 +68,7 @@ def test_a_load_heavier_than_planned_is_noticed_and_its_slip_foreseen():
     # The margin falls by 2.6 parts where the plan's falls by 1.8: so much of the horizon is lead.
     assert lead == pytest.approx(0.4 * 1.8 / 2.6, abs=1.5 * PERIOD)
     near = reports[round(slip / PERIOD) - 5]
-    assert near.when.min() == pytest.approx(0.05, abs=PERIOD)
+    assert near.when.min() == pytest.approx(0.05 * 2.6 / 1.8, abs=PERIOD)
     assert np.all(near.margins > 0.0)
     assert np.all(reports[-1].margins < 0.0)
     assert "contact 'left' slips" in reports[-1].warnings[0]
