@@ -1,0 +1,183 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""References that contradict the surfaces: forces where nothing is, motion into what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.control.hybrid.planned_forces import Columns, ObjectMotion
+from robot_dynamics.control.preflight import Problem
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.hybrid import Environment
+
+Array = NDArray[np.float64]
+
+# Gradients count as independent if none is nearer than this to what the others span.
+_INDEPENDENT = 1e-6
+
+
+class SurfaceRow(NamedTuple):
+    """One of the functions p_i, for people.
+
+    Attributes:
+        name: Of the surface.
+        pushed: Whether the object can only push on it: its force has one sign, and p < 0 is free
+            space. Others hold the object both ways.
+        unit: Of p.
+        force_unit: Of its force.
+    """
+
+    name: str
+    pushed: bool = True
+    unit: str = "m"
+    force_unit: str = "N"
+
+
+class SurfaceTolerances(NamedTuple):
+    """How far a path may be off surfaces.
+
+    Attributes:
+        off: From a surface on which a force is wanted, and into one that is not to be touched
+            [m, rad].
+        into: Into a surface on which a force is wanted [m]: paths end behind surfaces that they
+            are to find.
+    """
+
+    off: float = 5e-3
+    into: float = 5e-2
+
+
+def surface_problems(
+    environment: Environment,
+    times: Array,
+    rows: Array,
+    motion: ObjectMotion,
+    surfaces: Sequence[SurfaceRow] = (),
+    tolerances: SurfaceTolerances | None = None,
+) -> Iterator[Problem]:
+    """Yield what a reference wants of surfaces that they cannot give.
+
+    Args:
+        environment: Surfaces.
+        times: Of the rows (N,) [s].
+        rows: Of a plan (N, 19 + 2 C + m).
+        motion: Of the centre of mass.
+        surfaces: Names and kinds of the functions; all pushed and numbered by default.
+        tolerances: How far off is too far.
+    """
+    C, allowed = len(environment.surfaces), tolerances or SurfaceTolerances()
+    known = tuple(surfaces) or tuple(SurfaceRow(f"surface {i + 1}") for i in range(C))
+    if len(known) != C:
+        raise ArgumentError(f"{len(known)} surface rows are described, expected {C}.")
+    if not C:
+        return
+    at = Columns.of(C)
+    forces, wanted = rows[:, at.contact], rows[:, at.wanted] > 0.0
+    terms = [environment.terms(*state) for state in zip(*motion[:3], strict=True)]
+    p = np.array([one.p for one in terms])
+    for i, surface in enumerate(known):
+        yield from _forces(surface, times, forces[:, i], wanted[:, i])
+        yield from _place(surface, times, p[:, i], forces[:, i], wanted[:, i], allowed)
+    for k, one in enumerate(terms):
+        on = np.flatnonzero(wanted[k])
+        if len(on) and _dependent(one.E_F[on]):
+            names = " and ".join(dict.fromkeys(repr(known[i].name) for i in on))
+            yield Problem(
+                float(times[k]),
+                known[on[0]].name,
+                f"{names} block the same motion of the object, expected surfaces whose forces can "
+                "be told apart.",
+            )
+            return
+
+
+def _forces(
+    surface: SurfaceRow, times: Array, force: Array, wanted: NDArray[np.bool_]
+) -> Iterator[Problem]:
+    name, unit = surface.name, surface.force_unit
+    alone = ~wanted & (force != 0.0)
+    if alone.any():
+        k = int(np.argmax(alone))
+        yield Problem(
+            float(times[k]),
+            name,
+            f"{force[k]:.4g} {unit} are wanted on {name!r} while it is not to be touched: in a "
+            "direction without a constraint there is motion and no force.",
+        )
+    pulling = wanted & (force < 0.0)
+    if surface.pushed and pulling.any():
+        k = int(np.argmax(pulling))
+        yield Problem(
+            float(times[k]),
+            name,
+            f"{force[k]:.4g} {unit} are wanted on {name!r}, which can only be pushed on; expected "
+            "0 or more.",
+        )
+
+
+def _place(
+    surface: SurfaceRow,
+    times: Array,
+    p: Array,
+    force: Array,
+    wanted: NDArray[np.bool_],
+    allowed: SurfaceTolerances,
+) -> Iterator[Problem]:
+    name = surface.name
+    if surface.pushed:
+        inside = ~wanted & ~(p <= allowed.off)
+        if inside.any():
+            k = int(np.argmax(inside))
+            yield Problem(
+                float(times[k]),
+                name,
+                f"the path goes {p[inside].max():.3g} {surface.unit} into {name!r} where it is "
+                f"not to be touched, expected at most {allowed.off:g} {surface.unit}.",
+            )
+    for first, end in _spells(wanted):
+        near = p[first:end]
+        reached = near >= -allowed.off if surface.pushed else np.abs(near) <= allowed.off
+        if not reached.any():
+            yield Problem(
+                float(times[first]),
+                name,
+                f"{force[first:end].max():.4g} {surface.force_unit} are wanted on {name!r}, but "
+                f"the path stays {np.abs(near).min():.3g} {surface.unit} away from it: the object "
+                "is not on that surface.",
+            )
+            continue
+        since = int(np.argmax(reached))
+        most = allowed.into if surface.pushed else allowed.off
+        for wrong, does in (
+            (near[since:] > most, "goes into"),
+            (near[since:] < -allowed.off, "leaves"),
+        ):
+            if wrong.any():
+                k = first + since + int(np.argmax(wrong))
+                by = np.abs(near[since:][wrong]).max()
+                yield Problem(
+                    float(times[k]),
+                    name,
+                    f"the path {does} {name!r} by {by:.3g} {surface.unit} while a force on it is "
+                    f"wanted, expected a path along it within "
+                    f"{most if does == 'goes into' else allowed.off:g} {surface.unit}.",
+                )
+
+
+def _spells(on: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """Yield first and end of each run of true values."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(int)))
+    yield from zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+
+
+def _dependent(gradients: Array) -> bool:
+    sizes = np.linalg.norm(gradients, axis=1, keepdims=True)
+    if not np.all(sizes > 0.0):
+        return True
+    smallest = np.linalg.svd(gradients / sizes, compute_uv=False)[-1]
+    return bool(smallest < _INDEPENDENT or len(gradients) > 6)

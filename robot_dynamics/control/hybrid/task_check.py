@@ -1,0 +1,210 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Bad tasks, refused before any torque: each with its reason, its place and its time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.control.hybrid.arm_path import ArmPath, follow_contacts
+from robot_dynamics.control.hybrid.planned_forces import (
+    Columns,
+    Sliding,
+    object_motion,
+    planned_wrenches,
+)
+from robot_dynamics.control.hybrid.surface_check import (
+    SurfaceRow,
+    SurfaceTolerances,
+    surface_problems,
+)
+from robot_dynamics.control.preflight import PreflightError, Problem
+from robot_dynamics.manipulation.hybrid import (
+    ForceDistribution,
+    HybridSystem,
+    contact_margins,
+    require_closure,
+)
+
+Array = NDArray[np.float64]
+
+_ROUNDING = 1e-6  # of margins [N]
+
+
+class Plan(Protocol):
+    """What a hybrid controller is to do."""
+
+    @property
+    def duration(self) -> float:
+        """When everything has come to rest [s]."""
+
+    def rows(self, times: ArrayLike) -> Array:
+        """Return pose, twist, acceleration, forces, touches, internal forces (N, 19 + 2 C + m)."""
+
+
+class JointLimits(NamedTuple):
+    """What joints may do, in the order of the arms' model (n,)."""
+
+    lower: Array
+    upper: Array
+    effort: Array
+
+
+class TaskOptions(NamedTuple):
+    """What counts as a bad task.
+
+    Attributes:
+        margin: Distance to its cone that each contact is to keep on the reference [N].
+        may_slip: Whether contacts that will slip are warned of only.
+        least_freedom: Smallest part of its best that an arm may move at in its worst direction.
+        spacing: Time between the points that are looked at [s].
+        tolerances: How far the path may be off surfaces.
+    """
+
+    margin: float = 0.0
+    may_slip: bool = False
+    least_freedom: float = 1e-3
+    spacing: float = 0.02
+    tolerances: SurfaceTolerances = SurfaceTolerances()
+
+
+class TaskCheck(NamedTuple):
+    """What is to be known of a task that passed.
+
+    Attributes:
+        times: That were looked at (N,) [s].
+        margins: Of each contact to its cone (N, k) [N].
+        path: Of the arms.
+        warnings: Sentences.
+    """
+
+    times: Array
+    margins: Array
+    path: ArmPath
+    warnings: tuple[str, ...]
+
+
+def check_task(
+    system: HybridSystem,
+    distribution: ForceDistribution,
+    plan: Plan,
+    q: ArrayLike,
+    *,
+    limits: JointLimits | None = None,
+    surfaces: Sequence[SurfaceRow] = (),
+    sliding: Mapping[int, Sliding] | None = None,
+    options: TaskOptions | None = None,
+) -> TaskCheck:
+    """Refuse a task that grasp, surfaces or arms cannot do.
+
+    Args:
+        system: Arms, object, contacts and surfaces.
+        distribution: Sharing of forces, and internal forces.
+        plan: What is to be done.
+        q: Joint positions (n,) at the start, in the order of the arms' model.
+        limits: Of the joints.
+        surfaces: What the surfaces' functions are called, and which are pushed on.
+        sliding: Friction of surfaces by index.
+        options: What counts as bad.
+
+    Raises:
+        RobotDynamicsError: If the grasp cannot hold the object at all.
+        PreflightError: If the reference asks for what cannot be; it has all problems as data.
+    """
+    chosen = options or TaskOptions()
+    require_closure(system.contacts, system.length, system.tools)
+    count = max(2, int(np.ceil(plan.duration / chosen.spacing)) + 1)
+    times = np.linspace(0.0, max(plan.duration, chosen.spacing), count)
+    rows = np.asarray(plan.rows(times), dtype=float)
+    if not np.all(np.isfinite(rows)):
+        k = int(np.argmax(~np.isfinite(rows).all(axis=1)))
+        sentence = "the reference has values that are not finite, expected numbers."
+        raise PreflightError([Problem(float(times[k]), "", sentence)])
+    motion = object_motion(rows, system.held.center)
+    problems = list(
+        surface_problems(system.environment, times, rows, motion, surfaces, chosen.tolerances)
+    )
+    inside = rows[:, Columns.of(len(system.environment.surfaces)).internal]
+    forces = distribution.contact_forces(planned_wrenches(system, rows, sliding), inside)
+    margins = contact_margins(system.contacts, forces)
+    slipping = list(_slips(system, times, margins, chosen.margin))
+    path = follow_contacts(system, motion, forces, times, np.asarray(q, dtype=float))
+    problems += _arms(system, times, path, limits, chosen)
+    if not chosen.may_slip:
+        problems += slipping
+    if problems:
+        raise PreflightError(problems)
+    warnings = tuple(f"at {one.time:.2f} s: {one.sentence}" for one in slipping)
+    return TaskCheck(times, margins, path, warnings)
+
+
+def _slips(system: HybridSystem, times: Array, margins: Array, least: float) -> Iterator[Problem]:
+    for i, tool in enumerate(system.tools):
+        # Written so that a NaN counts as slip.
+        short = ~(margins[:, i] >= least - _ROUNDING)
+        if short.any():
+            k, left = int(np.argmax(short)), float(margins[:, i].min())
+            does = "would slip or open" if left < 0.0 else "would be near to slipping"
+            yield Problem(
+                float(times[k]),
+                tool,
+                f"the contact of {tool!r} {does}: its margin comes down to {left:.3g} N, expected "
+                f"at least {least:g} N; squeeze harder or move more gently.",
+            )
+
+
+def _arms(
+    system: HybridSystem,
+    times: Array,
+    path: ArmPath,
+    limits: JointLimits | None,
+    options: TaskOptions,
+) -> Iterator[Problem]:
+    reached = len(path.q)
+    if reached < len(times):
+        worst = int(np.argmax(path.gaps))
+        tool = system.tools[worst]
+        yield Problem(
+            float(times[reached]),
+            tool,
+            f"{tool!r} does not reach its contact, {path.gaps[worst]:.3g} m or rad remain; "
+            "expected a path within the reach of all arms.",
+        )
+    if not reached:
+        return
+    for i, tool in enumerate(system.tools):
+        low = ~(path.freedom[:, i] >= options.least_freedom)
+        if low.any():
+            k = int(np.argmax(low))
+            yield Problem(
+                float(times[k]),
+                tool,
+                f"the arm of {tool!r} would be at a singularity: in its worst direction it moves "
+                f"{path.freedom[k, i]:.2g} as well as in its best, expected "
+                f"{options.least_freedom:g}.",
+            )
+    if limits is None:
+        return
+    for j, name in enumerate(system.arms.joint_names):
+        outside = ~((path.q[:, j] >= limits.lower[j]) & (path.q[:, j] <= limits.upper[j]))
+        if outside.any():
+            k = int(np.argmax(outside))
+            yield Problem(
+                float(times[k]),
+                name,
+                f"joint {name!r} would be at {path.q[k, j]:.4g}, expected {limits.lower[j]:.4g} "
+                f"to {limits.upper[j]:.4g}.",
+            )
+        heavy = ~(np.abs(path.torque[:, j]) <= limits.effort[j])
+        if heavy.any():
+            k, most = int(np.argmax(heavy)), float(np.abs(path.torque[:, j]).max())
+            yield Problem(
+                float(times[k]),
+                name,
+                f"joint {name!r} would need up to {most:.4g} N m, expected at most "
+                f"{limits.effort[j]:.4g} N m.",
+            )
