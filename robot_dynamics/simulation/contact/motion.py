@@ -1,0 +1,307 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Time stepping of a scene: velocities jump by impulses, impacts are met where they happen.
+
+A step is Moreau's: terms at its middle, impulses that fulfil the laws of contact at its end. A
+rigid contact that would close within it ends the step there; its impact is a problem of its own,
+with Newton's restitution, and takes no time. Elastic contacts are Hunt and Crossley's, their
+spring by the trapezoidal rule, so that no step is too long for them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.simulation.contact.hunt_crossley import dissipation
+from robot_dynamics.simulation.contact.report import EnergyBooks
+from robot_dynamics.simulation.contact.scene import ContactScene
+from robot_dynamics.simulation.contact.solver import ContactSolver, Impulses
+from robot_dynamics.simulation.contact.terms import ContactTerms, StepTerms
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+#: A rigid contact this near [m] is closed.
+CLOSED = 1e-7
+#: One that pushed in the last step may have this distance [m], which curved faces make of a slide.
+STILL_CLOSED = 1e-5
+#: Less slip than this [m/s, or scaled spin] is none: of corners that share a load some may be at
+#: the limit of their friction while the face sticks.
+NO_SLIP = 1e-9
+#: A point deeper than this [m] has come from beside the face or the surface: it is not in contact.
+DEEP = 1e-3
+#: Impacts slower than this [m/s] do not bounce and are not counted.
+SLOW = 1e-3
+_MOST_EVENTS = 12  # in a step; what closes beyond that closes at the step's end
+_SHIFT = 1e-10  # of the diagonal, for rows that depend on one another
+
+
+class ContactForces(NamedTuple):
+    """Forces at all rows over the last step, and the impulses of impacts since they were taken.
+
+    Attributes:
+        force: (b + w c,) [N].
+        impulse: (b + w c,) [N s].
+    """
+
+    force: Array
+    impulse: Array
+
+
+class ContactMotion:
+    """Positions and velocities of a scene that advance in steps.
+
+    Args:
+        scene: The scene.
+
+    Attributes:
+        q: Positions (nq,).
+        v: Velocities (nv,).
+        books: Where energy went.
+        impacts: Number of impacts at each contact that opens (c,).
+        pressed: Which of these push (c,).
+        slipping: Which of these slip (c,).
+        residual: The largest error of the contact laws since the start, in parts of an impulse.
+        correction: Size of the last correction of positions [m or rad].
+    """
+
+    def __init__(self, scene: ContactScene) -> None:
+        self.scene, self.terms = scene, ContactTerms(scene)
+        b, w, c = self.terms.holding, self.terms.width, self.terms.opening
+        self._b, self._w, self._rows = b, w, b + w * c
+        touches = scene.touches
+        self._solver = ContactSolver(b, np.array([t[2].friction for t in touches]), w)
+        self._normals = b + w * np.arange(c)
+        self._restitution = np.array([m.restitution for _, m, _ in touches])
+        self._elastic = np.array([m.elastic for _, m, _ in touches], dtype=bool)
+        self._stiffness = np.array([m.stiffness if m.elastic else 0.0 for _, m, _ in touches])
+        self._loss = np.array(
+            [dissipation(m.restitution, m.speed) if m.elastic else 0.0 for _, m, _ in touches]
+        )
+        self._any_elastic = bool(self._elastic.any())
+        face = [scene.contacts[i].face for i in scene.pushing]
+        self._face = np.full((c, 2), np.inf)
+        self._face[: len(face)] = np.array(face).reshape(-1, 2)
+        self._bounded = bool(np.isfinite(self._face).any())
+        self.start(scene.model.neutral())
+
+    def start(self, q: Array, v: Array | None = None) -> None:
+        """Begin at positions (nq,) and velocities (nv,), zero by default; nothing is pressed."""
+        c = self.terms.opening
+        self.q = np.array(q, dtype=float)
+        self.v = np.zeros(self.scene.model.nv) if v is None else np.array(v, dtype=float)
+        self.books = EnergyBooks()
+        self.impacts = np.zeros(c, dtype=int)
+        self.pressed, self.slipping = np.zeros(c, dtype=bool), np.zeros(c, dtype=bool)
+        self.residual, self.correction = 0.0, 0.0
+        self.forces = ContactForces(np.zeros(self._rows), np.zeros(self._rows))
+        self._acceleration, self._h = np.zeros(len(self.v)), 0.0
+        self._anchors = np.full((c, 4), np.nan)  # place (3,) and spin, where sticking began
+
+    def advance(self, h: float, force: Array, drag: Array) -> None:
+        """Go on by a step.
+
+        Args:
+            h: Its length [s].
+            force: On the joints (nv,), held over the step.
+            drag: Friction of joints over their velocity (nv,), [N m s/rad or N s/m].
+        """
+        left, events, self._h = h, 0, h
+        while left > 1e-9 * h:
+            step = self._attempt(left, force, drag)
+            if events < _MOST_EVENTS:
+                if step.arriving.any():
+                    self._impact(step.arriving)
+                    events += 1
+                    continue
+                time = self._closing(step, left)
+                if time < left:
+                    events += 1
+                    if time > 0.0:
+                        step = self._attempt(time, force, drag)
+                        self._accept(step, time, force, drag)
+                        left -= time
+                        continue
+            self._accept(step, left, force, drag)
+            return
+
+    def take_forces(self) -> ContactForces:
+        """Return forces and impulses, and begin to add up impulses anew."""
+        taken = self.forces
+        self.forces = ContactForces(taken.force, np.zeros(self._rows))
+        return taken
+
+    def correct(self) -> None:
+        """Close what holds, is pressed or sticks, by the smallest motion in the metric of H.
+
+        Position errors are the time steps' alone: of third order each where contacts stay as they
+        are. Velocities stay.
+        """
+        rest = np.zeros(len(self.v))
+        terms = self.terms(self.q, rest, self.v, rest, rest, 0.0)
+        error, rows = np.zeros(self._rows), np.zeros(self._rows, dtype=bool)
+        error[: self._b], rows[: self._b] = terms.error, True
+        if self.terms.opening:
+            of = error[self._b :].reshape(-1, self._w)
+            to = rows[self._b :].reshape(-1, self._w)
+            of[:, 0], to[:, 0] = terms.gaps, self.pressed & ~self._elastic
+            anchored = self.pressed & ~self.slipping & ~np.isnan(self._anchors[:, 0])
+            off = terms.places - np.where(anchored[:, None], self._anchors[:, :3], terms.places)
+            of[:, 1:3] = np.einsum("cij,cj->ci", terms.axes[:, :2], off)
+            if self._w == 4:
+                of[:, 3] = np.where(anchored, terms.spins - self._anchors[:, 3], 0.0)
+            to[:, 1:] = anchored[:, None]
+        self.correction = 0.0
+        if rows.any() and np.abs(error[rows]).max() > 1e-15:
+            J, HJ = terms.J[rows], terms.HJ[rows]
+            W = J @ HJ.T
+            W.flat[:: len(W) + 1] += _SHIFT * np.trace(W) / len(W)
+            move = -HJ.T @ np.linalg.solve(W, error[rows])
+            self.correction = float(np.abs(move).max())
+            self.q = self.terms.move(self.q, move)
+
+    def touching(self, terms: StepTerms, gaps: Array) -> Mask:
+        """Return which contacts are closed at given distances, and within the face."""
+        near = (gaps <= np.where(self.pressed, STILL_CLOSED, CLOSED)) & (gaps > -DEEP)
+        if self._any_elastic:
+            near = (near & ~self._elastic) | (self._elastic & (gaps < 0.0))
+        if self._bounded:
+            near = near & self._on_face(terms)
+        closed: Mask = near
+        return closed
+
+    def _on_face(self, terms: StepTerms) -> Mask:
+        within: Mask = (np.abs(terms.places[:, :2]) <= self._face).all(axis=1)
+        return within
+
+    def _attempt(self, h: float, force: Array, drag: Array) -> _Step:
+        """Return what a step of length h would do."""
+        at_v = self.v + 0.5 * h * self._acceleration
+        terms = self.terms(self.q, self.v, at_v, force, drag, h)
+        J, HJ = terms.J, terms.HJ
+        before, c = J @ self.v, J @ terms.free
+        W = J @ HJ.T
+        # What holds does so in the mean of the step, and takes no energy from it.
+        c[: self._b] += before[: self._b]
+        normal_before = before[self._normals]
+        gaps = terms.gaps - 0.5 * h * normal_before  # at the start
+        touching = self.touching(terms, gaps)
+        # A contact that pushed in the last step does not arrive: it only slides on.
+        arriving = touching & ~self.pressed & ~self._elastic & (normal_before < 0.0)
+        if self._any_elastic:
+            touching = self._press_elastic(W, c, terms, normal_before, touching, h)
+        found = self._solver.solve(W, c, self.forces.force * h, touching)
+        free = terms.free + HJ.T @ found.P
+        after = J @ free
+        return _Step(terms, found, before, after, free, gaps, arriving)
+
+    def _press_elastic(
+        self, W: Array, c: Array, terms: StepTerms, before: Array, touching: Mask, h: float
+    ) -> Mask:
+        """Make rows of elastic normals: u + P / gamma - P0 / gamma = 0 where they push.
+
+        With the penetration d of the middle and the speed w = -u into it,
+        P = h k (d + h (w+ - w) / 4) + h k d D (w + w+) / 2 = P0 + gamma w+.
+        """
+        depth = np.maximum(-terms.gaps, 0.0)
+        pressing = self._elastic & (depth > 0.0)
+        if self._bounded:
+            pressing &= self._on_face(terms)
+        if pressing.any():
+            k, d, w = h * self._stiffness[pressing], depth[pressing], -before[pressing]
+            loss = 0.5 * d * self._loss[pressing]
+            gamma = k * (loss + 0.25 * h)
+            P0 = k * (d + (loss - 0.25 * h) * w)
+            at = self._normals[pressing]
+            W[at, at] += 1.0 / gamma
+            c[at] -= P0 / gamma
+        return np.where(self._elastic, pressing, touching)
+
+    def _closing(self, step: _Step, h: float) -> float:
+        """Return when the first rigid contact closes within a step; h if none does."""
+        if not len(self._normals):
+            return h
+        u0, u1 = step.before[self._normals], step.after[self._normals]
+        ends = step.gaps + 0.5 * h * (u0 + u1)
+        closing = (step.gaps > CLOSED) & (ends < 0.0) & ~self._elastic
+        if self._bounded:
+            closing &= self._on_face(step.terms)
+        first = h
+        for i in np.flatnonzero(closing):
+            # gap + u0 t + (u1 - u0) t^2 / (2 h) = 0: the smallest root, without cancellation.
+            a, b, g = (u1[i] - u0[i]) / (2.0 * h), u0[i], step.gaps[i]
+            root = np.sqrt(max(b * b - 4.0 * a * g, 0.0))
+            time = 2.0 * g / (root - b) if root > b else h
+            first = min(first, float(time))
+        return first
+
+    def _accept(self, step: _Step, h: float, force: Array, drag: Array) -> None:
+        self.q = self.terms.move(step.terms.q, 0.5 * h * step.v)
+        mean = 0.5 * (self.v + step.v)
+        self.books.drives += h * float(force @ mean)
+        self.books.joint_friction -= h * float((drag * step.v) @ mean)
+        self._account(step.found, step.before, step.after)
+        # For the next step's bias forces, unless contacts have just changed: then none is known.
+        smooth = h >= self._h and bool((step.found.pressed == self.pressed).all())
+        self._acceleration = (step.v - self.v) / h if smooth else np.zeros(len(self.v))
+        self.v = step.v
+        self.forces = ContactForces(step.found.P / h, self.forces.impulse)
+        arrived = self._elastic & step.found.pressed & ~self.pressed
+        if arrived.any():
+            self.impacts += arrived & (step.before[self._normals] < -SLOW)
+        self.pressed, self.slipping = step.found.pressed, step.found.slipping
+        if self.slipping.any():
+            along = step.after[self._b :].reshape(-1, self._w)[:, 1:]
+            self.slipping = self.slipping & (np.abs(along).max(axis=1) > NO_SLIP)
+        self._anchor(step.terms)
+
+    def _impact(self, arriving: Mask) -> None:
+        """Change velocities by the impact of contacts that arrive; no time passes."""
+        rest = np.zeros(len(self.v))
+        terms = self.terms(self.q, rest, self.v, rest, rest, 0.0)
+        J, HJ = terms.J, terms.HJ
+        before = J @ self.v
+        c = before.copy()
+        speed = np.where(arriving, -before[self._normals], 0.0)
+        c[self._normals] -= np.where(speed > SLOW, self._restitution * speed, 0.0)
+        closed = (self.touching(terms, terms.gaps) | arriving) & ~self._elastic
+        found = self._solver.solve(J @ HJ.T, c, np.zeros(self._rows), closed)
+        self.v = self.v + HJ.T @ found.P
+        self._account(found, before, J @ self.v)
+        self.impacts += speed > SLOW
+        self.forces = self.forces._replace(impulse=self.forces.impulse + found.P)
+        # What did not bounce is closed from now on.
+        self.pressed = self.pressed | (arriving & (speed <= SLOW) | arriving & found.pressed)
+
+    def _account(self, found: Impulses, before: Array, after: Array) -> None:
+        self.residual = max(self.residual, found.residual)
+        work = 0.5 * found.P * (before + after)
+        b, books = self._b, self.books
+        books.holding += float(work[:b].sum())
+        normal = work[self._normals]
+        books.elastic += float(normal[self._elastic].sum())
+        books.impacts += float(normal[~self._elastic].sum())
+        books.contact_friction += float(work[b:].sum() - normal.sum())
+
+    def _anchor(self, terms: StepTerms) -> None:
+        """Remember where contacts began to stick."""
+        sticking = self.pressed & ~self.slipping
+        new = sticking & np.isnan(self._anchors[:, 0])
+        if new.any():
+            self._anchors[new, :3], self._anchors[new, 3] = terms.places[new], terms.spins[new]
+        self._anchors[~sticking] = np.nan
+
+
+class _Step(NamedTuple):
+    """A step that was tried: contact velocities `before` and `after`, gaps at its start."""
+
+    terms: StepTerms
+    found: Impulses
+    before: Array
+    after: Array
+    v: Array
+    gaps: Array
+    arriving: Mask

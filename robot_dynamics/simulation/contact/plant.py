@@ -1,0 +1,170 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The plant whose grasps and surfaces push only: they slip, open, drop and bounce."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.grasp_map import GraspMap
+from robot_dynamics.robot import Robot
+from robot_dynamics.simulation.contact.motion import ContactForces, ContactMotion
+from robot_dynamics.simulation.contact.observation import ContactObservation
+from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks
+from robot_dynamics.simulation.contact.scene import ContactScene
+from robot_dynamics.simulation.engine_plant import SimulationError
+from robot_dynamics.simulation.periodic_plant import PeriodicPlant
+from robot_dynamics.simulation.plant import Truth
+from robot_dynamics.simulation.settings import PlantSettings
+
+Array = NDArray[np.float64]
+
+_LONGEST_STEP_S = 0.00025  # where none is stated
+_BRAKES = 1e20  # friction of braked joints over their velocity [N m s/rad]
+# Beyond this [m/s, rad/s] numbers are no motion any more.
+_FASTEST = 1e6
+
+
+class ContactPlant(PeriodicPlant):
+    """Arms, object, contacts that push only, and surfaces, in steps of a quarter millisecond.
+
+    A grasp that slips, opens or drops the object is no error: the simulation goes on. What is
+    measured at a wrist is the force of the last step, impacts as their mean over the control
+    period.
+
+    Args:
+        scene: Arms, object, contacts and surfaces as they truly are.
+        start: Positions (nq,) of the start, tools at their grasps.
+        period: Control period [s].
+        settings: Step (`step_s`), delay, friction of joints, sensors. By default the step is the
+            longest part of the period up to a quarter of a millisecond.
+        grasp_map: What is meant by the internal force; by default the wrench transmitted through
+            the object.
+
+    Raises:
+        ArgumentError: If the control period is no whole number of steps.
+    """
+
+    def __init__(
+        self,
+        scene: ContactScene,
+        start: Array,
+        period: float,
+        settings: PlantSettings,
+        grasp_map: GraspMap | None = None,
+    ) -> None:
+        super().__init__(scene.system, start, period, settings, grasp_map)
+        self.scene = scene
+        self.substeps = _steps(settings, period)
+        self._h = period / self.substeps
+        self.motion = ContactMotion(scene)
+        self._robot = Robot(scene.model)
+        self._observation = ContactObservation(self.motion.terms)
+        self.reset()
+
+    @property
+    def robot(self) -> Robot:
+        """Arms and object without grasps, as they truly are: for energies and poses."""
+        return self._robot
+
+    def _begin(self) -> None:
+        self.motion.start(self._start)
+        self._forces = self._resting_forces()
+        self._energy_at_start = self.energy()
+
+    def _run(self, torque: Array) -> None:
+        motion, drives, at = self.motion, self.drives, self.system.v_index
+        force, drag = np.zeros(len(motion.v)), np.zeros(len(motion.v))
+        force[at] = torque
+        for _ in range(self.substeps):
+            rate = motion.v[at]
+            drag[at] = drives.damping + drives.friction / np.sqrt(
+                rate * rate + drives.friction_velocity**2
+            )
+            motion.advance(self._h, force, drag)
+        if not np.abs(motion.v).max() < _FASTEST:
+            raise SimulationError(
+                "the simulated motion grew without bound before "
+                f"{(self._tick + 1) * self.period:g} s; expected torques that keep it bounded."
+            )
+        motion.correct()
+        self._forces = motion.take_forces()
+
+    def _state(self) -> bytes:
+        return self.motion.q.tobytes() + self.motion.v.tobytes()
+
+    def _seen(self) -> tuple[Array, Array, Array]:
+        system, motion = self.system, self.motion
+        self._now = self._observation.at(motion.q, motion.v)
+        self._wrenches = self._now.wrenches(self._felt())
+        return motion.q[system.q_index], motion.v[system.v_index], self._wrenches
+
+    def truth(self) -> Truth:
+        """Return the present true state.
+
+        `closure_position` and `closure_rotation` are those of what holds.
+        """
+        motion, system = self.motion, self.system
+        position, rotation = self._now.openings()
+        return Truth(
+            object_pose=motion.q[system.object_q].copy(),
+            object_twist=self._now.object_twist,
+            internal_force=self._map.internal_force(self._wrenches.ravel()),
+            closure_position=position,
+            closure_rotation=rotation,
+            correction=motion.correction,
+            torque=self._torque.copy(),
+        )
+
+    def contacts(self) -> tuple[ContactReport, ...]:
+        """Return what there is to say of each contact: arms in their order, then points."""
+        return self._now.reports(self._felt(), self.motion)
+
+    def books(self) -> EnergyBooks:
+        """Return where energy went since the start."""
+        return self.motion.books
+
+    def energy(self) -> float:
+        """Return kinetic and potential energy of arms and object [J]."""
+        kinetic, potential = self._robot.energies(self.motion.q, self.motion.v)
+        return float(kinetic + potential)
+
+    def energy_error(self) -> float:
+        """Return what the books do not explain of the energy's change since the start [J]."""
+        return self.energy() - self._energy_at_start - self.books().total()
+
+    def _felt(self) -> Array:
+        """Return forces and moments along all rows, impacts as a mean over the period."""
+        return self._forces.force + self._forces.impulse / self.period
+
+    def _resting_forces(self) -> ContactForces:
+        """Return the forces at rest, arms on their brakes: those nearest to the shared load.
+
+        Statics leaves them open where contacts hold, and where fingers on brakes might squeeze.
+        """
+        motion = self.motion
+        motion.forces = motion.forces._replace(force=self._shared_load())
+        drag = np.zeros(len(motion.v))
+        drag[self.system.v_index] = _BRAKES
+        motion.advance(self._h, np.zeros(len(motion.v)), drag)
+        forces = motion.take_forces()
+        motion.start(self._start)
+        return forces
+
+    def _shared_load(self) -> Array:
+        """Return forces along all rows with which the arms share the object's weight."""
+        C = self._robot.bias_forces(self._start, np.zeros(self.scene.model.nv))
+        wrenches = (self._map.distribution @ C[self.system.object_v]).reshape(-1, 6)
+        seen = self._observation.at(self._start, self.motion.v)
+        return seen.forces(wrenches)
+
+
+def _steps(settings: PlantSettings, period: float) -> int:
+    """Return how many steps make a period."""
+    if settings.step_s is not None:
+        return settings.steps("step_s", period)
+    if not period > 0.0:
+        raise ArgumentError(f"a control period of {period:g} s, expected a positive one.")
+    return max(1, int(np.ceil(period / _LONGEST_STEP_S * (1.0 - 1e-9))))

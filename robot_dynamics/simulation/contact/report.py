@@ -1,0 +1,94 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What can be asked of contacts: their state, forces, slip and gaps, and where energy went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class Touch(Enum):
+    """The state of a contact."""
+
+    HELD = "held"  # it cannot open
+    OPEN = "open"
+    STICKING = "sticking"
+    SLIDING = "sliding"
+
+
+class ContactReport(NamedTuple):
+    """One contact at one instant; axes are those of the contact.
+
+    An arm's contact has its frame on the object, z into it, and forces are by the arm on the
+    object. A point on a surface has the surface's normal as its z, out of the surface, and forces
+    are by the surface on the object: those on the surface are their opposites.
+
+    Attributes:
+        name: Of the arm or the surface.
+        state: Whether it holds, is open, sticks or slides.
+        point: Where it is in the world (3,) [m].
+        axes: Tangents and normal in the world, as rows (3, 3).
+        force: Along these axes (3,) [N]: those of an arm include impacts, as a mean over the
+            control period.
+        moment: About the point, likewise (3,) [N m].
+        slip: Velocity of the object relative to the arm or the world, along the tangents (2,)
+            [m/s].
+        spin: The same about the normal [rad/s].
+        gap: Distance [m]; negative where the contact is pressed in.
+        friction_used: |f_t| / (mu f_n), 0 if nothing is pressed; infinite without friction and
+            with a tangential force. That of a soft finger counts its moment.
+        impacts: Number of impacts since the start.
+    """
+
+    name: str
+    state: Touch
+    point: Array
+    axes: Array
+    force: Array
+    moment: Array
+    slip: Array
+    spin: float
+    gap: float
+    friction_used: float
+    impacts: int
+
+
+@dataclass
+class EnergyBooks:
+    """Work since the start [J]; what a contact takes has a minus.
+
+    Kinetic and potential energy change by the sum of all, to the accuracy of the time steps.
+
+    Attributes:
+        drives: By joint forces, springs of the joints and brakes apart.
+        joint_friction: By friction of joints.
+        contact_friction: By friction of contacts, impacts included.
+        impacts: By the normals of rigid contacts.
+        elastic: By the normals of elastic contacts: minus what they store and what they lose.
+        holding: By contacts and loops that hold: only rounding and the time steps' error.
+    """
+
+    drives: float = 0.0
+    joint_friction: float = 0.0
+    contact_friction: float = 0.0
+    impacts: float = 0.0
+    elastic: float = 0.0
+    holding: float = 0.0
+
+    def total(self) -> float:
+        """Return the sum."""
+        return (
+            self.drives
+            + self.joint_friction
+            + self.contact_friction
+            + self.impacts
+            + self.elastic
+            + self.holding
+        )

@@ -1,0 +1,197 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What touches what in the simulated world, and what it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.model import Model
+from robot_dynamics.simulation.contact.hunt_crossley import dissipation
+from robot_dynamics.simulation.contact.surfaces import PointFunction
+
+Array = NDArray[np.float64]
+
+#: Kinds of contacts that can only push; all others hold, push or pull.
+PUSHING = ("frictional point", "frictionless point", "soft finger")
+
+
+@dataclass(frozen=True)
+class Material:
+    """How two things behave that touch.
+
+    Attributes:
+        friction: mu, and gamma of a soft finger; its `most` is not looked at: nothing breaks.
+        stiffness: Of the contact along its normal [N/m]; infinite for a rigid one.
+        restitution: Part of the speed of an impact that is left after it. That of an elastic
+            contact holds at `speed`, see `hunt_crossley`.
+        speed: Of the impacts that the restitution of an elastic contact is for [m/s].
+    """
+
+    friction: FrictionCone = field(default_factory=lambda: FrictionCone(0.5))
+    stiffness: float = np.inf
+    restitution: float = 0.0
+    speed: float = 0.07
+
+    def __post_init__(self) -> None:
+        if not (self.stiffness > 0.0 and 0.0 <= self.restitution <= 1.0 and self.speed > 0.0):
+            raise ArgumentError(
+                f"a contact of stiffness {self.stiffness:g} N/m and restitution "
+                f"{self.restitution:g} at {self.speed:g} m/s, expected positive numbers and a "
+                "restitution from 0 to 1."
+            )
+        if self.elastic:
+            dissipation(self.restitution, self.speed)
+
+    @property
+    def elastic(self) -> bool:
+        """Whether it gives way."""
+        return bool(np.isfinite(self.stiffness))
+
+
+@dataclass(frozen=True)
+class ArmContact:
+    """How an arm touches the object.
+
+    A contact that can only push is that of a point of the arm with a plane face of the object: x
+    and y of the contact's frame, its z axis into the object. While the point sticks it stays where
+    it is on the face; when it slips, it moves over it, and beyond the face's edge there is nothing
+    to touch.
+
+    Attributes:
+        contact: Kind and frame in the object at the start, when tool and grasp coincide; the
+            frame's origin is the point on the arm.
+        material: Of finger and object, for contacts that can only push.
+        face: Half lengths of the face along x and y of the contact's frame, about its origin [m].
+    """
+
+    contact: Contact
+    material: Material = field(default_factory=Material)
+    face: tuple[float, float] = (np.inf, np.inf)
+
+    def __post_init__(self) -> None:
+        if not min(self.face) > 0.0:
+            raise ArgumentError(f"a face of half lengths {self.face} m, expected positive ones.")
+
+    @property
+    def pushing(self) -> bool:
+        """Whether it can only push."""
+        return self.contact.kind in PUSHING
+
+    @property
+    def friction(self) -> FrictionCone:
+        """What it holds along the face: by the contact's limits if those are a cone."""
+        cone = self.contact.limits
+        cone = cone if isinstance(cone, FrictionCone) else self.material.friction
+        if self.contact.kind == "frictionless point":
+            return FrictionCone(0.0)
+        if self.contact.kind == "soft finger":
+            return cone
+        return replace(cone, torsion=0.0)
+
+
+@dataclass(frozen=True)
+class SurfaceContact:
+    """What of the object touches a surface of the world, and which.
+
+    Attributes:
+        name: Of the surface.
+        surface: A function of a point in the world, see `surfaces`.
+        points: Of the object, in its body frame (n, 3) [m]: one for a tip, corners for a face.
+        material: Of object and surface, the stiffness that of each point; torsion is not used.
+    """
+
+    name: str
+    surface: PointFunction
+    points: Array
+    material: Material = field(default_factory=Material)
+
+    def __post_init__(self) -> None:
+        points = np.atleast_2d(np.asarray(self.points, dtype=float))
+        if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
+            raise ArgumentError(
+                f"surface {self.name!r} is touched by points of shape {points.shape}, expected "
+                "(n, 3), all finite."
+            )
+        object.__setattr__(self, "points", points)
+
+
+@dataclass(frozen=True)
+class ContactScene:
+    """Arms, an object, how they touch, and what the object may touch.
+
+    Loops of the model other than the arms' grasps (hinges with the world, arms that are linkages)
+    stay as they are: they hold.
+
+    Attributes:
+        system: Arms, object and where the arms' tools are on it at the start.
+        contacts: How each arm touches the object, in the order of the arms.
+        surfaces: What the object may touch.
+    """
+
+    system: GraspSystem
+    contacts: tuple[ArmContact, ...]
+    surfaces: tuple[SurfaceContact, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.contacts) != len(self.system.arms):
+            raise ArgumentError(
+                f"{len(self.system.arms)} arms have {len(self.contacts)} contacts, expected one "
+                "each."
+            )
+
+    @cached_property
+    def model(self) -> Model:
+        """The model without the arms' grasps."""
+        model = self.system.model
+        grasps = {arm.loop for arm in self.system.arms}
+        loops = tuple(loop for i, loop in enumerate(model.loops) if i not in grasps)
+        gone = {model.loops[i].name for i in grasps}
+        return replace(model, loops=loops, variable=model.variable - gone)
+
+    @cached_property
+    def holding(self) -> tuple[int, ...]:
+        """Which arms hold, by their place."""
+        return tuple(i for i, c in enumerate(self.contacts) if not c.pushing)
+
+    @cached_property
+    def pushing(self) -> tuple[int, ...]:
+        """Which arms push only, by their place."""
+        return tuple(i for i, c in enumerate(self.contacts) if c.pushing)
+
+    @cached_property
+    def touches(self) -> tuple[tuple[str, Material, FrictionCone], ...]:
+        """Name, material and friction of each contact that opens: arms first, then points."""
+        arms = [
+            (self.system.arms[i].name, self.contacts[i].material, self.contacts[i].friction)
+            for i in self.pushing
+        ]
+        points = [
+            (s.name, s.material, replace(s.material.friction, torsion=0.0))
+            for s in self.surfaces
+            for _ in s.points
+        ]
+        return (*arms, *points)
+
+    @cached_property
+    def finger_frames(self) -> list[Array]:
+        """Pose (4, 4) of each contact's frame in its arm's tool."""
+        return [
+            np.linalg.inv(grasp) @ c.contact.pose
+            for grasp, c in zip(self.system.grasps, self.contacts, strict=True)
+        ]
+
+
+def points_of_face(half_x: float, half_y: float, frame: Sequence[Sequence[float]]) -> Array:
+    """Return the corners (4, 3) of a rectangle about the origin of a frame, across its z axis."""
+    pose = np.asarray(frame, dtype=float)
+    corners = [(x * half_x, y * half_y, 0.0, 1.0) for x in (-1, 1) for y in (-1, 1)]
+    return np.asarray((pose @ np.array(corners).T).T[:, :3])

@@ -1,0 +1,281 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The terms of one step of a scene with contacts, compiled: one program a scene.
+
+All are those of the middle of the step, where its velocity at the start would lead (Moreau's
+midpoint rule). Friction of joints is taken at the step's end, so that no step is too long for it:
+
+    (H + h D) (v+ - v) = h (tau - C - D v) + J^T P.
+
+Rows of J are relative velocities, object less arm, or object less world, in axes of the contact:
+first those of contacts that hold, then for each contact that opens its normal, which separates if
+positive, two tangential ones, and the spin if there are soft fingers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.compile import Program, load_kernel, trace
+from robot_dynamics.dynamics.closed_loop import terms_of_transforms
+from robot_dynamics.dynamics.jacobian import columns_in_frame
+from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
+from robot_dynamics.model.parameters import block_size, pack, unpack
+from robot_dynamics.scalar.derivatives import gradient
+from robot_dynamics.scalar.functions import absolute, sqrt
+from robot_dynamics.scalar.linear_algebra import dot, factor
+from robot_dynamics.simulation.contact.scene import ContactScene
+from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3, rotation_vector
+
+Array = NDArray[np.float64]
+
+_TINY = 1e-30
+
+
+class StepTerms(NamedTuple):
+    """What a step needs; b rows hold, c contacts open, with w rows each.
+
+    Attributes:
+        q: Positions in the middle of the step (nq,).
+        free: Velocities at its end without contact forces (nv,).
+        J: Rows (b + w c, nv).
+        HJ: (H + h D)^-1 J^T, transposed (b + w c, nv).
+        error: What the rows that hold are open by (b,).
+        places: Where the contacts that open are, relative (c, 3): on the face of the object, or in
+            the world.
+        axes: Their tangents and normal, in the coordinates of the places (c, 3, 3): t1, t2, n.
+        gaps: Their distances [m] (c,).
+        spins: Angles of soft fingers on the face [rad] (c,).
+        turns: From the axes of each arm's contact to those of its tool (k, 3, 3).
+    """
+
+    q: Array
+    free: Array
+    J: Array
+    HJ: Array
+    error: Array
+    places: Array
+    axes: Array
+    gaps: Array
+    spins: Array
+    turns: Array
+
+
+class ContactTerms:
+    """`(q, v, at_v, force, drag, h) -> StepTerms` of a scene.
+
+    `at_v` is the velocity that bias forces are taken at, `force` acts on the joints (nv,), `drag`
+    (nv,) is D, h the length of the step [s].
+
+    Args:
+        scene: The scene.
+    """
+
+    def __init__(self, scene: ContactScene) -> None:
+        self.scene = scene
+        self.width = 4 if any(cone.torsion > 0.0 for _, _, cone in scene.touches) else 3
+        self.holding = scene.model.constraint_count + sum(
+            scene.contacts[i].contact.directions.shape[1] for i in scene.holding
+        )
+        self.opening = len(scene.touches)
+        program = self._program()
+        self._names = [name for name, _ in program.ports.outputs]
+        self._kernel = load_kernel(
+            b"contact\0" + program.fingerprint, lambda: program, lanes=1
+        ).bind(pack(scene.model))
+        move = trace(self._moved, "move", {"q": scene.model.nq, "step": scene.model.nv})
+        #: `(q, step) -> q` moves positions by velocities times time (nv,).
+        self.move: Any = load_kernel(b"move\0" + move.fingerprint, lambda: move, lanes=1).bind()
+        k, b, c = len(scene.contacts), self.holding, self.opening
+        rows, nv = b + self.width * c, scene.model.nv
+        self._absent = {
+            "J": np.zeros((rows, nv)),
+            "HJ": np.zeros((rows, nv)),
+            "error": np.zeros(b),
+            "places": np.zeros((c, 3)),
+            "axes": np.zeros((c, 3, 3)),
+            "gaps": np.zeros(c),
+            "spins": np.zeros(c),
+            "turns": np.zeros((k, 3, 3)),
+        }
+
+    def __call__(
+        self, q: Array, v: Array, at_v: Array, force: Array, drag: Array, h: float
+    ) -> StepTerms:
+        """Return the terms of a step."""
+        outputs = self._kernel(q, v, at_v, force, drag, h)
+        if len(self._names) == len(StepTerms._fields):
+            return StepTerms._make(outputs)
+        return StepTerms(**{**self._absent, **dict(zip(self._names, outputs, strict=True))})
+
+    def _moved(self, q: Any, step: Any, _: Any) -> dict[str, Any]:
+        model = self.scene.model
+        return {"q": model.normalized(model.integrate(q, step))}
+
+    def _program(self) -> Program:
+        model = self.scene.model
+
+        def run(
+            q: Any, v: Any, at_v: Any, force: Any, drag: Any, h: Any, block: Any
+        ) -> dict[str, Any]:
+            parameters = unpack(model, block)
+            middle = model.integrate(q, [0.5 * h * x for x in v])
+            Xup = joint_transforms(model, middle)
+            terms = terms_of_transforms(model, Xup, at_v, parameters, middle)
+            A = [list(row) for row in terms.H]
+            for i, d in enumerate(drag):
+                A[i][i] = A[i][i] + h * d
+            factors = factor(A)
+            push = [
+                h * (f - c - d * x) for f, c, d, x in zip(force, terms.C, drag, v, strict=True)
+            ]
+            free = [x + dx for x, dx in zip(v, factors.solve(push), strict=True)]
+            geometry = _Geometry(self.scene, Xup, middle, self.width)
+            J = [*terms.loops.K, *geometry.J]
+            outputs = {
+                "q": middle,
+                "free": free,
+                "J": J,
+                "HJ": [factors.solve(row) for row in J],
+                "error": [*terms.loops.position_error, *geometry.error],
+                "places": geometry.places,
+                "axes": geometry.axes,
+                "gaps": geometry.gaps,
+                "spins": geometry.spins,
+                "turns": geometry.turns,
+            }
+            return {name: value for name, value in outputs.items() if value}
+
+        nv = model.nv
+        inputs: dict[str, int | tuple[int, ...]] = {
+            "q": model.nq, "v": nv, "at_v": nv, "force": nv, "drag": nv, "h": (),
+        }  # fmt: skip
+        return trace(run, "contact", inputs, block_size(model))
+
+
+class _Geometry:
+    """Rows, gaps and frames of all contacts at positions q, over any scalars."""
+
+    def __init__(
+        self, scene: ContactScene, Xup: Sequence[Transform], q: Sequence[Scalar], width: int
+    ) -> None:
+        self._scene, self._Xup, self._q, self._width = scene, Xup, q, width
+        self._X0 = body_transforms(scene.model, Xup)
+        self._object = self._X0[scene.system.object_body]
+        self.J: list[list[Scalar]] = []
+        self.error: list[Scalar] = []
+        self.places: list[list[Scalar]] = []
+        self.axes: list[list[list[Scalar]]] = []
+        self.gaps: list[Scalar] = []
+        self.spins: list[Scalar] = []
+        self.turns: list[list[list[Scalar]]] = []
+        opening: list[list[list[Scalar]]] = []
+        for index, contact in enumerate(scene.contacts):
+            R, p = _parts(contact.contact.pose)
+            finger = self._finger(index)
+            # The finger's frame in that of the contact on the object.
+            relative = Transform(R.transpose(), p).compose(self._object).compose(finger.inverse())
+            inverse = relative.inverse()  # E: from the contact's axes to the finger's
+            frame = _parts(scene.finger_frames[index])[0]
+            self.turns.append([list(row) for row in frame.compose(inverse.E).rows])
+            place = inverse.r  # of the finger, in the contact's frame
+            turn = rotation_vector(inverse.E.transpose())
+            rows = self._rows_between(index, R, finger)
+            if index in scene.holding:
+                S = contact.contact.directions.T.tolist()
+                moved = [-x for x in (*turn, *place)]
+                self.error += [dot(s, moved) for s in S]
+                self.J += [_combined(s, rows) for s in S]
+            else:
+                cone = contact.friction
+                scale = cone.torsion / cone.friction if cone.torsion > 0.0 else 0.0
+                opening.append([rows[5], rows[3], rows[4], [x * scale for x in rows[2]]])
+                self.places.append([-x for x in place])
+                self.axes.append(np.eye(3).tolist())
+                self.gaps.append(-place.z)
+                self.spins.append(-turn.z * scale)
+        for surface in scene.surfaces:
+            for point in surface.points.tolist():
+                rows, place, axes, gap = self._on_surface(surface.surface, Vector3.of(point))
+                opening.append([*rows, [0.0] * scene.model.nv])
+                self.places.append(list(place))
+                self.axes.append(axes)
+                self.gaps.append(gap)
+                self.spins.append(0.0)
+        self.J += [row for rows in opening for row in rows[:width]]
+
+    def _finger(self, index: int) -> Transform:
+        """Return the transform from the world to the contact's frame on an arm."""
+        link = self._scene.model.link(self._scene.system.arms[index].tool)
+        R, p = _parts(self._scene.finger_frames[index])
+        return Transform(R.transpose(), p).compose(link.placement).compose(self._X0[link.body])
+
+    def _rows_between(self, index: int, R: Rotation, finger: Transform) -> list[list[Scalar]]:
+        """Return the velocity of the object relative to a finger, at the finger's point.
+
+        Rows of angular and linear velocity (6, nv), in the axes of the contact on the object.
+        """
+        scene = self._scene
+        axes = R.transpose().compose(self._object.E)  # from the world's
+        at_point = Transform(axes, finger.r)
+        link = scene.model.link(scene.system.arms[index].tool)
+        columns: dict[int, Motion] = {}
+        for body, sign in ((scene.system.object_body, 1.0), (link.body, -1.0)):
+            moving = self._columns(body, at_point)
+            columns |= {at: column * sign for at, column in moving.items()}
+        return self._as_rows(columns)
+
+    def _on_surface(
+        self, p: Any, point: Vector3
+    ) -> tuple[list[list[Scalar]], Vector3, list[list[Scalar]], Scalar]:
+        """Return rows n, t1, t2, the place in the world, axes t1, t2, n, and the gap."""
+        X = self._object
+        place = X.r + X.E.inverse_times(point)
+        slope = Vector3.of(gradient(lambda at: p(Vector3.of(at)), list(place)))
+        size = sqrt(slope.dot(slope) + _TINY)
+        n = slope * (-1.0 / size)
+        t1, t2 = _tangents(n)
+        at_point = Transform(Rotation.of([list(t1), list(t2), list(n)]), place)
+        columns = self._columns(self._scene.system.object_body, at_point)
+        rows = self._as_rows(columns)
+        return [rows[5], rows[3], rows[4]], place, [[*t1], [*t2], [*n]], -p(place) / size
+
+    def _columns(self, body: int, world_to_frame: Transform) -> dict[int, Motion]:
+        frame = world_to_frame.compose(self._X0[body].inverse())
+        return columns_in_frame(self._scene.model, body, self._Xup, frame, q=self._q)
+
+    def _as_rows(self, columns: dict[int, Motion]) -> list[list[Scalar]]:
+        rows: list[list[Scalar]] = [[0.0] * self._scene.model.nv for _ in range(6)]
+        for at, column in columns.items():
+            for row, value in zip(rows, column.components(), strict=True):
+                row[at] = value
+        return rows
+
+
+def _parts(pose: Array) -> tuple[Rotation, Vector3]:
+    """Return orientation and origin of a frame (4, 4)."""
+    return Rotation.of(pose[:3, :3].tolist()), Vector3.of(pose[:3, 3].tolist())
+
+
+def _combined(weights: Sequence[float], rows: Sequence[Sequence[Scalar]]) -> list[Scalar]:
+    """Return a weighted sum of rows."""
+    return [dot(weights, column) for column in zip(*rows, strict=True)]
+
+
+def _tangents(n: Vector3) -> tuple[Vector3, Vector3]:
+    """Return two unit vectors normal to a unit vector and to each other, without branches.
+
+    After Duff et al. (2017). The sign of n.z, 1 or -1, is a quotient; where it changes, about
+    n.z = 0, either will do.
+    """
+    z = n.z + 1e-9  # a normal across z is common: no 0 / 0
+    sign = z / absolute(z)
+    a = -1.0 / (sign + n.z)
+    b = n.x * n.y * a
+    t1 = Vector3(1.0 + sign * n.x * n.x * a, sign * b, -sign * n.x)
+    t2 = Vector3(b, sign + n.y * n.y * a, -n.y)
+    return t1, t2

@@ -1,0 +1,120 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The contact solver meets the laws it is for, on problems of every kind."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import nnls
+
+from robot_dynamics.simulation.contact.solver import TOLERANCE, ContactSolver
+
+
+def problem(rng, holding, contacts, width, freedoms):
+    """Return W and c of random rows on a random mass matrix."""
+    rows = holding + contacts * width
+    J = rng.normal(size=(rows, freedoms))
+    L = rng.normal(size=(freedoms, freedoms))
+    H = L @ L.T + 0.1 * np.eye(freedoms)
+    # A velocity against the normals makes some of them close.
+    return J @ np.linalg.solve(H, J.T), J @ rng.normal(size=freedoms)
+
+
+def violations(W, c, P, holding, mu, width):
+    """Return the largest violation of each law, in velocities and impulses."""
+    u = W @ P + c
+    p, v = P[holding:].reshape(-1, width), u[holding:].reshape(-1, width)
+    size, slip = np.linalg.norm(p[:, 1:], axis=1), np.linalg.norm(v[:, 1:], axis=1)
+    within = mu * p[:, 0] - size
+    against = np.einsum("ij,ij->i", p[:, 1:], v[:, 1:]) + size * slip
+    return {
+        "held": np.abs(u[:holding]).max(initial=0.0),
+        "pull": max(0.0, -p[:, 0].min(initial=0.0)),
+        "penetrating": max(0.0, -v[:, 0].min(initial=0.0)),
+        "pushing while open": np.abs(p[:, 0] * v[:, 0]).max(initial=0.0),
+        "beyond the disc": max(0.0, -within.min(initial=0.0)),
+        "slipping within it": np.abs(within * slip).max(initial=0.0),
+        "not against the slip": np.abs(against).max(initial=0.0),
+    }
+
+
+@pytest.mark.parametrize(("holding", "contacts", "width"), [(0, 1, 3), (0, 3, 3), (6, 2, 4)])
+def test_the_laws_are_met(holding, contacts, width):
+    """200 random problems each: no law is broken by more than rounding of their size."""
+    rng = np.random.default_rng(contacts)
+    for _ in range(200):
+        mu = rng.uniform(0.0, 1.0, contacts)
+        W, c = problem(rng, holding, contacts, width, 20)
+        touching = np.ones(contacts, dtype=bool)
+        found = ContactSolver(holding, mu, width).solve(W, c, np.zeros(len(c)), touching)
+        assert found.residual <= TOLERANCE
+        scale = 1.0 + np.abs(found.P).max() * max(1.0, np.abs(W).max())
+        for law, size in violations(W, c, found.P, holding, mu, width).items():
+            assert size < 1e-8 * scale, law
+
+
+def test_without_friction_it_is_a_quadratic_program():
+    """0 <= P, W P + c >= 0: the non-negative least squares of L^T P + L^-1 c, by SciPy."""
+    rng = np.random.default_rng(5)
+    for _ in range(50):
+        W, c = problem(rng, 0, 4, 3, 20)
+        found = ContactSolver(0, np.zeros(4), 3).solve(W, c, np.zeros(12), np.ones(4, dtype=bool))
+        normals = slice(None, None, 3)
+        L = np.linalg.cholesky(W[normals, normals])
+        expected, _ = nnls(L.T, np.linalg.solve(L, -c[normals]))
+        assert_allclose(found.P[normals], expected, atol=1e-8 * (1.0 + expected.max()))
+        assert_allclose(found.P.reshape(-1, 3)[:, 1:], 0.0, atol=1e-12)
+
+
+def test_one_body_sticks_or_slips():
+    """A mass pressed on a plane by g: held while the pull is below mu g, else it moves."""
+    mass, mu = 2.0, 0.5
+    for pull, slips in ((0.49, False), (0.51, True)):
+        c = np.array([-1.0, pull, 0.0])
+        found = ContactSolver(0, np.array([mu]), 3).solve(
+            np.eye(3) / mass, c, np.zeros(3), np.array([True])
+        )
+        expected = [mass, -mass * min(pull, mu), 0.0]
+        assert_allclose(found.P, expected, rtol=1e-9, atol=1e-12)  # the shift of the diagonal
+        assert (bool(found.pressed[0]), bool(found.slipping[0])) == (True, slips)
+
+
+def test_rows_that_depend_on_one_another():
+    """Four corners carry a weight that three could: the impulses nearest to those before."""
+    corners = np.array([[x, y] for x in (-1.0, 1.0) for y in (-1.0, 1.0)])
+    J = np.array([row for x, y in corners for row in ([1, y, -x], [0, 0, 0], [0, 0, 0])], float)
+    W, c = J @ J.T, -J[:, 0]
+    mu, touching = np.full(4, 0.5), np.ones(4, dtype=bool)
+    solver = ContactSolver(0, mu, 3)
+    even = solver.solve(W, c, np.zeros(12), touching).P[::3]
+    assert_allclose(even, 0.25, rtol=1e-6)
+    uneven = np.array([0.4, 0.1, 0.1, 0.4])
+    kept = solver.solve(W, c, np.kron(uneven, [1, 0, 0]), touching).P[::3]
+    assert_allclose(kept, uneven, rtol=1e-6)
+
+
+def test_what_does_not_touch_does_not_push():
+    """Contacts that are out of reach have no impulse, and the others none of their rows."""
+    rng = np.random.default_rng(6)
+    W, c = problem(rng, 0, 3, 3, 20)
+    c[::3] = -1.0
+    solver = ContactSolver(0, np.full(3, 0.3), 3)
+    found = solver.solve(W, c, np.zeros(9), np.array([True, False, True]))
+    assert_allclose(found.P[3:6], 0.0)
+    assert not found.pressed[1]
+    nothing = solver.solve(W, c, np.zeros(9), np.zeros(3, dtype=bool))
+    assert_allclose(nothing.P, 0.0)
+    assert nothing.systems == 0
+
+
+def test_a_good_start_needs_one_look():
+    """From its own solution nothing is solved again."""
+    rng = np.random.default_rng(7)
+    W, c = problem(rng, 6, 2, 4, 20)
+    solver, touching = ContactSolver(6, np.full(2, 0.4), 4), np.ones(2, dtype=bool)
+    first = solver.solve(W, c, np.zeros(14), touching)
+    again = solver.solve(W, c, first.P, touching)
+    assert again.systems <= 1
+    assert_allclose(again.P, first.P, atol=1e-9 * np.abs(first.P).max())
