@@ -27,7 +27,7 @@ Mask = NDArray[np.bool_]
 #: A rigid contact this near [m] is closed.
 CLOSED = 1e-7
 #: One that pushed in the last step may have this distance [m], which curved faces make of a slide.
-STILL_CLOSED = 1e-5
+STILL_CLOSED = 1e-4
 #: Less slip than this [m/s, or scaled spin] is none: of corners that share a load some may be at
 #: the limit of their friction while the face sticks.
 NO_SLIP = 1e-9
@@ -165,17 +165,16 @@ class ContactMotion:
 
     def touching(self, terms: StepTerms, gaps: Array) -> Mask:
         """Return which contacts are closed at given distances, and within the face."""
-        near = (gaps <= np.where(self.pressed, STILL_CLOSED, CLOSED)) & (gaps > -DEEP)
+        limit = np.where(self.pressed, STILL_CLOSED, CLOSED)
+        near: Mask = np.asarray((gaps <= limit) & (gaps > -DEEP))
         if self._any_elastic:
-            near = (near & ~self._elastic) | (self._elastic & (gaps < 0.0))
+            near = np.asarray((near & ~self._elastic) | (self._elastic & (gaps < 0.0)))
         if self._bounded:
-            near = near & self._on_face(terms)
-        closed: Mask = near
-        return closed
+            near &= self._on_face(terms)
+        return near
 
     def _on_face(self, terms: StepTerms) -> Mask:
-        within: Mask = (np.abs(terms.places[:, :2]) <= self._face).all(axis=1)
-        return within
+        return np.asarray((np.abs(terms.places[:, :2]) <= self._face).all(axis=1))
 
     def _attempt(self, h: float, force: Array, drag: Array) -> _Step:
         """Return what a step of length h would do."""

@@ -234,19 +234,20 @@ def test_energy_never_grows_in_passive_contact(stiffness):
 
 def test_a_slide_over_a_ball_keeps_to_it():
     """A point that slides on a sphere without friction leaves it at 2/3 of its first height."""
-    ball = SurfaceContact("ball", sphere((0, 0, -1.0), 1.0), CENTER, Material(FrictionCone(0.0)))
+    ball = SurfaceContact("ball", sphere((0, 0, -0.1), 0.1), CENTER, Material(FrictionCone(0.0)))
     motion = ContactMotion(on_surfaces(ball))
     tilt = 0.1
-    motion.start(np.array([np.sin(tilt), 0, np.cos(tilt) - 1.0, *UPRIGHT]))
+    motion.start(np.array([0.1 * np.sin(tilt), 0, 0.1 * np.cos(tilt) - 0.1, *UPRIGHT]))
     left = []
 
     def watch(m):
         if not left and not m.pressed[0]:
-            left.append(m.q[2] + 1.0)
+            left.append(10.0 * m.q[2] + 1.0)
 
-    run(motion, 1.3, 1e-3, after=watch)
-    # From rest at the tilt it leaves where cos = 2/3 cos(tilt); after a step at most.
-    assert_allclose(left[0], 2.0 / 3.0 * np.cos(tilt), atol=1e-3)
+    run(motion, 0.4, after=watch)
+    # From rest at the tilt it leaves where cos = 2/3 cos(tilt). It is seen after a step, and sinks
+    # by 1.6e-3 of the radius in each.
+    assert_allclose(left[0], 2.0 / 3.0 * np.cos(tilt), atol=3e-3)
     assert motion.impacts[0] == 0
 
 

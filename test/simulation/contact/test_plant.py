@@ -100,7 +100,8 @@ def test_enough_squeeze_holds(kind):
         assert {c.state for c in plant.contacts()} == {Touch.STICKING}
     assert_allclose(measured.wrenches[:, 5], 80.0, atol=5.0)
     assert_allclose(plant.truth().object_pose, CELL.start[SYSTEM.object_q], atol=2e-3)
-    assert 0.3 < max(c.friction_used for c in plant.contacts()) < 0.7
+    # 24.5 N at 80 N and mu = 0.6 are 0.51; a soft finger also holds its arm from turning.
+    assert 0.4 < max(c.friction_used for c in plant.contacts()) < 1.0
 
 
 def test_too_little_squeeze_drops_and_the_simulation_goes_on():
