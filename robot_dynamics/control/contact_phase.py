@@ -8,6 +8,11 @@ from dataclasses import dataclass
 from enum import Enum
 
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.scalar.functions import maximum, minimum
+from robot_dynamics.spatial import Scalar
+
+# Turns a positive number into 1: forces and times above 1e-290 are beyond it by far.
+_TRUE = 1e300
 
 
 class Phase(Enum):
@@ -38,6 +43,37 @@ class ContactSettings:
             )
 
 
+def contact_step(
+    touched: Scalar,
+    without: Scalar,
+    force: Scalar,
+    approaching: Scalar,
+    touch: Scalar,
+    lost_after: Scalar,
+    period: Scalar,
+) -> tuple[Scalar, Scalar]:
+    """Return whether a surface is touched after a sample, and for how long there was no force.
+
+    Args:
+        touched: 1 if it was touched before, 0 if not.
+        without: How long there was no force before [s].
+        force: Measured on the surface [N].
+        approaching: 1 if contact is wanted; if 0, the surface is left at once.
+        touch: Force at which a contact begins [N].
+        lost_after: Time without force after which it is given up [s].
+        period: Of control [s].
+    """
+    without = (1.0 - _positive(force)) * (without + period)
+    lost = _positive(without - lost_after)
+    touched = approaching * (1.0 - lost) * maximum(touched, _positive(force - touch))
+    return touched, without
+
+
+def _positive(value: Scalar) -> Scalar:
+    """Return 1 for a positive number, 0 for one that is not."""
+    return minimum(1.0, maximum(0.0, value) * _TRUE)
+
+
 class ContactPhase:
     """Switches from motion to force when a surface is touched, and back when it is left.
 
@@ -59,9 +95,15 @@ class ContactPhase:
             approaching: Whether contact is wanted; if not, the surface is left at once.
         """
         before = self.phase
-        self._without = 0.0 if force > 0.0 else self._without + self._period
-        if not approaching or self._without > self._settings.lost_after:
-            self.phase = Phase.FREE
-        elif force > self._settings.touch:
-            self.phase = Phase.CONTACT
+        touched, without = contact_step(
+            float(before is Phase.CONTACT),
+            self._without,
+            force,
+            float(approaching),
+            self._settings.touch,
+            self._settings.lost_after,
+            self._period,
+        )
+        self._without = float(without)
+        self.phase = Phase.CONTACT if touched else Phase.FREE
         return self.phase is not before

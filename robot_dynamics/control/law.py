@@ -217,9 +217,9 @@ def law_program(system: GraspSystem) -> Program:
         moment, force = (bound / maximum(k_force, _TINY) for bound in _LARGEST_FORCE)
         force_bounds = [moment if i % 6 < 3 else force for i in range(nf)]
         new_memory = [
-            *(_integrated(i, period * e, gate, pose_bound) for i, e in _pairs(integral, error)),
+            *(integrated(i, period * e, gate, pose_bound) for i, e in _pairs(integral, error)),
             *(
-                _integrated(i, period * e, gate, bound)
+                integrated(i, period * e, gate, bound)
                 for (i, e), bound in zip(
                     _pairs(force_integral, force_error), force_bounds, strict=True
                 )
@@ -323,7 +323,7 @@ def _pairs(a: Sequence[Scalar], b: Sequence[Scalar]) -> Iterator[tuple[Scalar, S
     return zip(a, b, strict=True)
 
 
-def _integrated(value: Scalar, step: Scalar, gate: Scalar, bound: Scalar) -> Scalar:
+def integrated(value: Scalar, step: Scalar, gate: Scalar, bound: Scalar) -> Scalar:
     """Return an integral after a step.
 
     A gate of 0 lets only steps through that shrink the integral; the result stays within bounds.

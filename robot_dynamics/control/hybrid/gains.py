@@ -1,0 +1,105 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The numbers of the hybrid control law that are no part of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# Stands for "no limit": kernels compute with it.
+_LARGE = 1e12
+
+
+@dataclass(frozen=True)
+class HybridGains:
+    """Gains, limits and times; arrays over the arm joints (n,) in the order of the arms' model.
+
+    Attributes:
+        proportional: Of the object's pose error [1/s^2].
+        derivative: Of its velocity error [1/s].
+        integral: Of the integral of its pose error [1/s^3].
+        contact_integral: K_IF, of the integral of the contact force's error [1/s].
+        contact_error: What an error of the contact force counts at most [N].
+        contact_bound: What its integral adds at most [N].
+        internal_integral: K_II, of the integral of the internal force's error [1/s].
+        internal_bound: What its integral adds at most [N].
+        motion_bound: What the integral of the pose error adds at most [m/s^2, rad/s^2].
+        posture_proportional: Of the arms' distance from their posture [1/s^2].
+        posture_derivative: Of their velocity, in their self-motion [1/s].
+        limit_proportional: Of what a joint is within the margin of its limits [1/s^2].
+        limit_margin: That margin [rad or m].
+        avoidance: Of the gradient of the arms' manipulability [rad^2/s^2].
+        safe_pivot: Smallest relative pivot of the arms that is not damped.
+        touch: Force at which a surface is taken to be touched [N].
+        lost_after: Time without force after which it is taken to be left [s].
+        period: Control period [s].
+        lead: What the model is evaluated ahead of the measurement [s].
+        friction_share: Part of the joints' known friction that is compensated.
+        friction_velocity: Speed at which Coulomb friction is taken to be fully there [rad/s].
+        torque_rate: Largest change of a torque [N m/s].
+        damping: b of each surface, off u2 for each velocity into it (C,) [N s/m].
+        effort: Largest torque of each arm joint [N m].
+        posture: Positions that the arms stay near.
+        lower: Lower limits of the joints.
+        upper: Upper ones.
+    """
+
+    proportional: Any
+    derivative: Any
+    integral: Any
+    contact_integral: Any
+    contact_error: Any
+    contact_bound: Any
+    internal_integral: Any
+    internal_bound: Any
+    motion_bound: Any
+    posture_proportional: Any
+    posture_derivative: Any
+    limit_proportional: Any
+    limit_margin: Any
+    avoidance: Any
+    safe_pivot: Any
+    touch: Any
+    lost_after: Any
+    period: Any
+    lead: Any
+    friction_share: Any
+    friction_velocity: Any
+    torque_rate: Any
+    damping: Any
+    effort: Any
+    posture: Any
+    lower: Any
+    upper: Any
+
+    def pack(self) -> Array:
+        """Return the gains as a block, in the order of the fields."""
+        values = [np.atleast_1d(np.asarray(getattr(self, f.name), float)) for f in fields(self)]
+        return np.clip(np.concatenate(values), -_LARGE, _LARGE)
+
+    @classmethod
+    def unpack(
+        cls, block: Sequence[Any], joints: int, surfaces: int
+    ) -> tuple[HybridGains, list[Any]]:
+        """Return the gains of a block and the rest of it."""
+        rest, values = list(block), {}
+        for f in fields(cls):
+            if f.name == "damping":
+                values[f.name], rest = rest[:surfaces], rest[surfaces:]
+            elif f.name in ("effort", "posture", "lower", "upper"):
+                values[f.name], rest = rest[:joints], rest[joints:]
+            else:
+                values[f.name], rest = rest[0], rest[1:]
+        return cls(**values), rest
+
+    @classmethod
+    def size(cls, joints: int, surfaces: int) -> int:
+        """Return the length of the block."""
+        return len(fields(cls)) - 5 + 4 * joints + surfaces

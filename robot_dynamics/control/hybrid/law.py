@@ -1,0 +1,433 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The control step of arms that move an object along surfaces and press it on them: one kernel.
+
+It sees the object through the contacts, closes the servo loops (41) to (43) of Yoshikawa and
+Zheng, applies their linearising law, and meets the torque limits in the stated order: support is
+never scaled, then the internal force, then the force on surfaces, then motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.compile import Program, trace
+from robot_dynamics.control.contact_phase import contact_step
+from robot_dynamics.control.hybrid.gains import HybridGains
+from robot_dynamics.control.hybrid.layout import Layout
+from robot_dynamics.control.hybrid.state import ArmState, ObjectTarget, ahead_of
+from robot_dynamics.control.hybrid.wishes import posture_wish
+from robot_dynamics.control.law import integrated, largest_scale
+from robot_dynamics.manipulation.hybrid.decoupling_law import (
+    ArmSide,
+    ObjectTerms,
+    Wish,
+    decoupling_torque,
+)
+from robot_dynamics.manipulation.hybrid.environment import ObjectPose, derivatives
+from robot_dynamics.manipulation.hybrid.grasp_kinematics import (
+    PLACE_SIZE,
+    ContactPoint,
+    Matrix,
+    Place,
+    blocked_motion,
+    pack_place,
+)
+from robot_dynamics.manipulation.hybrid.manipulability import manipulability_gradient
+from robot_dynamics.manipulation.hybrid.law import ForceDistribution
+from robot_dynamics.manipulation.hybrid.object_observer import (
+    ObserverMaps,
+    Seen,
+    observe,
+)
+from robot_dynamics.manipulation.hybrid.on_surfaces import Surfaces
+from robot_dynamics.manipulation.hybrid.system import HybridSystem
+from robot_dynamics.model.parameters import block_size, pack, unpack
+from robot_dynamics.scalar.functions import absolute, maximum, minimum, sqrt
+from robot_dynamics.scalar.linear_algebra import times, transposed_times
+from robot_dynamics.spatial import (
+    Motion,
+    Rotation,
+    Scalar,
+    Symmetric3,
+    Transform,
+    Vector3,
+    rotation_vector,
+)
+
+Array = NDArray[np.float64]
+
+# Guards divisions whose denominator may vanish; far below any torque [N m] or sine that matters.
+_TINY = 1e-12
+# Arms begin to avoid singularities at this multiple of the pivot below which they are damped, and
+# no joint is driven away from them by more than a slope of this size [1/rad].
+_NEAR, _STEEP = 10.0, 10.0
+# Mass, centre of mass, inertia about it and its inverse, row by row.
+_OBJECT_SIZE = 1 + 3 + 9 + 9
+
+
+def law_parameters(
+    system: HybridSystem,
+    gains: HybridGains,
+    distribution: ForceDistribution,
+    recovery: Array,
+) -> Array:
+    """Return the parameter block of `law_program`.
+
+    Args:
+        system: Arms, object, contacts and surfaces.
+        gains: Gains and limits.
+        distribution: Sharing of forces.
+        recovery: Internal force of contact forces (m, d).
+    """
+    held, maps = system.held, ObserverMaps.of(system)
+    inertia = np.asarray(held.inertia, dtype=float)
+    about = [[held.mass], held.center, inertia.ravel(), np.linalg.inv(inertia).ravel()]
+    W = system.constant_wrench_map
+    matrices = [W, distribution.share, distribution.internal, recovery]
+    matrices += [maps.velocity, maps.position, maps.open]
+    places = [pack_place(contact, np.asarray(held.center)) for contact in system.contacts]
+    parts = [pack(system.arms), gains.pack(), *about, *places, *(m.ravel() for m in matrices)]
+    return np.concatenate([np.asarray(part, dtype=float) for part in parts])
+
+
+@dataclass(frozen=True)
+class LawOptions:
+    """What the program of the law is made for.
+
+    Attributes:
+        sensor: Whether the object's pose and twist come from outside, not from the arms.
+        ahead: Whether the model is evaluated ahead of the measurement, in the middle of the time
+            in which the torque acts; else at the measurement.
+        avoid: Whether arms with freedom to spare move away from singularities.
+    """
+
+    sensor: bool = False
+    ahead: bool = True
+    avoid: bool = False
+
+
+def law_program(
+    system: HybridSystem, order: Sequence[int], options: LawOptions | None = None
+) -> Program:
+    """Return the program of one control step.
+
+    Inputs, over the n arm joints and k arms; see `Layout` for the vectors:
+        q, qd (n,): Measured.
+        wrenches (k, 6): Measured grasp wrenches by the arms on the object, angular first, in the
+            tools' frames.
+        sensed: Which sensors there are, and measured forces on the surfaces.
+        reference: What is to be done now.
+        memory: What the last step left.
+        ramp (): From 0 to 1, the part of the task that is let through.
+        seen (13,): Pose of the object's origin and its twist in world axes, with `sensor` alone.
+
+    Outputs:
+        torque (n,), memory, and found: what the step found out; see `HybridStep`.
+
+    Args:
+        system: Arms, object, contacts and surfaces.
+        order: For each joint of the inputs its index in the arms' model.
+        options: What else the program depends on.
+    """
+    options = options or LawOptions()
+    layout = Layout.of(system)
+    n, d, C, m, k = (
+        layout.joints, layout.directions, layout.surfaces, layout.internal, layout.arms
+    )  # fmt: skip
+    model, size = system.arms, block_size(system.arms)
+    links = [model.link(tool) for tool in system.tools]
+    determined = ObserverMaps.of(system).determined
+
+    def run(*arguments: Any) -> dict[str, Any]:
+        q_in, qd_in, wrenches, sensed, row, memory, ramp, *more, block = arguments
+        parameters = unpack(model, block[:size])
+        gain, rest = HybridGains.unpack(block[size:], n, C)
+        mass, center, rest = rest[0], Vector3.of(rest[1:4]), rest[4:]
+        inertia, inverse = _symmetric(rest[:9]), _symmetric(rest[9:18])
+        rest = rest[18:]
+        points = []
+        for contact, link in zip(system.contacts, links, strict=True):
+            points.append(ContactPoint.of(contact, link, rest[:PLACE_SIZE]))
+            rest = rest[PLACE_SIZE:]
+        W, rest = _matrix(rest, 6, d)
+        share, rest = _matrix(rest, d, 6)
+        internal, rest = _matrix(rest, d, m)
+        recovery, rest = _matrix(rest, m, d)
+        of_velocity, rest = _matrix(rest, 6, d)
+        of_position, rest = _matrix(rest, 6, d)
+        open_part, rest = _matrix(rest, 6, 6)
+        q, qd = [0.0] * n, [0.0] * n
+        for at, index in enumerate(order):
+            q[index], qd[index] = q_in[at], qd_in[at]
+        last = {name: list(memory[at]) for name, at in layout.memory.items()}
+        wanted = {name: list(row[at]) for name, at in layout.reference.items()}
+        h = gain.period
+
+        # The object as the contacts, or somebody outside, see it.
+        arms = ArmState.of(model, q, qd, parameters)
+        if options.sensor:
+            seen = _seen_from_outside(more[0], center, points, arms.X0)
+        else:
+            seen = observe(
+                points, arms.X0, arms.v, last["place"], last["twist"], h,
+                of_velocity, of_position, None if determined else open_part,
+            )  # fmt: skip
+        E, X0_now = seen.place.E, arms.X0
+
+        # The servo of motion (41), on the centre of mass, in world axes.
+        target = ObjectTarget.of(wanted["pose"], wanted["twist"], wanted["acceleration"], center)
+        turned = rotation_vector(target.E.transpose().compose(E))  # R_d R^T = E_d^T E
+        error = [*turned, *(target.x - seen.place.x)]
+        twist = [*E.inverse_times(seen.twist.angular), *E.inverse_times(seen.twist.linear)]
+        correction = [
+            gain.proportional * e + gain.integral * i
+            for e, i in _pairs(error, last["pose_integral"])
+        ]
+        servo = [
+            a + gain.derivative * (v - w) + c
+            for a, v, w, c in zip(
+                target.acceleration, target.twist, twist, correction, strict=True
+            )
+        ]
+
+        # The model, where it will be when the torque acts.
+        if options.ahead:
+            q_then, qd_then, then = ahead_of(
+                gain.lead, q, qd, last["joint_acceleration"], seen, last["acceleration"]
+            )
+            arms = ArmState.of(model, q_then, qd_then, parameters)
+        else:
+            q_then, qd_then, then = q, qd, seen
+        place, spin, velocity = then.place, then.twist.angular, then.twist.linear
+        held = ObjectTerms(
+            mass, inertia, inverse, spin, velocity, place.E * parameters.gravity
+        )
+        world_twist = [*place.E.inverse_times(spin), *place.E.inverse_times(velocity)]
+        R = place.E.transpose().rows
+        _, E_F, E_F_dot_v = derivatives(
+            system.environment.surfaces, list(place.x), R, world_twist
+        )
+        E_F = [_turned(place.E, gradient) for gradient in E_F] if C else []
+        here = ObjectPose(seen.place.x, E.transpose())
+        distance = [p(here) for p in system.environment.surfaces]
+
+        # Forces that are felt, and which surfaces are touched.
+        felt: list[Scalar] = []
+        for point, wrench in zip(points, wrenches, strict=True):
+            turn = point.turned(seen.place, X0_now)
+            felt += point.components(
+                [*(turn * Vector3.of(wrench[:3])), *(turn * Vector3.of(wrench[3:]))]
+            )
+        has_wrenches, has_forces = sensed[0], sensed[1]
+        everywhere = Surfaces(E_F, [1.0] * C, held)
+        told = everywhere.forces(times(W, felt), last["acceleration"])
+        known = maximum(has_wrenches, has_forces)
+        on_surfaces = [
+            has_forces * f + (1.0 - has_forces) * (has_wrenches * t + (1.0 - has_wrenches) * wish)
+            for f, t, wish in zip(sensed[2:], told, wanted["compared_contact"], strict=True)
+        ]
+        touched, without = [], []
+        for i in range(C):
+            now, since = contact_step(
+                last["touched"][i], last["without"][i], on_surfaces[i], wanted["wanted"][i],
+                gain.touch, gain.lost_after, h,
+            )  # fmt: skip
+            # Without any sensor what was believed stays, until the surface is to be left.
+            now = known * now + (1.0 - known) * wanted["wanted"][i] * last["touched"][i]
+            touched.append(now)
+            without.append(known * since)
+        surfaces = Surfaces(E_F, touched, held)
+
+        # What the surfaces leave of motion (35), and the forces (42), (43).
+        still = [0.0] * C
+        acceleration = surfaces.along(_turned(place.E, servo), [-value for value in E_F_dot_v])
+        drift = [v + c / gain.derivative for v, c in _pairs(target.twist, correction)]
+        motion_towards = surfaces.along(_turned(place.E, drift), still)
+        into = times(E_F, then.twist.components()) if C else []
+        u2 = [
+            f + i - b * speed
+            for f, i, b, speed in zip(
+                wanted["contact"], last["contact_integral"], gain.damping, into, strict=True
+            )
+        ]
+        u3 = [f + i for f, i in _pairs(wanted["internal"], last["internal_integral"])]
+        H, C_arms = arms.equation(model, parameters)
+        contacts = blocked_motion(
+            model, points, place, spin, arms.Xup, arms.X0, arms.v, arms.avp, parameters.gravity
+        )
+        side = ArmSide(H, contacts.J, gain.safe_pivot)
+        away = [0.0] * n
+        if options.avoid:
+            slopes = manipulability_gradient(model, points, place, arms.Xup, arms.X0)
+            near = maximum(0.0, 1.0 - side.pivot / (_NEAR * gain.safe_pivot))
+            away = [near * minimum(maximum(g, -_STEEP), _STEEP) for g in slopes]
+        posture, towards = posture_wish(gain, q, qd, away)
+        law = decoupling_torque(
+            side, C_arms, contacts, held, W, share, internal,
+            Wish(acceleration, posture), Wish(motion_towards, towards),
+            surfaces.wrench(u2), u3,
+        )  # fmt: skip
+        joints = [body.joint for body in model.bodies]
+        v0 = gain.friction_velocity
+        rubbing = [
+            gain.friction_share
+            * (joint.damping * rate + joint.friction * rate / sqrt(rate * rate + v0 * v0))
+            for joint, rate in zip(joints, law.velocity, strict=True)
+        ]
+
+        # Limits in the stated order; each part is scaled as a whole, so that its direction stays.
+        squeeze = [ramp * value for value in law.internal]
+        press = [ramp * value for value in law.contact]
+        motion = [ramp * (a + b) for a, b in _pairs(law.motion, rubbing)]
+        force_scale = largest_scale(law.support, squeeze, gain.effort)
+        gripped = _added(law.support, force_scale, squeeze)
+        contact_scale = largest_scale(gripped, press, gain.effort)
+        pressed = _added(gripped, contact_scale, press)
+        motion_scale = largest_scale(pressed, motion, gain.effort)
+        limited = _added(pressed, motion_scale, motion)
+        change = [t - p for t, p in _pairs(limited, last["torque"])]
+        rate_scale: Scalar = 1.0
+        for value in change:
+            room = gain.torque_rate * h / maximum(absolute(value), _TINY)
+            rate_scale = minimum(rate_scale, room)
+        torque = _added(last["torque"], rate_scale, change)
+
+        # While anything is scaled down or still ramping in, integrals may only shrink.
+        full = minimum(minimum(force_scale, contact_scale), minimum(motion_scale, rate_scale))
+        gate = maximum(0.0, 1.0 - (1.0 - minimum(full, ramp)) * 1e9)
+        controlled = surfaces.along(_turned(place.E, error), still)
+        error = [
+            *place.E.inverse_times(Vector3.of(controlled[:3])),
+            *place.E.inverse_times(Vector3.of(controlled[3:])),
+        ]
+        bound = gain.motion_bound / maximum(gain.integral, _TINY)
+        pose_integral = [
+            integrated(i, h * e, gate, bound) for i, e in _pairs(last["pose_integral"], error)
+        ]
+        contact_integral = []
+        for i, c, f, wish in zip(
+            last["contact_integral"], touched, on_surfaces, wanted["compared_contact"],
+            strict=True,
+        ):  # fmt: skip
+            off = minimum(maximum(wish - f, -gain.contact_error), gain.contact_error)
+            step = gain.contact_integral * h * off
+            contact_integral.append(
+                c * integrated(i, step * known, gate * known, gain.contact_bound)
+            )
+        inside = times(recovery, felt) if m else []
+        internal_integral = [
+            integrated(
+                i, gain.internal_integral * h * has_wrenches * (wish - f), gate * has_wrenches,
+                gain.internal_bound,
+            )
+            for i, f, wish in zip(
+                last["internal_integral"], inside, wanted["compared_internal"], strict=True
+            )
+        ]  # fmt: skip
+        load: Scalar = 0.0
+        for value, most in _pairs(law.support, gain.effort):
+            load = maximum(load, absolute(value) / most)
+        lost = times(of_velocity, law.lost)
+        new_memory = [
+            *seen.place.x, *seen.quaternion, *seen.twist.components(), *pose_integral,
+            *contact_integral, *internal_integral, *touched, *without,
+            *acceleration, *law.acceleration, *torque,
+        ]  # fmt: skip
+        origin = seen.place.x - E.inverse_times(center)
+        at_origin = seen.twist.linear - seen.twist.angular.cross(center)
+        found = {
+            "pose": [*origin, *seen.quaternion],
+            "twist": [*twist[:3], *E.inverse_times(at_origin)],
+            "error": error,
+            "closure": _closure(points, seen),
+            "internal_force": inside,
+            "contact_force": on_surfaces,
+            "touched": touched,
+            "distance": distance,
+            "support": [law.support[index] for index in order],
+            "scales": [
+                force_scale, motion_scale, rate_scale, load, law.pivot, contact_scale,
+                sqrt(sum((value * value for value in lost[3:]), 0.0)),
+            ],
+        }  # fmt: skip
+        return {
+            "torque": [torque[index] for index in order],
+            "memory": new_memory,
+            "found": [value for name in layout.found for value in found[name]],
+        }
+
+    inputs: dict[str, int | tuple[int, ...]] = {
+        "q": n,
+        "qd": n,
+        "wrenches": (k, 6),
+        "sensed": Layout.size(layout.sensed),
+        "reference": Layout.size(layout.reference),
+        "memory": Layout.size(layout.memory),
+        "ramp": (),
+    }
+    if options.sensor:
+        inputs["seen"] = 13
+    maps = 2 * 6 * d + 2 * d * m + 2 * 6 * d + 36
+    constants = _OBJECT_SIZE + k * PLACE_SIZE + maps
+    total = size + HybridGains.size(n, C) + constants
+    return trace(run, name="hybrid_law", inputs=inputs, parameters=total)
+
+
+def _symmetric(rows: Sequence[Scalar]) -> Symmetric3:
+    """Return a symmetric matrix of nine numbers, row by row."""
+    return Symmetric3.of([rows[0:3], rows[3:6], rows[6:9]])
+
+
+def _turned(E: Rotation, six: Sequence[Scalar]) -> list[Scalar]:
+    """Return a six-vector of world axes in the axes of E."""
+    return [*(E * Vector3.of(six[:3])), *(E * Vector3.of(six[3:]))]
+
+
+def _pairs(a: Sequence[Scalar], b: Sequence[Scalar]) -> Iterator[tuple[Scalar, Scalar]]:
+    return zip(a, b, strict=True)
+
+
+def _added(a: Sequence[Scalar], scale: Scalar, b: Sequence[Scalar]) -> list[Scalar]:
+    return [x + scale * y for x, y in _pairs(a, b)]
+
+
+def _matrix(flat: list[Scalar], rows: int, columns: int) -> tuple[Matrix, list[Scalar]]:
+    """Take a matrix off a flat list; return it and the rest."""
+    matrix = [flat[i * columns : (i + 1) * columns] for i in range(rows)]
+    return matrix, flat[rows * columns :]
+
+
+def _seen_from_outside(
+    given: Sequence[Scalar],
+    center: Vector3,
+    points: Sequence[ContactPoint],
+    X0: Sequence[Transform],
+) -> Seen:
+    """Return the object of a pose of its origin and a twist in world axes (13,)."""
+    quaternion = list(given[3:7])
+    E = Rotation.from_quaternion(*quaternion)
+    spin = E * Vector3.of(given[7:10])
+    moving = E * Vector3.of(given[10:13]) + spin.cross(center)
+    place = Place(E, Vector3.of(given[:3]) + E.inverse_times(center))
+    residual = [value for point in points for value in point.residual(place, X0)]
+    return Seen(place, quaternion, Motion(spin, moving), residual)
+
+
+def _closure(points: Sequence[ContactPoint], seen: Seen) -> list[Scalar]:
+    """Return what the other arms differ by from the first about the object (6(k-1),).
+
+    Rotation vector and displacement in the object's axes, in the directions that contacts block.
+    """
+    gaps, residual = [], list(seen.residual)
+    for point in points:
+        own, residual = residual[: len(point.selection)], residual[len(point.selection) :]
+        six = transposed_times(point.selection, own, 6)
+        turn, away = Vector3.of(six[:3]), Vector3.of(six[3:])
+        gaps.append([*point.E.inverse_times(turn), *point.E.inverse_times(away)])
+    return [b - a for other in gaps[1:] for a, b in _pairs(gaps[0], other)]

@@ -1,0 +1,125 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a step of the hybrid controller is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# In `scales`: what limits let through, the largest support over its limit, the rest.
+_LET_THROUGH, _LOAD, _CONTACT, _LOST = slice(0, 3), 3, 5, 6
+
+
+class HybridStep:
+    """What one control step commands and what it found out; arrays over arm joints are (na,).
+
+    Attributes:
+        torque: The command [N m].
+        memory: What the next step needs of this one.
+        reference: The row of the reference that was followed.
+    """
+
+    __slots__ = ("_at", "_found", "memory", "reference", "torque")
+
+    def __init__(
+        self,
+        torque: Array,
+        memory: Array,
+        found: Array,
+        reference: Array,
+        at: Mapping[str, slice],
+    ) -> None:
+        self.torque, self.memory, self.reference = torque, memory, reference
+        self._found, self._at = found, at
+
+    @property
+    def pose(self) -> Array:
+        """Pose of the object, x y z qx qy qz qw in the world (7,)."""
+        return self._found[self._at["pose"]]
+
+    @property
+    def twist(self) -> Array:
+        """Its angular velocity and the velocity of its origin, world axes (6,)."""
+        return self._found[self._at["twist"]]
+
+    @property
+    def error(self) -> Array:
+        """Rotation vector and displacement from it to the reference, world axes (6,).
+
+        As far as it is controlled: not into surfaces that are touched.
+        """
+        return self._found[self._at["error"]]
+
+    @property
+    def closure(self) -> Array:
+        """What the other arms differ by from the first about the object (6(k-1),)."""
+        return self._found[self._at["closure"]]
+
+    @property
+    def internal_force(self) -> Array:
+        """Measured internal force (m,)."""
+        return self._found[self._at["internal_force"]]
+
+    @property
+    def contact_force(self) -> Array:
+        """Force on the surfaces (C,), measured or estimated; as desired without any sensor."""
+        return self._found[self._at["contact_force"]]
+
+    @property
+    def touched(self) -> Array:
+        """1 for surfaces whose force is controlled, 0 for others (C,)."""
+        return self._found[self._at["touched"]]
+
+    @property
+    def distance(self) -> Array:
+        """Values of the surfaces' functions (C,): negative in free space."""
+        return self._found[self._at["distance"]]
+
+    @property
+    def support(self) -> Array:
+        """The part of the torque that holds everything up."""
+        return self._found[self._at["support"]]
+
+    @property
+    def scales(self) -> Array:
+        """What limits let through, and more (7,).
+
+        Of the internal force, of the motion, of the torque's change; the largest support over its
+        limit; the smallest relative pivot of the arms; let through of the force on surfaces; and
+        what damping near a singularity takes from the object's acceleration [m/s^2].
+        """
+        return self._found[self._at["scales"]]
+
+    @property
+    def let_through(self) -> float:
+        """The smallest part of the task that limits let through, from 0 to 1."""
+        scales = self.scales.tolist()
+        return float(min(*scales[_LET_THROUGH], scales[_CONTACT]))
+
+    @property
+    def support_load(self) -> float:
+        """The largest support over its limit; beyond 1 arms and object cannot be held up."""
+        return float(self.scales[_LOAD])
+
+    @property
+    def lost_acceleration(self) -> float:
+        """What damping near a singularity takes from the object's acceleration [m/s^2]."""
+        return float(self.scales[_LOST])
+
+    @property
+    def recorded(self) -> tuple[Array, ...]:
+        """The values of the columns of `HybridController.columns`."""
+        return (
+            self.pose,
+            self.twist,
+            self.closure,
+            self.internal_force,
+            self.contact_force,
+            self.touched,
+            self.scales,
+        )

@@ -1,0 +1,217 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Tools and contacts of a hybrid system over any scalars: what compiled control is made of.
+
+Everything about the object is in its own axes about its centre of mass, where W_S, the inertia and
+the sharing of forces are constant. What an arm does at its contact is in the contact's axes, where
+S is constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics.jacobian import classical_acceleration, jacobian_in_frame
+from robot_dynamics.manipulation.hybrid.contacts import Contact
+from robot_dynamics.model import Link, Model
+from robot_dynamics.scalar.linear_algebra import times
+from robot_dynamics.spatial import (
+    Motion,
+    Rotation,
+    Scalar,
+    Transform,
+    Vector3,
+    rotation_vector,
+)
+
+Array = NDArray[np.float64]
+Matrix = list[list[Scalar]]
+
+# Constants of a contact's place: rotation from object to contact axes, and the point from the
+# object's centre of mass.
+PLACE_SIZE = 12
+_ZERO = 1e-12
+
+
+def pack_place(contact: Contact, center: Array) -> Array:
+    """Return the constants (12,) of where a contact is, from the object's centre of mass."""
+    R, p = contact.pose[:3, :3], contact.pose[:3, 3]
+    return np.concatenate([R.T.ravel(), p - np.asarray(center)])
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the object is: its axes in the world, as a transform of coordinates, and its centre.
+
+    Attributes:
+        E: From world to object axes.
+        x: The centre of mass in the world.
+    """
+
+    E: Rotation
+    x: Vector3
+
+
+@dataclass(frozen=True)
+class ContactPoint:
+    """A contact on the object and the tool that makes it.
+
+    Attributes:
+        contact: Its kind and directions.
+        link: The tool.
+        E: From object to contact axes.
+        at: The contact point from the centre of mass, in object axes.
+    """
+
+    contact: Contact
+    link: Link
+    E: Rotation
+    at: Vector3
+
+    @classmethod
+    def of(cls, contact: Contact, link: Link, constants: Sequence[Scalar]) -> ContactPoint:
+        """Return the contact with the constants of `pack_place`."""
+        rows = [constants[0:3], constants[3:6], constants[6:9]]
+        return cls(contact, link, Rotation.of(rows), Vector3.of(constants[9:12]))
+
+    @property
+    def selection(self) -> Matrix:
+        """S^T (d, 6) in contact axes; constants, so that zeros and ones leave no operations."""
+        return [[float(value) for value in column] for column in self.contact.directions.T]
+
+    def components(self, wrench: Sequence[Scalar]) -> list[Scalar]:
+        """Return the contact forces (d,) of a wrench (6,) in contact axes: S^+ w."""
+        inverse = np.linalg.pinv(self.contact.directions)
+        inverse[np.abs(inverse) < _ZERO] = 0.0
+        return times([[float(value) for value in row] for row in inverse], wrench)
+
+    def frame(self, place: Place, X0: Sequence[Transform]) -> Transform:
+        """Return the transform from the tool's body to contact axes at the tool's origin."""
+        to_contact = self.E.compose(place.E)
+        of_body = X0[self.link.body].E
+        return Transform(to_contact.compose(of_body.transpose()), self.link.placement.r)
+
+    def turned(self, place: Place, X0: Sequence[Transform]) -> Rotation:
+        """Return the tool's axes in contact axes: the rotation from tool to contact axes."""
+        frame = self.frame(place, X0)
+        return frame.E.compose(self.link.placement.E.transpose())
+
+    def residual(self, place: Place, X0: Sequence[Transform]) -> list[Scalar]:
+        """Return how far the tool is from the contact in the directions blocked (d,) [m, rad].
+
+        Rates have none: pure rotations that the contact blocks without its keeping an axis in
+        place, as a soft finger does, and directions in which rotation and displacement mix.
+        """
+        tool = X0[self.link.body]
+        origin = tool.r + tool.E.inverse_times(self.link.placement.r)
+        away = self.E * (place.E * (origin - place.x) - self.at)
+        turn = self._turn(self.turned(place, X0))
+        return [
+            value if holonomic else 0.0
+            for value, holonomic in zip(
+                times(self.selection, [*turn, *away]), holonomic_rows(self.contact), strict=True
+            )
+        ]
+
+    def _turn(self, turned: Rotation) -> Vector3:
+        """Return the rotation (3,) of the tool against the contact, as far as it is blocked."""
+        blocked = _blocked_rotations(self.contact)
+        if len(blocked) == 3:
+            return rotation_vector(turned)
+        if len(blocked) == 2:  # one axis is kept in place
+            axis = np.cross(blocked[0], blocked[1])
+            axis[np.abs(axis) < _ZERO] = 0.0
+            a = Vector3(*(axis / np.linalg.norm(axis)).tolist())
+            return a.cross(turned * a)
+        return Vector3.zero()
+
+
+def holonomic_rows(contact: Contact) -> list[bool]:
+    """Return which directions (d,) of a contact are blocked in position, not in velocity alone."""
+    enough = len(_blocked_rotations(contact)) >= 2
+    found = []
+    for column in contact.directions.T:
+        force, moment = np.any(np.abs(column[3:]) > _ZERO), np.any(np.abs(column[:3]) > _ZERO)
+        found.append(bool(force and not moment) or bool(moment and not force and enough))
+    return found
+
+
+def _blocked_rotations(contact: Contact) -> list[Array]:
+    """Return the moments without a force that a contact transmits: rotations that it blocks."""
+    return [
+        np.asarray(column[:3])
+        for column in contact.directions.T
+        if not np.any(np.abs(column[3:]) > _ZERO)
+    ]
+
+
+@dataclass(frozen=True)
+class BlockedMotion:
+    """Velocities in the contacts' directions, S^T J qd, and what they change by.
+
+    Attributes:
+        J: S^T J (d, n).
+        bias: The rate of S^T J times qd (d,).
+    """
+
+    J: Matrix
+    bias: list[Scalar]
+
+
+def blocked_velocity(
+    points: Sequence[ContactPoint],
+    place: Place,
+    X0: Sequence[Transform],
+    v: Sequence[Motion],
+) -> list[Scalar]:
+    """Return S^T J qd (d,) of all contacts from the velocities of the bodies."""
+    result: list[Scalar] = []
+    for point in points:
+        seen = point.frame(place, X0) * v[point.link.body]
+        result += times(point.selection, seen.components())
+    return result
+
+
+def blocked_motion(
+    model: Model,
+    points: Sequence[ContactPoint],
+    place: Place,
+    turning: Vector3,
+    Xup: Sequence[Transform],
+    X0: Sequence[Transform],
+    v: Sequence[Motion],
+    avp: Sequence[Motion],
+    gravity: Vector3,
+) -> BlockedMotion:
+    """Return S^T J and its rate times qd (8), (9).
+
+    Args:
+        model: The arms.
+        points: The contacts.
+        place: Where the object is.
+        turning: Its angular velocity in its own axes.
+        Xup: Transforms from each body's parent to the body.
+        X0: Transforms from world to body coordinates.
+        v: Velocities of the bodies, in body coordinates.
+        avp: Their accelerations at qdd = 0, with minus gravity in them.
+        gravity: The acceleration of gravity.
+    """
+    J: Matrix = []
+    bias: list[Scalar] = []
+    for point in points:
+        body, frame = point.link.body, point.frame(place, X0)
+        of_tool = jacobian_in_frame(model, body, Xup, frame)
+        columns = [times(point.selection, column) for column in zip(*of_tool, strict=True)]
+        J += [list(row) for row in zip(*columns, strict=True)]
+        seen = frame * v[body]
+        pull = point.E * (place.E * gravity)
+        rate = classical_acceleration(frame * avp[body], seen, pull)
+        # S turns with the object: its rate times u is S^T (u x omega), both halves.
+        w = point.E * turning
+        drift = [*seen.angular.cross(w), *seen.linear.cross(w)]
+        bias += times(point.selection, [a + b for a, b in zip(rate, drift, strict=True)])
+    return BlockedMotion(J, bias)
