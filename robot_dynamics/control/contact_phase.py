@@ -63,13 +63,13 @@ def contact_step(
         lost_after: Time without force after which it is given up [s].
         period: Of control [s].
     """
-    without = (1.0 - _positive(force)) * (without + period)
-    lost = _positive(without - lost_after)
-    touched = approaching * (1.0 - lost) * maximum(touched, _positive(force - touch))
+    without = (1.0 - positive(force)) * (without + period)
+    lost = positive(without - lost_after)
+    touched = approaching * (1.0 - lost) * maximum(touched, positive(force - touch))
     return touched, without
 
 
-def _positive(value: Scalar) -> Scalar:
+def positive(value: Scalar) -> Scalar:
     """Return 1 for a positive number, 0 for one that is not."""
     return minimum(1.0, maximum(0.0, value) * _TRUE)
 

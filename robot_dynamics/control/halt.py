@@ -32,7 +32,7 @@ class Halt:
 
     def __init__(self, reference: Reference, time: float, duration: float = 0.4) -> None:
         self.reference, self.time, self.duration = reference, time, duration
-        self._force = reference.row(time)[FORCE]
+        self._force = reference.rows([time])[0][FORCE]
 
     def rows(self, times: ArrayLike) -> Array:
         """Return rows as `Reference.rows` does.

@@ -54,7 +54,7 @@ def check_start(
     pose = np.asarray(start, dtype=float)
     for name, values in (("q", q), ("qd", qd)):
         require_length(name, values.tolist(), len(system.joint_names), "one for each arm joint")
-    _check_joints(system, settings, q, qd)
+    check_joints(system, settings, q, qd)
     gaps = [_gap(seen, pose) for seen in _poses_seen(system, q)]
     shares = [
         max(distance / settings.position_tolerance_m, angle / settings.rotation_tolerance_rad)
@@ -74,7 +74,12 @@ def check_start(
     )
 
 
-def _check_joints(system: GraspSystem, settings: StartSettings, q: Array, qd: Array) -> None:
+def check_joints(system: GraspSystem, settings: StartSettings, q: Array, qd: Array) -> None:
+    """Refuse joints that are beyond their limits, or move.
+
+    Raises:
+        StartError: With the joint, and by how much.
+    """
     lower, upper = system.limits["lower"], system.limits["upper"]
     for i, joint in enumerate(system.joint_names):
         for what, value in (("position", q[i]), ("velocity", qd[i])):

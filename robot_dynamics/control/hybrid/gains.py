@@ -4,17 +4,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.control.gains import servo_gains
+from robot_dynamics.control.hybrid.settings import HybridSettings
+from robot_dynamics.control.settings import ControlSettings, SafetySettings
+
 Array = NDArray[np.float64]
 
 # Stands for "no limit": kernels compute with it.
-_LARGE = 1e12
+_LARGE = 1e18
+# What integrals may add, to the object's acceleration [rad/s^2, m/s^2] and to internal forces [N].
+_LARGEST_CORRECTION, _LARGEST_FORCE = 10.0, 100.0
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,7 @@ class HybridGains:
         contact_integral: K_IF, of the integral of the contact force's error [1/s].
         contact_error: What an error of the contact force counts at most [N].
         contact_bound: What its integral adds at most [N].
+        gated: 1 if it is integrated in contact only, 0 if always.
         internal_integral: K_II, of the integral of the internal force's error [1/s].
         internal_bound: What its integral adds at most [N].
         motion_bound: What the integral of the pose error adds at most [m/s^2, rad/s^2].
@@ -57,6 +64,7 @@ class HybridGains:
     contact_integral: Any
     contact_error: Any
     contact_bound: Any
+    gated: Any
     internal_integral: Any
     internal_bound: Any
     motion_bound: Any
@@ -103,3 +111,55 @@ class HybridGains:
     def size(cls, joints: int, surfaces: int) -> int:
         """Return the length of the block."""
         return len(fields(cls)) - 5 + 4 * joints + surfaces
+
+
+def hybrid_gains(
+    settings: ControlSettings,
+    safety: SafetySettings,
+    hybrid: HybridSettings,
+    damping: Array,
+    posture: Array,
+    limits: Mapping[str, Array],
+) -> HybridGains:
+    """Return the gains that settings ask for.
+
+    Args:
+        settings: Rate and servos.
+        safety: Limits of torque and of its rate.
+        hybrid: What is special to hybrid control.
+        damping: b of each surface (C,) [N s/m].
+        posture: Positions that the arms stay near (n,).
+        limits: "lower", "upper" and "effort" of the joints (n,).
+    """
+    servo, contact = servo_gains(settings.object), settings.contact_force
+    self_motion, literal = settings.posture.bandwidth, contact.law == "literal"
+    return HybridGains(
+        proportional=servo.proportional,
+        derivative=servo.derivative,
+        integral=servo.integral,
+        contact_integral=contact.bandwidth,
+        contact_error=np.inf if literal else contact.error_limit_n,
+        contact_bound=np.inf if literal else contact.integral_limit_n,
+        gated=float(not literal),
+        internal_integral=settings.internal_force.bandwidth,
+        internal_bound=_LARGEST_FORCE,
+        motion_bound=_LARGEST_CORRECTION,
+        posture_proportional=self_motion**2,
+        posture_derivative=2.0 * settings.posture.damping_ratio * max(self_motion, 1.0),
+        limit_proportional=hybrid.limit_bandwidth**2,
+        limit_margin=hybrid.limit_margin,
+        avoidance=hybrid.avoidance,
+        safe_pivot=hybrid.safe_pivot,
+        touch=contact.touch_n,
+        lost_after=contact.lost_after_s,
+        period=settings.period,
+        lead=(settings.command_delay_periods + 0.5) * settings.period,
+        friction_share=settings.friction.share,
+        friction_velocity=settings.friction.velocity,
+        torque_rate=safety.torque_rate,
+        damping=damping,
+        effort=safety.effort_fraction * limits["effort"],
+        posture=posture,
+        lower=limits["lower"],
+        upper=limits["upper"],
+    )

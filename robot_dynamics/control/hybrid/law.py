@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, trace
-from robot_dynamics.control.contact_phase import contact_step
+from robot_dynamics.control.hybrid.constants import LawConstants
 from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.hybrid.layout import Layout
 from robot_dynamics.control.hybrid.state import ArmState, ObjectTarget, ahead_of
+from robot_dynamics.control.hybrid.touches import touches
 from robot_dynamics.control.hybrid.wishes import posture_wish
 from robot_dynamics.control.law import integrated, largest_scale
 from robot_dynamics.manipulation.hybrid.decoupling_law import (
@@ -31,30 +32,24 @@ from robot_dynamics.manipulation.hybrid.decoupling_law import (
 )
 from robot_dynamics.manipulation.hybrid.environment import ObjectPose, derivatives
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import (
-    PLACE_SIZE,
     ContactPoint,
-    Matrix,
     Place,
     blocked_motion,
-    pack_place,
 )
 from robot_dynamics.manipulation.hybrid.manipulability import manipulability_gradient
-from robot_dynamics.manipulation.hybrid.law import ForceDistribution
 from robot_dynamics.manipulation.hybrid.object_observer import (
-    ObserverMaps,
     Seen,
     observe,
 )
 from robot_dynamics.manipulation.hybrid.on_surfaces import Surfaces
 from robot_dynamics.manipulation.hybrid.system import HybridSystem
-from robot_dynamics.model.parameters import block_size, pack, unpack
+from robot_dynamics.model.parameters import block_size, unpack
 from robot_dynamics.scalar.functions import absolute, maximum, minimum, sqrt
 from robot_dynamics.scalar.linear_algebra import times, transposed_times
 from robot_dynamics.spatial import (
     Motion,
     Rotation,
     Scalar,
-    Symmetric3,
     Transform,
     Vector3,
     rotation_vector,
@@ -67,33 +62,6 @@ _TINY = 1e-12
 # Arms begin to avoid singularities at this multiple of the pivot below which they are damped, and
 # no joint is driven away from them by more than a slope of this size [1/rad].
 _NEAR, _STEEP = 10.0, 10.0
-# Mass, centre of mass, inertia about it and its inverse, row by row.
-_OBJECT_SIZE = 1 + 3 + 9 + 9
-
-
-def law_parameters(
-    system: HybridSystem,
-    gains: HybridGains,
-    distribution: ForceDistribution,
-    recovery: Array,
-) -> Array:
-    """Return the parameter block of `law_program`.
-
-    Args:
-        system: Arms, object, contacts and surfaces.
-        gains: Gains and limits.
-        distribution: Sharing of forces.
-        recovery: Internal force of contact forces (m, d).
-    """
-    held, maps = system.held, ObserverMaps.of(system)
-    inertia = np.asarray(held.inertia, dtype=float)
-    about = [[held.mass], held.center, inertia.ravel(), np.linalg.inv(inertia).ravel()]
-    W = system.constant_wrench_map
-    matrices = [W, distribution.share, distribution.internal, recovery]
-    matrices += [maps.velocity, maps.position, maps.open]
-    places = [pack_place(contact, np.asarray(held.center)) for contact in system.contacts]
-    parts = [pack(system.arms), gains.pack(), *about, *places, *(m.ravel() for m in matrices)]
-    return np.concatenate([np.asarray(part, dtype=float) for part in parts])
 
 
 @dataclass(frozen=True)
@@ -137,31 +105,15 @@ def law_program(
     """
     options = options or LawOptions()
     layout = Layout.of(system)
-    n, d, C, m, k = (
-        layout.joints, layout.directions, layout.surfaces, layout.internal, layout.arms
-    )  # fmt: skip
+    n, C, m, k = layout.joints, layout.surfaces, layout.internal, layout.arms
     model, size = system.arms, block_size(system.arms)
-    links = [model.link(tool) for tool in system.tools]
-    determined = ObserverMaps.of(system).determined
 
     def run(*arguments: Any) -> dict[str, Any]:
         q_in, qd_in, wrenches, sensed, row, memory, ramp, *more, block = arguments
         parameters = unpack(model, block[:size])
         gain, rest = HybridGains.unpack(block[size:], n, C)
-        mass, center, rest = rest[0], Vector3.of(rest[1:4]), rest[4:]
-        inertia, inverse = _symmetric(rest[:9]), _symmetric(rest[9:18])
-        rest = rest[18:]
-        points = []
-        for contact, link in zip(system.contacts, links, strict=True):
-            points.append(ContactPoint.of(contact, link, rest[:PLACE_SIZE]))
-            rest = rest[PLACE_SIZE:]
-        W, rest = _matrix(rest, 6, d)
-        share, rest = _matrix(rest, d, 6)
-        internal, rest = _matrix(rest, d, m)
-        recovery, rest = _matrix(rest, m, d)
-        of_velocity, rest = _matrix(rest, 6, d)
-        of_position, rest = _matrix(rest, 6, d)
-        open_part, rest = _matrix(rest, 6, 6)
+        fixed = LawConstants.unpack(system, rest)
+        points, center = fixed.points, fixed.center
         q, qd = [0.0] * n, [0.0] * n
         for at, index in enumerate(order):
             q[index], qd[index] = q_in[at], qd_in[at]
@@ -176,7 +128,7 @@ def law_program(
         else:
             seen = observe(
                 points, arms.X0, arms.v, last["place"], last["twist"], h,
-                of_velocity, of_position, None if determined else open_part,
+                fixed.velocity, fixed.position, fixed.open_part,
             )  # fmt: skip
         E, X0_now = seen.place.E, arms.X0
 
@@ -206,13 +158,11 @@ def law_program(
             q_then, qd_then, then = q, qd, seen
         place, spin, velocity = then.place, then.twist.angular, then.twist.linear
         held = ObjectTerms(
-            mass, inertia, inverse, spin, velocity, place.E * parameters.gravity
+            fixed.mass, fixed.inertia, fixed.inverse, spin, velocity, place.E * parameters.gravity
         )
         world_twist = [*place.E.inverse_times(spin), *place.E.inverse_times(velocity)]
         R = place.E.transpose().rows
-        _, E_F, E_F_dot_v = derivatives(
-            system.environment.surfaces, list(place.x), R, world_twist
-        )
+        _, E_F, E_F_dot_v = derivatives(system.environment.surfaces, list(place.x), R, world_twist)
         E_F = [_turned(place.E, gradient) for gradient in E_F] if C else []
         here = ObjectPose(seen.place.x, E.transpose())
         distance = [p(here) for p in system.environment.surfaces]
@@ -226,22 +176,15 @@ def law_program(
             )
         has_wrenches, has_forces = sensed[0], sensed[1]
         everywhere = Surfaces(E_F, [1.0] * C, held)
-        told = everywhere.forces(times(W, felt), last["acceleration"])
+        told = everywhere.forces(times(fixed.W, felt), last["acceleration"])
         known = maximum(has_wrenches, has_forces)
         on_surfaces = [
             has_forces * f + (1.0 - has_forces) * (has_wrenches * t + (1.0 - has_wrenches) * wish)
             for f, t, wish in zip(sensed[2:], told, wanted["compared_contact"], strict=True)
         ]
-        touched, without = [], []
-        for i in range(C):
-            now, since = contact_step(
-                last["touched"][i], last["without"][i], on_surfaces[i], wanted["wanted"][i],
-                gain.touch, gain.lost_after, h,
-            )  # fmt: skip
-            # Without any sensor what was believed stays, until the surface is to be left.
-            now = known * now + (1.0 - known) * wanted["wanted"][i] * last["touched"][i]
-            touched.append(now)
-            without.append(known * since)
+        touched, without, pressed_on = touches(
+            system.environment.leaders, last, on_surfaces, wanted["wanted"], gain, known
+        )
         surfaces = Surfaces(E_F, touched, held)
 
         # What the surfaces leave of motion (35), and the forces (42), (43).
@@ -269,7 +212,7 @@ def law_program(
             away = [near * minimum(maximum(g, -_STEEP), _STEEP) for g in slopes]
         posture, towards = posture_wish(gain, q, qd, away)
         law = decoupling_torque(
-            side, C_arms, contacts, held, W, share, internal,
+            side, C_arms, contacts, held, fixed.W, fixed.share, fixed.internal,
             Wish(acceleration, posture), Wish(motion_towards, towards),
             surfaces.wrench(u2), u3,
         )  # fmt: skip
@@ -311,16 +254,17 @@ def law_program(
             integrated(i, h * e, gate, bound) for i, e in _pairs(last["pose_integral"], error)
         ]
         contact_integral = []
-        for i, c, f, wish in zip(
-            last["contact_integral"], touched, on_surfaces, wanted["compared_contact"],
-            strict=True,
+        for i, c, pressing, f, wish in zip(
+            last["contact_integral"], touched, pressed_on, on_surfaces,
+            wanted["compared_contact"], strict=True,
         ):  # fmt: skip
             off = minimum(maximum(wish - f, -gain.contact_error), gain.contact_error)
-            step = gain.contact_integral * h * off
+            let = known * (1.0 - gain.gated * (1.0 - pressing))
+            step = gain.contact_integral * h * off * let
             contact_integral.append(
-                c * integrated(i, step * known, gate * known, gain.contact_bound)
+                c * integrated(i, step, maximum(gate, 1.0 - gain.gated), gain.contact_bound)
             )
-        inside = times(recovery, felt) if m else []
+        inside = times(fixed.recovery, felt) if m else []
         internal_integral = [
             integrated(
                 i, gain.internal_integral * h * has_wrenches * (wish - f), gate * has_wrenches,
@@ -333,7 +277,7 @@ def law_program(
         load: Scalar = 0.0
         for value, most in _pairs(law.support, gain.effort):
             load = maximum(load, absolute(value) / most)
-        lost = times(of_velocity, law.lost)
+        lost = times(fixed.velocity, law.lost)
         new_memory = [
             *seen.place.x, *seen.quaternion, *seen.twist.components(), *pose_integral,
             *contact_integral, *internal_integral, *touched, *without,
@@ -373,15 +317,8 @@ def law_program(
     }
     if options.sensor:
         inputs["seen"] = 13
-    maps = 2 * 6 * d + 2 * d * m + 2 * 6 * d + 36
-    constants = _OBJECT_SIZE + k * PLACE_SIZE + maps
-    total = size + HybridGains.size(n, C) + constants
+    total = size + HybridGains.size(n, C) + LawConstants.size(layout)
     return trace(run, name="hybrid_law", inputs=inputs, parameters=total)
-
-
-def _symmetric(rows: Sequence[Scalar]) -> Symmetric3:
-    """Return a symmetric matrix of nine numbers, row by row."""
-    return Symmetric3.of([rows[0:3], rows[3:6], rows[6:9]])
 
 
 def _turned(E: Rotation, six: Sequence[Scalar]) -> list[Scalar]:
@@ -395,12 +332,6 @@ def _pairs(a: Sequence[Scalar], b: Sequence[Scalar]) -> Iterator[tuple[Scalar, S
 
 def _added(a: Sequence[Scalar], scale: Scalar, b: Sequence[Scalar]) -> list[Scalar]:
     return [x + scale * y for x, y in _pairs(a, b)]
-
-
-def _matrix(flat: list[Scalar], rows: int, columns: int) -> tuple[Matrix, list[Scalar]]:
-    """Take a matrix off a flat list; return it and the rest."""
-    matrix = [flat[i * columns : (i + 1) * columns] for i in range(rows)]
-    return matrix, flat[rows * columns :]
 
 
 def _seen_from_outside(

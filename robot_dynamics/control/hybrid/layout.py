@@ -103,7 +103,7 @@ class Layout:
 
     @cached_property
     def sensed(self) -> Mapping[str, slice]:
-        """Which sensors there are: of grasp wrenches, of forces on the surfaces, and the latter."""
+        """Which sensors there are: of grasp wrenches, of surface forces; and the latter."""
         return _slices(wrenches=1, contact=1, forces=self.surfaces)
 
     @staticmethod

@@ -146,9 +146,7 @@ class ArmSide:
 
 def _damped(A: Matrix, part: Scalar) -> Factors:
     """Return the factors of a matrix with a part of its diagonal added."""
-    return factor(
-        [[*row[:i], row[i] + part * row[i]] for i, row in enumerate(A)]
-    )
+    return factor([[*row[:i], row[i] + part * row[i]] for i, row in enumerate(A)])
 
 
 def decoupling_torque(
@@ -183,9 +181,7 @@ def decoupling_torque(
     # (29): S^T J qdd = W_S^T a + rate(W_S^T) v - rate(S^T J) qd; W_S turns with the object
     spun = [0.0, 0.0, 0.0, *held.turning.cross(held.velocity)]
     of_object = [a - b for a, b in zip(acceleration.object, spun, strict=True)]
-    wanted = [
-        a - b for a, b in zip(transposed_times(W, of_object, d), contacts.bias, strict=True)
-    ]
+    wanted = [a - b for a, b in zip(transposed_times(W, of_object, d), contacts.bias, strict=True)]
     drive, lost = arms.push(wanted, acceleration.posture)
     towards, _ = arms.push(transposed_times(W, velocity.object, d), velocity.posture)
     inertial = times(share, held.times(acceleration.object))

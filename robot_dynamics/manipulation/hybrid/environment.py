@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import compile_program, trace
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.scalar.derivatives import directional_derivative, jacobian
 from robot_dynamics.scalar.functions import asin, atan2, sqrt
 from robot_dynamics.spatial import Rotation, Scalar, Vector3
@@ -109,10 +109,28 @@ class Environment:
     Attributes:
         surfaces: p_i, at most six.
         coordinates: s_j; 6 - C functions.
+        leaders: For each surface function the index of the one whose push tells that it is
+            touched, itself or another one of the same surface; -1 for one that holds the object
+            whenever that is wanted. Each tells for itself by default.
     """
 
     surfaces: tuple[PoseFunction, ...] = ()
     coordinates: tuple[PoseFunction, ...] = ()
+    leaders: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        count = len(self.surfaces)
+        if count > 6:
+            raise ArgumentError(f"{count} surface functions, expected at most 6.")
+        if not self.leaders:
+            object.__setattr__(self, "leaders", tuple(range(count)))
+        if len(self.leaders) != count or not all(
+            at == -1 or (0 <= at < count and self.leaders[at] == at) for at in self.leaders
+        ):
+            raise ArgumentError(
+                f"leaders {self.leaders} of {count} surface functions, expected for each the "
+                "index of one that tells for itself, or -1."
+            )
 
     def terms(self, x: Array, R: Array, twist: Array) -> EnvironmentTerms:
         """Return values and derivatives at a pose and a twist.

@@ -61,10 +61,7 @@ def _without_object(model: Model, at: int) -> Model:
     bodies = [
         replace(body, parent=moved(body.parent)) for i, body in enumerate(model.bodies) if i != at
     ]
-    links = [
-        replace(link, body=moved(link.body)) for link in model.links if link.body != at
-    ]
+    links = [replace(link, body=moved(link.body)) for link in model.links if link.body != at]
     kept = {body.name for body in bodies}
     variable = frozenset(name for name in model.variable if name in kept)
     return replace(model, bodies=tuple(bodies), links=tuple(links), loops=(), variable=variable)
-

@@ -54,7 +54,9 @@ class ObserverMaps:
     def of(cls, system: HybridSystem) -> ObserverMaps:
         """Return the maps of a system, rotations counted at the distance of the contacts."""
         length = system.length
-        weights = np.concatenate([_weights(contact.directions, length) for contact in system.contacts])
+        weights = np.concatenate(
+            [_weights(contact.directions, length) for contact in system.contacts]
+        )
         scale = np.array([length] * 3 + [1.0] * 3)
         W = wrench_map(system.contacts, np.asarray(system.held.center, dtype=float)).T
         scaled = weights[:, None] * W / scale

@@ -40,8 +40,7 @@ class Surfaces:
         if not self._E:
             return list(motion)
         missing = [
-            c * r - dot(row, motion)
-            for c, r, row in zip(self.touched, rate, self._E, strict=True)
+            c * r - dot(row, motion) for c, r, row in zip(self.touched, rate, self._E, strict=True)
         ]
         back = transposed_times(self._moved, self._G.solve(missing), 6)
         return [a + b for a, b in zip(motion, back, strict=True)]

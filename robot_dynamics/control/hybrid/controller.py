@@ -1,0 +1,372 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The hybrid controller: the law's kernel with its gains, what it follows, and its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.compile import load_kernel
+from robot_dynamics.control.gains import check_gains
+from robot_dynamics.control.halt import Halt
+from robot_dynamics.control.hybrid.constants import law_parameters
+from robot_dynamics.control.hybrid.contact_damping import contact_damping
+from robot_dynamics.control.hybrid.gains import hybrid_gains
+from robot_dynamics.control.hybrid.law import LawOptions, law_program
+from robot_dynamics.control.hybrid.layout import Layout
+from robot_dynamics.control.hybrid.rows import (
+    HybridPlan,
+    blended,
+    looked_up,
+    with_compared,
+)
+from robot_dynamics.control.hybrid.settings import HybridSettings
+from robot_dynamics.control.hybrid.step import HybridStep
+from robot_dynamics.control.reference import POSE, TWIST
+from robot_dynamics.control.settings import ControlSettings, SafetySettings
+from robot_dynamics.control.start_check import StartError, check_joints
+from robot_dynamics.errors import RobotDynamicsError, require_length
+from robot_dynamics.manipulation.hybrid import Contact, Environment, ForceDistribution
+from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.spatial import Rotation
+
+Array = NDArray[np.float64]
+
+# Steps in which the object is looked for at the start, and when it has been found [m, rad].
+_SEARCH, _FOUND = 20, 1e-14
+
+
+class HybridController:
+    """Yoshikawa and Zheng's controller of motion, force on surfaces and internal force.
+
+    It is not safe by itself: `safety.py` decides whether its inputs may be used and what to send
+    instead. The reference starts when the ramp of the start is over.
+
+    Where the object is follows from the arms, through their contacts: see
+    `manipulation.hybrid.object_observer`. With `object_pose: sensor` it is what `sense` was given.
+    The force on surfaces is what `sense` was given, or else estimated from the grasp wrenches and
+    the object's Newton-Euler equations; without either it is fed forward alone.
+
+    Args:
+        system: Arms and object as they are believed to be.
+        settings: Rate, servos and start.
+        safety: Limits of torque and of its rate.
+        reference: What the object is to do; see `HybridPlan`.
+        contacts: How each arm holds the object; rigidly at its grasp by default.
+        environment: Surfaces; none by default. Coordinates along them are complemented.
+        distribution: Sharing of forces and internal forces; by default those with a physical
+            meaning, shared as the arms' load is.
+        hybrid: What else is to be said about hybrid control.
+
+    Attributes:
+        hybrid_system: Arms, object, contacts and surfaces.
+        distribution: Sharing of forces and internal forces.
+        layout: Where everything stands in its vectors.
+        warnings: What is to be known about gains, in sentences; none if all is well.
+
+    Raises:
+        RobotDynamicsError: If the grasp cannot do the task, or the servos do not bear the delay.
+    """
+
+    def __init__(
+        self,
+        system: GraspSystem,
+        settings: ControlSettings,
+        safety: SafetySettings,
+        reference: HybridPlan,
+        *,
+        contacts: Sequence[Contact] | None = None,
+        environment: Environment | None = None,
+        distribution: ForceDistribution | None = None,
+        hybrid: HybridSettings | None = None,
+    ) -> None:
+        check_gains(settings)
+        self.system, self.settings, self.safety = system, settings, safety
+        self.reference, self.hybrid = reference, hybrid or HybridSettings()
+        self.hybrid_system = hybrid_system(system, contacts, environment)
+        self.hybrid_system.require_force_closure()
+        shares = [arm.load_share for arm in system.arms]
+        self.distribution = distribution or ForceDistribution.of_contacts(
+            self.hybrid_system, shares
+        )
+        self.period = settings.period
+        self.layout = layout = Layout.of(self.hybrid_system)
+        names = self.hybrid_system.arms.joint_names
+        #: For each arm joint its index in the model of the arms alone.
+        self._order = [names.index(name) for name in system.joint_names]
+        options = LawOptions(
+            self.hybrid.object_pose == "sensor", self.hybrid.ahead, self.hybrid.avoidance > 0.0
+        )
+        program = law_program(self.hybrid_system, self._order, options)
+        # A surface's source does not tell the constants it has caught: the trace does.
+        self.kernel = load_kernel(b"hybrid_law\0" + program.fingerprint, lambda: program, lanes=1)
+        self._late = 1 + settings.command_delay_periods
+        self._ahead = (settings.command_delay_periods + 0.5) * self.period
+        self._ramp_ticks = max(1, round(settings.start.ramp_s / self.period))
+        self._check_plan(reference)
+        self._no_wrenches = np.zeros((layout.arms, 6))
+        self._sensed = np.zeros(Layout.size(layout.sensed))
+        self._seen = np.concatenate([reference.start, np.zeros(6)])
+        self._base, self._plan = 0, reference
+        self._rows = self._first_rows = self._table(reference)
+        self._memory = np.zeros(Layout.size(layout.memory))
+        self._limits = self.hybrid_system.arms.limits()
+        self.warnings: tuple[str, ...] = ()
+        self._begin(system.posture)
+
+    @property
+    def ticks(self) -> int:
+        """Number of control periods of start and reference together."""
+        return self._ramp_ticks + len(self._rows) - 1
+
+    @property
+    def ramp_ticks(self) -> int:
+        """Number of control periods over which the task ramps in."""
+        return self._ramp_ticks
+
+    @property
+    def columns(self) -> dict[str, int]:
+        """Width of each column that the law adds to a recording."""
+        layout = self.layout
+        return {
+            "estimated_pose": 7,
+            "estimated_twist": 6,
+            "estimated_closure": 6 * (layout.arms - 1),
+            "estimated_internal_force": layout.internal,
+            "estimated_contact_force": layout.surfaces,
+            "touched": layout.surfaces,
+            "control_scales": 7,
+        }
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Gains of the object's servo and of the contact, names of the internal forces."""
+        gains = self.gains
+        return {
+            "object_gains": [gains.proportional, gains.derivative, gains.integral],
+            "contact_gain": gains.contact_integral,
+            "normal_damping": np.asarray(gains.damping).tolist(),
+            "internal_forces": list(self.distribution.names),
+            "warnings": list(self.warnings),
+        }
+
+    def check_start(self, q: Array, qd: Array) -> None:
+        """Refuse a start from afar, from motion, or from joints beyond their limits.
+
+        Raises:
+            StartError: With what is worst, and by how much.
+        """
+        start = self.settings.start
+        check_joints(self.system, start, q, qd)
+        memory = self._searched(q)
+        seen = self._evaluate(q, np.zeros_like(q), self._no_wrenches, self._rows[0], memory, 0.0)
+        off = seen.error.reshape(2, 3)
+        gaps = np.vstack([off, seen.closure.reshape(-1, 3)])
+        angles, distances = np.linalg.norm(gaps[::2], axis=1), np.linalg.norm(gaps[1::2], axis=1)
+        names = ["the object", *(f"arm {arm.name!r}" for arm in self.system.arms[1:])]
+        for subject, angle, distance in zip(names, angles, distances, strict=True):
+            if not (
+                distance <= start.position_tolerance_m and angle <= start.rotation_tolerance_rad
+            ):
+                raise StartError(
+                    subject,
+                    float(distance),
+                    start.position_tolerance_m,
+                    f"{subject} is {distance:.3g} m and {np.degrees(angle):.3g} degrees from "
+                    f"where it is to start; expected at most {start.position_tolerance_m:g} m and "
+                    f"{np.degrees(start.rotation_tolerance_rad):.3g} degrees.",
+                )
+
+    def check_path(self, q: Array) -> None:
+        """Refuse a reference that the arms cannot follow from positions `q` (na,)."""
+
+    def start(self, q: Array, qd: Array, last: Array | None = None) -> HybridStep:
+        """Forget what was learned, and return what is seen.
+
+        The arms' present positions become the posture that they stay near. Surfaces that are to be
+        touched and are near count as touched.
+
+        Args:
+            q: Positions of the arm joints (na,).
+            qd: Their velocities (na,).
+            last: The torque that was sent last (na,), from which the torque's rate is limited;
+                what holds arms and object up by default.
+        """
+        q = np.array(q, dtype=float)
+        self._base, self._plan, self._rows = 0, self.reference, self._first_rows
+        self._begin(q)
+        memory, at = self._searched(q), self.layout.memory
+        seen = self._evaluate(q, qd, self._no_wrenches, self._rows[0], memory, 0.0)
+        wanted = self._rows[0][self.layout.reference["wanted"]]
+        near = np.abs(seen.distance) <= self.hybrid.touching
+        memory[at["twist"]] = seen.memory[at["twist"]]
+        memory[at["touched"]] = wanted * near
+        memory[at["torque"]][self._order] = seen.support if last is None else last
+        self._memory = memory
+        return seen
+
+    def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> HybridStep:
+        """Return the step of a control instant and remember it.
+
+        Args:
+            tick: Control periods since the start.
+            q: Measured positions of the arm joints (na,); finite.
+            qd: Measured velocities (na,); finite.
+            wrenches: Measured grasp wrenches by the arms on the object (k, 6), angular first, in
+                tool frames; without them internal forces are fed forward, with what was learned.
+        """
+        row = self._rows[min(max(tick - self._ramp_ticks, 0), len(self._rows) - 1)]
+        ramp = min(1.0, tick / self._ramp_ticks)
+        self._sensed[0] = wrenches is not None
+        if wrenches is None:
+            wrenches = self._no_wrenches
+        step = self._evaluate(q, qd, wrenches, row, self._memory, ramp)
+        self._memory = step.memory
+        return step
+
+    def sense(
+        self,
+        *,
+        pose: ArrayLike | None = None,
+        twist: ArrayLike | None = None,
+        contact_force: ArrayLike | None = None,
+    ) -> None:
+        """Take what sensors besides the arms' own say; it serves for the steps that follow.
+
+        Args:
+            pose: Of the object in the world, x y z qx qy qz qw (7,), for `object_pose: sensor`.
+            twist: Its angular velocity and the velocity of its origin, world axes (6,).
+            contact_force: Forces by the object on the surfaces (C,); None to estimate them again.
+        """
+        if pose is not None:
+            self._seen[POSE] = pose
+        if twist is not None:
+            self._seen[TWIST] = twist
+        at = self.layout.sensed
+        self._sensed[at["contact"]] = contact_force is not None
+        self._sensed[at["forces"]] = 0.0 if contact_force is None else contact_force
+
+    def hold(self, tick: int) -> None:
+        """Come to rest on the path from a tick on; forces stay what they are then.
+
+        `start` begins the reference anew.
+
+        Args:
+            tick: Control periods since the start.
+        """
+        first = min(max(tick - self._ramp_ticks, 0), len(self._rows) - 1)
+        begin = (first - self._base) * self.period
+        halt = Halt(self._plan, begin)
+        count = int(np.ceil(halt.duration / self.period)) + 1
+        rows = looked_up(halt, begin + np.arange(count) * self.period, self._ahead)
+        self._continue_with(rows, first)
+
+    def follow(self, reference: HybridPlan, tick: int) -> None:
+        """Follow another reference from a tick on, without a jump.
+
+        The new one begins at time 0 there. What it differs by from the old one, in pose,
+        velocity, acceleration and forces, fades over `blend_s`, so that the torque has no jump;
+        which surfaces are to be touched changes at once. Integrals stay.
+
+        Args:
+            reference: What the object is to do from now on.
+            tick: Control periods since the start.
+
+        Raises:
+            RobotDynamicsError: If its rows have another width than those of these contacts and
+                surfaces.
+        """
+        self._check_plan(reference)
+        first = min(max(tick - self._ramp_ticks, 0), len(self._rows) - 1)
+        count = int(np.ceil(reference.duration / self.period)) + 1
+        rows = looked_up(reference, np.arange(count) * self.period, self._ahead)
+        self._continue_with(rows, first)
+        self._base, self._plan = first, reference
+
+    def hold_support(self, q: Array) -> Array:
+        """Return the torque (na,) that holds arms and object up at rest at positions `q` (na,)."""
+        memory, still = self._searched(q), np.zeros_like(q)
+        return self._evaluate(q, still, self._no_wrenches, self._rows[0], memory, 0.0).support
+
+    def references(self, times: Array) -> dict[str, Array]:
+        """Return what was to be done at times (N,) [s], as columns of a recording."""
+        rows, at = self.reference.rows(times), self.layout.reference
+        return {
+            "reference_pose": rows[:, at["pose"]],
+            "reference_twist": rows[:, at["twist"]],
+            "reference_internal_force": rows[:, at["internal"]],
+            "reference_contact_force": rows[:, at["contact"]],
+        }
+
+    def _evaluate(
+        self, q: Array, qd: Array, wrenches: Array, row: Array, memory: Array, ramp: float
+    ) -> HybridStep:
+        arguments = (q, qd, wrenches, self._sensed, row, memory, ramp)
+        if self.hybrid.object_pose == "sensor":
+            arguments = (*arguments, self._seen)
+        return HybridStep(*self._law(*arguments), row, self.layout.found)
+
+    def _searched(self, q: Array) -> Array:
+        """Return a memory at rest in which the object is where arms at `q` (na,) hold it."""
+        at = self.layout.memory
+        memory = np.zeros(Layout.size(at))
+        place = self._memory[at["place"]]
+        memory[at["place"]] = place if place.any() else self._place_of(self.reference.start)
+        still = np.zeros(len(self._order))
+        for _ in range(_SEARCH):
+            seen = self._evaluate(q, still, self._no_wrenches, self._rows[0], memory, 0.0)
+            moved = np.abs(seen.memory[at["place"]] - memory[at["place"]]).max()
+            memory[at["place"]] = seen.memory[at["place"]]
+            if moved <= _FOUND:
+                break
+        return memory
+
+    def _place_of(self, start: Array) -> Array:
+        """Return centre of mass and quaternion (7,) of a pose of the object's origin."""
+        E = Rotation.from_quaternion(*start[3:].tolist())
+        R = np.array([list(row) for row in E.transpose().rows])
+        center = np.asarray(self.hybrid_system.held.center, dtype=float)
+        return np.concatenate([start[:3] + R @ center, start[3:]])
+
+    def _table(self, plan: HybridPlan) -> Array:
+        """Return the rows of a plan that is followed from the start."""
+        count = int(np.ceil(plan.duration / self.period)) + 1
+        rows = looked_up(plan, np.arange(count) * self.period, self._ahead)
+        return with_compared(rows, rows[:0], self.layout.reference, self._late)
+
+    def _continue_with(self, rows: Array, first: int) -> None:
+        """Follow rows from an index on, smoothly."""
+        at = self.layout.reference
+        width = rows.shape[1]
+        columns = np.r_[at["contact"], at["internal"]]
+        rows = blended(rows, self._rows[first, :width], self.period, self.hybrid.blend_s, columns)
+        past = self._rows[:first]
+        self._rows = np.vstack([past, with_compared(rows, past, at, self._late)])
+
+    def _check_plan(self, plan: HybridPlan) -> None:
+        width = self.layout.reference["internal"].stop
+        found = plan.rows(np.zeros(1)).shape[1]
+        if found != width:
+            layout = self.layout
+            raise RobotDynamicsError(
+                f"the reference has rows of {found}, expected {width}: 19 of motion, 2 for each "
+                f"of {layout.surfaces} surface forces, and {layout.internal} internal forces."
+            )
+
+    def _begin(self, q: Array) -> None:
+        """Take the gains for a start at positions `q` (na,)."""
+        require_length("q", list(q), len(self._order), "one for each arm joint")
+        own = np.empty(len(q))
+        own[self._order] = q
+        damping = contact_damping(self.hybrid_system, self.settings, own, self.reference.start)
+        self.warnings = damping.warnings
+        self.gains = hybrid_gains(
+            self.settings, self.safety, self.hybrid, damping.values, own, self._limits
+        )
+        block = law_parameters(self.hybrid_system, self.gains, self.distribution)
+        self._law = self.kernel.bind(block)

@@ -1,0 +1,289 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The hybrid controller: its start, its memory, its phases, and its changes of task."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from support.hybrid_control import (
+    REST,
+    SAFETY,
+    SETTINGS,
+    START,
+    SYSTEM,
+    Plan,
+    Q,
+    controller,
+    floor,
+    touching,
+)
+
+from robot_dynamics.control.coordinated import CoordinatedController
+from robot_dynamics.control.hybrid.settings import HybridSettings
+from robot_dynamics.control.reference import plan_reference
+from robot_dynamics.control.settings import ReferenceSettings
+from robot_dynamics.control.start_check import StartError
+from robot_dynamics.control.touch_settings import ContactForceSettings
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.manipulation.assembly import closed_configuration
+from robot_dynamics.manipulation.hybrid import Contact
+from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
+from robot_dynamics.model import pose
+from robot_dynamics.robot import Robot
+
+NO_FORCE = np.zeros((2, 6))
+SETTLED = 20  # ticks: the ramp is over
+
+
+def test_in_free_space_it_is_the_coordinated_controller():
+    """With rigid grasps and no surfaces both controllers send the same torques.
+
+    Away from the reference, moving, with measured wrenches and integrals that grow. The model is
+    evaluated at the measurement, as the other one does.
+    """
+    rng = np.random.default_rng(0)
+    ours = controller(hybrid=HybridSettings(ahead=False))
+    theirs = CoordinatedController(
+        SYSTEM, SETTINGS, SAFETY, plan_reference(ReferenceSettings(), START)
+    )
+    for law in (ours, theirs):
+        law.start(Q, REST)
+    # Only motions that the grasps allow: what contradicts them is weighed differently.
+    moved = closed_motion(rng)
+    for tick in range(30):
+        q, qd = moved(tick)
+        wrenches = rng.standard_normal((2, 6))
+        a, b = ours.update(tick, q, qd, wrenches), theirs.update(tick, q, qd, wrenches)
+        assert_allclose(a.torque, b.torque, atol=1e-7)
+        assert_allclose(a.pose, b.pose, atol=1e-9)
+        # Forces before moments in ours.
+        assert_allclose(a.internal_force[[3, 4, 5, 0, 1, 2]], b.internal_force, atol=1e-9)
+
+
+def closed_motion(rng):
+    """Return positions and velocities of arms that move the object at a constant twist."""
+    robot = Robot(SYSTEM.model)
+    direction = 0.02 * rng.standard_normal(3)
+
+    def at(tick):
+        place = START + 0.0
+        place[:3] += direction * (0.002 * tick + 0.5)
+        full = closed_configuration(SYSTEM, place, Q)
+        twist = np.concatenate([np.zeros(3), direction])
+        _, _, K, *_ = robot.constraint_terms(full, np.zeros(20))
+        qd = -np.linalg.pinv(K[:, SYSTEM.v_index]) @ K[:, SYSTEM.object_v] @ twist
+        return full[SYSTEM.q_index], qd
+
+    return at
+
+
+def test_it_starts_with_support_alone():
+    """Start and first update send what holds arms and object up, pressed or not."""
+    control = controller(Plan(1, contact=20.0, squeeze=30.0), environment=touching())
+    seen = control.start(Q, REST)
+    first = control.update(0, Q, REST)
+    assert_allclose(first.torque, seen.support, atol=1e-12)
+    assert_allclose(first.torque, control.hold_support(Q), atol=1e-12)
+    assert seen.distance == pytest.approx(0.0, abs=1e-12)
+    assert first.touched == [1.0]
+
+
+def test_it_presses_with_what_is_wanted():
+    """The floor's force enters as J^T times the shares of its wrench, after the ramp."""
+    free, pressing = (controller(Plan(1, contact=f), environment=touching()) for f in (0.0, 20.0))
+    torques = []
+    for control in (free, pressing):
+        control.start(Q, REST)
+        torques.append(control.update(SETTLED, Q, REST).torque)
+    terms_J = _jacobian()
+    push = np.array([0.0, 0.0, 0.0, 0.0, 0.0, -20.0])  # f E_F^T: p grows downwards
+    arm = np.array([0.05, 0.0, -0.15])
+    push[:3] = np.cross(arm, push[3:])
+    forces = pressing.distribution.share @ push
+    assert_allclose(torques[1] - torques[0], terms_J.T @ forces, atol=1e-8)
+
+
+def _jacobian():
+    """Return S^T J at the start."""
+    return hybrid_system(SYSTEM).terms(Q, REST, pose(START[:3]), np.zeros(6)).J_S
+
+
+def test_a_surface_that_is_far_is_approached():
+    """Control begins with motion, and with force when the floor is felt; not before."""
+    control = controller(Plan(1, contact=20.0), environment=floor(START[2] - 0.3))
+    control.start(Q, REST)
+    assert control.update(SETTLED, Q, REST).touched == [0.0]
+    control.sense(contact_force=[0.1])
+    assert control.update(SETTLED, Q, REST, NO_FORCE).touched == [0.0]
+    control.sense(contact_force=[5.0])
+    assert control.update(SETTLED, Q, REST, NO_FORCE).touched == [1.0]
+    control.sense(contact_force=[0.0])
+    lost = round(SETTINGS.contact_force.lost_after_s / SETTINGS.period) + 1
+    seen = [control.update(SETTLED, Q, REST, NO_FORCE).touched[0] for _ in range(lost)]
+    assert seen[:-2] == [1.0] * (lost - 2)
+    assert seen[-1] == 0.0
+
+
+def test_forces_on_surfaces_are_estimated():
+    """At rest, what the grasps feel less the weight is the force on the floor."""
+    control = controller(Plan(1), environment=touching())
+    control.start(Q, REST)
+    body = SYSTEM.model.bodies[SYSTEM.object_body].inertia
+    # Grasp forces that carry the weight but for 12 N, which the floor carries.
+    wrench = np.zeros(6)
+    wrench[5] = body.mass * 9.81 - 12.0
+    push_at = np.array([0.05, 0.0, -0.15])
+    wrench[:3] = np.cross(push_at, [0.0, 0.0, -12.0])
+    forces = control.distribution.share @ wrench
+    wrenches = np.zeros((2, 6))
+    for i, contact in enumerate(control.hybrid_system.contacts):
+        wrenches[i] = contact.directions @ forces[6 * i : 6 * i + 6]
+    step = control.update(SETTLED, Q, REST, wrenches)
+    assert step.contact_force == pytest.approx([12.0], abs=1e-8)
+
+
+def test_integrals_wait_for_contact_and_are_bounded():
+    """The gated integral grows only while the floor is felt, and no further than its bound."""
+    contact = ContactForceSettings(error_limit_n=2.0, integral_limit_n=1.0, bandwidth=50.0)
+    settings = replace(SETTINGS, contact_force=contact)
+    control = controller(Plan(1, contact=20.0), settings=settings, environment=touching())
+    at = control.layout.memory["contact_integral"]
+    control.start(Q, REST)
+    control.sense(contact_force=[0.0])
+    assert control.update(SETTLED, Q, REST, NO_FORCE).memory[at] == [0.0]
+    control.sense(contact_force=[5.0])
+    first = control.update(SETTLED, Q, REST, NO_FORCE).memory[at]
+    assert first == pytest.approx([50.0 * 0.002 * 2.0])
+    for _ in range(20):
+        step = control.update(SETTLED, Q, REST, NO_FORCE)
+    assert step.memory[at] == pytest.approx([1.0])
+
+
+def limited(room, **parts):
+    """Return a step under efforts (14,) of a control whose plan has some parts."""
+    off = np.array([*[parts.get("motion", 0.0)] * 3, 0.0, 0.0, 0.0, 0.0])
+    contact, squeeze = parts.get("contact", 0.0), parts.get("squeeze", 0.0)
+    plan = Plan(1, contact=contact, squeeze=squeeze, start=START + off)
+    control = controller(plan, environment=touching())
+    control._limits = {**control._limits, "effort": room / SAFETY.effort_fraction}
+    control.start(Q, REST)
+    control.sense(contact_force=[contact / 2.0])
+    step = control.update(SETTLED, Q, REST, NO_FORCE)
+    return step, step.memory[control.layout.memory["contact_integral"]]
+
+
+@pytest.mark.parametrize("room", [40.0, 12.0, 4.0, 1.0])
+def test_limits_are_met_in_order(room):
+    """Each part has what the ones before it leave: support, squeeze, contact force, motion.
+
+    The parts are differences of unlimited torques; scales are compared with the largest that the
+    efforts leave, joint by joint. Integrals do not grow while anything is scaled.
+    """
+    parts = {"squeeze": 40.0, "contact": 30.0, "motion": 0.02}
+    ample, support = np.full(14, 1e6), limited(np.full(14, 1e6))[0].torque
+    effort = np.full(14, np.abs(support).max() + room)
+    step, integral = limited(effort, **parts)
+    total = support
+    for name, scale in zip(parts, step.scales[[0, 5, 1]], strict=True):
+        part = limited(ample, **{name: parts[name]})[0].torque - support
+        towards = np.where(part > 0.0, effort - total, effort + total)
+        most = np.min(np.maximum(towards, 0.0) / np.maximum(np.abs(part), 1e-12))
+        assert scale == pytest.approx(min(1.0, most), abs=1e-6)
+        total = total + scale * part
+    assert_allclose(step.torque, total, atol=1e-5)
+    assert np.all(np.abs(step.torque) <= effort * (1.0 + 1e-8))
+    assert step.let_through == min(*step.scales[:3], step.scales[5])
+    assert step.let_through < 1.0
+    assert integral == [0.0]
+
+
+def test_it_follows_another_plan_without_a_jump():
+    """At the change the torque goes on; a blend later the new plan is followed."""
+    control = controller(Plan(velocity=(0.1, 0.0, 0.0)))
+    control.start(Q, REST)
+    plain = controller(Plan(velocity=(0.1, 0.0, 0.0)))
+    plain.start(Q, REST)
+    for tick in (SETTLED, SETTLED + 1):
+        control.update(tick, Q, REST)
+        plain.update(tick, Q, REST)
+    far = START + np.array([0.0, 0.1, 0.0, 0.0, 0.0, 0.0, 0.0])
+    control.follow(Plan(start=far, squeeze=30.0), SETTLED + 2)
+    before, after = plain.update(SETTLED + 2, Q, REST), control.update(SETTLED + 2, Q, REST)
+    assert_allclose(after.torque, before.torque, atol=1e-9)
+    # The next one differs by what a sample of the blend makes of it, not by a jump.
+    step = np.abs(control.update(SETTLED + 3, Q, REST).torque - after.torque).max()
+    jump = controller(Plan(start=far, squeeze=30.0))
+    jump.start(Q, REST)
+    assert step < 0.02 * np.abs(jump.update(SETTLED, Q, REST).torque - after.torque).max()
+    late = control.update(SETTLED + 2 + 150, Q, REST)
+    assert_allclose(late.reference[:3], far[:3], atol=1e-12)
+    assert late.reference[control.layout.reference["internal"]][0] == 30.0
+
+
+def test_it_comes_to_rest():
+    """A hold goes on along the path, slows down to rest, and stays there."""
+    control = controller(Plan(velocity=(0.1, 0.0, 0.0)))
+    control.start(Q, REST)
+    going = control.update(120, Q, REST).reference
+    control.hold(120)
+    first = control.update(120, Q, REST).reference
+    assert_allclose(first[:13], going[:13], atol=1e-12)
+    assert_allclose(control.update(5000, Q, REST).reference[7:19], 0.0, atol=1e-12)
+    assert control.start(Q, REST).reference[10] == 0.1
+
+
+def test_a_plan_of_other_forces_is_refused():
+    """Rows must have a column for each surface force and internal force."""
+    with pytest.raises(RobotDynamicsError, match="rows of 27, expected 25"):
+        controller(Plan(1))
+    with pytest.raises(RobotDynamicsError, match="rows of 25, expected 27"):
+        controller(environment=touching()).follow(Plan(0), 0)
+
+
+def test_starts_from_afar_are_refused():
+    """An object elsewhere, an arm away from its contact, and moving joints are named."""
+    control = controller()
+    control.check_start(Q, REST)
+    with pytest.raises(StartError, match="the object is"):
+        controller(Plan(start=[*(START[:3] + 0.1), *START[3:]])).check_start(Q, REST)
+    with pytest.raises(StartError, match="degrees from where"):
+        control.check_start(Q + np.array([0.0] * 7 + [0.2] + [0.0] * 6), REST)
+    with pytest.raises(StartError, match="moves at"):
+        control.check_start(Q, REST + 0.1)
+
+
+def test_a_grasp_that_cannot_hold_is_refused():
+    """Two frictional points leave the turn about their line free, and the message names it."""
+    points = [Contact.of_kind("frictional point", grasp) for grasp in SYSTEM.grasps]
+    with pytest.raises(RobotDynamicsError, match="cannot control the rotation about"):
+        controller(Plan(internal=0), contacts=points)
+
+
+def test_the_object_may_be_seen_from_outside():
+    """With a sensor the pose is what it says, not what the arms do."""
+    control = controller(hybrid=HybridSettings(object_pose="sensor"))
+    control.start(Q, REST)
+    elsewhere = START + np.array([0.0, 0.0, 0.01, 0.0, 0.0, 0.0, 0.0])
+    control.sense(pose=elsewhere, twist=[0.0, 0.0, 0.0, 0.1, 0.0, 0.0])
+    step = control.update(SETTLED, Q, REST)
+    assert_allclose(step.pose, elsewhere, atol=1e-12)
+    assert_allclose(step.twist, [0.0, 0.0, 0.0, 0.1, 0.0, 0.0], atol=1e-12)
+    assert_allclose(step.error[3:], [0.0, 0.0, -0.01], atol=1e-12)
+    assert_allclose(np.abs(step.closure).max(), 0.0, atol=1e-9)
+
+
+def test_it_offers_what_a_law_offers():
+    """Each column has its width in what a step records; references are columns of a recording."""
+    control = controller(Plan(1), environment=touching())
+    step = control.start(Q, REST)
+    assert [len(value) for value in step.recorded] == list(control.columns.values())
+    references = control.references(np.array([0.0, 0.5]))
+    assert references["reference_pose"].shape == (2, 7)
+    assert references["reference_contact_force"].shape == (2, 1)
+    assert control.ramp_ticks == 10
+    assert control.ticks == 510
+    assert control.metadata["internal_forces"] == list(control.distribution.names)

@@ -1,0 +1,24 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A step says what limits let through, and has a value for each column of a recording."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from robot_dynamics.control.hybrid.layout import Layout
+from robot_dynamics.control.hybrid.step import HybridStep
+
+
+def test_the_contact_force_counts_among_what_is_let_through():
+    """The smallest of squeeze, motion, rate and contact force; not the load, nor the pivot."""
+    layout = Layout(joints=14, directions=12, surfaces=1, arms=2)
+    found = np.zeros(layout.size(layout.found))
+    found[layout.found["scales"]] = [0.9, 0.8, 1.0, 0.5, 1e-3, 0.7, 0.2]
+    step = HybridStep(np.zeros(14), np.zeros(1), found, np.zeros(1), layout.found)
+    assert step.let_through == pytest.approx(0.7)
+    assert step.support_load == pytest.approx(0.5)
+    assert step.lost_acceleration == pytest.approx(0.2)
+    found[layout.found["contact_force"]] = 4.0
+    assert step.contact_force == [4.0]

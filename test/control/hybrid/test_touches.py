@@ -1,0 +1,30 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which surfaces are touched, by their own push, another one's, or because it is wanted."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from robot_dynamics.control.hybrid.touches import touches
+
+GAIN = SimpleNamespace(touch=1.0, lost_after=0.01, period=0.002)
+NEW = {"touched": [0.0] * 3, "without": [0.0] * 3}
+
+
+def test_one_tells_for_another():
+    """A face's moments are controlled from its push on; a hole's sides as long as wanted."""
+    leaders = (0, 0, -1)
+    assert touches(leaders, NEW, [0.5, 9.0, 0.0], [1.0] * 3, GAIN, 1.0)[0] == [0.0, 0.0, 1.0]
+    touched, _, pressed = touches(leaders, NEW, [2.0, -3.0, 0.0], [1.0] * 3, GAIN, 1.0)
+    assert touched == [1.0, 1.0, 1.0]
+    assert pressed == [1.0, 1.0, 1.0]
+    assert touches(leaders, NEW, [2.0, 0.0, 0.0], [0.0] * 3, GAIN, 1.0)[0] == [0.0] * 3
+
+
+def test_without_forces_what_was_believed_stays():
+    """Until the surface is to be left; and no time without force is counted."""
+    kept = {"touched": [1.0, 0.0, 1.0], "without": [0.0] * 3}
+    touched, without, _ = touches((0, 1, 2), kept, [0.0] * 3, [1.0, 1.0, 0.0], GAIN, 0.0)
+    assert touched == [1.0, 0.0, 0.0]
+    assert without == [0.0] * 3

@@ -1,0 +1,94 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Tools at their contacts over scalars: Jacobians as in NumPy, residuals whose rates they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
+from support.hybrid_systems import environment_of, state_of
+
+from robot_dynamics.control.hybrid.state import ArmState
+from robot_dynamics.manipulation.hybrid import KINDS, Contact
+from robot_dynamics.manipulation.hybrid.grasp_kinematics import (
+    ContactPoint,
+    blocked_motion,
+    blocked_velocity,
+    holonomic_rows,
+    pack_place,
+)
+from robot_dynamics.manipulation.hybrid.object_observer import place_of
+from robot_dynamics.model.parameters import parameters_of
+from robot_dynamics.spatial import Vector3
+
+
+def points_of(system):
+    """Return the contact points of a system."""
+    center = np.asarray(system.held.center)
+    return [
+        ContactPoint.of(contact, system.arms.link(tool), pack_place(contact, center).tolist())
+        for contact, tool in zip(system.contacts, system.tools, strict=True)
+    ]
+
+
+def place_at(system, pose):
+    """Return the place of an object whose origin is at a pose."""
+    x = pose[:3, 3] + pose[:3, :3] @ np.asarray(system.held.center)
+    return place_of(x.tolist(), Rotation.from_matrix(pose[:3, :3]).as_quat().tolist())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_blocked_motion_is_that_of_the_terms(kind):
+    """S^T J, its rate times qd, and S^T J qd are those of the NumPy terms."""
+    state = state_of(3, "rigid", 7, environment_of(0), np.random.default_rng(4))
+    contacts = tuple(Contact.of_kind(kind, c.pose) for c in state.system.contacts)
+    system = type(state.system)(state.system.arms, state.system.tools, state.system.held, contacts)
+    terms, parameters = system.terms(*state[1:]), parameters_of(system.arms)
+    arms = ArmState.of(system.arms, state.q.tolist(), state.qd.tolist(), parameters)
+    points, place = points_of(system), place_at(system, state.pose)
+    spin = state.pose[:3, :3].T @ state.twist[:3]
+    found = blocked_motion(
+        system.arms, points, place, Vector3.of(spin.tolist()), arms.Xup, arms.X0, arms.v,
+        arms.avp, parameters.gravity,
+    )  # fmt: skip
+    assert_allclose(found.J, terms.J_S, atol=1e-12)
+    assert_allclose(found.bias, terms.J_S_dot_qd, atol=1e-10)
+    velocity = blocked_velocity(points, place, arms.X0, arms.v)
+    assert_allclose(velocity, terms.J_S @ state.qd, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_residuals_change_at_the_blocked_velocities(kind):
+    """Where contacts are on positions, the residual's rate is what the tool moves by.
+
+    Central differences over 1e-5 rad are right to 1e-10, and lose 1e-11 to rounding.
+    """
+    state = state_of(2, "rigid", 6, environment_of(0), np.random.default_rng(5))
+    contacts = tuple(Contact.of_kind(kind, c.pose) for c in state.system.contacts)
+    system = type(state.system)(state.system.arms, state.system.tools, state.system.held, contacts)
+    points, place = points_of(system), place_at(system, state.pose)
+    parameters, h = parameters_of(system.arms), 1e-5
+    ends, velocity = [], []
+    for sign in (1.0, -1.0):
+        q = state.q + sign * h * state.qd
+        arms = ArmState.of(system.arms, q.tolist(), state.qd.tolist(), parameters)
+        ends.append([r for point in points for r in point.residual(place, arms.X0)])
+        velocity.append(blocked_velocity(points, place, arms.X0, arms.v))
+    rates = (np.array(ends[0]) - ends[1]) / (2 * h)
+    on_positions = np.concatenate([holonomic_rows(contact) for contact in contacts])
+    assert on_positions.sum() == {"soft finger": 6}.get(kind, len(on_positions))
+    mean = 0.5 * (np.array(velocity[0]) + velocity[1])
+    assert_allclose(rates[on_positions], mean[on_positions], atol=2e-8)
+    assert_allclose(rates[~on_positions], 0.0)
+
+
+def test_wrenches_come_apart_in_own_directions():
+    """Components along a user's skew directions make the wrench again."""
+    S = np.array([[0, 0, 0, 1, 0, 0], [0, 0, 0, 1, 1, 0], [0.3, 0, 0, 0, 0, 1]], dtype=float).T
+    contact = Contact.of_directions(S, np.eye(4))
+    point = ContactPoint.of(contact, None, pack_place(contact, np.zeros(3)).tolist())
+    forces = [2.0, -1.0, 3.0]
+    wrench = contact.directions @ forces
+    assert_allclose(point.components(wrench.tolist()), forces, atol=1e-12)

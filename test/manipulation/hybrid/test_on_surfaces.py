@@ -1,0 +1,75 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What surfaces leave of a motion, and the forces that a motion tells."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from robot_dynamics.manipulation.hybrid.decoupling_law import ObjectTerms
+from robot_dynamics.manipulation.hybrid.on_surfaces import Surfaces
+from robot_dynamics.spatial import Symmetric3, Vector3
+
+INERTIA = np.array([[0.03, 0.005, 0.0], [0.005, 0.04, -0.002], [0.0, -0.002, 0.05]])
+
+
+def held():
+    """Return an object that turns."""
+    return ObjectTerms(
+        3.0,
+        Symmetric3.of(INERTIA.tolist()),
+        Symmetric3.of(np.linalg.inv(INERTIA).tolist()),
+        Vector3(0.3, -0.5, 0.2),
+        Vector3(0.1, 0.0, 0.2),
+        Vector3(0.0, 1.0, -9.0),
+    )
+
+
+def inertia():
+    """Return the same object's I_B."""
+    I_B = np.zeros((6, 6))
+    I_B[:3, :3], I_B[3:, 3:] = INERTIA, 3.0 * np.eye(3)
+    return I_B
+
+
+@pytest.fixture
+def gradients():
+    """Return gradients of three surfaces."""
+    return np.random.default_rng(1).standard_normal((3, 6))
+
+
+def test_touched_surfaces_stay_touched_with_the_least_change(gradients):
+    """The change is normal to what the surfaces leave, in the metric of the object's inertia."""
+    rng = np.random.default_rng(2)
+    wanted, rate = rng.standard_normal(6), rng.standard_normal(3)
+    surfaces = Surfaces(gradients.tolist(), [1.0, 0.0, 1.0], held())
+    got = np.array(surfaces.along(wanted.tolist(), rate.tolist()))
+    E = gradients[[0, 2]]
+    assert_allclose(E @ got, rate[[0, 2]], atol=1e-12)
+    free = np.linalg.svd(E)[2][2:]  # motions along both
+    assert_allclose(free @ inertia() @ (got - wanted), 0.0, atol=1e-12)
+
+
+def test_without_touched_surfaces_motion_is_free(gradients):
+    """Surfaces that are not touched, or not there, change nothing and take no force."""
+    wanted = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    untouched = Surfaces(gradients.tolist(), [0.0] * 3, held())
+    assert_allclose(untouched.along(wanted, [1.0] * 3), wanted)
+    assert_allclose(untouched.wrench([5.0] * 3), 0.0)
+    nothing = Surfaces([], [], held())
+    assert nothing.along(wanted, []) == wanted
+    assert nothing.forces(wanted, wanted) == []
+
+
+def test_a_motion_tells_the_forces(gradients):
+    """I_B a + Q_B = F - E_F^T f gives f back, also where the acceleration is of no account."""
+    rng = np.random.default_rng(3)
+    a, f = rng.standard_normal(6), rng.standard_normal(3)
+    thing = held()
+    F = inertia() @ a + thing.bias + gradients.T @ f
+    surfaces = Surfaces(gradients.tolist(), [1.0] * 3, thing)
+    assert_allclose(surfaces.forces(F.tolist(), a.tolist()), f, atol=1e-10)
+    along = np.linalg.svd(gradients)[2][3:].T @ rng.standard_normal(3)
+    assert_allclose(surfaces.forces(F.tolist(), (a + along).tolist()), f, atol=1e-10)

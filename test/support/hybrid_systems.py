@@ -1,0 +1,92 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Arms of random build that hold an object by contacts and touch planes with it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from robot_dynamics.manipulation.hybrid import Contact, Environment, HybridSystem
+from robot_dynamics.model import JointElement, LinkElement, Mechanism, pose
+from robot_dynamics.robot import Robot
+
+GRASPS = [(2, "rigid"), (3, "rigid"), (2, "soft finger"), (3, "soft finger")]
+GRASPS.append((3, "frictional point"))
+SURFACES = {"free": 0, "plane": 1, "two planes": 2}
+# Closer to singular than this a state is drawn again: rounding is amplified without bound there.
+_REGULAR = 0.01
+CORNER = (0.1, 0.05, -0.2)
+
+
+@cache
+def arms_of(count, joints):
+    """Return arms with joints in all directions, one set for all states."""
+    rng = np.random.default_rng(100 * count + joints)
+    links, elements = [LinkElement("world")], []
+    for i in range(count):
+        angle = 2 * np.pi * i / count
+        parent, at = "world", pose((np.cos(angle), np.sin(angle), 0.0))
+        for j in range(joints):
+            name = f"arm{i}_{j}"
+            R = Rotation.random(random_state=rng).as_matrix()
+            I_C = R @ np.diag([0.02, 0.03, 0.04]) @ R.T
+            links.append(LinkElement(name, 1.0 + rng.random(), tuple(0.05 * rng.random(3)), I_C))
+            elements.append(JointElement(f"{name}_joint", "revolute", parent, name, at))
+            turn = Rotation.random(random_state=rng).as_matrix()
+            parent, at = name, pose(0.3 * rng.uniform(-1.0, 1.0, 3), turn)
+        links.append(LinkElement(f"tool{i}"))
+        elements.append(JointElement(f"tool{i}_joint", "fixed", parent, f"tool{i}", at))
+    return Robot.from_mechanism(Mechanism("arms", tuple(links), tuple(elements)))
+
+
+def environment_of(surfaces):
+    """Return horizontal and upright planes that corners of the object touch, and the rest."""
+    planes = (lambda at: at.point(CORNER).z - 0.1, lambda at: -at.point((0.2, 0.0, 0.1)).x)
+    along = (lambda at: at.x.y, *(lambda at, i=i: at.roll_pitch_yaw()[i] for i in range(3)))
+    rest = {0: (lambda at: at.x.x, lambda at: at.x.z), 1: (lambda at: at.x.x,), 2: ()}
+    return Environment(planes[:surfaces], (*along, *rest[surfaces]))
+
+
+class HeldState(NamedTuple):
+    """A system at a state that its contacts allow."""
+
+    system: HybridSystem
+    q: np.ndarray
+    qd: np.ndarray
+    pose: np.ndarray
+    twist: np.ndarray
+
+    @property
+    def terms(self):
+        """All terms there."""
+        return self.system.terms(self.q, self.qd, self.pose, self.twist)
+
+
+def state_of(count, kind, joints, environment, rng):
+    """Return a system with its contacts where the tools happen to be, and its state."""
+    robot = arms_of(count, joints)
+    while True:
+        q = rng.uniform(-np.pi, np.pi, robot.model.nq)
+        at = pose(
+            rng.uniform(-0.5, 0.5, 3), Rotation.from_rotvec(rng.uniform(-0.5, 0.5, 3)).as_matrix()
+        )
+        contacts = tuple(
+            Contact.of_kind(kind, np.linalg.inv(at) @ robot.pose(f"tool{i}", q))
+            for i in range(count)
+        )
+        held = LinkElement("held", 3.0, (0.02, -0.01, 0.03), np.diag([0.02, 0.03, 0.04]))
+        tools = tuple(f"tool{i}" for i in range(count))
+        system = HybridSystem(robot.model, tools, held, contacts, environment)
+        twist, rest = rng.standard_normal(6), np.zeros(robot.model.nv)
+        J = system.terms(q, rest, at, twist)
+        sizes = np.linalg.svd(J.J_S, compute_uv=False)
+        if sizes[-1] > _REGULAR * sizes[0]:
+            break
+    # The arms go with the object, and move besides as they can.
+    own = rng.standard_normal(robot.model.nv)
+    qd = own + np.linalg.pinv(J.J_S) @ (J.W_S.T @ twist - J.J_S @ own)
+    return HeldState(system, q, qd, at, twist)
