@@ -282,9 +282,7 @@ class ControlSession:
         self.start_wanted = False
         self.require_startable()
         loop.forget_pause(self._now())
-        checked = self._prepare(self._now())
-        if checked and not self._lockstep:
-            self._freshen()
+        self._prepare(self._now())
         tick = max(self._tick if self._lockstep else self._latest_tick, 0)
         loop.start(self._now(), tick)
         self._refusal = ""
@@ -333,12 +331,13 @@ class ControlSession:
             self._refusal = str(error)
         return not self._refusal
 
-    def _prepare(self, now: int) -> bool:
+    def _prepare(self, now: int) -> None:
         """Check state and reference, and let the guard know that this takes a while."""
         if self._link is not None:
             self._link.beat(commanding=self._link.may_command(now), checking=True)
         try:
-            return self.loop.prepare(now)
+            if self.loop.prepare(now) and not self._lockstep:
+                self._freshen()
         finally:
             if self._link is not None:
                 self._link.beat(commanding=self._link.may_command(now))
