@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.control.arm_distance import closest_links
+from robot_dynamics.control.link_distance import Closest, LinkDistances
+from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.rehearsal import Rehearsal, rehearse
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.errors import RobotDynamicsError, require_length
@@ -63,7 +64,7 @@ class Preflight(NamedTuple):
         velocity_fraction: Largest part of a velocity limit, and its joint.
         position_margin: Smallest distance from a position limit [rad or m], and its joint.
         smallest_pivot: Smallest relative pivot of an arm's J H^-1 J^T.
-        arm_distance: Smallest distance between the capsules of different arms [m].
+        arm_distance: Smallest distance between links that do not touch at the start [m].
         rehearsal: The motion itself.
     """
 
@@ -106,13 +107,15 @@ def check_reference(
     count = max(2, int(np.ceil(controller.reference.duration / spacing)) + 1)
     times = np.linspace(0.0, max(controller.reference.duration, spacing), count)
     motion = rehearse(controller, terms, start, times)
-    links = closest_links(system, motion.q)
-    between = links.distance - 2.0 * safety.link_radius_m
+    distances = LinkDistances(system, safety.link_radius_m)
+    poses = controller.reference.rows(motion.times)[:, POSE]
+    touching = distances.touching(safety.minimum_arm_distance_m, start, controller.reference.start)
+    closest = distances.closest(motion.q, poses, touching)
     problems = [
         *_motion_problems(system, safety, motion),
         *_torque_problems(system, safety, motion),
         *_singularities(system, safety, motion, start, terms),
-        *_collisions(system, safety, motion.times, between, links.first, links.second),
+        *_collisions(distances, safety, motion.times, closest),
     ]
     if problems:
         raise PreflightError(problems)
@@ -124,7 +127,7 @@ def check_reference(
         _largest(np.abs(motion.qd) / limits["velocity"], names),
         (float(np.min(margin)), names[nearest]),
         float(np.min(motion.pivot)),
-        float(np.min(between)),
+        float(np.min(closest.distance)),
         motion,
     )
 
@@ -268,21 +271,12 @@ def _smallest_singular_value(system: GraspSystem, terms: Any, q: Array, arm: int
 
 
 def _collisions(
-    system: GraspSystem,
-    safety: SafetySettings,
-    times: Array,
-    between: Array,
-    first: NDArray[np.intp],
-    second: NDArray[np.intp],
+    distances: LinkDistances, safety: SafetySettings, times: Array, closest: Closest
 ) -> Iterator[Problem]:
-    close = ~(between >= safety.minimum_arm_distance_m)
+    least = safety.minimum_arm_distance_m
+    close = ~(closest.distance >= least)
     if close.any():
         i = int(np.argmax(close))
-        one, other = system.joint_names[first[i]], system.joint_names[second[i]]
-        yield Problem(
-            times[i],
-            one,
-            f"the link after joint {one!r} would come to {between[i]:.3g} m from the one after "
-            f"{other!r}, expected at least {safety.minimum_arm_distance_m:g} m "
-            f"(links of radius {safety.link_radius_m:g} m).",
-        )
+        pair = int(closest.pair[i])
+        sentence = distances.sentence(pair, float(closest.distance[i]), least)
+        yield Problem(times[i], distances.pairs[pair].first, sentence)

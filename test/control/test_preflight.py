@@ -127,7 +127,7 @@ def test_a_singularity():
 def test_arms_that_come_too_close():
     """Both links are named, and how close they come."""
     error = refused(LIFT, link_radius_m=0.3)
-    assert "would come to" in str(error)
+    assert "comes to" in str(error)
     assert "after joint 'left_joint" in str(error)
     assert "'right_joint" in str(error)
 

@@ -1,0 +1,236 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""How close links come to each other and to the object, with a capsule around each link."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.compile import Program, load_kernel, trace
+from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
+from robot_dynamics.manipulation.system import Arm, GraspSystem
+from robot_dynamics.model.parameters import block_size, pack, unpack
+from robot_dynamics.scalar.functions import absolute, maximum, minimum, sqrt
+from robot_dynamics.spatial import Rotation, Scalar, Vector3
+
+Array = NDArray[np.float64]
+
+_TINY = 1e-12  # of a length squared [m^2]
+_APART = 3  # links of one arm that are nearer neighbours always touch
+_HOLDING = 2  # last links of an arm, which are at the object
+_SAMPLES = np.linspace(0.0, 1.0, 5)  # along a link's axis, against the object's box
+
+
+class Pair(NamedTuple):
+    """Two links whose distance is looked at; a link is named by the joint that carries it.
+
+    Attributes:
+        first: The one link.
+        second: The other one, or the object.
+        radii: What their surfaces are away from what is measured, in radii of a link.
+        related: Whether they may touch by construction: links of one arm, a link and the object.
+    """
+
+    first: str
+    second: str
+    radii: int
+    related: bool
+
+
+class Closest(NamedTuple):
+    """The closest pair at some times.
+
+    Attributes:
+        distance: Between surfaces (N,) [m]; infinite if there is no pair.
+        pair: Index among `LinkDistances.pairs` (N,).
+    """
+
+    distance: Array
+    pair: NDArray[np.intp]
+
+
+class LinkDistances:
+    """Distances of the links of arms from one another and from the box around the object.
+
+    A link's axis goes from the origin of its joint to that of the next, the last one's to the
+    tool's grasp. Looked at are links of different arms but the last of both, which hold the same
+    object; links of one arm with at least two others between them; and the object with all links
+    but the last two of each arm. Distances to the object are those of five points of an axis, so
+    that they may be too large by a hundredth of a link's length squared over the distance.
+
+    Attributes:
+        pairs: What is looked at.
+
+    Args:
+        system: Arms and object.
+        radius: Of the capsules around the links [m].
+        box: Lower and upper corner of the object's box in its own frame (2, 3) [m]; without it
+            the object is not looked at.
+    """
+
+    def __init__(self, system: GraspSystem, radius: float, box: ArrayLike | None = None) -> None:
+        self._radius = radius
+        self.pairs = _pairs(system, with_object=box is not None)
+        corners = np.zeros((2, 3)) if box is None else np.asarray(box, dtype=float)
+        half, middle = 0.5 * (corners[1] - corners[0]), 0.5 * (corners[0] + corners[1])
+        self._radii = radius * np.array([pair.radii for pair in self.pairs], dtype=float)
+        if not self.pairs:
+            return
+        layout = repr([(arm.joints, arm.loop, box is not None) for arm in system.arms])
+        kernel = load_kernel(
+            b"link_distances\0" + layout.encode() + system.model.structure_key,
+            lambda: _program(system, with_object=box is not None),
+            lanes=1,
+        )
+        self._kernel = kernel.bind(np.concatenate([pack(system.model), half, middle]))
+
+    def __call__(self, q: ArrayLike, pose: ArrayLike) -> Array:
+        """Return the distances between surfaces (..., pairs) [m]; negative where they overlap.
+
+        Args:
+            q: Positions of the arm joints (..., na).
+            pose: The object's pose in the world, x y z qx qy qz qw (..., 7).
+        """
+        if not self.pairs:
+            return np.zeros((*np.shape(q)[:-1], 0))
+        return np.asarray(self._kernel(q, pose)) - self._radii
+
+    def closest(self, q: Array, pose: Array, left_out: ArrayLike = ()) -> Closest:
+        """Return the closest pair at N times.
+
+        Args:
+            q: Positions of the arm joints (N, na).
+            pose: Poses of the object (N, 7).
+            left_out: Indices of pairs that do not count.
+        """
+        if not self.pairs:
+            return Closest(np.full(len(q), np.inf), np.zeros(len(q), dtype=np.intp))
+        distances = self(q, pose)
+        distances[:, np.asarray(left_out, dtype=np.intp)] = np.inf
+        return Closest(np.min(distances, axis=1), np.argmin(distances, axis=1))
+
+    def touching(self, least: float, q: Array, pose: Array) -> NDArray[np.intp]:
+        """Return the related pairs that are nearer than a distance [m] at a start.
+
+        Where arms start from they collide with nothing: these are neighbours, of which capsules
+        say nothing.
+        """
+        related = np.array([pair.related for pair in self.pairs], dtype=bool)
+        return np.flatnonzero(related & ~(self(q, pose) >= least))
+
+    def sentence(self, pair: int, distance: float, least: float) -> str:
+        """Return what is to be said about a pair that is too close."""
+        one, other = self.pairs[pair][:2]
+        what = f"the link after joint {one!r} comes to {distance:.3g} m from "
+        what += "the object" if other == "object" else f"the one after {other!r}"
+        return f"{what}, expected at least {least:g} m (links of radius {self._radius:g} m)."
+
+
+def _pairs(system: GraspSystem, *, with_object: bool) -> tuple[Pair, ...]:
+    """Return all pairs, in the order of the program's outputs."""
+    found = []
+    for one, other in combinations(system.arms, 2):
+        names = [(a, b) for a in one.joints for b in other.joints]
+        found += [Pair(a, b, 2, False) for a, b in names[:-1]]
+    for arm in system.arms:
+        for i, j in _within(arm):
+            found.append(Pair(arm.joints[i], arm.joints[j], 2, True))
+    if with_object:
+        found += [
+            Pair(j, "object", 1, True) for arm in system.arms for j in arm.joints[:-_HOLDING]
+        ]
+    return tuple(found)
+
+
+def _within(arm: Arm) -> list[tuple[int, int]]:
+    count = len(arm.joints)
+    return [(i, j) for i in range(count) for j in range(i + _APART, count)]
+
+
+def _program(system: GraspSystem, *, with_object: bool) -> Program:
+    """Return the program of distances between axes, of q (na,) and the object's pose (7,)."""
+    model = system.model
+    size, na = block_size(model), len(system.joint_names)
+
+    def run(q: Any, pose: Any, block: Any) -> dict[str, Any]:
+        unpack(model, block[:size])
+        half, middle = Vector3.of(block[size : size + 3]), Vector3.of(block[size + 3 : size + 6])
+        points = link_points(system, q)
+        found = []
+        for one, other in combinations(points, 2):
+            links = [(a, b) for a in _links(one) for b in _links(other)]
+            found += [segment_distance(*a, *b) for a, b in links[:-1]]
+        for arm, own in zip(system.arms, points, strict=True):
+            links_of = _links(own)
+            found += [segment_distance(*links_of[i], *links_of[j]) for i, j in _within(arm)]
+        if with_object:
+            E = Rotation.from_quaternion(*pose[3:])
+            at = Vector3.of(pose[:3])
+            for own in points:
+                for p, p_end in _links(own)[:-_HOLDING]:
+                    to_box = [
+                        _box_distance(E * (p + (p_end - p) * s - at) - middle, half)
+                        for s in _SAMPLES.tolist()
+                    ]
+                    nearest = to_box[0]
+                    for value in to_box[1:]:
+                        nearest = minimum(nearest, value)
+                    found.append(nearest)
+        return {"distances": found}
+
+    inputs: dict[str, int | tuple[int, ...]] = {"q": na, "pose": 7}
+    return trace(run, name="link_distances", inputs=inputs, parameters=size + 6)
+
+
+def _links(points: list[Vector3]) -> list[tuple[Vector3, Vector3]]:
+    return list(pairwise(points))
+
+
+def link_points(system: GraspSystem, q: Any) -> list[list[Vector3]]:
+    """Return for each arm the origins of its joints and of its grasp in the world.
+
+    Args:
+        system: The arms.
+        q: Positions of the arm joints, na scalars.
+    """
+    model = system.model
+    full: list[Scalar] = list(model.neutral())
+    for j, at in enumerate(system.q_index):
+        full[at] = q[j]
+    X0 = body_transforms(model, joint_transforms(model, full))
+    found = []
+    for arm in system.arms:
+        loop = model.loops[arm.loop]
+        grasp = loop.predecessor_placement.compose(X0[loop.predecessor]).r
+        found.append([*(X0[model.joint_index(name)].r for name in arm.joints), grasp])
+    return found
+
+
+def segment_distance(p: Vector3, p_end: Vector3, q: Vector3, q_end: Vector3) -> Scalar:
+    """Return the distance of segments p to p_end and q to q_end; points are allowed.
+
+    The closest points of the lines, clamped to the segments one after the other (Ericson,
+    Real-Time Collision Detection, 5.1.9). Of parallel lines any point will do.
+    """
+    u, v, w = p_end - p, q_end - q, p - q
+    a, e = u.dot(u), v.dot(v)
+    b, c, f = u.dot(v), u.dot(w), v.dot(w)
+    s = _clamped((b * f - c * e) / maximum(a * e - b * b, _TINY * maximum(a * e, _TINY)))
+    t = _clamped((b * s + f) / maximum(e, _TINY))
+    s = _clamped((b * t - c) / maximum(a, _TINY))
+    gap = w + u * s - v * t
+    return sqrt(maximum(gap.dot(gap), 0.0))
+
+
+def _clamped(value: Scalar) -> Scalar:
+    return minimum(maximum(value, 0.0), 1.0)
+
+
+def _box_distance(point: Vector3, half: Vector3) -> Scalar:
+    """Return the distance of a point from a box around the origin; 0 within it."""
+    beyond = [maximum(absolute(x) - h, 0.0) for x, h in zip(point, half, strict=True)]
+    return sqrt(beyond[0] * beyond[0] + beyond[1] * beyond[1] + beyond[2] * beyond[2])
