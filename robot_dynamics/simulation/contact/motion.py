@@ -60,7 +60,6 @@ class ContactMotion:
     Attributes:
         q: Positions (nq,).
         v: Velocities (nv,).
-        books: Where energy went.
         impacts: Number of impacts at each contact that opens (c,).
         pressed: Which of these push (c,).
         slipping: Which of these slip (c,).
@@ -93,13 +92,14 @@ class ContactMotion:
         c = self.terms.opening
         self.q = np.array(q, dtype=float)
         self.v = np.zeros(self.scene.model.nv) if v is None else np.array(v, dtype=float)
-        self.books = EnergyBooks()
+        self._work, self._of_drives, self._of_joint_friction = np.zeros(self._rows), 0.0, 0.0
         self.impacts = np.zeros(c, dtype=int)
         self.pressed, self.slipping = np.zeros(c, dtype=bool), np.zeros(c, dtype=bool)
         self.residual, self.correction = 0.0, 0.0
         self.forces = ContactForces(np.zeros(self._rows), np.zeros(self._rows))
         self._acceleration, self._h = np.zeros(len(self.v)), 0.0
-        self._anchors = np.full((c, 4), np.nan)  # place (3,) and spin, where sticking began
+        self._anchors = np.zeros((c, 4))  # place (3,) and spin, where sticking began
+        self._anchored = np.zeros(c, dtype=bool)
 
     def advance(self, h: float, force: Array, drag: Array) -> None:
         """Go on by a step.
@@ -148,12 +148,11 @@ class ContactMotion:
             of = error[self._b :].reshape(-1, self._w)
             to = rows[self._b :].reshape(-1, self._w)
             of[:, 0], to[:, 0] = terms.gaps, self.pressed & ~self._elastic
-            anchored = self.pressed & ~self.slipping & ~np.isnan(self._anchors[:, 0])
-            off = terms.places - np.where(anchored[:, None], self._anchors[:, :3], terms.places)
+            off = terms.places - self._anchors[:, :3]
             of[:, 1:3] = np.einsum("cij,cj->ci", terms.axes[:, :2], off)
             if self._w == 4:
-                of[:, 3] = np.where(anchored, terms.spins - self._anchors[:, 3], 0.0)
-            to[:, 1:] = anchored[:, None]
+                of[:, 3] = terms.spins - self._anchors[:, 3]
+            to[:, 1:] = self._anchored[:, None]
         self.correction = 0.0
         if rows.any() and np.abs(error[rows]).max() > 1e-15:
             J, HJ = terms.J[rows], terms.HJ[rows]
@@ -180,8 +179,7 @@ class ContactMotion:
         """Return what a step of length h would do."""
         at_v = self.v + 0.5 * h * self._acceleration
         terms = self.terms(self.q, self.v, at_v, force, drag, h)
-        J, HJ = terms.J, terms.HJ
-        before, c = J @ self.v, J @ terms.free
+        J, HJ, before, c = terms.J, terms.HJ, terms.before, terms.after
         W = J @ HJ.T
         # What holds does so in the mean of the step, and takes no energy from it.
         c[: self._b] += before[: self._b]
@@ -223,9 +221,11 @@ class ContactMotion:
         """Return when the first rigid contact closes within a step; h if none does."""
         if not len(self._normals):
             return h
+        open_ = (step.gaps > CLOSED) & ~self._elastic & ~self.pressed
+        if not open_.any():
+            return h
         u0, u1 = step.before[self._normals], step.after[self._normals]
-        ends = step.gaps + 0.5 * h * (u0 + u1)
-        closing = (step.gaps > CLOSED) & (ends < 0.0) & ~self._elastic
+        closing = open_ & (step.gaps + 0.5 * h * (u0 + u1) < 0.0)
         if self._bounded:
             closing &= self._on_face(step.terms)
         first = h
@@ -240,16 +240,16 @@ class ContactMotion:
     def _accept(self, step: _Step, h: float, force: Array, drag: Array) -> None:
         self.q = self.terms.move(step.terms.q, 0.5 * h * step.v)
         mean = 0.5 * (self.v + step.v)
-        self.books.drives += h * float(force @ mean)
-        self.books.joint_friction -= h * float((drag * step.v) @ mean)
+        self._of_drives += h * float(force @ mean)
+        self._of_joint_friction -= h * float((drag * step.v) @ mean)
         self._account(step.found, step.before, step.after)
         # For the next step's bias forces, unless contacts have just changed: then none is known.
         smooth = h >= self._h and bool((step.found.pressed == self.pressed).all())
         self._acceleration = (step.v - self.v) / h if smooth else np.zeros(len(self.v))
         self.v = step.v
         self.forces = ContactForces(step.found.P / h, self.forces.impulse)
-        arrived = self._elastic & step.found.pressed & ~self.pressed
-        if arrived.any():
+        if self._any_elastic:
+            arrived = self._elastic & step.found.pressed & ~self.pressed
             self.impacts += arrived & (step.before[self._normals] < -SLOW)
         self.pressed, self.slipping = step.found.pressed, step.found.slipping
         if self.slipping.any():
@@ -260,10 +260,8 @@ class ContactMotion:
     def _impact(self, arriving: Mask) -> None:
         """Change velocities by the impact of contacts that arrive; no time passes."""
         rest = np.zeros(len(self.v))
-        terms = self.terms(self.q, rest, self.v, rest, rest, 0.0)
-        J, HJ = terms.J, terms.HJ
-        before = J @ self.v
-        c = before.copy()
+        terms = self.terms(self.q, self.v, self.v, rest, rest, 0.0)
+        J, HJ, before, c = terms.J, terms.HJ, terms.before, terms.after
         speed = np.where(arriving, -before[self._normals], 0.0)
         c[self._normals] -= np.where(speed > SLOW, self._restitution * speed, 0.0)
         closed = (self.touching(terms, terms.gaps) | arriving) & ~self._elastic
@@ -277,21 +275,30 @@ class ContactMotion:
 
     def _account(self, found: Impulses, before: Array, after: Array) -> None:
         self.residual = max(self.residual, found.residual)
-        work = 0.5 * found.P * (before + after)
-        b, books = self._b, self.books
-        books.holding += float(work[:b].sum())
+        self._work += found.P * (before + after)
+
+    @property
+    def books(self) -> EnergyBooks:
+        """Where energy went since the start."""
+        work, b = 0.5 * self._work, self._b
         normal = work[self._normals]
-        books.elastic += float(normal[self._elastic].sum())
-        books.impacts += float(normal[~self._elastic].sum())
-        books.contact_friction += float(work[b:].sum() - normal.sum())
+        return EnergyBooks(
+            drives=self._of_drives,
+            joint_friction=self._of_joint_friction,
+            contact_friction=float(work[b:].sum() - normal.sum()),
+            impacts=float(normal[~self._elastic].sum()),
+            elastic=float(normal[self._elastic].sum()),
+            holding=float(work[:b].sum()),
+        )
 
     def _anchor(self, terms: StepTerms) -> None:
         """Remember where contacts began to stick."""
         sticking = self.pressed & ~self.slipping
-        new = sticking & np.isnan(self._anchors[:, 0])
-        if new.any():
-            self._anchors[new, :3], self._anchors[new, 3] = terms.places[new], terms.spins[new]
-        self._anchors[~sticking] = np.nan
+        if (sticking == self._anchored).all():
+            return
+        new = sticking & ~self._anchored
+        self._anchors[new, :3], self._anchors[new, 3] = terms.places[new], terms.spins[new]
+        self._anchored = sticking
 
 
 class _Step(NamedTuple):

@@ -60,7 +60,7 @@ class ContactReport(NamedTuple):
     impacts: int
 
 
-@dataclass
+@dataclass(frozen=True)
 class EnergyBooks:
     """Work since the start [J]; what a contact takes has a minus.
 

@@ -44,6 +44,8 @@ class StepTerms(NamedTuple):
         free: Velocities at its end without contact forces (nv,).
         J: Rows (b + w c, nv).
         HJ: (H + h D)^-1 J^T, transposed (b + w c, nv).
+        before: J v, at the start (b + w c,).
+        after: J free (b + w c,).
         error: What the rows that hold are open by (b,).
         places: Where the contacts that open are, relative (c, 3): on the face of the object, or in
             the world.
@@ -57,6 +59,8 @@ class StepTerms(NamedTuple):
     free: Array
     J: Array
     HJ: Array
+    before: Array
+    after: Array
     error: Array
     places: Array
     axes: Array
@@ -95,6 +99,8 @@ class ContactTerms:
         self._absent = {
             "J": np.zeros((rows, nv)),
             "HJ": np.zeros((rows, nv)),
+            "before": np.zeros(rows),
+            "after": np.zeros(rows),
             "error": np.zeros(b),
             "places": np.zeros((c, 3)),
             "axes": np.zeros((c, 3, 3)),
@@ -141,6 +147,8 @@ class ContactTerms:
                 "free": free,
                 "J": J,
                 "HJ": [factors.solve(row) for row in J],
+                "before": [dot(row, v) for row in J],
+                "after": [dot(row, free) for row in J],
                 "error": [*terms.loops.position_error, *geometry.error],
                 "places": geometry.places,
                 "axes": geometry.axes,
