@@ -78,7 +78,7 @@ class NodeProcess:
             stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            env=_with_this_package(environment),
+            env=with_this_package(environment),
             cwd=folder,
             start_new_session=True,
             preexec_fn=_end_with_parent if sys.platform == "linux" else None,
@@ -184,7 +184,7 @@ def first_failure(nodes: Sequence[NodeProcess]) -> NodeError | None:
     return found[0] if found else None
 
 
-def _with_this_package(environment: Mapping[str, str]) -> dict[str, str]:
+def with_this_package(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment with this very package on the child's path."""
     root = str(Path(__file__).resolve().parents[2])
     paths = [root, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]

@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,24 +97,42 @@ class Recording:
             RecordingError: If it cannot be written, or the metadata are no JSON.
         """
         path = Path(path)
-        try:
-            text = json.dumps({"format": FORMAT, **self.metadata}, allow_nan=False)
-        except (TypeError, ValueError) as error:
-            raise RecordingError(f"{path}: metadata that are no JSON: {error}.") from error
-        arrays = {_COLUMN + name: values for name, values in self.columns.items()}
         partial = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
             with partial.open("wb") as file:
-                np.savez(file, **{_METADATA: np.array(text)}, **arrays)  # type: ignore[arg-type]
+                self.dump(file)
             os.replace(partial, path)
         except OSError as error:
             partial.unlink(missing_ok=True)
             raise RecordingError(f"{path}: cannot be written ({error.strerror}).") from error
+        except RecordingError as error:
+            partial.unlink(missing_ok=True)
+            raise RecordingError(f"{path}: {error}") from error
         return path
 
+    def dump(self, file: IO[bytes]) -> None:
+        """Write what an .npz file holds, for instance into a pipe.
+
+        Raises:
+            RecordingError: If the metadata are no JSON.
+        """
+        arrays = {_COLUMN + name: values for name, values in self.columns.items()}
+        np.savez(file, **{_METADATA: np.array(self.text())}, **arrays)  # type: ignore[arg-type]
+
+    def text(self, **more: Any) -> str:
+        """Return format and metadata, and more of them, as JSON.
+
+        Raises:
+            RecordingError: If the metadata are no JSON.
+        """
+        try:
+            return json.dumps({"format": FORMAT, **self.metadata, **more}, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise RecordingError(f"metadata that are no JSON: {error}.") from error
+
     @classmethod
-    def load(cls, path: str | Path) -> Recording:
-        """Return the recording in a file.
+    def load(cls, path: str | Path | IO[bytes]) -> Recording:
+        """Return the recording in a file; one that is open must be seekable.
 
         Raises:
             RecordingError: If it is missing, damaged or something else.

@@ -5,15 +5,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 
 from robot_dynamics.app.recorders import ControlRecorder
+from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.run import progress_of
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.control.protocol import LawStep
 from robot_dynamics.nodes.control_loop import ControlLoop, Outcome
 from robot_dynamics.nodes.process import Reporter, seconds_since_process_start
+from robot_dynamics.nodes.run_file import RunFile
 
 PROGRESS_S = 0.1  # wall-clock time between reports
 _ROOM = 100_000  # control periods to make room for at once
@@ -23,7 +26,7 @@ class ControlRecord:
     """Counts the control periods of a run, and writes them down.
 
     Attributes:
-        done: Whether the run is over and saved.
+        done: Whether the run is over.
         step: What the law saw last; None before the start.
 
     Args:
@@ -38,7 +41,8 @@ class ControlRecord:
         self, scenario: Scenario, loop: ControlLoop, reporter: Reporter, output: str, ticks: int
     ) -> None:
         self._scenario, self._loop, self._reporter = scenario, loop, reporter
-        self._output, self._ticks = output, ticks
+        self._file, self._ticks = RunFile(output, reporter), ticks
+        self._keep = bool(output)
         self._effort = loop.system.limits["effort"]
         self._recorder: ControlRecorder | None = None
         self._first_torque_s: float | None = None
@@ -52,7 +56,7 @@ class ControlRecord:
         self._last_tick = 0
         self._largest = 0.0
         self._told_at = time.monotonic()
-        if self._output:
+        if self._keep:
             self._recorder = ControlRecorder(
                 self._loop.supervised.controller, self._scenario, min(self._ticks, _ROOM)
             )
@@ -81,18 +85,34 @@ class ControlRecord:
             self._tell(tick - began, self.step)
         if last:
             self.done = True
-            self.save()
-            self._reporter.tell("done", output=self._output)
+            self._file.save(self._recording())
 
-    def save(self) -> None:
-        """Write the file, if there is to be one and anything to write.
+    @property
+    def warning(self) -> str:
+        """What is wrong with the recording; empty if nothing is."""
+        return self._file.warning
+
+    def look(self) -> None:
+        """Tell a launcher when the run is over and written.
 
         Raises:
-            RecordingError: If it cannot be written.
+            RunError: If it could not be written and a launcher waits for it.
         """
-        if self._recorder is None or not self._recorder.recorder.count:
-            return
-        loop = self._loop
+        self._file.look()
+
+    def close(self) -> None:
+        """Return when everything is written, also of a run that was broken off.
+
+        Raises:
+            RunError: If it could not be written.
+        """
+        self._file.close(None if self.done else self._recording())
+
+    def _recording(self) -> Callable[[], Recording] | None:
+        """Return what makes the recording; a run that begins meanwhile does not change it."""
+        recorder, loop = self._recorder, self._loop
+        if recorder is None or not recorder.recorder.count:
+            return None
         metadata: dict[str, object] = {"start_to_first_torque_s": self._first_torque_s}
         if loop.safety.faults:
             # One that nobody was to be told of any more came after the last period.
@@ -100,8 +120,7 @@ class ControlRecord:
             at = tick * self._scenario.control.period
             metadata["fault"] = f"at {at:g} s: {loop.safety.cause}"
         start_tick = self._scenario.start_tick + (loop.began or 0)
-        recording = self._recorder.finish(start_tick, **metadata)
-        recording.save(self._output)
+        return lambda: recorder.finish(start_tick, **metadata)
 
     def _tell(self, tick: int, step: LawStep) -> None:
         if not self._reporter.enabled:

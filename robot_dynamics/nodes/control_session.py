@@ -115,7 +115,11 @@ class ControlSession:
         ]
         self._command_writers = [CommandWriter() for _ in arms]
         self._objects = ObjectTopics(
-            node, self._scenario, self.loop, in_real_time=not self._lockstep
+            node,
+            self._scenario,
+            self.loop,
+            in_real_time=not self._lockstep,
+            joint_state_topics=values["joint_state_topics"],
         )
         drives_hold = values["on_command_timeout"] == "hold"
         guard = values["guard"]
@@ -157,8 +161,7 @@ class ControlSession:
                 self._send(self._tick, loop.cycle_without_samples(self._now()))
             for topic in self._command_topics:
                 topic.wait_for_all_acked(Duration(seconds=GOODBYE_S))
-        if not self._record.done:
-            self._record.save()
+        self._record.close()
 
     def destroy(self) -> None:
         """Take its topics off the node."""
@@ -283,6 +286,7 @@ class ControlSession:
         self.require_startable()
         loop.forget_pause(self._now())
         self._prepare(self._now())
+        self._heard_at = time.monotonic()  # nobody was listened to meanwhile
         tick = max(self._tick if self._lockstep else self._latest_tick, 0)
         loop.start(self._now(), tick)
         self._refusal = ""
@@ -369,12 +373,12 @@ class ControlSession:
         now = time.monotonic()
         if self._link is not None:
             self._link.keep_beating(self._now())
+        self._record.look()
         self._objects.keep_house(self._record.step, self.loop)
         if not self._record.done:
             self._watch_simulator(now)
-        level, message = condition(
-            self.loop, self._refusal, "" if self._link is None else self._link.warning
-        )
+        guard = "" if self._link is None else self._link.warning
+        level, message = condition(self.loop, self._refusal, guard or self._record.warning)
         changed = self._diagnostics.changed(level, message)
         if changed or self._diagnostics.due():
             found = figures(self.loop, self._record.step)

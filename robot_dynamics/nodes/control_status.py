@@ -14,27 +14,27 @@ from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN
 _SCALES = ("force scale", "motion scale", "rate scale", "support over limit", "smallest pivot")
 
 
-def condition(loop: ControlLoop, refusal: str = "", guard: str = "") -> tuple[bytes, str]:
+def condition(loop: ControlLoop, refusal: str = "", warning: str = "") -> tuple[bytes, str]:
     """Return the level and the sentence: the state, and the first cause of a fault.
 
     Args:
         loop: The controller.
         refusal: Why the last start was refused; empty if it was not.
-        guard: What is wrong with the guard; empty if nothing is.
+        warning: What is wrong besides, with the guard or the recording; empty if nothing is.
     """
     safety = loop.safety
     state = safety.state
     if state in (State.FALLBACK, State.STOPPED):
         return ERROR, f"{state.value}: {safety.cause}"
     if state is State.INACTIVE:
-        trouble = refusal or loop.complaint or guard
+        trouble = refusal or loop.complaint or warning
         return (WARN, f"inactive: {trouble}") if trouble else (OK, "inactive")
     if safety.closure_warning:
         return WARN, f"{state.value}: the arms disagree about the object"
     if loop.arms.skew_warning:
         return WARN, f"{state.value}: {loop.arms.skew_warning}"
-    if guard:
-        return WARN, f"{state.value}: {guard}"
+    if warning:
+        return WARN, f"{state.value}: {warning}"
     return OK, state.value
 
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
@@ -21,6 +22,7 @@ from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.conversions import OdometryWriter, ReferenceWriter, WrenchWriter
 from robot_dynamics.nodes.display import Display
+from robot_dynamics.nodes.run_metadata import RunMetadata
 
 MARKERS_S = 0.05  # wall-clock time between markers
 LOOK_S = 0.1  # wall-clock time between looks at who listens
@@ -34,11 +36,18 @@ class ObjectTopics:
         node: The node that publishes.
         scenario: Its scenario.
         loop: The controller.
+        joint_state_topics: Where joint states come from.
         in_real_time: Whether reading the object's shapes later would come in the way.
     """
 
     def __init__(
-        self, node: Node, scenario: Scenario, loop: ControlLoop, *, in_real_time: bool
+        self,
+        node: Node,
+        scenario: Scenario,
+        loop: ControlLoop,
+        *,
+        in_real_time: bool,
+        joint_state_topics: Sequence[str] = (topics.JOINT_STATES,),
     ) -> None:
         self._node, self._scenario, self._loop = node, scenario, loop
         stream = topics.STREAM
@@ -52,6 +61,7 @@ class ObjectTopics:
             WrenchStamped, topics.INTERNAL_FORCE_REFERENCE, stream
         )
         self._markers = node.create_publisher(MarkerArray, topics.MARKERS, stream)
+        self._metadata = RunMetadata(node, scenario, loop, joint_state_topics)
         self._every = (
             self._odometry,
             self._reference,
@@ -84,6 +94,7 @@ class ObjectTopics:
 
     def keep_house(self, step: LawStep | None, loop: ControlLoop) -> None:
         """Look who listens, and show markers if somebody does; on the wall clock."""
+        self._metadata.look()
         now = time.monotonic()
         if now - self._looked_at >= LOOK_S:
             self._looked_at = now
@@ -107,7 +118,7 @@ class ObjectTopics:
 
     def destroy(self) -> None:
         """Take its topics off the node."""
-        for topic in self._every:
+        for topic in (*self._every, self._metadata.publisher):
             self._node.destroy_publisher(topic)
 
     def _make_display(self) -> Display:

@@ -146,27 +146,28 @@ def run(
         reporter.tell("ready")
         if not signals.received:
             _spin(managed, signals, reporter)
-        return 0
+        status = 0
     except (KeyboardInterrupt, ExternalShutdownException, ROSInterruptException):
-        return 0
+        status = 0
     except (RobotDynamicsError, RCLError) as error:
         _complain(name, reporter, _one_line(error))
-        return BAD_INPUT if managed is None else int(getattr(error, "exit_status", FAILED))
+        status = BAD_INPUT if managed is None else int(getattr(error, "exit_status", FAILED))
     except (LinAlgError, OverflowError, MemoryError) as error:
         sentence = (
             f"numbers are too large or too far apart ({_one_line(error)}); expected masses, "
             "lengths, gains and durations of a usual size."
         )
         _complain(name, reporter, sentence)
-        return BAD_INPUT if managed is None else FAILED
+        status = BAD_INPUT if managed is None else FAILED
     except Exception as error:
         _complain(name, reporter, f"unexpected {type(error).__name__}: {_one_line(error)}")
         raise
     finally:
         signals.starting = False
-        _end(name, managed)
+        closed = _end(name, managed)
         # When the interpreter ends it restores the default, and a late SIGINT would kill it.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return status if closed else status or FAILED
 
 
 def _spin(managed: ManagedNode, signals: _Signals, reporter: Reporter) -> None:
@@ -203,12 +204,18 @@ def _complain(name: str, reporter: Reporter, sentence: str) -> None:
     reporter.tell("error", message=sentence)
 
 
-def _end(name: str, managed: ManagedNode | None) -> None:
-    """Close and destroy whatever is there; what goes wrong now must not hide what went before."""
+def _end(name: str, managed: ManagedNode | None) -> bool:
+    """Close and destroy whatever is there; what goes wrong now must not hide what went before.
+
+    Returns:
+        Whether nothing went wrong while closing, as writing the recording may.
+    """
+    closed = True
     try:
         if managed is not None:
             managed.close()
     except Exception as error:
+        closed = False
         print(f"{name}: while ending: {_one_line(error)}", file=sys.stderr, flush=True)
     try:
         if managed is not None:
@@ -216,6 +223,7 @@ def _end(name: str, managed: ManagedNode | None) -> None:
         rclpy.try_shutdown()
     except Exception as error:
         print(f"{name}: while ending: {_one_line(error)}", file=sys.stderr, flush=True)
+    return closed
 
 
 def _one_line(error: BaseException) -> str:

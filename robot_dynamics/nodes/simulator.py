@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 
 from rcl_interfaces.msg import SetParametersResult
@@ -15,6 +16,7 @@ from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
 
 from robot_dynamics.app.recorders import PlantRecorder
+from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.robot_description import robot_description
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import build_system, load_scenario, true_system
@@ -27,6 +29,7 @@ from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.lockstep import REPEAT_AFTER_S, CommandError, CommandGate
 from robot_dynamics.nodes.parameters import FAULTS, SIMULATOR, declare
 from robot_dynamics.nodes.process import HOUSEKEEPING_S, Reporter, RunError, run
+from robot_dynamics.nodes.run_file import RunFile
 from robot_dynamics.nodes.state_topics import StateTopics
 from robot_dynamics.simulation.faults import fault_of
 from robot_dynamics.simulation.plant import Measurement
@@ -53,10 +56,11 @@ class Simulator:
     def __init__(self, reporter: Reporter) -> None:
         self.node = node = Node("simulator")
         values = declare(node, SIMULATOR)
-        self._reporter = reporter
         reporter.enabled = values["progress"]
         self._lockstep = values["mode"] == "lockstep"
-        self._output, self._silence_limit = values["output"], values["silence_limit"]
+        self._file = RunFile(values["output"], reporter)
+        self._keep = bool(values["output"])
+        self._silence_limit = values["silence_limit"]
         self._patience = values["patience"]
         self._attended = bool(values["progress"] or values["output"])
 
@@ -97,8 +101,7 @@ class Simulator:
 
     def close(self) -> None:
         """Save what was recorded."""
-        if not self._done:
-            self._save()
+        self._file.close(None if self._done else self._recording())
 
     def _create_topics(self, arms: list[str]) -> None:
         node = self.node
@@ -140,7 +143,7 @@ class Simulator:
         self._round_trips = Durations(self._period)
         capacity = min(self._ticks, 100_000)
         self._recorder = (
-            PlantRecorder(self._system, self._scenario, capacity) if self._output else None
+            PlantRecorder(self._system, self._scenario, capacity) if self._keep else None
         )
 
     def _advance(self) -> None:
@@ -190,18 +193,18 @@ class Simulator:
 
     def _finish(self) -> None:
         self._done = True
-        self._save()
-        figures = {"output": self._output, "state_hash": self._plant.state_hash()}
-        self._reporter.tell("done", **figures)
+        self._file.save(self._recording(), state_hash=self._plant.state_hash())
 
-    def _save(self) -> None:
-        if self._recorder is None or not self._recorder.recorder.count:
-            return
-        begun = self._started_at or time.monotonic()
-        recording = self._recorder.finish(
-            wall_time_s=time.monotonic() - begun, plant_state_hash=self._plant.state_hash()
-        )
-        recording.save(self._output)
+    def _recording(self) -> Callable[[], Recording] | None:
+        """Return what makes the recording, if there is to be one and anything to write."""
+        recorder = self._recorder
+        if recorder is None or not recorder.recorder.count:
+            return None
+        figures = {
+            "wall_time_s": time.monotonic() - (self._started_at or time.monotonic()),
+            "plant_state_hash": self._plant.state_hash(),
+        }
+        return lambda: recorder.finish(**figures)
 
     # -- messages and services ----------------------------------------------------------------
 
@@ -315,6 +318,7 @@ class Simulator:
         """Repeat states that nobody answered, watch the controller, tell how things are."""
         now = time.monotonic()
         self._watch_listener(now)
+        self._file.look()
         waits = self._lockstep and not self._done
         first = self._started_at is None
         # Until the first answer the other side may not have found all topics yet.
@@ -348,6 +352,8 @@ class Simulator:
 
     def _condition(self, now: float) -> tuple[bytes, str]:
         """Return the level and the sentence of the diagnostics."""
+        if self._file.warning:
+            return WARN, self._file.warning
         if self._done:
             return OK, "the run is over"
         if self._paused:

@@ -61,6 +61,8 @@ def test_a_run_from_its_start_to_its_end(started, tmp_path):
         assert not record.done
         record.note(tick, cycle(loop, measured, tick))
     assert record.done
+    record.close()
+    record.look()
     recording = Recording.load(file)
     assert recording["tick"].tolist() == [0, 1, 2, 3, 4]
     assert np.isfinite(recording["commanded_torque"]).all()
@@ -90,7 +92,7 @@ def test_a_fault_is_written_down(started, tmp_path):
         q = measured.q + (np.nan if tick == 8 else 0.0)
         record.note(tick, cycle(loop, measured, tick, q))
     assert record.done is False
-    record.save()
+    record.close()
     recording = Recording.load(file)
     assert recording["tick"].tolist() == [6, 7, 8, 9]
     fault = recording.get("fault")
@@ -110,7 +112,7 @@ def test_without_a_file_nothing_is_kept(started):
     for tick in (10, 11):
         record.note(tick, cycle(loop, measured, tick))
     assert record.done
-    record.save()
+    record.look()
     assert launcher.heard[-1] == {"event": "done", "output": ""}
 
 

@@ -65,7 +65,7 @@ class Mine:
     def close(self):
         self.reporter.tell("closed")
         time.sleep(0.2)
-        if fate == "fails":
+        if fate in ("fails", "unsaved"):
             raise OSError("disk full")
 
 sys.exit(run("mine", Mine, sys.argv[1:]))
@@ -116,6 +116,15 @@ def test_an_interrupt_while_it_starts(domain):
     status, _, err = end(process)
     assert (status, err) == (0, "")
     assert time.monotonic() - begin < 5.0
+
+
+def test_what_cannot_be_saved_in_the_end_is_no_success(domain):
+    """A node that was asked to end, and could not write its recording, ends with status 1."""
+    process = start("unsaved")
+    assert [line(process)["event"] for _ in range(2)] == ["made", "ready"]
+    process.send_signal(signal.SIGTERM)
+    status, _, err = end(process)
+    assert (status, err) == (1, "mine: while ending: disk full\n")
 
 
 def test_what_is_refused_ends_with_status_2(domain):

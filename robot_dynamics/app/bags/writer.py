@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from robot_dynamics.app.bags.diagnostics import diagnostics_of
 from robot_dynamics.app.bags.frames import Frames, robots_of
 from robot_dynamics.app.bags.messages import Messages, full_name, require_rosbags
 from robot_dynamics.app.bags.streams import Numbers, Stream, standard_streams, whole
-from robot_dynamics.app.recording import FORMAT, TICK, Recording, RecordingError
+from robot_dynamics.app.recording import TICK, Recording, RecordingError
 from robot_dynamics.app.robot_description import write_urdf
 from robot_dynamics.app.topic_names import stamp_of
 
@@ -69,7 +68,10 @@ def _write(recording: Recording, writer: Any) -> None:
     stamps = [stamp_of(tick, period) for tick in ticks]
     first = stamps[0] if stamps else 0
     make = bag.make
-    bag.latch(topics.RUN_METADATA, first, "std_msgs/String", make.text(_text(recording)))
+    # On a topic there are only lists, some of them of one number.
+    single = [name for name, values in recording.columns.items() if values.ndim == 1]
+    text = recording.text(single=[name for name in single if name != TICK])
+    bag.latch(topics.RUN_METADATA, first, "std_msgs/String", make.text(text))
     robots = robots_of(recording.metadata)
     frames = None
     if robots is not None:
@@ -120,19 +122,6 @@ def _positions(recording: Recording) -> tuple[Array, Array] | None:
         if name in recording and recording[name].shape[1] == 7:
             return recording["joint_position"], recording[name]
     return None
-
-
-def _text(recording: Recording) -> str:
-    # On a topic there are only lists, some of them of one number.
-    single = [
-        name for name, values in recording.columns.items() if values.ndim == 1 and name != TICK
-    ]
-    try:
-        return json.dumps(
-            {"format": FORMAT, **recording.metadata, "single": single}, allow_nan=False
-        )
-    except (TypeError, ValueError) as error:
-        raise RecordingError(f"metadata that are no JSON: {error}.") from error
 
 
 def _wide(values: Array) -> Array:
