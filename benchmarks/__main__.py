@@ -28,7 +28,16 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=25, help="turns of each function")
     options = parser.parse_args()
     try:
-        from benchmarks import closed_loops, ladder, robots, rows, stewart, trees, two_arms
+        from benchmarks import (
+            closed_loops,
+            hybrid_law,
+            ladder,
+            robots,
+            rows,
+            stewart,
+            trees,
+            two_arms,
+        )
     except ModuleNotFoundError as error:
         print(
             f"{error.name} is not installed; expected the extra `test`: "
@@ -49,6 +58,7 @@ def main() -> int:
                 found += trees.rows_of(name, options.rounds)
             if name in two_arms.ARMS:
                 found += closed_loops.rows_of(two_arms.two_arms(name), options.rounds)
+                found += hybrid_law.rows_of(name, options.rounds)
             if name == "stewart_platform":
                 found += closed_loops.rows_of(stewart.stewart_platform(), options.rounds)
             if name == "ladder":

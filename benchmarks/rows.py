@@ -16,8 +16,11 @@ class Row:
 
     Attributes:
         robot: Name of the robot.
-        algorithm: "rnea", "crba", "aba" or "closed_loop_forward_dynamics".
-        mode: "loop": one state at a time inside a compiled loop, scalar code. "batch": the same
+        algorithm: "rnea", "crba", "aba", "closed_loop_forward_dynamics" or
+            "hybrid_control_step".
+        mode: "step" and "limited step": an update of a controller, called from Python, limits out
+            of reach or ruling.
+            "loop": one state at a time inside a compiled loop, scalar code. "batch": the same
             loop with SIMD code. "call": a call from Python with one state, checks included.
             "sparse": the same of the sparse matrix method, which is not compiled.
         lanes: States at a time in our code.
@@ -34,6 +37,7 @@ class Row:
         bar_us: A time [us] to stay below instead, if one is set.
         rungs: Of a ladder, how many.
         us_per_rung: Our time over them [us].
+        p99_us: The 99th percentile of our time, on the clock [us].
         slope: Growth of our time from the ladder before, d log(time) / d log(rungs): 1 is linear.
     """
 
@@ -53,6 +57,7 @@ class Row:
     rungs: int | None = None
     us_per_rung: float | None = None
     slope: float | None = None
+    p99_us: float | None = None
 
     @classmethod
     def of(
@@ -90,6 +95,8 @@ class Row:
     @property
     def verdict(self) -> str:
         """Whether a bar is met: "met", "MISSED", or nothing where there is none."""
+        if self.ratio is None and self.bar_us is not None:
+            return "met" if self.ours_us <= self.bar_us else "MISSED"
         if self.bar is None or self.ratio is None:
             return ""
         fast = self.bar_us is not None and self.ours_us <= self.bar_us
@@ -101,6 +108,8 @@ class Row:
         if self.us_per_rung is not None:
             grows = "" if self.slope is None else f", grows with the power {self.slope:.2f}"
             return f"{self.us_per_rung:.0f} us a rung{grows}"
+        if self.p99_us is not None:
+            return f"{self.verdict}: at most {self.bar_us:g} us; 99 % within {self.p99_us:.1f} us"
         if self.bar is None:
             return ""
         least = "" if self.bar_us is None else f" or at most {self.bar_us} us"

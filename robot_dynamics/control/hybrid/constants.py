@@ -99,12 +99,14 @@ class LawConstants:
             ContactPoint.of(contact, system.arms.link(tool), taken.some(PLACE_SIZE))
             for contact, tool in zip(system.contacts, system.tools, strict=True)
         ]
-        matrices = [taken.matrix(*shape) for shape in ((6, d), (d, 6), (d, m), (m, d))]
-        velocity, position, open_part = (taken.matrix(6, columns) for columns in (d, d, 6))
+        W, share, internal, recovery, velocity, position, open_part = (
+            taken.matrix(*shape)
+            for shape in ((6, d), (d, 6), (d, m), (m, d), (6, d), (6, d), (6, 6))
+        )
         determined = ObserverMaps.of(system).determined
         return cls(
-            mass, center, inertia, inverse, points, *matrices, velocity, position,
-            None if determined else open_part,
+            mass, center, inertia, inverse, points, W, share, internal, recovery, velocity,
+            position, None if determined else open_part,
         )  # fmt: skip
 
 

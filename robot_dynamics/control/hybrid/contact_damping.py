@@ -52,7 +52,8 @@ def contact_damping(
     at = pose(start[:3], np.array([list(row) for row in E.transpose().rows]))
     masses = surface_masses(system.terms(q, np.zeros_like(q), at, np.zeros(6)))
     latency = (settings.command_delay_periods + 0.5) * settings.period
-    values, warnings = [], []
+    values: list[float] = []
+    warnings: list[str] = []
     for mass in masses.tolist():
         if contact.law == "damped" and contact.damping is None:
             found = normal_damping(mass, contact.bandwidth, latency)

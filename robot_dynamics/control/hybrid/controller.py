@@ -112,6 +112,8 @@ class HybridController:
         self._no_wrenches = np.zeros((layout.arms, 6))
         self._sensed = np.zeros(Layout.size(layout.sensed))
         self._seen = np.concatenate([reference.start, np.zeros(6)])
+        # The pose from outside is one more input, where it is one.
+        self._more = (self._seen,) if options.sensor else ()
         self._base, self._plan = 0, reference
         self._rows = self._first_rows = self._table(reference)
         self._memory = np.zeros(Layout.size(layout.memory))
@@ -306,10 +308,9 @@ class HybridController:
     def _evaluate(
         self, q: Array, qd: Array, wrenches: Array, row: Array, memory: Array, ramp: float
     ) -> HybridStep:
-        arguments = (q, qd, wrenches, self._sensed, row, memory, ramp)
-        if self.hybrid.object_pose == "sensor":
-            arguments = (*arguments, self._seen)
-        return HybridStep(*self._law(*arguments), row, self.layout.found)
+        given = (q, qd, wrenches, self._sensed, row, memory, ramp, *self._more)
+        torque, after, found = self._law(*given)
+        return HybridStep(torque, after, found, row, self.layout.found)
 
     def _searched(self, q: Array) -> Array:
         """Return a memory at rest in which the object is where arms at `q` (na,) hold it."""

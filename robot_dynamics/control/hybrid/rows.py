@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.control.halt import HasRows
 from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
 from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
 
@@ -39,14 +40,7 @@ class HybridPlan(Protocol):
         """Return from when to when it has been at rest for `settle_s` [s]."""
 
 
-class Ahead(Protocol):
-    """Whatever has rows over time."""
-
-    def rows(self, times: ArrayLike) -> Array:
-        """Return rows at times (N,) [s]."""
-
-
-def looked_up(source: Ahead, times: Array, ahead: float) -> Array:
+def looked_up(source: HasRows, times: ArrayLike, ahead: float) -> Array:
     """Return one row a time: where to be then, and what to do when the command acts.
 
     Args:
@@ -54,6 +48,7 @@ def looked_up(source: Ahead, times: Array, ahead: float) -> Array:
         times: Times of measurements (N,) [s].
         ahead: How much later the middle of the command's action on them is [s].
     """
+    times = np.asarray(times, dtype=float)
     rows = source.rows(times)
     rows[:, ACCELERATION.start :] = source.rows(times + ahead)[:, ACCELERATION.start :]
     return rows
