@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from robot_dynamics.app.output_files import OutputError, require_parent
+from robot_dynamics.errors import UnknownNameError
 
 _PARTS = 1000  # of a study, as progress is shown
 
@@ -39,6 +40,9 @@ def add_reproduce(commands: Any) -> argparse.ArgumentParser:
         metavar="FILE",
         help="and where they are kept, so that an interrupted study goes on (default: in runs/)",
     )
+    parser.add_argument(
+        "--law", metavar="LAW", help="of a study that compares control laws: the only one to run"
+    )
     parser.add_argument("--quick", action="store_true", help="run a short version")
     return parser
 
@@ -48,7 +52,7 @@ def run_reproduce(options: argparse.Namespace) -> bool:
 
     Raises:
         OutputError: If no study is named, or a file cannot be where it should.
-        UnknownNameError: If there is no such study.
+        UnknownNameError: If there is no such study, or law.
     """
     from robot_dynamics.app.studies.registry import STUDIES, study_called
     from robot_dynamics.app.studies.study import Sampling
@@ -64,7 +68,7 @@ def run_reproduce(options: argparse.Namespace) -> bool:
     study = study_called(options.study)
     for path in filter(None, (options.json, options.plot)):
         require_parent(path)
-    more = {}
+    more: dict[str, Any] = {}
     if study.sampled:
         more["sampling"] = Sampling(options.samples, options.jobs, options.results)
     elif options.samples or options.jobs or options.results:
@@ -72,6 +76,10 @@ def run_reproduce(options: argparse.Namespace) -> bool:
             f"study {study.name!r} draws no samples, expected neither --samples, --jobs nor "
             "--results."
         )
+    if options.law:
+        if options.law not in study.laws:
+            raise UnknownNameError(f"law of study {study.name!r}", options.law, study.laws)
+        more["law"] = options.law
     if options.plot:
         from robot_dynamics.app.figures import require_matplotlib
 

@@ -15,20 +15,81 @@ from robot_dynamics.errors import ArgumentError
 Array = NDArray[np.float64]
 
 
-def motion_servo(
-    acceleration: ArrayLike,
-    velocity_error: ArrayLike,
-    position_error: ArrayLike,
-    velocity_gain: ArrayLike,
-    position_gain: ArrayLike,
-) -> Array:
-    """Return u1 = r''_d + K_V (r'_d - r') + K_P (r_d - r) with diagonal gains (41)."""
-    u1 = (
-        np.asarray(acceleration, dtype=float)
-        + np.asarray(velocity_gain) * np.asarray(velocity_error)
-        + np.asarray(position_gain) * np.asarray(position_error)
-    )
-    return np.asarray(u1)
+@dataclass(frozen=True)
+class MotionServoSettings:
+    """A servo of the coordinates along surfaces (41), with an integral if one is asked for.
+
+    With w_i the errors of a perfect model obey (s + w_i)(s^2 + K_V s + K_P) = 0: a pole is added
+    and the others stay. Constant disturbances then leave no error, and those slower than w_i less
+    than before. The gains of position and velocity grow with it.
+
+    Attributes:
+        velocity_gain: K_V (n,) [1/s].
+        position_gain: K_P (n,) [1/s^2].
+        period: Of control [s].
+        integral: w_i [1/s]; 0 is the printed law.
+        limit: What the integral adds at most (n,) [m/s^2, rad/s^2].
+    """
+
+    velocity_gain: ArrayLike
+    position_gain: ArrayLike
+    period: float
+    integral: float = 0.0
+    limit: ArrayLike = np.inf
+
+    def __post_init__(self) -> None:
+        if not (
+            self.period > 0.0 and self.integral >= 0.0 and np.all(np.asarray(self.limit) >= 0)
+        ):
+            raise ArgumentError(
+                f"motion servo with a period of {self.period:g} s, an integral of "
+                f"{self.integral:g} 1/s and its limit {self.limit}, expected a positive period "
+                "and nothing negative."
+            )
+
+
+class MotionServo:
+    """The servo of motion, with its integral.
+
+    Args:
+        settings: Gains and limits.
+    """
+
+    def __init__(self, settings: MotionServoSettings) -> None:
+        self._settings = settings
+        K_V, K_P, w = settings.velocity_gain, settings.position_gain, settings.integral
+        self._derivative = np.asarray(K_V, dtype=float) + w
+        self._proportional = np.asarray(K_P, dtype=float) + w * np.asarray(K_V, dtype=float)
+        self._integral_gain = w * np.asarray(K_P, dtype=float)
+        self._integral = np.zeros_like(self._derivative)
+
+    def step(
+        self,
+        acceleration: ArrayLike,
+        velocity_error: ArrayLike,
+        position_error: ArrayLike,
+        gate: ArrayLike = True,
+    ) -> Array:
+        """Return u1 = r''_d + (K_V + w) e' + (K_P + w K_V) e + w K_P int(e), e = r_d - r (41).
+
+        Args:
+            acceleration: r''_d (n,).
+            velocity_error: e' (n,).
+            position_error: e (n,).
+            gate: Which coordinates are controlled, one for all or one each; what the others have
+                integrated is forgotten.
+        """
+        e = np.asarray(position_error, dtype=float)
+        added = self._settings.period * self._integral_gain * e
+        limit = np.asarray(self._settings.limit, dtype=float)
+        self._integral = np.where(gate, np.clip(self._integral + added, -limit, limit), 0.0)
+        u1 = (
+            np.asarray(acceleration, dtype=float)
+            + self._derivative * np.asarray(velocity_error)
+            + self._proportional * e
+            + self._integral
+        )
+        return np.asarray(u1)
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ STUDIES = (
         "yoshikawa-zheng",
         "two planar robots move a bar, press it on a wall and squeeze it, all at once",
         "yoshikawa_zheng.study",
+        laws=("literal", "damped", "integral"),
     ),
 )
 

@@ -103,6 +103,8 @@ class Study:
         module: The module in this folder that has it.
         function: The function there: `(quick, tell) -> Outcome`.
         sampled: Whether it draws samples: its function takes a `Sampling` after the others.
+        laws: Control laws that it compares; its function takes one of them, or None, after the
+            others.
     """
 
     name: str
@@ -110,16 +112,27 @@ class Study:
     module: str
     function: str = "run"
     sampled: bool = False
+    laws: tuple[str, ...] = ()
 
-    def run(self, tell: Tell, *, quick: bool = False, sampling: Sampling | None = None) -> Outcome:
+    def run(
+        self,
+        tell: Tell,
+        *,
+        quick: bool = False,
+        sampling: Sampling | None = None,
+        law: str | None = None,
+    ) -> Outcome:
         """Run it.
 
         Args:
             tell: Told how far it is.
             quick: Whether to run a short version.
             sampling: How samples are drawn, for a study that draws some.
+            law: The only control law to run, for a study that compares some.
         """
         module = import_module(f"robot_dynamics.app.studies.{self.module}")
-        more = (sampling or Sampling(),) if self.sampled else ()
+        more: tuple[Any, ...] = (sampling or Sampling(),) if self.sampled else ()
+        if self.laws:
+            more = (*more, law)
         outcome: Outcome = getattr(module, self.function)(quick, tell, *more)
         return outcome

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from robot_dynamics.app.studies.yoshikawa_zheng.controller import LAWS
 from robot_dynamics.app.studies.yoshikawa_zheng.experiment import Setup
 from robot_dynamics.app.studies.yoshikawa_zheng.robots import Inertias
 from robot_dynamics.simulation.pinned_bar_plant import Imperfections
@@ -21,6 +22,7 @@ _QUICK = (
     "model x0.8, friction",
     "model x0.8, friction, motor friction",
     "model x0.8",
+    "model random 6",
     "model x0.8, motor friction",
     "1e4 N/m, perfect",
     "1e4 N/m, model x1.2, friction, delay",
@@ -28,14 +30,29 @@ _QUICK = (
 )
 
 
-def cases(quick: bool = False) -> list[Setup]:
-    """Return all setups, or a few of every kind."""
+def cases(quick: bool = False, law: str | None = None) -> list[Setup]:
+    """Return all setups, or a few of every kind.
+
+    Args:
+        quick: Whether to return a few.
+        law: One of `LAWS`; all by default.
+    """
     every = [*_on_rigid_wall(), *_free(), *_transition()]
-    return [setup for setup in every if setup.name in _QUICK] if quick else every
+    return [
+        setup
+        for setup in every
+        if law in (None, setup.law) and (not quick or (setup.name, setup.law) in _quick())
+    ]
 
 
-def _both_laws(setups: list[Setup]) -> list[Setup]:
-    return [replace(setup, literal=literal) for setup in setups for literal in (False, True)]
+def _quick() -> set[tuple[str, str]]:
+    """Return the cases of the short version: names, each with its laws."""
+    perfect = [name for name in _QUICK if "perfect" in name]
+    return {(name, LAWS[-1]) for name in _QUICK} | {(n, law) for n in perfect for law in LAWS}
+
+
+def _with(setups: list[Setup], *laws: str) -> list[Setup]:
+    return [replace(setup, law=law) for setup in setups for law in laws]
 
 
 def _scaled() -> tuple[Inertias, Inertias, Inertias]:
@@ -73,7 +90,7 @@ def _on_rigid_wall() -> list[Setup]:
         replace(rubbed, name="model x0.8, friction, noise", inertias=low, imperfections=_NOISY),
         replace(rubbed, name="model x1.2, friction, delay", inertias=high, imperfections=_LATE),
     ]
-    return _both_laws(setups)
+    return _with(setups, *LAWS)
 
 
 def _free() -> list[Setup]:
@@ -82,10 +99,14 @@ def _free() -> list[Setup]:
         Setup(2, "perfect", true, bars=PERFECT),
         Setup(2, "model x0.8", low, bars=WRONG),
         Setup(2, "model x1.2", high, bars=WRONG),
-        *_drawn(Setup(2, "", true), "model random {}"),
+        *_drawn(Setup(2, "", true, bars=WRONG), "model random {}"),
         Setup(2, "model x0.8, motor friction", low, imperfections=_RUBBING, bars=RUBBING),
     ]
-    return [*setups, replace(setups[0], literal=True)]
+    # Without an integral, unequal arms turn the bar by three times as much as the bar for it.
+    return [
+        replace(one, bars="") if "random" in one.name and one.law != "integral" else one
+        for one in _with(setups, *LAWS)
+    ]
 
 
 def _transition() -> list[Setup]:
@@ -93,7 +114,7 @@ def _transition() -> list[Setup]:
     setups = []
     for label, stiffness, bars in (("1e4 N/m", 1e4, SOFT), ("1e5 N/m", 1e5, HARD)):
         perfect = Setup(3, f"{label}, perfect", true, stiffness=stiffness, bars=bars)
-        setups += [perfect, replace(perfect, literal=True)]
+        setups.append(perfect)
         for name, model in (("model x0.8", low), ("model x1.2", high)):
             rubbed = replace(
                 perfect, name=f"{label}, {name}, friction", inertias=model, friction=_MU
@@ -117,4 +138,4 @@ def _transition() -> list[Setup]:
             )
         )
     bouncing = Setup(3, "1e5 N/m, restitution 0.8", true, stiffness=1e5, restitution=0.8)
-    return [*setups, replace(bouncing, bars=HARD)]
+    return _with([*setups, replace(bouncing, bars=HARD)], *LAWS)

@@ -31,7 +31,7 @@ class Setup:
         number: 1, 2 or 3.
         name: What is special about it.
         inertias: What the law believes.
-        literal: Whether the law is as printed.
+        law: One of `LAWS`.
         stiffness: Of the wall [N/m]; infinite for a rigid one.
         restitution: Of the wall.
         friction: mu of the wall.
@@ -42,7 +42,7 @@ class Setup:
     number: int
     name: str
     inertias: Inertias
-    literal: bool = False
+    law: str = "integral"
     stiffness: float = np.inf
     restitution: float = 0.3
     friction: float = 0.0
@@ -93,7 +93,7 @@ def experiment(setup: Setup) -> Record:
     """Run an experiment."""
     what = task(setup.number)
     true = Inertias.of_paper()
-    controller = Controller(setup.inertias, what, Law(setup.literal, setup.imperfections.delay))
+    controller = Controller(setup.inertias, what, Law(setup.law, setup.imperfections.delay))
     wall = None
     if what.wall is not None:
         wall = Wall(what.wall, setup.stiffness, setup.restitution, friction=setup.friction)

@@ -14,6 +14,7 @@ from robot_dynamics.app.figures import BLUE, GREY, INK, VERMILION
 from robot_dynamics.app.studies.study import Outcome, Tell
 from robot_dynamics.app.studies.yoshikawa_zheng.acceptance import Run, checks
 from robot_dynamics.app.studies.yoshikawa_zheng.cases import cases
+from robot_dynamics.app.studies.yoshikawa_zheng.controller import LAWS
 from robot_dynamics.app.studies.yoshikawa_zheng.errors import errors_of
 from robot_dynamics.app.studies.yoshikawa_zheng.experiment import Record, experiment
 
@@ -28,15 +29,14 @@ _DRAWN = {
 _TITLES = {1: "1  along a wall", 2: "2  free", 3: "3  onto a wall and off"}
 
 
-def run(quick: bool, tell: Tell) -> Outcome:
-    """Run the experiments, or a few of their cases."""
-    setups = cases(quick)
+def run(quick: bool, tell: Tell, law: str | None = None) -> Outcome:
+    """Run the experiments, or a few of their cases, with one law or all."""
+    setups = cases(quick, law)
     runs: list[Run] = []
-    drawn: dict[tuple[int, str], Record] = {}
+    drawn: dict[tuple[int, str, str], Record] = {}
     figures: dict[str, Any] = {}
     for number, setup in enumerate(setups):
-        law = "literal" if setup.literal else "damped"
-        name = f"experiment {setup.number}, {law} law, {setup.name}"
+        name = f"experiment {setup.number}, {setup.law} law, {setup.name}"
         tell(number / len(setups), name)
         with warnings.catch_warnings():
             # Arms that lose the bar leave numbers behind that are none.
@@ -45,17 +45,18 @@ def run(quick: bool, tell: Tell) -> Outcome:
         errors = errors_of(setup.number, record)
         runs.append(Run(setup, errors, record.warnings))
         figures[name] = errors.as_json()
-        key = setup.name if not setup.literal else f"{setup.name}, literal"
-        drawn[setup.number, key] = record
-    damped = next(r for (n, _), r in drawn.items() if n == 3)
+        drawn[setup.number, setup.name, setup.law] = record
+    for chosen in dict.fromkeys(setup.law for setup in setups):
+        damped = next(r for (n, _, own), r in drawn.items() if n == 3 and own == chosen)
+        figures[f"normal damping, {chosen} law [N s/m]"] = damped.damping
     figures["effective mass along the normal [kg]"] = damped.mass
-    figures["normal damping [N s/m]"] = damped.damping
-    literal = [r.warnings for r in runs if r.setup.number == 3 and r.setup.literal]
+    literal = [r.warnings for r in runs if r.setup.number == 3 and r.setup.law == "literal"]
     figures["warning of the literal law"] = literal[0][0] if literal and literal[0] else "none"
-    return Outcome(figures, checks(runs), lambda figure: _draw(figure, drawn), (11.0, 10.0))
+    shown = law or LAWS[-1]
+    return Outcome(figures, checks(runs), lambda figure: _draw(figure, drawn, shown), (11.0, 10.0))
 
 
-def _draw(figure: Any, drawn: dict[tuple[int, str], Record]) -> None:
+def _draw(figure: Any, drawn: dict[tuple[int, str, str], Record], law: str) -> None:
     """Draw position, orientation and both forces of the three experiments over time."""
     axes = figure.subplots(5, 3, sharex=True)
     labels = (
@@ -68,7 +69,7 @@ def _draw(figure: Any, drawn: dict[tuple[int, str], Record]) -> None:
         panels[-1].set_xlabel("time [s]")
         at = 0 if number == 1 else 1
         for name, color in zip(_DRAWN[number], (BLUE, VERMILION), strict=True):
-            record = drawn[number, name]
+            record = drawn[number, name, law]
             free = ~record.pressing if number == 3 else np.ones(len(record.time), dtype=bool)
             panels[0].plot(record.time, 1e3 * record.r[:, at], color=color)
             error = np.where(free, record.r[:, at] - record.r_wanted[:, at], np.nan)
@@ -78,7 +79,7 @@ def _draw(figure: Any, drawn: dict[tuple[int, str], Record]) -> None:
                 fine = record.fine_step * np.arange(1, len(record.fine_press) + 1)
                 panels[3].plot(fine, record.fine_press, color=color, lw=1.0)
             panels[4].plot(record.time, record.squeeze, color=color)
-        record = drawn[number, _DRAWN[number][0]]
+        record = drawn[number, _DRAWN[number][0], law]
         wanted = {"color": INK, "ls": (0, (4, 3)), "lw": 1.0}
         # On the wall y is not what is controlled.
         free = ~record.pressing if number == 3 else np.ones(len(record.time), dtype=bool)
@@ -95,7 +96,7 @@ def _draw(figure: Any, drawn: dict[tuple[int, str], Record]) -> None:
     axes[0, 1].set_ylabel("y [mm]")
     axes[0, 2].set_ylabel("y [mm]")
     _explain(axes[3, 1])
-    bounced = drawn.get((3, "1e4 N/m, perfect, literal"))
+    bounced = drawn.get((3, "1e4 N/m, perfect", "literal"))
     if bounced is not None:
         fine = bounced.fine_step * np.arange(1, len(bounced.fine_press) + 1)
         axes[3, 2].plot(fine, bounced.fine_press, color=GREY, lw=0.8)

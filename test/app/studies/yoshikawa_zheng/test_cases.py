@@ -6,21 +6,25 @@ from __future__ import annotations
 
 from robot_dynamics.app.studies.yoshikawa_zheng.acceptance import BARS
 from robot_dynamics.app.studies.yoshikawa_zheng.cases import cases
+from robot_dynamics.app.studies.yoshikawa_zheng.controller import LAWS
 
 
 def test_every_case_has_its_own_name_and_every_bar_a_case():
     """No case hides another one, and short versions hold every kind of bar too."""
     for quick in (False, True):
         setups = cases(quick)
-        names = [(s.number, s.name, s.literal) for s in setups]
+        names = [(s.number, s.name, s.law) for s in setups]
         assert len(set(names)) == len(names)
         held = {(s.number, s.bars) for s in setups if s.bars}
         assert held == set(BARS)
     assert len(cases(True)) < len(cases()) / 2
 
 
-def test_both_laws_are_run():
-    """Every case on the rigid wall is run with the printed law too; of the others, one."""
-    for number in (1, 2, 3):
-        laws = {s.literal for s in cases(True) if s.number == number}
-        assert laws == {False, True}
+def test_all_laws_are_run_or_one():
+    """Every case is run with each of them; a user may ask for one."""
+    every = [(s.number, s.name, s.law) for s in cases()]
+    for law in LAWS:
+        own = [(s.number, s.name, s.law) for s in cases(law=law)]
+        assert own == [one for one in every if one[2] == law]
+        assert len(own) * len(LAWS) == len(every)
+        assert {s.number for s in cases(True, law)} == {1, 2, 3}
