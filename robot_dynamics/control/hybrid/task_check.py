@@ -67,7 +67,7 @@ class TaskOptions(NamedTuple):
 
     margin: float = 0.0
     may_slip: bool = False
-    least_freedom: float = 1e-3
+    least_freedom: float = 0.01
     spacing: float = 0.02
     tolerances: SurfaceTolerances = SurfaceTolerances()
 

@@ -222,7 +222,8 @@ class Squeeze:
             names,
             found.margin,
             f"no internal force keeps {' and '.join(map(repr, names))} {self.margin:g} N inside "
-            f"what they bear{where}, where they are to make the wrench {load.tolist()} "
+            f"what {'they bear' if len(names) > 1 else 'it bears'}{where}, where the contacts are "
+            f"to make the wrench {load.tolist()} "
             f"[moment; force]; the best leaves {found.margin:.3g} N.",
         )
 
