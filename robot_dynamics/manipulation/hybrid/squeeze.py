@@ -44,7 +44,7 @@ class SqueezeError(RobotDynamicsError):
 
 
 class TorqueRoom(NamedTuple):
-    """What drives have left for contact forces: |rest + J_S^T F_hS| <= limits.
+    """What drives have left for contact forces: -limits <= rest + J_S^T F_hS <= limits.
 
     Attributes:
         J_S: S^T J (d, n).
