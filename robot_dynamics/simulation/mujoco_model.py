@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.manipulation.system import Arm, GraspSystem
 from robot_dynamics.model import WORLD, Body, Model, pose_of
 from robot_dynamics.spatial import Inertia, Transform
 
 Array = NDArray[np.float64]
 
+#: MuJoCo's impedance of what is to be rigid: 1e-4 of a load's acceleration gives way.
+STIFF = "0.9999 0.9999 0.001"
 _JOINTS = {"revolute": "hinge", "prismatic": "slide"}
 
 
@@ -30,6 +32,27 @@ def mujoco_xml(system: GraspSystem, step: float, stiffness_time: float) -> str:
         system: Arms, object and grasps.
         step: Integration step [s].
         stiffness_time: Time constant with which the welds close errors [s]; at least two steps.
+
+    Raises:
+        RobotDynamicsError: If something in the model is not translated; it names it.
+    """
+    root, elements = mujoco_tree(system, step)
+    equality = etree.SubElement(root, "equality")
+    sensor = etree.SubElement(root, "sensor")
+    for arm in system.arms:
+        add_tool(system, arm, elements, sensor)
+        add_weld(arm, equality, stiffness_time)
+    return etree.tostring(root, pretty_print=True).decode()
+
+
+def mujoco_tree(
+    system: GraspSystem, step: float
+) -> tuple[etree._Element, dict[int, etree._Element]]:
+    """Return the root of a MuJoCo model with bodies and joints alone, and its bodies by index.
+
+    Args:
+        system: Arms, object and grasps.
+        step: Integration step [s].
 
     Raises:
         RobotDynamicsError: If something in the model is not translated; it names it.
@@ -52,32 +75,47 @@ def mujoco_xml(system: GraspSystem, step: float, stiffness_time: float) -> str:
     elements: dict[int, etree._Element] = {WORLD: world}
     for index, body in enumerate(model.bodies):
         elements[index] = _body(elements[body.parent], body)
-    equality = etree.SubElement(root, "equality")
-    sensor = etree.SubElement(root, "sensor")
-    for arm in system.arms:
-        loop = model.loops[arm.loop]
-        # A body of its own without mass, so that a sensor sees the weld's force pass through it.
-        tool = etree.SubElement(
-            elements[loop.predecessor], "body", name=f"{arm.name}_tool_frame",
-            **_placement(loop.predecessor_placement),
-        )  # fmt: skip
-        etree.SubElement(tool, "site", name=f"{arm.name}_tool")
-        etree.SubElement(
-            elements[loop.successor], "site", name=f"{arm.name}_grasp",
-            **_placement(loop.successor_placement),
-        )  # fmt: skip
-        etree.SubElement(
-            equality,
-            "weld",
-            site1=f"{arm.name}_tool",
-            site2=f"{arm.name}_grasp",
-            solref=f"{stiffness_time!r} 1",
-            solimp="0.9999 0.9999 0.001",
-            torquescale="1",
-        )
-        etree.SubElement(sensor, "force", name=f"{arm.name}_force", site=f"{arm.name}_tool")
-        etree.SubElement(sensor, "torque", name=f"{arm.name}_moment", site=f"{arm.name}_tool")
-    return etree.tostring(root, pretty_print=True).decode()
+    return root, elements
+
+
+def add_tool(
+    system: GraspSystem, arm: Arm, elements: dict[int, etree._Element], sensor: etree._Element
+) -> etree._Element:
+    """Add an arm's tool, its grasp on the object and its sensors; return the tool's body.
+
+    Args:
+        system: Arms, object and grasps.
+        arm: The arm.
+        elements: Bodies of the MuJoCo model by their index.
+        sensor: Its sensors.
+    """
+    loop = system.model.loops[arm.loop]
+    # A body of its own without mass, so that a sensor sees the grasp's force pass through it.
+    tool = etree.SubElement(
+        elements[loop.predecessor], "body", name=f"{arm.name}_tool_frame",
+        **_placement(loop.predecessor_placement),
+    )  # fmt: skip
+    etree.SubElement(tool, "site", name=f"{arm.name}_tool")
+    etree.SubElement(
+        elements[loop.successor], "site", name=f"{arm.name}_grasp",
+        **_placement(loop.successor_placement),
+    )  # fmt: skip
+    etree.SubElement(sensor, "force", name=f"{arm.name}_force", site=f"{arm.name}_tool")
+    etree.SubElement(sensor, "torque", name=f"{arm.name}_moment", site=f"{arm.name}_tool")
+    return tool
+
+
+def add_weld(arm: Arm, equality: etree._Element, stiffness_time: float) -> None:
+    """Weld an arm's tool to its grasp, closing errors with a time constant [s]."""
+    etree.SubElement(
+        equality,
+        "weld",
+        site1=f"{arm.name}_tool",
+        site2=f"{arm.name}_grasp",
+        solref=f"{stiffness_time!r} 1",
+        solimp=STIFF,
+        torquescale="1",
+    )
 
 
 def _require_translated(system: GraspSystem) -> None:

@@ -56,7 +56,7 @@ class MujocoPlant(PeriodicPlant):
         self._mujoco = _import_mujoco()
         self.substeps = settings.steps("mujoco_step_s", period)
         step = period / self.substeps
-        xml = mujoco_xml(system, step, _STEPS_PER_TIME_CONSTANT * step)
+        xml = self._xml(step, _STEPS_PER_TIME_CONSTANT * step)
         self._model: Any = self._mujoco.MjModel.from_xml_string(xml)
         self._data: Any = self._mujoco.MjData(self._model)
         self._q_at, self._v_at = addresses(self._model, system.model, system.joint_names)
@@ -73,6 +73,10 @@ class MujocoPlant(PeriodicPlant):
             for arm in system.arms
         ]
         self.reset()
+
+    def _xml(self, step: float, stiffness_time: float) -> str:
+        """Return the model's text for a step and a time constant of what is rigid [s]."""
+        return mujoco_xml(self.system, step, stiffness_time)
 
     def _begin(self) -> None:
         data, system = self._data, self.system
@@ -92,9 +96,13 @@ class MujocoPlant(PeriodicPlant):
             friction = drives.damping * rate + drives.friction * smooth
             data.qfrc_applied[self._v_at] = torque - friction
             self._mujoco.mj_step(self._model, data)
+            self._stepped()
         # mj_step leaves sensors and poses at the start of its last step.
         self._mujoco.mj_forward(self._model, data)
         self._read_wrenches()
+
+    def _stepped(self) -> None:
+        """Look at the engine after one of its steps."""
 
     def _state(self) -> bytes:
         return bytes(self._data.qpos.tobytes() + self._data.qvel.tobytes())
@@ -114,8 +122,8 @@ class MujocoPlant(PeriodicPlant):
             object_pose=np.array([x, y, z, qx, qy, qz, qw]),
             object_twist=np.concatenate([rotation @ velocity[3:], velocity[:3]]),
             internal_force=self._map.internal_force(self._wrenches.ravel()),
-            closure_position=max(gap[0] for gap in gaps),
-            closure_rotation=max(gap[1] for gap in gaps),
+            closure_position=max((gap[0] for gap in gaps), default=0.0),
+            closure_rotation=max((gap[1] for gap in gaps), default=0.0),
             correction=0.0,
             torque=self._torque.copy(),
         )

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A plant whose contacts push only, rub, slip, open and bounce: time stepping with impulses."""
 
+from robot_dynamics.simulation.contact.mujoco_plant import MujocoContactPlant
 from robot_dynamics.simulation.contact.plant import ContactPlant
 from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks, Touch
 from robot_dynamics.simulation.contact.scene import (
@@ -25,6 +26,7 @@ __all__ = [
     "ContactScene",
     "EnergyBooks",
     "Material",
+    "MujocoContactPlant",
     "PointFunction",
     "SurfaceContact",
     "Touch",

@@ -115,6 +115,7 @@ def law_program(holding: int, rough: list[bool], width: int) -> Program:
             "beyond": beyond or [0.0],
         }
 
+    inputs: dict[str, int | tuple[int, ...]]
     inputs = {"W": (m, m), "c": m, "P": m, "start": m, "touching": n}
     return trace(run, "laws", inputs, n)
 

@@ -5,17 +5,18 @@
 A surface is where its function is zero, free space where it is negative, as in
 `manipulation.hybrid.Environment`. The function need not be a distance: it is divided by the length
 of its gradient, which is exact to first order at the surface. Anything written over scalars will
-do: it is differentiated and compiled.
+do: it is differentiated and compiled. Those below other engines know as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.scalar.functions import minimum, sqrt
+from robot_dynamics.scalar.functions import maximum, minimum, sqrt
 from robot_dynamics.spatial import Scalar, Vector3
 
 #: A function of a point in the world [m]: zero on the surface, negative in free space.
@@ -24,34 +25,92 @@ PointFunction = Callable[[Vector3], Scalar]
 _TINY = 1e-30  # keeps the gradient at a centre finite [m^2]
 
 
-def plane(point: Sequence[float], normal: Sequence[float]) -> PointFunction:
+@dataclass(frozen=True)
+class Plane:
+    """A plane through a point [m]; its unit normal points into free space."""
+
+    point: Vector3
+    normal: Vector3
+
+    def __call__(self, r: Vector3) -> Scalar:
+        """Return the depth below the plane."""
+        return self.normal.dot(self.point - r)
+
+
+@dataclass(frozen=True)
+class Sphere:
+    """A sphere [m], from outside or from inside."""
+
+    center: Vector3
+    radius: float
+    inside: bool = False
+
+    def __call__(self, r: Vector3) -> Scalar:
+        """Return the depth below the surface."""
+        arm = r - self.center
+        depth = self.radius - sqrt(arm.dot(arm) + _TINY)
+        return -depth if self.inside else depth
+
+
+@dataclass(frozen=True)
+class Cylinder:
+    """An endless cylinder about an axis of unit length [m], from outside or from inside."""
+
+    point: Vector3
+    axis: Vector3
+    radius: float
+    inside: bool = False
+
+    def __call__(self, r: Vector3) -> Scalar:
+        """Return the depth below the surface."""
+        depth = self.radius - _from_axis(r - self.point, self.axis)
+        return -depth if self.inside else depth
+
+
+@dataclass(frozen=True)
+class Hole:
+    """A round hole with a flat bottom in a block whose face is across the hole's axis [m].
+
+    Attributes:
+        mouth: The middle of its opening.
+        axis: Unit vector out of the hole.
+        radius: Of the hole.
+        depth: Of its bottom below the mouth.
+    """
+
+    mouth: Vector3
+    axis: Vector3
+    radius: float
+    depth: float
+
+    def __call__(self, r: Vector3) -> Scalar:
+        """Return the depth below the block's surface."""
+        arm = r - self.mouth
+        height = self.axis.dot(arm)
+        # In the block: below its face and outside the bore, or below the bottom.
+        beside = minimum(-height, _from_axis(arm, self.axis) - self.radius)
+        return maximum(beside, -height - self.depth)
+
+
+def plane(point: Sequence[float], normal: Sequence[float]) -> Plane:
     """Return a plane through a point [m], its normal pointing into free space."""
-    n, through = _direction("normal", normal), Vector3.of(list(point))
-    return lambda r: n.dot(through - r)
+    return Plane(Vector3.of(list(point)), _direction("normal", normal))
 
 
-def sphere(center: Sequence[float], radius: float, *, inside: bool = False) -> PointFunction:
+def sphere(center: Sequence[float], radius: float, *, inside: bool = False) -> Sphere:
     """Return a sphere [m]; with `inside` free space is within it."""
-    middle, sign = Vector3.of(list(center)), _side(radius, inside)
-
-    def p(r: Vector3) -> Scalar:
-        arm = r - middle
-        return sign * (radius - sqrt(arm.dot(arm) + _TINY))
-
-    return p
+    return Sphere(Vector3.of(list(center)), _positive("radius", radius), inside)
 
 
 def cylinder(
     point: Sequence[float], axis: Sequence[float], radius: float, *, inside: bool = False
-) -> PointFunction:
+) -> Cylinder:
     """Return an endless cylinder about an axis [m]; with `inside` free space is within it."""
-    through, along, sign = Vector3.of(list(point)), _direction("axis", axis), _side(radius, inside)
-    return lambda r: sign * (radius - _from_axis(r - through, along))
+    along = _direction("axis", axis)
+    return Cylinder(Vector3.of(list(point)), along, _positive("radius", radius), inside)
 
 
-def hole(
-    mouth: Sequence[float], axis: Sequence[float], radius: float, depth: float
-) -> PointFunction:
+def hole(mouth: Sequence[float], axis: Sequence[float], radius: float, depth: float) -> Hole:
     """Return a block with a round hole of flat bottom.
 
     Args:
@@ -60,19 +119,10 @@ def hole(
         radius: Of the hole [m].
         depth: Of its bottom below the mouth [m].
     """
-    through, out = Vector3.of(list(mouth)), _direction("axis", axis)
-    _side(radius, True)
-    if not depth > 0.0:
-        raise ArgumentError(f"a hole {depth:g} m deep, expected a positive depth.")
-
-    def p(r: Vector3) -> Scalar:
-        arm = r - through
-        height = out.dot(arm)
-        # In the block: below its face and outside the bore, or below the bottom.
-        beside = minimum(-height, _from_axis(arm, out) - radius)
-        return -minimum(-beside, height + depth)
-
-    return p
+    out = _direction("axis", axis)
+    return Hole(
+        Vector3.of(list(mouth)), out, _positive("radius", radius), _positive("depth", depth)
+    )
 
 
 def _from_axis(arm: Vector3, along: Vector3) -> Scalar:
@@ -89,7 +139,7 @@ def _direction(name: str, vector: Sequence[float]) -> Vector3:
     return Vector3.of((values / length).tolist())
 
 
-def _side(radius: float, inside: bool) -> float:
-    if not 0.0 < radius < np.inf:
-        raise ArgumentError(f"a surface of radius {radius:g} m, expected a positive one.")
-    return -1.0 if inside else 1.0
+def _positive(name: str, value: float) -> float:
+    if not 0.0 < value < np.inf:
+        raise ArgumentError(f"a surface of {name} {value:g} m, expected a positive one.")
+    return value

@@ -1,0 +1,119 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Scenes as MuJoCo models: what is translated, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from lxml import etree
+from numpy.testing import assert_allclose
+from scipy.integrate import solve_ivp
+from support.contact_scenes import between_fingers
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
+from robot_dynamics.simulation.contact import (
+    ContactScene,
+    Material,
+    SurfaceContact,
+    cylinder,
+    plane,
+    sphere,
+)
+from robot_dynamics.simulation.contact.mujoco_scene import damping_ratio, mujoco_scene
+
+TIP = [[0.05, 0.0, 0.0]]
+
+
+def model(kind="rigid", surfaces=(), material=None):
+    """Return the parsed model of a box between two fingers."""
+    scene, start = between_fingers(material or Material(FrictionCone(0.4, 0.01)), kind)
+    scene = ContactScene(scene.system, scene.contacts, surfaces)
+    return etree.fromstring(mujoco_scene(scene, start, 2e-4, 4e-4))
+
+
+@pytest.mark.parametrize(
+    ("kind", "condim"), [("frictionless point", 1), ("frictional point", 3), ("soft finger", 4)]
+)
+def test_what_pushes_is_a_pair(kind, condim):
+    """One pair of geoms an arm, with the friction that its kind has; nothing else collides."""
+    root = model(kind)
+    pairs = root.findall("contact/pair")
+    assert [int(pair.get("condim")) for pair in pairs] == [condim, condim]
+    assert all(geom.get("contype") == "0" for geom in root.iter("geom"))
+    friction = [float(x) for x in pairs[0].get("friction").split()]
+    assert friction[0] == (0.4 if condim > 1 else 1e-5)
+    assert friction[2] == (0.01 if condim == 4 else 1e-5)
+    assert root.find("equality").findall("weld") == []
+
+
+def test_pins_and_lines_are_two_connects_each():
+    """Along the axis that they turn about: z of a pin, x of a line."""
+    for kind in ("pin", "line"):
+        assert len(model(kind).findall("equality/connect")) == 4
+    assert len(model("rigid").findall("equality/weld")) == 2
+
+
+def test_surfaces_are_geoms_of_the_world():
+    """A plane, a ball and a cylinder, each touched by its points."""
+    surfaces = (
+        SurfaceContact("wall", plane((0.1, 0, 0), (-2.0, 0, 0)), TIP),
+        SurfaceContact("ball", sphere((0.2, 0, 0), 0.1), TIP),
+        SurfaceContact("bar", cylinder((0, 0, 0.3), (1, 0, 0), 0.1), [*TIP, [0, 0, 0.05]]),
+    )
+    root = model(surfaces=surfaces)
+    kinds = {geom.get("name"): geom.get("type") for geom in root.findall("worldbody/geom")}
+    assert kinds == {"wall": "plane", "ball": "sphere", "bar": "cylinder"}
+    assert len(root.findall("contact/pair")) == 4
+
+
+def test_an_elastic_surface_is_stiff_for_the_mass_behind_it():
+    """Box and both fingers, 2.6 kg, move with the tip: k over that, and twice its root's damping."""
+    material = Material(FrictionCone(0.3), stiffness=1e4, restitution=0.3)
+    root = model(surfaces=(SurfaceContact("wall", plane((0.1, 0, 0), (-1, 0, 0)), TIP, material),))
+    stiffness, damping = (float(x) for x in root.find("contact/pair").get("solref").split())
+    assert_allclose(-stiffness, 1e4 / 2.6, rtol=1e-6)
+    assert_allclose(-damping, 2.0 * damping_ratio(0.3) * np.sqrt(1e4 / 2.6), rtol=1e-6)
+
+
+@pytest.mark.parametrize("e", [0.2, 0.3, 0.9])
+def test_the_damping_of_a_restitution(e):
+    """Integrated with SciPy, a spring with that damper is left, once it would pull, at e v."""
+    z = damping_ratio(e)
+
+    def out(_, y):
+        return y[0] + 2.0 * z * y[1]
+
+    out.terminal, out.direction = True, -1
+    end = solve_ivp(
+        lambda _, y: [y[1], -y[0] - 2.0 * z * y[1]],
+        (0, 9),
+        [0.0, 1.0],
+        events=out,
+        rtol=1e-10,
+        atol=1e-12,
+    )
+    assert_allclose(-end.y[1, -1], e, rtol=1e-6)
+
+
+def test_less_restitution_than_a_damper_leaves():
+    """Critical damping is the most there is."""
+    assert damping_ratio(0.0) == damping_ratio(0.1) == 1.0
+
+
+def test_what_is_not_translated_is_refused():
+    """Directions of the user's own, surfaces from inside and functions are named."""
+    inside = SurfaceContact("pipe", cylinder((0, 0, 0), (1, 0, 0), 0.1, inside=True), TIP)
+    own = SurfaceContact("dune", lambda r: r.x * r.x - 1.0, TIP)
+    for surface in (inside, own):
+        with pytest.raises(RobotDynamicsError, match=rf"'{surface.name}'.*expected a plane"):
+            model(surfaces=(surface,))
+    scene, start = between_fingers(Material())
+    contact = Contact.of_directions(np.eye(6)[:, 3:], scene.system.grasps[0])
+    first = replace(scene.contacts[0], contact=contact)
+    scene = ContactScene(scene.system, (first, scene.contacts[1]))
+    with pytest.raises(RobotDynamicsError, match="arm 'arm0' would hold by directions"):
+        mujoco_scene(scene, start, 2e-4, 4e-4)
