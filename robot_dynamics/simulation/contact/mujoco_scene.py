@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A scene with contacts as a MuJoCo model: connects and welds, small spheres on faces and surfaces.
+"""A scene with contacts as a MuJoCo model: connects, welds, small spheres on faces and surfaces.
 
 Contacts are pairs by name: nothing else collides. A finger's point is a small sphere on the tool
 and its face a thin box on the object; points of the object are small spheres as well, and the

@@ -71,7 +71,7 @@ def test_surfaces_are_geoms_of_the_world():
 
 
 def test_an_elastic_surface_is_stiff_for_the_mass_behind_it():
-    """Box and both fingers, 2.6 kg, move with the tip: k over that, and twice its root's damping."""
+    """Box and both fingers, 2.6 kg, move with the tip: k over that mass, and its damping."""
     material = Material(FrictionCone(0.3), stiffness=1e4, restitution=0.3)
     root = model(surfaces=(SurfaceContact("wall", plane((0.1, 0, 0), (-1, 0, 0)), TIP, material),))
     stiffness, damping = (float(x) for x in root.find("contact/pair").get("solref").split())
