@@ -58,5 +58,14 @@ def _coordinated(scenario: Scenario, system: GraspSystem) -> ControlLaw:
     return CoordinatedController(system, scenario.control, scenario.safety, scenario.plan())
 
 
+def _hybrid(scenario: Scenario, system: GraspSystem) -> ControlLaw:
+    from robot_dynamics.app.hybrid_law import hybrid_law
+
+    return hybrid_law(scenario, system)
+
+
 #: What makes a law of a scenario and of arms and object as they are believed to be.
-LAWS: dict[str, Callable[[Scenario, GraspSystem], ControlLaw]] = {"coordinated": _coordinated}
+LAWS: dict[str, Callable[[Scenario, GraspSystem], ControlLaw]] = {
+    "coordinated": _coordinated,
+    "hybrid": _hybrid,
+}

@@ -21,14 +21,13 @@ from robot_dynamics.app.figures import (
     XYZ,
     write_figure,
 )
+from robot_dynamics.app.internal_forces import internal_force_errors, moments, squeezes
 from robot_dynamics.app.recording import TICK, Recording, RecordingError
 from robot_dynamics.app.report import (
-    internal_force_error,
     orientation_error,
     position_error,
     torque_fractions,
 )
-from robot_dynamics.control.reference import SQUEEZE
 from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
 
 Array = NDArray[np.float64]
@@ -137,19 +136,22 @@ def _orientation(ax: Any, view: _View) -> None:
 
 def _internal_force(ax: Any, view: _View) -> None:
     true, wanted = view.column("internal_force"), view.column("reference_internal_force")
-    pair = true.shape[1] == 6
-    ax.set_title("Internal force" if not pair else "Internal force, squeeze highlighted")
+    squeezed, turning = squeezes(view.recording), moments(view.recording)
+    ax.set_title("Internal force, squeeze highlighted" if squeezed else "Internal force")
     ax.set_ylabel("[N], [N m]")
+    named = set()
     for i in range(true.shape[1]):
-        if pair and i == SQUEEZE:
+        if i in squeezed:
             continue
-        force = i % 6 >= 3
-        label = {3: "moments", 5: "other forces"}.get(i + 3 if i == 0 else i) if pair else None
-        color = "#C7A252" if force else GREY
+        name = "moments" if turning[i] else "other forces"
+        color = GREY if turning[i] else "#C7A252"
+        label = name if name not in named and squeezed else None
+        named.add(name)
         ax.plot(view.time, true[:, i], color=color, linewidth=0.9, label=label)
-    if pair:
-        ax.plot(view.time, true[:, SQUEEZE], color=BLUE, linewidth=1.8, label="squeeze")
-        _reference(ax, view.time, wanted[:, SQUEEZE], first=True)
+    for i in squeezed:
+        label = "squeeze" if i == squeezed[0] else None
+        ax.plot(view.time, true[:, i], color=BLUE, linewidth=1.8, label=label)
+        _reference(ax, view.time, wanted[:, i], first=i == squeezed[0])
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.2 * (high - low))  # room for the legend
     _legend(ax, 4, "upper right")
@@ -204,9 +206,7 @@ def _motion_errors(ax: Any, view: _View) -> None:
 
 def _force_errors(ax: Any, view: _View) -> None:
     recording = view.recording
-    error = view.of(internal_force_error(recording))
-    force = np.linalg.norm(error[..., 3:], axis=-1).max(axis=1)
-    moment = np.linalg.norm(error[..., :3], axis=-1).max(axis=1)
+    force, moment = (view.of(error) for error in internal_force_errors(recording))
     bottom = _decades(ax, view, [(force, "force [N]"), (moment, "moment [N m]")])
     bars = recording.get("acceptance")
     _bar(ax, view, bars.get("internal_force_error_settled_n"), 1.0, BLUE)

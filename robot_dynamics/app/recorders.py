@@ -8,16 +8,20 @@ Both are used within one process and by the two nodes, whose recordings are merg
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import robot_dynamics
+from robot_dynamics.app.contact_recorder import SLIP_TOLERANCE_M, ContactRecorder
+from robot_dynamics.app.hybrid_cell import internal_size
 from robot_dynamics.app.recording import TICK, Recorder, Recording
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.control.protocol import ControlLaw, LawStep, ObjectPlan
 from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.simulation.contact import ContactReport
 from robot_dynamics.simulation.plant import Measurement, Truth
 
 Array = NDArray[np.float64]
@@ -47,6 +51,14 @@ UNITS = {
     "reference_pose": "as object_pose",
     "reference_twist": "as object_twist",
     "reference_internal_force": "as internal_force",
+    "reference_contact_force": "N, N m: wanted on the surfaces",
+    "estimated_contact_force": "N, N m: on the surfaces, as the controller sees it",
+    "touched": "1 where the force on a surface is controlled, 0 where motion is",
+    "contact_force": "N, what the object presses each surface with, true",
+    "surface_slip": "m, how far the object slid on each surface, true",
+    "grasp_slip": "m, how far each grasp slid on the object, true",
+    "friction_used": "part of each grasp's friction that is used, true",
+    "slip_margin": "part of each friction cone that the monitor sees left",
 }
 
 
@@ -68,6 +80,8 @@ def common_metadata(scenario: Scenario, system: GraspSystem) -> dict[str, Any]:
         "object": system.model.bodies[system.object_body].name,
         "effort_limits": [limit if np.isfinite(limit) else None for limit in effort],
         "acceptance": scenario.acceptance.bars(scenario.plant.engine),
+        "surfaces": [surface.name for surface in scenario.cell.surfaces],
+        "slip_tolerance_m": SLIP_TOLERANCE_M,
         "units": UNITS,
         "versions": {
             "robot_dynamics": robot_dynamics.__version__,
@@ -89,6 +103,7 @@ class PlantRecorder:
     def __init__(self, system: GraspSystem, scenario: Scenario, ticks: int) -> None:
         na, k = len(system.joint_names), len(system.arms)
         self._metadata = {**common_metadata(scenario, system), "ticks": ticks}
+        self._contacts = _contact_recorder(scenario)
         self._wrench_size = 6 * k
         widths = {
             TICK: 0,
@@ -98,18 +113,24 @@ class PlantRecorder:
             "grasp_wrench": 6 * k,
             "object_pose": 7,
             "object_twist": 6,
-            "internal_force": 6 * (k - 1),
+            "internal_force": _internal_size(scenario),
             "closure_position": 0,
             "closure_rotation": 0,
             "correction": 0,
             "applied_torque": na,
         }
+        if self._contacts is not None:
+            widths |= self._contacts.columns
         self.recorder = Recorder(widths, ticks)
 
-    def write(self, measurement: Measurement, truth: Truth) -> None:
+    def write(
+        self, measurement: Measurement, truth: Truth, contacts: Sequence[ContactReport] = ()
+    ) -> None:
         """Write one control period down, before the plant moves on."""
         tick, time, q, qd, wrenches = measurement
-        self.recorder.write((tick, time, q, qd, wrenches.reshape(self._wrench_size), *truth))
+        more = () if self._contacts is None else self._contacts.values(contacts)
+        row = (tick, time, q, qd, wrenches.reshape(self._wrench_size), *truth, *more)
+        self.recorder.write(row)
 
     def finish(self, **metadata: Any) -> Recording:
         """Return the recording.
@@ -182,12 +203,14 @@ def reference_metadata(
     if first is None:
         first = law.reference.duration + settle_s
     intervals = settled_intervals(law.reference, settle_s, end)
+    of_law = dict(law.metadata)
     return {
+        "law_warnings": of_law.pop("warnings", []),
         "settled_intervals_s": [[a + offset, b + offset] for a, b in intervals],
         "settle_s": settle_s,
         "first_settled_s": first + offset,
         "reference_start_tick": start_tick,
-        **law.metadata,
+        **of_law,
     }
 
 
@@ -204,3 +227,18 @@ def settled_intervals(reference: ObjectPlan, settle_s: float, end: float) -> lis
         elif last + settle_s <= end:
             intervals.append([last + settle_s, end])
     return [[a, min(b, end)] for a, b in intervals]
+
+
+def _contact_recorder(scenario: Scenario) -> ContactRecorder | None:
+    if scenario.control.law != "hybrid":
+        return None
+    arms = [arm.name for arm in scenario.cell.arms]
+    surfaces = [surface.name for surface in scenario.cell.surfaces]
+    return ContactRecorder(arms, surfaces, scenario.control.period)
+
+
+def _internal_size(scenario: Scenario) -> int:
+    """Return the number of internal forces."""
+    if scenario.control.law == "hybrid":
+        return internal_size(scenario.cell)
+    return 6 * (len(scenario.cell.arms) - 1)

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from robot_dynamics.app.acceptance import failures as missed_bars
 from robot_dynamics.app.contact_figures import contact_figures
+from robot_dynamics.app.internal_forces import internal_force_errors, squeezes
 from robot_dynamics.app.recording import TICK, Recording, RecordingError
 from robot_dynamics.control.gains import PidGains, delay_margin
-from robot_dynamics.control.reference import SQUEEZE
 from robot_dynamics.control.rotation_path import conjugate, product
 
 Array = NDArray[np.float64]
@@ -68,7 +68,10 @@ def report_of(recording: Recording) -> dict[str, Any]:
     return {
         "ok": not problems,
         "failures": problems,
-        "warnings": recording.metadata.get("warnings", []),
+        "warnings": [
+            *recording.metadata.get("warnings", []),
+            *recording.metadata.get("law_warnings", []),
+        ],
         "scenario": recording.get("scenario"),
         "plant": recording.get("plant"),
         **figures,
@@ -116,12 +119,6 @@ def orientation_error(recording: Recording) -> Array:
     return np.asarray(2.0 * np.arctan2(sine, np.abs(turn[:, 3])))
 
 
-def internal_force_error(recording: Recording) -> Array:
-    """Return the true internal force less the reference (ticks, arms - 1, 6) [N m, N]."""
-    error = recording["internal_force"] - recording["reference_internal_force"]
-    return np.asarray(error.reshape(len(recording), error.shape[1] // 6, 6))
-
-
 def torque_fractions(recording: Recording) -> Array:
     """Return applied torques over the joints' limits (ticks, na); 0 where there is no limit."""
     limits = [np.inf if limit is None else limit for limit in recording.get("effort_limits")]
@@ -141,8 +138,7 @@ def settled(recording: Recording) -> NDArray[np.bool_]:
 def _figures(recording: Recording) -> dict[str, Any]:
     rest = settled(recording)
     position, orientation = position_error(recording), np.degrees(orientation_error(recording))
-    error = internal_force_error(recording)
-    moment, force = (np.linalg.norm(error[..., part], axis=-1) for part in _MOMENT_FORCE)
+    force, moment = internal_force_errors(recording)
     closure = np.maximum(recording["closure_position"], recording["closure_rotation"])
     fractions = torque_fractions(recording)
     loaded = np.nan_to_num(fractions, nan=-1.0).max(axis=0, initial=-1.0)
@@ -161,8 +157,8 @@ def _figures(recording: Recording) -> dict[str, Any]:
         "internal_force_error_max_n": _largest(force),
         "internal_force_error_settled_n": _largest(force[rest]),
         "internal_moment_error_settled_nm": _largest(moment[rest]),
-        "squeeze_range_n": _range(recording["internal_force"]),
-        "squeeze_reference_range_n": _range(recording["reference_internal_force"]),
+        "squeeze_range_n": _range(recording, "internal_force"),
+        "squeeze_reference_range_n": _range(recording, "reference_internal_force"),
         "closure_error_max": _largest(closure),
         "closure_estimated_max_m": _largest_norm(recording, "estimated_closure", 3),
         "closure_estimated_max_rad": _largest_norm(recording, "estimated_closure", 0),
@@ -181,9 +177,6 @@ def _figures(recording: Recording) -> dict[str, Any]:
         "start_to_first_torque_s": recording.metadata.get("start_to_first_torque_s"),
     }
     return figures
-
-
-_MOMENT_FORCE = (slice(0, 3), slice(3, 6))
 
 
 def _broken(recording: Recording) -> list[str]:
@@ -294,12 +287,12 @@ def _delay_margin(recording: Recording) -> float:
     return delay_margin(gains, recording.get("period_s"), recording.get("plant_delay_periods"))
 
 
-def _range(internal_force: Array) -> list[float] | None:
-    """Return the least and the largest squeeze [N]; None unless two arms hold the object."""
-    if internal_force.shape[1] != 6 or not len(internal_force):
+def _range(recording: Recording, name: str) -> list[float] | None:
+    """Return the least and the largest squeeze [N]; None where none is defined."""
+    squeeze = recording[name][:, squeezes(recording)]
+    if not squeeze.size or not np.isfinite(squeeze).all():
         return None
-    squeeze = internal_force[:, SQUEEZE]
-    return [float(squeeze.min()), float(squeeze.max())] if np.isfinite(squeeze).all() else None
+    return [float(squeeze.min()), float(squeeze.max())]
 
 
 def _quantile(values: Array, fraction: float) -> float | None:

@@ -128,7 +128,7 @@ def simulate(
         step = last = step or last
         if torque is None:
             raise RobotDynamicsError(f"control failed: {supervised.safety.cause}")
-        seen.write(measurement, simulated.truth())
+        seen.write(measurement, simulated.truth(), simulated.contacts())
         done.write(tick, torque, step, 1e6 * elapsed)
         measurement = simulated.step(torque)
         if tick == watch.next:
@@ -157,6 +157,10 @@ def make_plant(scenario: Scenario, system: GraspSystem) -> Plant:
     """
     start = closed_configuration(system, scenario.object_pose)
     period, settings = scenario.control.period, scenario.plant
+    if scenario.control.law == "hybrid":
+        from robot_dynamics.app.hybrid_plant import make_hybrid_plant
+
+        return make_hybrid_plant(scenario, system, start)
     maps = grasp_map(system, scenario.control)
     if settings.engine == "mujoco":
         from robot_dynamics.simulation.mujoco_plant import MujocoPlant

@@ -80,6 +80,16 @@ class Scenario:
                 if name not in names:
                     raise UnknownNameError("arm", name, names, key)
         surfaces = [surface.name for surface in self.cell.surfaces]
+        for name in self.plant.surface_error:
+            if name not in surfaces:
+                raise UnknownNameError("surface", name, surfaces, "plant.surface_error")
+        contacts = [arm.name for arm in self.cell.arms if arm.contact.kind != "rigid"]
+        if self.control.law != "hybrid" and (contacts or surfaces):
+            what = f"arm {contacts[0]!r} in its contact" if contacts else "surfaces"
+            raise ArgumentError(
+                f"the cell has {what}, which the law {self.control.law!r} does not know; expected "
+                "control.law: hybrid."
+            )
         for touch in self.reference.touches:
             if touch.surface not in surfaces:
                 raise UnknownNameError("surface", touch.surface, surfaces, "reference.touches")
@@ -100,6 +110,8 @@ class Scenario:
     def plan(self) -> Reference:
         """Return what the object is to do, counted from `start_tick` on.
 
+        For the hybrid law that is its motion: forces depend on contacts, see `hybrid_law`.
+
         Raises:
             ArgumentError: If it asks for a squeeze in a basis of internal forces that has none,
                 or takes too many control periods.
@@ -110,7 +122,14 @@ class Scenario:
                 "reference.force gives a squeeze, which the basis 'orthonormal' of "
                 "control.internal_force does not have; expected 'wrench' with its coordinates."
             )
-        reference = plan_reference(self.reference, self.object_pose, len(self.cell.arms))
+        if self.control.law == "hybrid":
+            steps = tuple(
+                replace(step, squeeze_n=0.0, wrench=None) for step in self.reference.force
+            )
+            settings = replace(self.reference, force=steps)
+            reference = plan_reference(settings, self.object_pose, squeeze=[1.0])
+        else:
+            reference = plan_reference(self.reference, self.object_pose, len(self.cell.arms))
         self.ticks(reference)
         return reference
 

@@ -156,6 +156,8 @@ def plan_hybrid_reference(
     start: ArrayLike,
     internal_forces: Sequence[str],
     surfaces: Mapping[str, slice],
+    *,
+    held_by_squeeze: bool = False,
 ) -> HybridReference:
     """Return the reference that settings describe.
 
@@ -165,11 +167,13 @@ def plan_hybrid_reference(
         start: Pose x y z qx qy qz qw of the object at the beginning (7,).
         internal_forces: Names of the internal forces (m,).
         surfaces: By name, where each surface's forces stand.
+        held_by_squeeze: Whether the object would fall without internal force: what is stated for
+            time 0 is then there from the start.
 
     Raises:
         ArgumentError: If something is out of order, or has the wrong number of components.
         UnknownNameError: If a surface is not there.
     """
     squeezes = np.array([name.startswith("squeeze") for name in internal_forces], dtype=float)
-    motion = plan_reference(settings, start, squeeze=squeezes)
+    motion = plan_reference(settings, start, squeeze=squeezes, held_by_squeeze=held_by_squeeze)
     return HybridReference(motion, TouchPlan(settings.touches, surfaces, settings.time_law))

@@ -184,6 +184,7 @@ def plan_reference(
     arm_count: int = 2,
     *,
     squeeze: ArrayLike | None = None,
+    held_by_squeeze: bool = False,
 ) -> Reference:
     """Return the reference that settings describe.
 
@@ -193,6 +194,8 @@ def plan_reference(
         arm_count: Number of arms that hold the object.
         squeeze: The internal force (m,) that is a squeeze of 1 N; by default that of two rigid
             grasps, and none for more of them.
+        held_by_squeeze: Whether the object would fall without it: an internal force that is stated
+            for time 0 is then there from the start.
 
     Raises:
         ArgumentError: If the start is no pose, if changes of the force overlap or are out of
@@ -208,7 +211,8 @@ def plan_reference(
     segments = _plan_segments(settings.segments or (SegmentSettings(1.0),), pose)
     size = 6 * (arm_count - 1)
     unit = np.eye(size)[SQUEEZE] if arm_count == 2 else np.zeros(size)
-    steps = _plan_force(settings, unit if squeeze is None else np.asarray(squeeze, dtype=float))
+    unit = unit if squeeze is None else np.asarray(squeeze, dtype=float)
+    steps = _plan_force(settings, unit, held_by_squeeze)
     path_time = sum(segment.duration_s for segment in settings.segments)
     force_time = max((step.time_s + step.duration_s for step in settings.force), default=0.0)
     return Reference(pose, segments, steps, max(path_time, force_time), settings.time_law)
@@ -245,7 +249,7 @@ def _turn_of(segment: SegmentSettings, orientation: Array) -> tuple[Array, float
     return np.array([0.0, 0.0, 1.0]), 0.0
 
 
-def _plan_force(settings: ReferenceSettings, squeeze: Array) -> _ForceSteps:
+def _plan_force(settings: ReferenceSettings, squeeze: Array, at_start: bool) -> _ForceSteps:
     before = np.zeros(len(squeeze))
     free_from = 0.0
     rows: list[tuple[float, float, Array, Array]] = []
@@ -256,6 +260,8 @@ def _plan_force(settings: ReferenceSettings, squeeze: Array) -> _ForceSteps:
                 f"one before it ends; expected at least {free_from:g} s."
             )
         after = _internal_force(number, step, squeeze)
+        if at_start and number == 1 and step.time_s == 0.0:
+            before = after
         rows.append((step.time_s, step.duration_s, before, after - before))
         before, free_from = after, step.time_s + step.duration_s
     if not rows:

@@ -42,12 +42,15 @@ class ForceServoSettings:
             force approaches the desired one at this rate. 0 is feed-forward alone.
         basis: "transmitted": the wrench transmitted through the object, in N and N m.
             "orthonormal": the basis of Yoshikawa and Zheng's paper, which mixes the units.
-        margin: Part of every friction cone that a squeeze chosen automatically leaves unused.
+        margin_n: How far inside its friction cone a squeeze that is chosen automatically keeps
+            every contact [N]; a task that does not keep it is refused.
+        may_slip: Whether such a task is warned of only.
     """
 
     bandwidth: float = _number(20.0, "1/s", minimum=0.0)
     basis: Literal["transmitted", "orthonormal"] = "transmitted"
-    margin: float = _number(0.25, "", minimum=0.0, below=1.0)
+    margin_n: float = _number(5.0, "N", minimum=0.0)
+    may_slip: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,7 @@ class ControlSettings:
 
     Attributes:
         law: "coordinated": Yoshikawa and Zheng's controller of an object in rigid grasps.
+            "hybrid": their controller of an object in any grasp that touches surfaces besides.
         rate_hz: Control rate [Hz].
         object: Servo of the object's position and orientation.
         internal_force: Servo of the internal force.
@@ -115,7 +119,7 @@ class ControlSettings:
         start: Conditions and manner of the start.
     """
 
-    law: Literal["coordinated"] = "coordinated"
+    law: Literal["coordinated", "hybrid"] = "coordinated"
     rate_hz: float = _number(500.0, "Hz", above=0.0, maximum=1e5)
     object: ServoSettings = field(default_factory=ServoSettings)
     internal_force: ForceServoSettings = field(default_factory=ForceServoSettings)
@@ -206,7 +210,8 @@ class ReferenceSettings:
 
     Attributes:
         segments: Its path, one stretch after the other, from the pose at the start.
-        force: Changes of the internal force, in the order of time; zero before the first.
+        force: Changes of the internal force, in the order of time; zero before the first. Where
+            contacts can only push, a first one at time 0 is there from the start.
         touches: When the object touches which surface, and how hard.
         time_law: How each stretch and change is run through: "quintic" (no jump of the
             acceleration) or "septic" (no jump of the jerk either, peaks higher by 30 %).

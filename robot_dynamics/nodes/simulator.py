@@ -182,7 +182,7 @@ class Simulator:
             seen: Measurement = self._measurement
             if seen.tick != self._tick:
                 seen = seen._replace(tick=self._tick, time=self._tick * self._period)
-            self._recorder.write(seen, self._plant.truth())
+            self._recorder.write(seen, self._plant.truth(), self._plant.contacts())
 
     def _publish_state(self) -> None:
         self._states.publish(self._tick, self._measurement)

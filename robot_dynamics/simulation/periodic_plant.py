@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +92,10 @@ class PeriodicPlant(ABC):
     @abstractmethod
     def truth(self) -> Truth:
         """Return the present true state."""
+
+    def contacts(self) -> tuple[Any, ...]:
+        """Return a `contact.ContactReport` of each contact; none where nothing can open."""
+        return ()
 
     def state_hash(self) -> str:
         """Return a SHA-256 over the states of all control instants since `reset`."""

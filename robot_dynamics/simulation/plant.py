@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +77,9 @@ class Plant(Protocol):
 
     def truth(self) -> Truth:
         """Return the present true state."""
+
+    def contacts(self) -> tuple[Any, ...]:
+        """Return a `contact.ContactReport` of each contact; none where nothing can open."""
 
     def state_hash(self) -> str:
         """Return a SHA-256 over the states of all control instants since `reset`."""

@@ -117,8 +117,7 @@ def check_task(
     """
     chosen = options or TaskOptions()
     require_closure(system.contacts, system.length, system.tools)
-    count = max(2, int(np.ceil(plan.duration / chosen.spacing)) + 1)
-    times = np.linspace(0.0, max(plan.duration, chosen.spacing), count)
+    times = checked_times(plan.duration, chosen.spacing)
     rows = np.asarray(plan.rows(times), dtype=float)
     if not np.all(np.isfinite(rows)):
         k = int(np.argmax(~np.isfinite(rows).all(axis=1)))
@@ -140,6 +139,12 @@ def check_task(
         raise PreflightError(problems)
     warnings = tuple(f"at {one.time:.2f} s: {one.sentence}" for one in slipping)
     return TaskCheck(times, margins, path, warnings)
+
+
+def checked_times(duration: float, spacing: float = TaskOptions().spacing) -> Array:
+    """Return the times (N,) [s] at which a task of some duration is looked at."""
+    count = max(2, int(np.ceil(duration / spacing)) + 1)
+    return np.linspace(0.0, max(duration, spacing), count)
 
 
 def _slips(system: HybridSystem, times: Array, margins: Array, least: float) -> Iterator[Problem]:

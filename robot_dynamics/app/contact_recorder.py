@@ -1,0 +1,68 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is written down of the true contacts of a plant: forces on surfaces, and their slip."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.simulation.contact import ContactReport, Touch
+
+Array = NDArray[np.float64]
+
+SLIP_TOLERANCE_M = 1e-3  # what a contact may creep by without having slipped
+
+
+class ContactRecorder:
+    """Adds up what contacts tell of themselves.
+
+    Args:
+        arms: Names of the arms.
+        surfaces: Names of the surfaces.
+        period: Control period [s].
+    """
+
+    def __init__(self, arms: Sequence[str], surfaces: Sequence[str], period: float) -> None:
+        self._arms = {name: i for i, name in enumerate(arms)}
+        self._surfaces = {name: i for i, name in enumerate(surfaces)}
+        self._period = period
+        self._grasp_slip = np.zeros(len(arms))
+        self._surface_slip = np.zeros(len(surfaces))
+
+    @property
+    def columns(self) -> dict[str, int]:
+        """Width of each column."""
+        k, s = len(self._arms), len(self._surfaces)
+        return {
+            "grasp_slip": k,
+            "friction_used": k,
+            **({"contact_force": s, "surface_slip": s} if s else {}),
+        }
+
+    def values(self, contacts: Sequence[ContactReport]) -> tuple[Array, ...]:
+        """Return the values of the columns at a control instant.
+
+        Args:
+            contacts: What the plant tells: arms first, then the points on surfaces.
+        """
+        used = np.zeros(len(self._arms))
+        force, moving = np.zeros(len(self._surfaces)), np.zeros(len(self._surfaces))
+        for i, contact in enumerate(contacts):
+            loose = contact.state in (Touch.SLIDING, Touch.OPEN)
+            speed = float(np.linalg.norm(contact.slip))
+            if i < len(self._arms):
+                if loose:
+                    self._grasp_slip[i] += self._period * speed
+                used[i] = min(contact.friction_used, 1.0)
+                continue
+            at = self._surfaces[contact.name]
+            force[at] += contact.force[2]
+            if contact.state is Touch.SLIDING:
+                moving[at] = max(moving[at], speed)
+        self._surface_slip += self._period * moving
+        if not self._surfaces:
+            return self._grasp_slip.copy(), used
+        return self._grasp_slip.copy(), used, force, self._surface_slip.copy()

@@ -1,0 +1,166 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Contacts and surfaces of a scenario: as control believes in them, and as the plant has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import block_diag
+
+from robot_dynamics.control.hybrid.planned_forces import Sliding
+from robot_dynamics.control.hybrid.surface_check import SurfaceRow
+from robot_dynamics.description.orientations import rotation_of_rpy
+from robot_dynamics.manipulation.contact_settings import (
+    CONTACT_KINDS,
+    ContactSettings,
+    PartSettings,
+    SurfaceSettings,
+)
+from robot_dynamics.manipulation.grasp_map import GraspMap, force_transform, middle_frame
+from robot_dynamics.manipulation.hybrid import (
+    KINDS,
+    Contact,
+    Environment,
+    ForceDistribution,
+    FrictionCone,
+    HybridSystem,
+)
+from robot_dynamics.manipulation.hybrid.environment import PoseFunction
+from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
+from robot_dynamics.manipulation.hybrid.surfaces import PUSHED, surface_functions
+from robot_dynamics.manipulation.settings import CellSettings
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.model.elements import pose
+
+Array = NDArray[np.float64]
+
+
+def hybrid_system_of(cell: CellSettings, system: GraspSystem) -> HybridSystem:
+    """Return arms, object, contacts and surfaces as one hybrid system.
+
+    Args:
+        cell: The work cell.
+        system: Its arms and object.
+    """
+    plain = hybrid_system(system, contacts_of(cell, system))
+    center = np.asarray(plain.held.center, dtype=float)
+    return hybrid_system(system, plain.contacts, environment_of(cell, center))
+
+
+def contacts_of(cell: CellSettings, system: GraspSystem) -> tuple[Contact, ...]:
+    """Return how each arm holds the object."""
+    return tuple(
+        _contact(arm.contact, grasp) for arm, grasp in zip(cell.arms, system.grasps, strict=True)
+    )
+
+
+def surface_rows(cell: CellSettings) -> Mapping[str, slice]:
+    """Return by name where the forces of each surface stand in a vector of all (C,)."""
+    rows, start = {}, 0
+    for surface in cell.surfaces:
+        rows[surface.name] = slice(start, start + surface.rows)
+        start += surface.rows
+    return rows
+
+
+def internal_size(cell: CellSettings) -> int:
+    """Return the number of internal forces of a grasp: what contacts exert beyond a wrench."""
+    exerted = [
+        len(arm.contact.directions) if arm.contact.directions else len(KINDS[_kind(arm.contact)])
+        for arm in cell.arms
+    ]
+    return sum(exerted) - 6
+
+
+def environment_of(cell: CellSettings, center: Array) -> Environment:
+    """Return all surfaces of a cell, in the order of `surface_rows`.
+
+    Args:
+        cell: The work cell.
+        center: The object's centre of mass, in the object (3,) [m].
+    """
+    functions: list[PoseFunction] = []
+    leaders: list[int] = []
+    for surface in cell.surfaces:
+        frame, part = surface_frame(surface), part_frame(surface.part)
+        first = len(functions) if surface.kind in PUSHED else -1
+        functions += surface_functions(surface, frame, part, center)
+        leaders += [first] * surface.rows
+    return Environment(tuple(functions), leaders=tuple(leaders))
+
+
+def surface_facts(cell: CellSettings) -> tuple[tuple[SurfaceRow, ...], Mapping[int, Sliding]]:
+    """Return what the functions of all surfaces are called, and the friction of those slid on."""
+    rows: list[SurfaceRow] = []
+    sliding = {}
+    for surface in cell.surfaces:
+        if surface.kind in PUSHED:
+            sliding[len(rows)] = Sliding(surface.friction, surface.part.xyz)
+        for i, unit in enumerate(_UNITS[surface.kind][: surface.rows]):
+            pushed = surface.kind in PUSHED and i == 0
+            force = "N" if unit == "m" else "N m"
+            rows.append(SurfaceRow(surface.name, pushed, unit, force))
+    return tuple(rows), sliding
+
+
+# Of the functions of each kind of surface, in their order.
+_UNITS = {
+    "plane": ("m", "rad", "rad"),
+    "sphere": ("m",),
+    "cylinder": ("m",),
+    "line": ("m", "m"),
+    "hole": ("m", "m", "rad", "rad"),
+    "hinge": ("m", "m", "m", "rad", "rad"),
+}
+
+
+def surface_frame(surface: SurfaceSettings) -> Array:
+    """Return the pose (4, 4) of a surface's frame in the world."""
+    return pose(surface.xyz, rotation_of_rpy(surface.rpy))
+
+
+def part_frame(part: PartSettings) -> Array:
+    """Return the pose (4, 4) of what touches a surface, in the object."""
+    return pose(part.xyz, rotation_of_rpy(part.rpy))
+
+
+def cone_of(settings: ContactSettings) -> FrictionCone:
+    """Return what a contact that can only push bears."""
+    if settings.kind == "frictionless_point":
+        return FrictionCone(0.0)
+    torsion = settings.torsional_friction if settings.kind == "soft_finger" else 0.0
+    return FrictionCone(settings.friction, torsion)
+
+
+def wrench_maps(system: HybridSystem, distribution: ForceDistribution) -> GraspMap:
+    """Return the maps of a grasp of any contacts, over whole wrenches in the grasps' frames.
+
+    What contacts cannot exert is no part of the internal force.
+    """
+    S = block_diag(*(contact.directions for contact in system.contacts))
+    of_wrenches = np.linalg.pinv(S)
+    to_center = np.eye(6)
+    x, y, z = system.held.center
+    to_center[:3, 3:] = -np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    frames = [contact.pose for contact in system.contacts]
+    return GraspMap(
+        np.hstack([force_transform(frame) for frame in frames]),
+        S @ distribution.share @ to_center,
+        S @ distribution.internal,
+        distribution.recovery @ of_wrenches,
+        middle_frame(frames),
+    )
+
+
+def _kind(settings: ContactSettings) -> str:
+    return CONTACT_KINDS[settings.kind]
+
+
+def _contact(settings: ContactSettings, grasp: Array) -> Contact:
+    if settings.kind == "own":
+        return Contact.of_directions(np.array(settings.directions).T, grasp)
+    limits = cone_of(settings) if settings.unilateral else None
+    return Contact.of_kind(_kind(settings), grasp, limits)

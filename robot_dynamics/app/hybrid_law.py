@@ -1,0 +1,116 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The hybrid control law of a scenario: its contacts, surfaces, squeeze and reference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.app.hybrid_cell import hybrid_system_of, surface_facts, surface_rows
+from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.control.hybrid.planned_forces import planned_wrenches
+from robot_dynamics.control.hybrid.task_check import checked_times
+from robot_dynamics.control.hybrid.watched import Watched, WatchedController
+from robot_dynamics.control.hybrid_reference import HybridReference, plan_hybrid_reference
+from robot_dynamics.control.settings import ForceStepSettings
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.hybrid import ForceDistribution, HybridSystem, Squeeze
+from robot_dynamics.manipulation.system import GraspSystem
+
+Array = NDArray[np.float64]
+
+
+def hybrid_law(scenario: Scenario, system: GraspSystem) -> WatchedController:
+    """Return the hybrid controller of a scenario.
+
+    Args:
+        scenario: The scenario.
+        system: Arms and object as they are believed to be.
+
+    Raises:
+        RobotDynamicsError: If the grasp cannot do the task, or anything else is refused.
+    """
+    held = hybrid_system_of(scenario.cell, system)
+    held.require_force_closure()
+    distribution = distribution_of(scenario, held)
+    settings = scenario.control.internal_force
+    surfaces, sliding = surface_facts(scenario.cell)
+    return WatchedController(
+        Watched(settings.margin_n, settings.may_slip, surfaces, sliding),
+        system,
+        scenario.control,
+        scenario.safety,
+        hybrid_reference(scenario, held, distribution),
+        contacts=held.contacts,
+        environment=held.environment,
+        distribution=distribution,
+    )
+
+
+def distribution_of(scenario: Scenario, system: HybridSystem) -> ForceDistribution:
+    """Return how contact forces share the load, and the internal forces."""
+    if scenario.control.internal_force.basis == "orthonormal":
+        return ForceDistribution.least(system)
+    return ForceDistribution.of_contacts(system, [arm.load_share for arm in scenario.cell.arms])
+
+
+def hybrid_reference(
+    scenario: Scenario, system: HybridSystem, distribution: ForceDistribution
+) -> HybridReference:
+    """Return what the object is to do, with the squeeze that is left to us.
+
+    Raises:
+        SqueezeError: If no squeeze keeps the contacts in their cones.
+        ArgumentError: If something is out of order.
+        UnknownNameError: If a surface is not there.
+    """
+    settings, rows = scenario.reference, surface_rows(scenario.cell)
+    names = distribution.names
+    if any(step.squeeze_n == "automatic" for step in settings.force):
+        without = replace(settings, force=())
+        planned = plan_hybrid_reference(without, scenario.object_pose, names, rows)
+        internal = _squeeze(scenario, system, distribution, planned)
+        settings = replace(settings, force=_with(settings.force, internal))
+    pushing = any(contact.limits is not None for contact in system.contacts)
+    reference = plan_hybrid_reference(
+        settings, scenario.object_pose, names, rows, held_by_squeeze=pushing
+    )
+    scenario.ticks(reference)
+    return reference
+
+
+def _squeeze(
+    scenario: Scenario,
+    system: HybridSystem,
+    distribution: ForceDistribution,
+    reference: HybridReference,
+) -> Array:
+    """Return the least internal force (m,) that holds along the whole reference."""
+    if all(contact.limits is None for contact in system.contacts):
+        raise ArgumentError(
+            "reference.force has an automatic squeeze, which is for contacts that can slip; "
+            "expected a number."
+        )
+    chooser = Squeeze(
+        system.contacts,
+        distribution,
+        scenario.control.internal_force.margin_n,
+        names=[arm.name for arm in scenario.cell.arms],
+        length=system.length,
+    )
+    rows = reference.rows(checked_times(reference.duration))
+    _, sliding = surface_facts(scenario.cell)
+    return chooser.over(planned_wrenches(system, rows, sliding)).internal_force
+
+
+def _with(steps: Sequence[ForceStepSettings], internal: Array) -> tuple[ForceStepSettings, ...]:
+    """Return changes of the internal force with what is to be chosen filled in."""
+    chosen = tuple(internal.tolist())
+    return tuple(
+        replace(step, squeeze_n=None, wrench=chosen) if step.squeeze_n == "automatic" else step
+        for step in steps
+    )

@@ -1,0 +1,130 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The simulated world of a scenario whose grasps slip and whose object touches surfaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.app.hybrid_cell import (
+    cone_of,
+    contacts_of,
+    hybrid_system_of,
+    part_frame,
+    surface_frame,
+    wrench_maps,
+)
+from robot_dynamics.app.hybrid_law import distribution_of
+from robot_dynamics.app.scenario import Scenario, pose_matrix
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.contact_settings import PartSettings, SurfaceSettings
+from robot_dynamics.manipulation.grasp_map import GraspMap
+from robot_dynamics.manipulation.hybrid import FrictionCone
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.simulation.contact import (
+    ArmContact,
+    ContactPlant,
+    ContactScene,
+    Material,
+    PointFunction,
+    SurfaceContact,
+    cylinder,
+    hole,
+    plane,
+    sphere,
+)
+from robot_dynamics.simulation.contact.scene import points_of_face
+from robot_dynamics.simulation.plant import Plant
+
+Array = NDArray[np.float64]
+
+_RING = 8  # points around a peg at which it may touch its hole
+
+
+def contact_scene(scenario: Scenario, system: GraspSystem) -> ContactScene:
+    """Return what touches what.
+
+    Args:
+        scenario: The scenario.
+        system: Arms and object as they truly are.
+
+    Raises:
+        ArgumentError: If there is a surface that cannot be simulated.
+    """
+    arms = tuple(
+        ArmContact(contact, Material(cone_of(arm.contact)))
+        for arm, contact in zip(
+            scenario.cell.arms, contacts_of(scenario.cell, system), strict=True
+        )
+    )
+    errors = scenario.plant.surface_error
+    surfaces = tuple(
+        SurfaceContact(
+            surface.name,
+            _function(surface, surface_frame(surface) @ pose_matrix(errors[surface.name]))
+            if surface.name in errors
+            else _function(surface, surface_frame(surface)),
+            _points(surface.part),
+            Material(FrictionCone(surface.friction), surface.stiffness, surface.restitution),
+        )
+        for surface in scenario.cell.surfaces
+    )
+    return ContactScene(system, arms, surfaces)
+
+
+def make_hybrid_plant(scenario: Scenario, system: GraspSystem, start: Array) -> Plant:
+    """Return the plant of a scenario, at its start.
+
+    Args:
+        scenario: The scenario.
+        system: Arms and object as they truly are.
+        start: Positions (nq,) of the start, grasps closed.
+    """
+    maps = true_wrench_maps(scenario, system)
+    scene = contact_scene(scenario, system)
+    return ContactPlant(scene, start, scenario.control.period, scenario.plant, maps)
+
+
+def true_wrench_maps(scenario: Scenario, system: GraspSystem) -> GraspMap:
+    """Return what is meant by the internal force, with the plant's own grasps."""
+    held = hybrid_system_of(scenario.cell, system)
+    return wrench_maps(held, distribution_of(scenario, held))
+
+
+def _points(part: PartSettings) -> Array:
+    """Return where a part of the object touches, in the object (n, 3)."""
+    frame, (x, y) = part_frame(part), part.size
+    if part.kind == "point":
+        return frame[None, :3, 3]
+    if part.kind == "face":
+        return points_of_face(x, y, frame.tolist())
+    if part.kind == "edge":
+        own = np.array([[x, 0.0, 0.0], [-x, 0.0, 0.0]])
+    else:  # a peg of radius x, of whose length y is round; its axis points out of the object
+        angles = 2.0 * np.pi * np.arange(_RING) / _RING
+        ring = np.column_stack([x * np.cos(angles), x * np.sin(angles), np.zeros(_RING)])
+        own = np.vstack([ring, ring - [0.0, 0.0, y]])
+    return own @ frame[:3, :3].T + frame[:3, 3]
+
+
+def _function(surface: SurfaceSettings, frame: Array) -> PointFunction:
+    if surface.kind not in _FUNCTIONS:
+        raise ArgumentError(
+            f"surface {surface.name!r} is a {surface.kind}, which the plant does not have; "
+            f"expected {', '.join(_FUNCTIONS)}."
+        )
+    at, axis = frame[:3, 3].tolist(), frame[:3, 2].tolist()
+    return _FUNCTIONS[surface.kind](surface, at, axis)
+
+
+_FUNCTIONS: dict[str, Callable[[SurfaceSettings, list[float], list[float]], PointFunction]] = {
+    "plane": lambda surface, at, axis: plane(at, axis),
+    "sphere": lambda surface, at, axis: sphere(at, surface.radius or 0.0, inside=surface.inside),
+    "cylinder": lambda surface, at, axis: cylinder(
+        at, axis, surface.radius or 0.0, inside=surface.inside
+    ),
+    "hole": lambda surface, at, axis: hole(at, axis, surface.radius or 0.0, surface.depth or 0.0),
+}

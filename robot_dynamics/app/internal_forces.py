@@ -1,0 +1,53 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which internal forces of a recording are squeezes, which are moments, and how far off they were.
+
+Rigid grasps have a wrench for each arm but the last, [mx my mz fx fy fz], whose squeeze is defined
+for two arms. Other grasps name their internal forces in the metadata.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.app.recording import Recording
+from robot_dynamics.control.reference import SQUEEZE
+
+Array = NDArray[np.float64]
+
+_MOMENTS = ("twist", "bending", "moment")
+
+
+def squeezes(recording: Recording) -> list[int]:
+    """Return which internal forces are squeezes."""
+    names = recording.metadata.get("internal_forces")
+    if names is None:
+        return [SQUEEZE] if recording["internal_force"].shape[1] == 6 else []
+    return [i for i, name in enumerate(names) if name.startswith("squeeze")]
+
+
+def moments(recording: Recording) -> NDArray[np.bool_]:
+    """Return which internal forces are moments (m,)."""
+    names = recording.metadata.get("internal_forces")
+    if names is None:
+        return np.arange(recording["internal_force"].shape[1]) % 6 < 3
+    return np.array([name.startswith(_MOMENTS) for name in names], dtype=bool)
+
+
+def internal_force_errors(recording: Recording) -> tuple[Array, Array]:
+    """Return what forces (ticks,) [N] and moments (ticks,) [N m] differ by from the reference.
+
+    Of several wrenches the one that is off most; of named forces all together.
+    """
+    error = recording["internal_force"] - recording["reference_internal_force"]
+    if "internal_forces" not in recording.metadata:
+        parts = error.reshape(len(recording), error.shape[1] // 6, 6)
+        force, moment = (np.linalg.norm(parts[..., at], axis=2) for at in _FORCE_MOMENT)
+        return force.max(axis=1, initial=0.0), moment.max(axis=1, initial=0.0)
+    turning = moments(recording)
+    force, moment = (np.linalg.norm(error[:, at], axis=1) for at in (~turning, turning))
+    return force, moment
+
+
+_FORCE_MOMENT = (slice(3, 6), slice(0, 3))

@@ -1,0 +1,42 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Internal forces of recordings: which are squeezes, which moments, and how far off they are."""
+
+import numpy as np
+
+from robot_dynamics.app.internal_forces import internal_force_errors, moments, squeezes
+from robot_dynamics.app.recording import Recording
+
+
+def recording(error, **metadata):
+    """Return a recording of one row whose internal force is off by so much."""
+    off = np.array([error], dtype=float)
+    columns = {"tick": np.zeros(1), "internal_force": off, "reference_internal_force": 0.0 * off}
+    return Recording(columns, metadata)
+
+
+def test_rigid_grasps_have_a_wrench_for_each_arm_but_the_last():
+    """Two arms have one squeeze, three have none; the worst wrench counts."""
+    two = recording([1.0, 2.0, 2.0, 3.0, 4.0, 0.0])
+    assert squeezes(two) == [3]
+    assert moments(two).tolist() == [True] * 3 + [False] * 3
+    np.testing.assert_allclose(internal_force_errors(two), [[5.0], [3.0]])
+    three = recording([1.0, 2.0, 2.0, 3.0, 4.0, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, 1.0])
+    assert squeezes(three) == []
+    np.testing.assert_allclose(internal_force_errors(three), [[5.0], [4.0]])
+
+
+def test_other_grasps_name_theirs():
+    """Names tell squeezes and moments; forces and moments are each taken together."""
+    names = ["squeeze a-b", "twist", "squeeze b-c", "moment x of a"]
+    named = recording([3.0, 6.0, 4.0, 8.0], internal_forces=names)
+    assert squeezes(named) == [0, 2]
+    assert moments(named).tolist() == [False, True, False, True]
+    np.testing.assert_allclose(internal_force_errors(named), [[5.0], [10.0]])
+
+
+def test_a_single_arm_has_none():
+    """Without internal forces nothing is off."""
+    one = recording([])
+    assert squeezes(one) == []
+    np.testing.assert_array_equal(internal_force_errors(one), [[0.0], [0.0]])
