@@ -51,6 +51,8 @@ UNITS = {
     "reference_pose": "as object_pose",
     "reference_twist": "as object_twist",
     "reference_internal_force": "as internal_force",
+}
+CONTACT_UNITS = {  # of runs under hybrid control besides
     "reference_contact_force": "N, N m: wanted on the surfaces",
     "estimated_contact_force": "N, N m: on the surfaces, as the controller sees it",
     "touched": "1 where the force on a surface is controlled, 0 where motion is",
@@ -65,6 +67,8 @@ UNITS = {
 def common_metadata(scenario: Scenario, system: GraspSystem) -> dict[str, Any]:
     """Return what both sides of a run must agree on."""
     effort = system.limits["effort"].tolist()
+    hybrid = scenario.control.law == "hybrid"
+    surfaces = [surface.name for surface in scenario.cell.surfaces]
     return {
         "scenario": scenario.name,
         "scenario_text": scenario.text(),
@@ -80,9 +84,8 @@ def common_metadata(scenario: Scenario, system: GraspSystem) -> dict[str, Any]:
         "object": system.model.bodies[system.object_body].name,
         "effort_limits": [limit if np.isfinite(limit) else None for limit in effort],
         "acceptance": scenario.acceptance.bars(scenario.plant.engine),
-        "surfaces": [surface.name for surface in scenario.cell.surfaces],
-        "slip_tolerance_m": SLIP_TOLERANCE_M,
-        "units": UNITS,
+        **({"surfaces": surfaces, "slip_tolerance_m": SLIP_TOLERANCE_M} if hybrid else {}),
+        "units": {**UNITS, **CONTACT_UNITS} if hybrid else UNITS,
         "versions": {
             "robot_dynamics": robot_dynamics.__version__,
             "numpy": np.__version__,

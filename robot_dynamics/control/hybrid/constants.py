@@ -30,6 +30,7 @@ def law_parameters(
     system: HybridSystem,
     gains: HybridGains,
     distribution: ForceDistribution,
+    holding: Array | None = None,
 ) -> Array:
     """Return the parameter block of `law_program`.
 
@@ -37,6 +38,8 @@ def law_parameters(
         system: Arms, object, contacts and surfaces.
         gains: Gains and limits.
         distribution: Sharing of forces and internal forces.
+        holding: Internal force (m,) without which contacts that only push let the object fall: a
+            part of what holds everything up. None by default.
     """
     held, maps = system.held, ObserverMaps.of(system)
     inertia = np.asarray(held.inertia, dtype=float)
@@ -46,6 +49,7 @@ def law_parameters(
     matrices += [maps.velocity, maps.position, maps.open]
     places = [pack_place(contact, np.asarray(held.center)) for contact in system.contacts]
     parts = [pack(system.arms), gains.pack(), *about, *places, *(m.ravel() for m in matrices)]
+    parts.append(np.zeros(distribution.internal.shape[1]) if holding is None else holding)
     return np.concatenate([np.asarray(part, dtype=float) for part in parts])
 
 
@@ -66,6 +70,7 @@ class LawConstants:
         velocity: `ObserverMaps.velocity`.
         position: `ObserverMaps.position`.
         open_part: `ObserverMaps.open`; None where positions determine the object.
+        holding: Internal force (m,) that belongs to the support.
     """
 
     mass: Scalar
@@ -80,13 +85,14 @@ class LawConstants:
     velocity: Matrix
     position: Matrix
     open_part: Matrix | None
+    holding: list[Scalar]
 
     @classmethod
     def size(cls, layout: Layout) -> int:
         """Return the length of this part of the block."""
         of_object = 1 + 3 + 9 + 9
         matrices = 4 * 6 * layout.directions + 2 * layout.directions * layout.internal + 36
-        return of_object + layout.arms * PLACE_SIZE + matrices
+        return of_object + layout.arms * PLACE_SIZE + matrices + layout.internal
 
     @classmethod
     def unpack(cls, system: HybridSystem, block: Sequence[Scalar]) -> LawConstants:
@@ -106,7 +112,7 @@ class LawConstants:
         determined = ObserverMaps.of(system).determined
         return cls(
             mass, center, inertia, inverse, points, W, share, internal, recovery, velocity,
-            position, None if determined else open_part,
+            position, None if determined else open_part, taken.some(m),
         )  # fmt: skip
 
 

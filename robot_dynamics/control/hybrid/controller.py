@@ -27,6 +27,7 @@ from robot_dynamics.control.hybrid.rows import (
 from robot_dynamics.control.hybrid.settings import HybridSettings
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.reference import POSE, TWIST
+from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector, turn
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError, check_joints
 from robot_dynamics.errors import RobotDynamicsError, require_length
@@ -200,7 +201,7 @@ class HybridController:
                 what holds arms and object up by default.
         """
         q = np.array(q, dtype=float)
-        self._base, self._plan, self._rows = 0, self.reference, self._first_rows
+        self._base, self._plan, self._rows = 0, self.reference, self._first_rows.copy()
         self._begin(q)
         memory, at = self._searched(q), self.layout.memory
         seen = self._evaluate(q, qd, self._no_wrenches, self._rows[0], memory, 0.0)
@@ -209,7 +210,7 @@ class HybridController:
         memory[at["twist"]] = seen.memory[at["twist"]]
         memory[at["touched"]] = wanted * near
         memory[at["torque"]][self._order] = seen.support if last is None else last
-        self._memory = memory
+        self._memory, self._last, self._leaving = memory, seen, False
         return seen
 
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> HybridStep:
@@ -222,13 +223,20 @@ class HybridController:
             wrenches: Measured grasp wrenches by the arms on the object (k, 6), angular first, in
                 tool frames; without them internal forces are fed forward, with what was learned.
         """
-        row = self._rows[min(max(tick - self._ramp_ticks, 0), len(self._rows) - 1)]
+        index = min(max(tick - self._ramp_ticks, 0), len(self._rows) - 1)
+        if self._leaves(index):
+            self._depart(index)
+        row = self._rows[index]
         ramp = min(1.0, tick / self._ramp_ticks)
         self._sensed[0] = wrenches is not None
         if wrenches is None:
             wrenches = self._no_wrenches
         step = self._evaluate(q, qd, wrenches, row, self._memory, ramp)
-        self._memory = step.memory
+        lost = (self._last.touched > step.touched).any() and not self._leaving
+        self._memory, self._last = step.memory, step
+        self._leaving = False
+        if lost:
+            self._depart(index)
         return step
 
     def sense(
@@ -334,6 +342,32 @@ class HybridController:
         center = np.asarray(self.hybrid_system.held.center, dtype=float)
         return np.concatenate([start[:3] + R @ center, start[3:]])
 
+    def _leaves(self, index: int) -> bool:
+        """Return whether a touched surface is not to be touched any more from a row on."""
+        wanted = self._rows[index, self.layout.reference["wanted"]]
+        return bool((self._memory[self.layout.memory["touched"]] > wanted).any())
+
+    def _depart(self, index: int) -> None:
+        """Follow the path from where the object is, and come back to it smoothly.
+
+        Along a surface that was touched the path was not followed: what it is off by there must
+        not become an error at once. What is an error already remains one.
+        """
+        self._leaving = True
+        width = self.layout.reference["internal"].stop
+        last = self._rows[index].copy()
+        seen, planned = self._last.pose, last[POSE]
+        turned = rotation_vector(product(planned[3:], conjugate(seen[3:])))
+        off = np.concatenate([turned, planned[:3] - seen[:3]]) - self._last.error
+        angle = float(np.linalg.norm(off[:3]))
+        axis = off[:3] / angle if angle > 0.0 else np.array([0.0, 0.0, 1.0])
+        last[:3] -= off[3:]
+        last[3:7] = product(turn(axis, np.array(-angle)), planned[3:])
+        count = int(np.ceil(self.hybrid.blend_s / self.period)) + 1
+        part = self._rows[index : index + count, :width]
+        moved = blended(part, last[:width], self.period, self.hybrid.blend_s, slice(0, 0))
+        self._rows[index : index + count, :width] = moved[: len(part)]
+
     def _table(self, plan: HybridPlan) -> Array:
         """Return the rows of a plan that is followed from the start."""
         count = int(np.ceil(plan.duration / self.period)) + 1
@@ -359,6 +393,12 @@ class HybridController:
                 f"of {layout.surfaces} surface forces, and {layout.internal} internal forces."
             )
 
+    def _holding(self) -> Array:
+        """Return the internal force (m,) that contacts which only push need from the start."""
+        wanted = self.reference.rows(np.zeros(1))[0, self.layout.reference["internal"]]
+        pushing = any(contact.limits is not None for contact in self.hybrid_system.contacts)
+        return wanted if pushing else np.zeros_like(wanted)
+
     def _begin(self, q: Array) -> None:
         """Take the gains for a start at positions `q` (na,)."""
         require_length("q", list(q), len(self._order), "one for each arm joint")
@@ -369,5 +409,5 @@ class HybridController:
         self.gains = hybrid_gains(
             self.settings, self.safety, self.hybrid, damping.values, own, self._limits
         )
-        block = law_parameters(self.hybrid_system, self.gains, self.distribution)
+        block = law_parameters(self.hybrid_system, self.gains, self.distribution, self._holding())
         self._law = self.kernel.bind(block)

@@ -175,8 +175,12 @@ def law_program(
                 [*(turn * Vector3.of(wrench[:3])), *(turn * Vector3.of(wrench[3:]))]
             )
         has_wrenches, has_forces = sensed[0], sensed[1]
-        everywhere = Surfaces(E_F, [1.0] * C, held)
-        told = everywhere.forces(times(fixed.W, felt), last["acceleration"])
+        # The object is taken to move as planned: what the servo asks for besides makes up for
+        # what the model lacks, and is no motion.
+        bent = [-value for value in E_F_dot_v]
+        before = Surfaces(E_F, last["touched"], held)
+        planned = before.along(_turned(place.E, target.acceleration), bent)
+        told = before.forces(times(fixed.W, felt), planned)
         known = maximum(has_wrenches, has_forces)
         on_surfaces = [
             has_forces * f + (1.0 - has_forces) * (has_wrenches * t + (1.0 - has_wrenches) * wish)
@@ -189,7 +193,7 @@ def law_program(
 
         # What the surfaces leave of motion (35), and the forces (42), (43).
         still = [0.0] * C
-        acceleration = surfaces.along(_turned(place.E, servo), [-value for value in E_F_dot_v])
+        acceleration = surfaces.along(_turned(place.E, servo), bent)
         drift = [v + c / gain.derivative for v, c in _pairs(target.twist, correction)]
         motion_towards = surfaces.along(_turned(place.E, drift), still)
         into = times(E_F, then.twist.components()) if C else []
@@ -199,7 +203,12 @@ def law_program(
                 wanted["contact"], last["contact_integral"], gain.damping, into, strict=True
             )
         ]
-        u3 = [f + i for f, i in _pairs(wanted["internal"], last["internal_integral"])]
+        u3 = [
+            f + i - by
+            for f, i, by in zip(
+                wanted["internal"], last["internal_integral"], fixed.holding, strict=True
+            )
+        ]
         H, C_arms = arms.equation(model, parameters)
         contacts = blocked_motion(
             model, points, place, spin, arms.Xup, arms.X0, arms.v, arms.avp, parameters.gravity
@@ -214,7 +223,7 @@ def law_program(
         law = decoupling_torque(
             side, C_arms, contacts, held, fixed.W, fixed.share, fixed.internal,
             Wish(acceleration, posture), Wish(motion_towards, towards),
-            surfaces.wrench(u2), u3,
+            surfaces.wrench(u2), u3, fixed.holding,
         )  # fmt: skip
         joints = [body.joint for body in model.bodies]
         v0 = gain.friction_velocity

@@ -81,7 +81,8 @@ class HybridTorqueParts:
     """Torques (n,) over the arm joints; their sum is that of the law.
 
     Attributes:
-        support: Bias of the arms and their share of the object's: what holds everything up.
+        support: Bias of the arms, their share of the object's, and the internal force that holds
+            it: what holds everything up.
         internal: What makes the internal force.
         contact: What makes the force on the surfaces.
         motion: What accelerates arms and object.
@@ -161,6 +162,7 @@ def decoupling_torque(
     velocity: Wish,
     push: Sequence[Scalar],
     squeeze: Sequence[Scalar],
+    holding: Sequence[Scalar] = (),
 ) -> HybridTorqueParts:
     """Return the joint torques of the law.
 
@@ -175,7 +177,9 @@ def decoupling_torque(
         acceleration: Desired accelerations, on the surfaces (35).
         velocity: Velocities wanted, for what depends on them; they do not enter the torques.
         push: Wrench on the object that makes the force on the surfaces (6,), E_F^T u2.
-        squeeze: Internal force u3 (m,).
+        squeeze: Internal force u3 (m,), less that which holds the object.
+        holding: Internal force (m,) without which contacts that only push let the object fall; it
+            belongs to the support. None by default.
     """
     n, d = len(C), len(contacts.bias)
     # (29): S^T J qdd = W_S^T a + rate(W_S^T) v - rate(S^T J) qd; W_S turns with the object
@@ -185,8 +189,11 @@ def decoupling_torque(
     drive, lost = arms.push(wanted, acceleration.posture)
     towards, _ = arms.push(transposed_times(W, velocity.object, d), velocity.posture)
     inertial = times(share, held.times(acceleration.object))
+    carrying = times(share, held.bias)
+    if holding:
+        carrying = _sum(carrying, times(internal, holding))
     return HybridTorqueParts(
-        support=_sum(C, arms.feels(times(share, held.bias))),
+        support=_sum(C, arms.feels(carrying)),
         internal=arms.feels(times(internal, squeeze)) if squeeze else [0.0] * n,
         contact=arms.feels(times(share, push)),
         # H qdd = H free + drive, without a second product with H

@@ -1,0 +1,57 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Contacts and surfaces of scenarios become those of the formulation."""
+
+import numpy as np
+from app.hybrid_scenarios import prepared
+
+from robot_dynamics.app.hybrid_cell import (
+    contacts_of,
+    internal_size,
+    surface_facts,
+    surface_rows,
+    wrench_maps,
+)
+from robot_dynamics.manipulation.hybrid import FrictionCone
+
+
+def test_contacts_have_the_kinds_and_the_friction_that_files_state():
+    """Rigid grasps bear anything, palms what friction lets them."""
+    scenario, system, _, _ = prepared("tray")
+    left, right = contacts_of(scenario.cell, system)
+    assert left.kind == right.kind == "soft finger"
+    assert left.limits == FrictionCone(0.5, 0.02)
+    np.testing.assert_array_equal(left.pose, system.grasps[0])
+    scenario, system, _, _ = prepared("wipe")
+    assert [contact.limits for contact in contacts_of(scenario.cell, system)] == [None, None]
+
+
+def test_surfaces_stand_one_after_the_other():
+    """A hole has four forces and tells of none by itself; a plane has one, which is pushed."""
+    scenario, _, held, _ = prepared("peg")
+    assert surface_rows(scenario.cell) == {"hole": slice(0, 4), "bottom": slice(4, 5)}
+    assert held.environment.leaders == (-1, -1, -1, -1, 4)
+    rows, sliding = surface_facts(scenario.cell)
+    assert [row.pushed for row in rows] == [False] * 4 + [True]
+    assert [row.unit for row in rows] == ["m", "m", "rad", "rad", "m"]
+    assert {at: one.friction for at, one in sliding.items()} == {4: 0.1}
+
+
+def test_internal_forces_are_counted():
+    """Twelve less six for rigid grasps, eight less six for soft fingers."""
+    assert internal_size(prepared("wipe")[0].cell) == 6
+    assert internal_size(prepared("tray")[0].cell) == 2
+
+
+def test_wrench_maps_are_those_of_the_contact_forces():
+    """Over whole wrenches: they make the object's, measure internal forces, and none of the load.
+
+    The object's centre of mass is 2.6 cm off its origin, about which the wrench is.
+    """
+    _, _, held, distribution = prepared("peg")
+    maps = wrench_maps(held, distribution)
+    m = len(distribution.names)
+    np.testing.assert_allclose(maps.total @ maps.distribution, np.eye(6), atol=1e-12)
+    np.testing.assert_allclose(maps.total @ maps.internal, np.zeros((6, m)), atol=1e-12)
+    np.testing.assert_allclose(maps.recovery @ maps.internal, np.eye(m), atol=1e-12)
+    np.testing.assert_allclose(maps.recovery @ maps.distribution, np.zeros((m, 6)), atol=1e-11)

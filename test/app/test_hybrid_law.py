@@ -1,0 +1,61 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The hybrid law of a scenario: its reference, and the squeeze that is left to it."""
+
+import numpy as np
+import pytest
+from app.hybrid_scenarios import prepared
+
+from robot_dynamics.app.hybrid_law import hybrid_reference
+from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.control.hybrid.planned_forces import planned_wrenches
+from robot_dynamics.control.hybrid.task_check import checked_times
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.hybrid import contact_margins
+
+
+def margins(reference, held, distribution):
+    """Return the smallest distance of each contact to its cone along a reference [N]."""
+    rows = reference.rows(checked_times(reference.duration))
+    internal = rows[:, reference.internal]
+    forces = distribution.contact_forces(planned_wrenches(held, rows), internal)
+    return contact_margins(held.contacts, forces).min(axis=0)
+
+
+def test_a_squeeze_that_is_chosen_keeps_the_margin_and_no_more():
+    """Every palm stays 5 N inside its cone; with a tenth less squeeze one would not.
+
+    Cones are polygons in the choice, which gives away 2 % of the friction at most.
+    """
+    scenario, _, held, distribution = prepared("tray")
+    reference = hybrid_reference(scenario, held, distribution)
+    assert 5.0 - 1e-6 <= margins(reference, held, distribution).min() < 5.7
+    squeeze = reference.row(0.0)[reference.internal]
+    # Half the weight by friction of 0.5, and 5 N of distance to the cone: statics alone.
+    least = (0.5 * 2.0 * 9.81 + 5.0 * np.hypot(1.0, 0.5)) / 0.5
+    assert least < squeeze[0] < 1.2 * least
+    fixed = load_scenario(
+        "tray", [f"reference.force=[{{time_s: 0, squeeze_n: {0.9 * squeeze[0]}}}]"]
+    )
+    less = hybrid_reference(fixed, held, distribution)
+    assert margins(less, held, distribution).min() < 5.0
+
+
+def test_the_squeeze_that_holds_is_there_from_the_start():
+    """Palms have their squeeze at once; rigid grasps come to theirs smoothly."""
+    scenario, _, held, distribution = prepared("tray")
+    reference = hybrid_reference(scenario, held, distribution)
+    np.testing.assert_array_equal(
+        reference.row(0.0)[reference.internal], reference.row(3.0)[reference.internal]
+    )
+    scenario, _, held, distribution = prepared("wipe")
+    reference = hybrid_reference(scenario, held, distribution)
+    assert not reference.row(0.0)[reference.internal].any()
+    assert reference.row(3.0)[reference.internal][0] == 30.0
+
+
+def test_rigid_grasps_need_no_choice():
+    """They bear anything: a squeeze is the user's to state."""
+    rigid = prepared("wipe", "reference.force=[{time_s: 0, squeeze_n: automatic}]")
+    with pytest.raises(ArgumentError, match="for contacts that can slip"):
+        hybrid_reference(rigid[0], *rigid[2:])

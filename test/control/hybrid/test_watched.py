@@ -1,0 +1,47 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The hybrid controller with an eye on its contacts."""
+
+import numpy as np
+import pytest
+from app.hybrid_scenarios import prepared
+
+from robot_dynamics.app.hybrid_law import hybrid_law
+from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.control.preflight import PreflightError
+from robot_dynamics.manipulation.assembly import closed_configuration
+
+
+@pytest.fixture(scope="module")
+def tray():
+    """Return the tray's law with too little squeeze, which may slip, and where its arms start."""
+    scenario = load_scenario("tray_dropped")
+    system = prepared("tray")[1]
+    q = closed_configuration(system, scenario.object_pose)[system.q_index]
+    return hybrid_law(scenario, system), q
+
+
+def test_slip_is_foreseen_in_the_plan_and_told(tray):
+    """24 N of squeeze hold the tray at rest, and not when it is lifted at 7 m/s^2."""
+    law, q = tray
+    assert any("slips" in sentence for sentence in law.foreseen)
+    law.check_path(q)  # which would be refused if the task might not slip
+    law.start(q, np.zeros_like(q))
+    step = law.update(0, q, np.zeros_like(q))
+    assert step.slip.margins.min() > 0.0  # now
+    late = law.update(law.ramp_ticks + 250, q, np.zeros_like(q))
+    assert late.slip.ahead.min() < 0.0  # while it is lifted
+    assert set(law.columns) == {
+        "estimated_pose", "estimated_twist", "estimated_closure", "estimated_internal_force",
+        "control_scales", "slip_margin",
+    }  # fmt: skip
+    assert [len(values) for values in late.recorded] == list(law.columns.values())
+    assert law.metadata["warnings"][: len(law.foreseen)] == list(law.foreseen)
+
+
+def test_a_task_that_slips_is_refused_unless_it_may(tray):
+    """The same task, not allowed to slip, is refused before any torque."""
+    scenario = load_scenario("tray_dropped", ["control.internal_force.may_slip=false"])
+    law = hybrid_law(scenario, prepared("tray")[1])
+    with pytest.raises(PreflightError, match="would slip or open"):
+        law.check_path(tray[1])
