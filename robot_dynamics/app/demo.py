@@ -4,31 +4,26 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import random
-import socket
 import tempfile
 import time
 from pathlib import Path
 
-import yaml
-
-from robot_dynamics.app.node_process import NodeError, NodeProcess, first_failure
+from robot_dynamics.app.node_process import (
+    NodeError,
+    NodeProcess,
+    first_failure,
+    start_with_parameters,
+)
 from robot_dynamics.app.progress import Listener, Progress
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.report import report_of
+from robot_dynamics.app.ros_environment import private_environment, require_ros
 from robot_dynamics.app.run import Run
 from robot_dynamics.app.scenario import Scenario
-from robot_dynamics.errors import RobotDynamicsError
 
 SIMULATOR, CONTROLLER = "simulator", "controller"
 MODULES = {name: f"robot_dynamics.nodes.{name}" for name in (SIMULATOR, CONTROLLER)}
 SILENCE_S = 60.0  # without a word from any node, a run is given up
-
-
-class RosMissingError(RobotDynamicsError):
-    """ROS 2 is not there."""
 
 
 def demonstrate(
@@ -61,7 +56,7 @@ def demonstrate(
         folder = Path(name)
         source = folder / "scenario.yaml"
         source.write_text(scenario.text(), encoding="utf-8")
-        environment = _environment(folder)
+        environment = private_environment(folder)
         nodes = []
         try:
             for node in (SIMULATOR, CONTROLLER):
@@ -72,7 +67,9 @@ def demonstrate(
                     "duration": float(duration or 0.0),
                     "progress": True,
                 }
-                nodes.append(_start(node, parameters, folder, environment))
+                nodes.append(
+                    start_with_parameters(node, MODULES[node], parameters, folder, environment)
+                )
             _wait(nodes, progress, silence_s)
         finally:
             for process in nodes:
@@ -82,60 +79,6 @@ def demonstrate(
         sides = [Recording.load(folder / f"{process.name}.npz") for process in nodes]
     recording = sides[0].merged(sides[1])
     return Run(recording, report_of(recording))
-
-
-def require_ros() -> None:
-    """Raise unless nodes can be started.
-
-    Raises:
-        RosMissingError: If rclpy is not installed; says what to do.
-    """
-    if importlib.util.find_spec("rclpy") is None:
-        raise RosMissingError(
-            "the demo runs ROS 2 nodes, and there is no rclpy in this Python; expected a sourced "
-            "ROS 2 installation or `pip install 'robot_dynamics[ros]'`. `robot_dynamics simulate` "
-            "needs no ROS."
-        )
-
-
-def free_domain() -> int:
-    """Return a ROS domain whose discovery port nobody on this machine uses.
-
-    Only domains up to 101 keep off the ports that Linux gives to programs at random.
-    """
-    candidates = random.Random().sample(range(1, 102), 101)
-    for domain in candidates:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            try:
-                probe.bind(("", 7400 + 250 * domain))
-            except OSError:
-                continue
-            return domain
-    return candidates[0]
-
-
-def _environment(folder: Path) -> dict[str, str]:
-    environment = dict(os.environ)
-    environment.pop("ROS_STATIC_PEERS", None)
-    environment["ROS_DOMAIN_ID"] = str(free_domain())
-    environment["ROS_LOG_DIR"] = str(folder / "log")
-    environment["PYTHONUNBUFFERED"] = "1"
-    if environment.get("ROS_DISTRO") in ("foxy", "galactic", "humble"):
-        environment["ROS_LOCALHOST_ONLY"] = "1"
-    else:
-        environment.pop("ROS_LOCALHOST_ONLY", None)
-        environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    return environment
-
-
-def _start(
-    node: str, parameters: dict[str, object], folder: Path, environment: dict[str, str]
-) -> NodeProcess:
-    # A file, because values on the command line are read as YAML: a path with a colon would break.
-    file = folder / f"{node}.yaml"
-    file.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}), encoding="utf-8")
-    arguments = ["--ros-args", "--params-file", str(file)]
-    return NodeProcess(node, MODULES[node], arguments, folder, environment)
 
 
 def _wait(nodes: list[NodeProcess], progress: Listener | None, silence_s: float) -> None:

@@ -18,6 +18,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+import yaml
+
 from robot_dynamics.app.progress import event_of
 from robot_dynamics.errors import RobotDynamicsError
 
@@ -172,6 +174,31 @@ class NodeProcess:
                     self._events.put(said)
                 elif line.strip():
                     self._words.append(line.rstrip())
+
+
+def start_with_parameters(
+    name: str,
+    module: str,
+    parameters: Mapping[str, object],
+    folder: Path,
+    environment: Mapping[str, str],
+) -> NodeProcess:
+    """Start a node with ROS parameters; see `NodeProcess`.
+
+    Args:
+        name: What it is called; also the name of the file with its parameters.
+        module: Started as `python -m MODULE`.
+        parameters: By name.
+        folder: Where to run, and where the file is written.
+        environment: All of its environment.
+    """
+    # A file, because values on the command line are read as YAML: a path with a colon would break.
+    file = folder / f"{name}.yaml"
+    values = {"/**": {"ros__parameters": dict(parameters)}}
+    file.write_text(yaml.safe_dump(values), encoding="utf-8")
+    return NodeProcess(
+        name, module, ["--ros-args", "--params-file", str(file)], folder, environment
+    )
 
 
 def first_failure(nodes: Sequence[NodeProcess]) -> NodeError | None:

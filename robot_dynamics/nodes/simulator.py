@@ -139,7 +139,8 @@ class Simulator:
         self._listener = False
         self._repeats, self._refused = 0, ""
         self._fault_began: int | None = None
-        self._fault_shown: tuple[int, float] | None = None  # tick and wall clock
+        self._fault_shown: tuple[int, int] | None = None  # tick and steady clock [ns]
+        self._fault_told: tuple[int, int] | None = None
         self._round_trips = Durations(self._period)
         capacity = min(self._ticks, 100_000)
         self._recorder = (
@@ -189,7 +190,7 @@ class Simulator:
         self._shown_at = time.monotonic()
         if self._fault_began != self._plant.faults.began:
             self._fault_began = self._plant.faults.began
-            self._fault_shown = self._tick, self._shown_at
+            self._fault_shown = self._tick, time.monotonic_ns()
 
     def _finish(self) -> None:
         self._done = True
@@ -332,7 +333,7 @@ class Simulator:
             if level != OK:
                 self.node.get_logger().warning(message)
             self._diagnostics.publish(level, message, self._figures(now))
-        elif self._diagnostics.due():
+        elif self._diagnostics.due() or self._fault_told != self._fault_shown:
             self._diagnostics.publish(level, message, self._figures(now))
         if self._attended and not self._done and not self._paused:
             self._give_up_if_hung(now)
@@ -368,6 +369,8 @@ class Simulator:
             return ERROR, f"no commands for {missing}: {does}"
         if self._refused:
             return WARN, self._refused
+        if self._plant.faults.active:
+            return WARN, "running with simulated faults"
         return OK, "running"
 
     def _figures(self, now: float) -> dict[str, object]:
@@ -383,13 +386,13 @@ class Simulator:
         }
 
     def _fault_figures(self) -> dict[str, object]:
+        self._fault_told = self._fault_shown
         if self._fault_shown is None:
             return {}
         tick, at = self._fault_shown
         return {
-            "fault of the plant since [tick]": tick,
-            "fault of the plant since, steady clock [s]": f"{at:.6f}",
-            "fault of the plant is on": self._plant.faults.active,
+            "simulated fault since": tick if self._lockstep else at,
+            "simulated fault is on": self._plant.faults.active,
         }
 
     def _give_up_if_hung(self, now: float) -> None:

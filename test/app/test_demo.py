@@ -6,16 +6,14 @@ The nodes here are stand-ins without ROS that run the scenario on their own; the
 tested in test/nodes.
 """
 
-import importlib.util
 import os
-import socket
 import threading
 import time
 
 import pytest
 
 from robot_dynamics.app import demo
-from robot_dynamics.app.demo import RosMissingError, demonstrate, free_domain, require_ros
+from robot_dynamics.app.demo import demonstrate
 from robot_dynamics.app.node_process import NodeError
 from robot_dynamics.app.run import simulate
 from robot_dynamics.app.scenario import load_scenario
@@ -126,22 +124,6 @@ def test_interrupted(nodes, scenario):
     with pytest.raises(KeyboardInterrupt):
         demonstrate(scenario, duration=0.2)
     assert_gone(folder)
-
-
-def test_free_domain():
-    """A domain is one that keeps off the ports of other programs and that nobody uses."""
-    domain = free_domain()
-    assert 1 <= domain <= 101
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
-        other.bind(("", 7400 + 250 * domain))
-        assert all(free_domain() != domain for _ in range(20))
-
-
-def test_without_ros(monkeypatch):
-    """Without rclpy the sentence says what to install, and what works without."""
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(RosMissingError, match=r"robot_dynamics\[ros\].*simulate"):
-        require_ros()
 
 
 def test_on_topics_the_run_is_the_same(scenario):
