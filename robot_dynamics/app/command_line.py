@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
+from robot_dynamics.app.drill_command import add_drill, run_drill
 from robot_dynamics.app.inspect_command import add_inspect, run_inspect
 from robot_dynamics.app.output_files import OutputError, require_parent
 from robot_dynamics.app.plot_command import add_plot, run_plot
@@ -38,6 +39,7 @@ examples:
   robot_dynamics simulate lift_box --set plant.object_mass_scale=1.2
   robot_dynamics inspect my_robot.urdf --loops loops.yaml --graph tree.png
   robot_dynamics inspect my_robot.urdf.xacro arm:=left gripper:=true
+  robot_dynamics drill --json drill.json           everything that may go wrong, on ROS 2 nodes
   robot_dynamics reproduce flexible-link --plot slew.png"""
 
 
@@ -136,6 +138,7 @@ def _parser() -> argparse.ArgumentParser:
     benchmark.add_argument("more", nargs="*", help=argparse.SUPPRESS)
     benchmark.set_defaults(run=_benchmark)
 
+    add_drill(commands).set_defaults(run=_drill)
     add_inspect(commands).set_defaults(run=_inspect)
     add_plot(commands).set_defaults(run=_plot)
     add_reproduce(commands).set_defaults(run=_reproduce)
@@ -182,8 +185,9 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from robot_dynamics.app.demo import demonstrate, require_ros
+    from robot_dynamics.app.demo import demonstrate
     from robot_dynamics.app.progress import display
+    from robot_dynamics.app.ros_environment import require_ros
 
     require_ros()
     scenario = _scenario(options)
@@ -241,6 +245,10 @@ def _benchmark(options: argparse.Namespace) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else GOOD if end.code is None else BAD_RUN
     return GOOD
+
+
+def _drill(options: argparse.Namespace) -> int:
+    return GOOD if run_drill(options) else BAD_RUN
 
 
 def _inspect(options: argparse.Namespace) -> int:

@@ -137,7 +137,7 @@ class NodeProcess:
 
     def interrupt(self) -> None:
         """Ask it to end, as Ctrl-C does; at once for all of several, then `end` each."""
-        self._send(signal.SIGINT)
+        self.send(signal.SIGINT)
 
     def end(self) -> None:
         """Wait until it has ended; ask more strongly if it does not."""
@@ -147,10 +147,10 @@ class NodeProcess:
                     self._process.wait(timeout=_PATIENCE_S)
                     break
                 except subprocess.TimeoutExpired:
-                    self._send(stronger)
+                    self.send(stronger)
             self._process.wait()
         except KeyboardInterrupt:  # a second Ctrl-C: no more patience
-            self._send(signal.SIGKILL)
+            self.send(signal.SIGKILL)
             self._process.wait()
             raise
         finally:
@@ -159,7 +159,13 @@ class NodeProcess:
             for _ in self.events():
                 pass
 
-    def _send(self, number: signal.Signals) -> None:
+    @property
+    def pid(self) -> int:
+        """The number of its process."""
+        return self._process.pid
+
+    def send(self, number: int) -> None:
+        """Send it a signal, unless it has ended."""
         if self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._process.pid, number)

@@ -9,7 +9,7 @@ import numpy as np
 from robot_dynamics.control.faults import State
 from robot_dynamics.control.protocol import LawStep
 from robot_dynamics.nodes.control_loop import ControlLoop
-from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN
+from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, fault_figures
 
 _SCALES = ("force scale", "motion scale", "rate scale", "support over limit", "smallest pivot")
 
@@ -46,9 +46,7 @@ def figures(loop: ControlLoop, step: LawStep | None) -> dict[str, object]:
         step: What the law saw last.
     """
     safety = loop.safety
-    found: dict[str, object] = {
-        f"fault {number}": fault for number, (_, fault) in enumerate(safety.faults, 1)
-    }
+    found = fault_figures(safety)
     if step is not None:
         found |= zip(_SCALES, step.scales.tolist(), strict=True)
         found["closure error [m or rad]"] = float(np.max(np.abs(step.closure), initial=0.0))

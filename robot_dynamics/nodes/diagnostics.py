@@ -11,6 +11,8 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
+from robot_dynamics.control.faults import FaultLatch
+
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 INTERVAL_S = 1.0
 
@@ -84,6 +86,18 @@ class Durations:
             f"{name} max [us]": float(values.max()),
             f"{name} overruns": self.overruns,
         }
+
+
+def fault_figures(safety: FaultLatch) -> dict[str, object]:
+    """Return the faults since the last reset, and when the first came, as values of a status.
+
+    The time is a control tick in lockstep, else of the machine's steady clock [ns], which all
+    processes share.
+    """
+    if not safety.faults:
+        return {}
+    found: dict[str, object] = {"first fault at": safety.faults[0][0]}
+    return found | {f"fault {n}": fault for n, (_, fault) in enumerate(safety.faults, 1)}
 
 
 def _text(value: object) -> str:

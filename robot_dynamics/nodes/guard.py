@@ -19,7 +19,7 @@ from robot_dynamics.app.topic_names import SECOND, tick_of
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.conversions import CommandWriter, NumberWriter, read_command, read_time
-from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics
+from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, fault_figures
 from robot_dynamics.nodes.guard_loop import GuardLoop
 from robot_dynamics.nodes.heartbeat import Beat, GuardReport, GuardState, HeartbeatWatch
 from robot_dynamics.nodes.inbox import Inbox
@@ -244,9 +244,7 @@ class Guard:
 
     def _figures(self) -> dict[str, object]:
         watch, safety = self._watch, self._loop.safety
-        found: dict[str, object] = {
-            f"fault {number}": fault for number, (_, fault) in enumerate(safety.faults, 1)
-        }
+        found = fault_figures(safety)
         found["takeovers"] = self._takeovers
         found["heartbeat timeout [s]"] = watch.timeout
         if self._takeovers:

@@ -50,7 +50,7 @@ def start(tmp_path):
 
     yield begin
     for node in started:
-        node._send(signal.SIGKILL)
+        node.send(signal.SIGKILL)
         node.end()
 
 

@@ -1,0 +1,79 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The process of a drill: it starts nodes, tries every hazard, and says so, one JSON a line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import rclpy
+
+from robot_dynamics.app.progress import print_event
+from robot_dynamics.app.scenario import Scenario, build_system, load_scenario
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.nodes.drill.hazards import HAZARDS
+from robot_dynamics.nodes.drill.session import Session
+from robot_dynamics.nodes.drill.soak import Soak
+from robot_dynamics.nodes.drill.trial import Trial
+from robot_dynamics.nodes.drill.witness import Witness, start_ros
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a drill, and return the exit status: 0 when it is over, however it went."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("scenario")
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--soak", type=float, default=0.0)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    start_ros()
+    try:
+        scenario = load_scenario(options.scenario)
+        witness = Witness(build_system(scenario))
+        folder = Path.cwd()
+        try:
+            if options.soak:
+                found = Soak(witness, scenario, folder, options.soak, options.seed).run()
+                print_event("soak", **found)
+            else:
+                _drill(witness, options.only, scenario, folder)
+        finally:
+            witness.close()
+        print_event("done")
+        return 0
+    except KeyboardInterrupt:
+        return 0
+    except RobotDynamicsError as error:
+        print_event("error", message=str(error))
+        return 1
+    finally:
+        rclpy.try_shutdown()
+
+
+def _drill(witness: Witness, only: Sequence[str], scenario: Scenario, folder: Path) -> None:
+    hazards = [hazard for hazard in HAZARDS if not only or hazard.name in only]
+    print_event("hazards", count=len(hazards))
+    done = 0
+    for lockstep in (True, False):
+        own = [hazard for hazard in hazards if hazard.lockstep is lockstep]
+        if not own:
+            continue
+        print_event("progress", tick=done, ticks=len(hazards), doing="starting nodes")
+        with Session(witness, scenario, folder, lockstep=lockstep) as session:
+            session.start_nodes()
+            session.begin()
+            trial = Trial(session, witness, scenario)
+            for hazard in own:
+                print_event("progress", tick=done, ticks=len(hazards), doing=hazard.name)
+                print_event("result", **asdict(trial.run(hazard)))
+                done += 1
+        witness.forget_services()
+        witness.statuses.clear()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

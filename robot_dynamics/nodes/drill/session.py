@@ -1,0 +1,197 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes that run for a drill: started, brought to where something is moved, and ended."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from robot_dynamics.app.node_process import NodeProcess, start_with_parameters
+from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.nodes.drill.witness import DrillError, Witness
+
+SIMULATOR, CONTROLLER, GUARD = "simulator", "controller", "guard"
+MOVING_S = 0.6  # of simulated time from a start until the object moves
+_LONGEST_S = 3600.0
+_START_S = 60.0
+_SOME_COMMANDS = 50  # of both arms
+_ATTEMPTS = 4  # a busy machine may spoil a start
+
+
+class Session:
+    """Running nodes, and the way back to a run without faults.
+
+    Attributes:
+        nodes: The processes, by name.
+        lockstep: Whether simulated time waits for commands.
+        stale_after_s: See below.
+        heartbeat_timeout_s: See below.
+
+    Args:
+        witness: Who watches.
+        scenario: What is run.
+        folder: Where nodes run.
+        lockstep: Whether simulated time waits for commands; else drives hold the last torque for
+            ever, and there is a guard.
+        stale_after_s: On the wall clock, silence of a stream that counts as its loss [s].
+        heartbeat_timeout_s: Likewise of the controller [s].
+    """
+
+    def __init__(
+        self,
+        witness: Witness,
+        scenario: Scenario,
+        folder: Path,
+        *,
+        lockstep: bool,
+        stale_after_s: float = 0.1,
+        heartbeat_timeout_s: float = 0.25,
+    ) -> None:
+        self._witness, self._scenario, self._folder = witness, scenario, folder
+        self.lockstep = lockstep
+        source = folder / "scenario.yaml"
+        source.write_text(scenario.text(), encoding="utf-8")
+        common: dict[str, Any] = {"scenario": str(source)}
+        if lockstep:
+            common |= {"mode": "lockstep", "duration": _LONGEST_S}
+            self._parameters = {SIMULATOR: common, CONTROLLER: common | {"autostart": "never"}}
+        else:
+            common |= {"mode": "wall_clock"}
+            held = {"on_command_timeout": "hold"}
+            watched = {"heartbeat_timeout": heartbeat_timeout_s, "stale_after": stale_after_s}
+            self._parameters = {
+                SIMULATOR: common | held,
+                GUARD: common | watched,
+                CONTROLLER: common | held | watched | {"autostart": "never"},
+            }
+        self.stale_after_s, self.heartbeat_timeout_s = stale_after_s, heartbeat_timeout_s
+        self.nodes: dict[str, NodeProcess] = {}
+        self._has_run = False
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for process in self.nodes.values():
+            process.interrupt()
+        for process in self.nodes.values():
+            process.end()
+        self.nodes.clear()
+
+    def start_nodes(self, *names: str, **more: object) -> None:
+        """Start nodes, all by default, and wait until they are heard.
+
+        Args:
+            names: Their names.
+            more: Further parameters.
+        """
+        for name in names or self._parameters:
+            self._witness.statuses.pop(name, None)
+            self.nodes[name] = start_with_parameters(
+                name,
+                f"robot_dynamics.nodes.{name}",
+                {**self._parameters[name], **more},
+                self._folder,
+                os.environ,
+            )
+        status = self._witness.status
+        for name in names or self._parameters:
+            heard = partial(lambda name: status(name).heard > 0, name)
+            self._witness.wait_for(heard, f"the {name}", _START_S, self.check)
+
+    def end_node(self, name: str, signal_number: int) -> None:
+        """Send a signal that ends a node, and forget the node."""
+        process = self.nodes.pop(name)
+        process.send(signal_number)
+        process.end()
+        self._witness.forget_services()
+
+    def check(self) -> None:
+        """Raise if a node has ended by itself.
+
+        Raises:
+            DrillError: With what it said.
+        """
+        for process in self.nodes.values():
+            if process.exit_status is not None:
+                words = " | ".join(process.last_words()[-3:])
+                raise DrillError(
+                    f"the {process.name} ended with status {process.exit_status}: {words}"
+                )
+
+    @property
+    def has_guard(self) -> bool:
+        """Whether a guard belongs to the session."""
+        return GUARD in self._parameters
+
+    def begin(self) -> None:
+        """Bring the arms to the start, and wait until control moves the object.
+
+        Raises:
+            DrillError: If that does not come about.
+        """
+        for attempt in range(_ATTEMPTS):
+            try:
+                self.recover()
+                self._wait_until_moving()
+                return
+            except DrillError:
+                self.check()
+                if attempt == _ATTEMPTS - 1:
+                    raise
+
+    def recover(self) -> None:
+        """Do what the documentation says one does after a fault, and start anew."""
+        witness = self._witness
+        witness.switch_faults("")
+        if self.lockstep:
+            witness.pause(False)
+        witness.call("controller/stop")
+        # Arms that are still thrown about would end the next run before it begins.
+        witness.insist("simulator/reset")
+        witness.forget()
+        # It is refused until samples have come again.
+        witness.insist("controller/reset")
+        if self.has_guard and witness.status(GUARD).message.startswith("in charge"):
+            witness.insist("guard/reset")
+        # On the wall clock a paused simulator would count as lost.
+        if self.lockstep:
+            # Time that goes back by a few periods only would be taken for a late message.
+            if self._has_run:
+                witness.wait_for(lambda: witness.commands > _SOME_COMMANDS, "simulated time")
+            witness.pause(True)
+        witness.insist("simulator/reset")
+        witness.forget()
+        witness.insist("controller/start")
+        self._has_run = True
+        if self.lockstep:
+            witness.pause(False)
+
+    def _wait_until_moving(self) -> None:
+        witness, period = self._witness, self._scenario.control.period
+        first = max(witness.tick, 0)
+        wanted = round(MOVING_S / period)
+        witness.wait_for(
+            lambda: self.is_active and witness.tick - first >= wanted,
+            "moving the object",
+            check=self._check_moving,
+        )
+
+    def _check_moving(self) -> None:
+        self.check()
+        refused = "start refused" in self.condition
+        if refused or self.condition.startswith(("fallback", "stopped")):
+            raise DrillError(f"control ended before any hazard: {self.condition}")
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the controller says that control runs without a fault."""
+        return self.condition.startswith("active")
+
+    @property
+    def condition(self) -> str:
+        """What the controller says of itself."""
+        return self._witness.status(CONTROLLER).message
