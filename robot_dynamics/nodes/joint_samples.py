@@ -125,9 +125,12 @@ class JointSamples:
 
 
 def follow_time(stamp: int, watches: Iterable[StreamWatch]) -> None:
-    """Let time jump where nothing depends on it: simulators are reset, clocks are set."""
+    """Let time jump where nothing depends on it: simulators are reset, clocks are set.
+
+    Time that goes back by little counts as well: a simulator may be reset soon after it began.
+    """
     for watch in watches:
-        if watch.jumps(stamp):
+        if watch.jumps(stamp) or (watch.stamp is not None and stamp < watch.stamp):
             watch.forget()
 
 

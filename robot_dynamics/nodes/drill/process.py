@@ -14,7 +14,7 @@ import rclpy
 
 from robot_dynamics.app.progress import print_event
 from robot_dynamics.app.scenario import Scenario, build_system, load_scenario
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.nodes.drill.hazards import HAZARDS
 from robot_dynamics.nodes.drill.session import Session
 from robot_dynamics.nodes.drill.soak import Soak
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a drill, and return the exit status: 0 when it is over, however it went."""
     parser = argparse.ArgumentParser()
     parser.add_argument("scenario")
-    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--soak", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
@@ -49,12 +49,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except RobotDynamicsError as error:
         print_event("error", message=str(error))
-        return 1
+        return 2 if isinstance(error, UnknownNameError) else 1
     finally:
         rclpy.try_shutdown()
 
 
 def _drill(witness: Witness, only: Sequence[str], scenario: Scenario, folder: Path) -> None:
+    names = [hazard.name for hazard in HAZARDS]
+    for name in only:
+        if name not in names:
+            raise UnknownNameError("hazard", name, names)
     hazards = [hazard for hazard in HAZARDS if not only or hazard.name in only]
     print_event("hazards", count=len(hazards))
     done = 0

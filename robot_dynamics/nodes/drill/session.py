@@ -17,7 +17,6 @@ SIMULATOR, CONTROLLER, GUARD = "simulator", "controller", "guard"
 MOVING_S = 0.6  # of simulated time from a start until the object moves
 _LONGEST_S = 3600.0
 _START_S = 60.0
-_SOME_COMMANDS = 50  # of both arms
 _ATTEMPTS = 4  # a busy machine may spoil a start
 
 
@@ -69,7 +68,6 @@ class Session:
             }
         self.stale_after_s, self.heartbeat_timeout_s = stale_after_s, heartbeat_timeout_s
         self.nodes: dict[str, NodeProcess] = {}
-        self._has_run = False
 
     def __enter__(self) -> Session:
         return self
@@ -147,28 +145,23 @@ class Session:
         """Do what the documentation says one does after a fault, and start anew."""
         witness = self._witness
         witness.switch_faults("")
-        if self.lockstep:
-            witness.pause(False)
         witness.call("controller/stop")
         # Arms that are still thrown about would end the next run before it begins.
+        if self.lockstep:  # on the wall clock a paused simulator would count as lost
+            witness.pause(True)
         witness.insist("simulator/reset")
-        witness.forget()
-        # It is refused until samples have come again.
-        witness.insist("controller/reset")
+        # It is refused until samples have come from where the arms are now.
+        witness.insist("controller/reset", self._step if self.lockstep else None)
         if self.has_guard and witness.status(GUARD).message.startswith("in charge"):
             witness.insist("guard/reset")
-        # On the wall clock a paused simulator would count as lost.
-        if self.lockstep:
-            # Time that goes back by a few periods only would be taken for a late message.
-            if self._has_run:
-                witness.wait_for(lambda: witness.commands > _SOME_COMMANDS, "simulated time")
-            witness.pause(True)
         witness.insist("simulator/reset")
         witness.forget()
         witness.insist("controller/start")
-        self._has_run = True
         if self.lockstep:
             witness.pause(False)
+
+    def _step(self) -> None:
+        self._witness.call("simulator/step")
 
     def _wait_until_moving(self) -> None:
         witness, period = self._witness, self._scenario.control.period

@@ -41,6 +41,9 @@ def bound_s(
 class Trial:
     """Tries hazards in a session, one after the other.
 
+    Attributes:
+        session: The running nodes.
+
     Args:
         session: The running nodes, moving the object.
         witness: Who watches them.
@@ -48,7 +51,7 @@ class Trial:
     """
 
     def __init__(self, session: Session, witness: Witness, scenario: Scenario) -> None:
-        self._session, self._witness = session, witness
+        self.session, self._witness = session, witness
         self._period, self._safety = scenario.control.period, scenario.safety
 
     def run(self, hazard: Hazard) -> DrillResult:
@@ -61,7 +64,7 @@ class Trial:
         """
         result = self._once(hazard)
         for _ in range(_REPETITIONS):
-            if result.ok or self._session.lockstep or result.stalled_s < _STALL_S:
+            if result.ok or self.session.lockstep or result.stalled_s < _STALL_S:
                 break
             result = self._once(hazard)
         return result
@@ -70,14 +73,14 @@ class Trial:
         witness = self._witness
         problems: list[str] = []
         witness.stalled_s = 0.0
-        bound = bound_s(hazard, self._session, self._period, self._safety)
+        bound = bound_s(hazard, self.session, self._period, self._safety)
         witness.forget()
         began = self._inject(hazard)
         fallback, seen = None, ""
         if bound is None:
             self._let_pass(hazard.lasts_s)
-            if not self._session.is_active:
-                problems.append(f"control ended: {self._session.condition}.")
+            if not self.session.is_active:
+                problems.append(f"control ended: {self.session.condition}.")
         else:
             try:
                 fallback, seen = self._wait_for_fallback(hazard, began)
@@ -88,7 +91,7 @@ class Trial:
         self._let_pass(_AFTERWARDS_S)
         if bound is not None and fallback is not None:
             # On the wall clock a machine that stood still is no fault of the nodes.
-            allowed = 0.0 if self._session.lockstep else stalled
+            allowed = 0.0 if self.session.lockstep else stalled
             if fallback > bound + allowed + _ROUNDING:
                 problems.append(f"the fallback came after {1e3 * fallback:.1f} ms.")
             if fallback < 0.0:
@@ -99,14 +102,14 @@ class Trial:
             problems.append(f"a torque was {witness.largest:.3f} of its limit.")
         largest, commands = witness.largest, witness.commands
         if hazard.restart:
-            self._session.start_nodes(hazard.node)
+            self.session.start_nodes(hazard.node)
         try:
-            self._session.begin()
+            self.session.begin()
         except DrillError as error:
             problems.append(f"no way back: {error}")
         return DrillResult(
             hazard.name,
-            self._session.lockstep,
+            self.session.lockstep,
             seen,
             fallback,
             bound,
@@ -119,7 +122,7 @@ class Trial:
 
     def _inject(self, hazard: Hazard) -> int:
         """Let the hazard happen; return when it began, in ticks or nanoseconds."""
-        witness, session = self._witness, self._session
+        witness, session = self._witness, self.session
         if hazard.faults:
             simulator = witness.status("simulator")
             simulator.values = {}
@@ -147,7 +150,7 @@ class Trial:
             f"{hazard.cause or 'a cause'!r} in the diagnostics",
             _LONGEST_S,
         )
-        unit = self._period if self._session.lockstep else _NANOSECOND_S
+        unit = self._period if self.session.lockstep else _NANOSECOND_S
         return (int(status.values["first fault at"]) - began) * unit, told()[0]
 
     def _let_pass(self, seconds: float) -> None:
@@ -155,7 +158,7 @@ class Trial:
         wanted = self._witness.tick + round(seconds / self._period)
         until = time.monotonic() + seconds
         while time.monotonic() < until or (
-            self._session.lockstep
+            self.session.lockstep
             and self._witness.tick < wanted
             and time.monotonic() < until + _STANDSTILL_S
         ):
@@ -165,6 +168,6 @@ class Trial:
         """Let the hazard be over."""
         if hazard.signal == signal.SIGSTOP:
             self._witness.watch(hazard.lasts_s)
-            self._session.nodes[hazard.node].send(signal.SIGCONT)
-        elif hazard.faults and not self._session.lockstep:
+            self.session.nodes[hazard.node].send(signal.SIGCONT)
+        elif hazard.faults and not self.session.lockstep:
             self._witness.switch_faults("")

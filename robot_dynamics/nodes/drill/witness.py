@@ -182,8 +182,12 @@ class Witness:
         """Let the simulator's time stand still, or go on."""
         self._call(SetBool, "simulator/pause", SetBool.Request(data=paused))
 
-    def insist(self, service: str) -> None:
+    def insist(self, service: str, meanwhile: Callable[[], None] | None = None) -> None:
         """Call a service until it succeeds.
+
+        Args:
+            service: Its name.
+            meanwhile: What is done before it is called again.
 
         Raises:
             DrillError: If it does not; with what it answered last.
@@ -195,6 +199,8 @@ class Witness:
                 return
             if time.monotonic() > until:
                 raise DrillError(f"{service}: {message}")
+            if meanwhile is not None:
+                meanwhile()
 
     def switch_faults(self, faults: str) -> None:
         """Set the simulator's faults.

@@ -1,0 +1,70 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Hazards tried on running nodes in lockstep, where every control period counts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.nodes.drill.hazards import HAZARDS
+from robot_dynamics.nodes.drill.session import Session
+from robot_dynamics.nodes.drill.trial import Trial, bound_s
+from robot_dynamics.nodes.drill.witness import Witness
+
+BY_NAME = {hazard.name: hazard for hazard in HAZARDS}
+SCENARIO = load_scenario("lift_box")
+
+
+@pytest.fixture(scope="module")
+def trial(ros, tmp_path_factory):
+    """Return a trial of nodes that move the object."""
+    witness = Witness(build_system(SCENARIO))
+    with Session(witness, SCENARIO, tmp_path_factory.mktemp("nodes"), lockstep=True) as session:
+        session.start_nodes()
+        session.begin()
+        yield Trial(session, witness, SCENARIO)
+    witness.close()
+
+
+@pytest.mark.parametrize("name", ["NaN in a position", "Inf in a velocity", "missing joint"])
+def test_the_fallback_comes_in_the_same_period(trial, name):
+    """Its cause is told, torques stay within the limits, and there is a way back."""
+    result = trial.run(BY_NAME[name])
+    assert result.ok, result.problems
+    assert result.fallback_s == 0.0
+    assert BY_NAME[name].cause in result.seen
+    assert 0.0 < result.largest_torque <= 1.0
+    assert result.commands > 100
+
+
+def test_order_is_no_hazard(trial):
+    """Joints are matched by name: control goes on."""
+    result = trial.run(BY_NAME["joints in another order"])
+    assert result.ok, result.problems
+    assert (result.fallback_s, result.seen) == (None, "")
+
+
+def test_a_hazard_that_does_other_things_than_expected_is_no_success(trial):
+    """Control that ends where it should go on, and a cause that nobody tells."""
+    ends = replace(BY_NAME["NaN in a position"], cause="")
+    assert "control ended" in trial.run(ends).problems[0]
+
+
+def test_bounds(trial):
+    """Two control periods, and what is declared besides."""
+    period = SCENARIO.control.period
+    bounds = {
+        name: bound_s(BY_NAME[name], trial.session, period, SCENARIO.safety)
+        for name in ("NaN in a wrench", "joint states silent", "controller killed with -9")
+    }
+    assert bounds == {
+        "NaN in a wrench": pytest.approx(0.004),
+        "joint states silent": pytest.approx(0.104),
+        "controller killed with -9": pytest.approx(0.254),
+    }
+    assert bound_s(BY_NAME["messages duplicated"], trial.session, period, SCENARIO.safety) is None

@@ -1,0 +1,73 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The witness counts every command and hears what nodes say."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+from std_msgs.msg import Float64MultiArray
+
+from robot_dynamics.nodes import topics
+from robot_dynamics.nodes.conversions import CommandWriter
+from robot_dynamics.nodes.diagnostics import WARN, Diagnostics
+from robot_dynamics.nodes.drill.witness import DrillError, Witness
+from test.two_arms import two_arms
+
+SYSTEM = two_arms()
+
+
+@pytest.fixture
+def witness(ros):
+    """Return a witness."""
+    witness = Witness(SYSTEM)
+    yield witness
+    witness.close()
+
+
+def test_torques_are_counted_against_their_limits(ros, witness):
+    """The largest of both arms; what is not finite by itself; empty commands are commands."""
+    node = ros.create_node("commander")
+    send = [
+        node.create_publisher(Float64MultiArray, topics.commands(arm.name), topics.STREAM)
+        for arm in SYSTEM.arms
+    ]
+    effort = SYSTEM.limits["effort"]
+    left, right = SYSTEM.arm_slices
+    witness.wait_for(lambda: all(s.get_subscription_count() for s in send), "topics")
+    witness.forget()
+    send[0].publish(CommandWriter().fill(4, 0.25 * effort[left]))
+    send[1].publish(CommandWriter().fill(5, -0.75 * effort[right]))
+    send[1].publish(CommandWriter().fill(6, np.full(right.stop - right.start, np.nan)))
+    send[0].publish(CommandWriter().fill(-7, np.zeros(0)))
+    witness.wait_for(lambda: witness.commands == 4, "four commands")
+    assert witness.largest == pytest.approx(0.75)
+    assert witness.not_finite == 1
+    assert witness.tick == 6  # that of a clock that was set back is none
+    node.destroy_node()
+
+
+def test_diagnostics_are_heard_by_node(ros, witness):
+    """Level, sentence and figures of the last message."""
+    node = ros.create_node("speaker")
+    diagnostics = Diagnostics(node, "arms")
+    until = time.monotonic() + 20.0
+    while not witness.status("speaker").heard:
+        assert time.monotonic() < until
+        diagnostics.publish(WARN, "something", {"a figure": 3})
+        witness.watch(0.05)
+    status = witness.status("speaker")
+    assert (status.level, status.message, status.values) == (WARN, "something", {"a figure": "3"})
+    node.destroy_node()
+
+
+def test_what_does_not_come_is_named(witness):
+    """With what the nodes said last."""
+    witness.status("arm").message = "asleep"
+    with pytest.raises(DrillError, match=r"a sign did not come in 0.05 s \(arm: asleep\)"):
+        witness.wait_for(lambda: False, "a sign", 0.05)
