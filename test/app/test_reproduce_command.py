@@ -40,6 +40,11 @@ def test_studies_are_listed(capsys):
         (["zzz"], "unknown study 'zzz'; expected one of"),
         ([], "no study is named, expected one of"),
         (["flexible-link", "--jobs", "2"], "study 'flexible-link' draws no samples"),
+        (
+            ["yoshikawa-zheng", "--law", "literel"],
+            "unknown law of study 'yoshikawa-zheng' 'literel'; did you mean 'literal'?",
+        ),
+        (["flexible-link", "--law", "damped"], "there is no law of study 'flexible-link' at all"),
         (["flexible-link", "--json", "no/folder/f.json"], "there is no folder no/folder"),
         (["flexible-link", "--plot", "no/folder/f.png"], "there is no folder no/folder"),
     ],

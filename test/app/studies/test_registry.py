@@ -7,6 +7,7 @@ from importlib import import_module
 import pytest
 
 from robot_dynamics.app.studies.registry import STUDIES, study_called
+from robot_dynamics.app.studies.yoshikawa_zheng.controller import LAWS
 from robot_dynamics.errors import UnknownNameError
 
 
@@ -25,3 +26,8 @@ def test_names_are_different():
     with pytest.raises(UnknownNameError) as caught:
         study_called("no such study")
     assert caught.value.valid == tuple(names)
+
+
+def test_laws_of_studies_are_those_that_they_have():
+    """The registry, which imports no study, names the laws as the study itself does."""
+    assert study_called("yoshikawa-zheng").laws == LAWS

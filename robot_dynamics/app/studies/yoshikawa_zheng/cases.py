@@ -38,17 +38,14 @@ def cases(quick: bool = False, law: str | None = None) -> list[Setup]:
         law: One of `LAWS`; all by default.
     """
     every = [*_on_rigid_wall(), *_free(), *_transition()]
-    return [
-        setup
-        for setup in every
-        if law in (None, setup.law) and (not quick or (setup.name, setup.law) in _quick())
-    ]
+    chosen = [setup for setup in every if law in (None, setup.law)]
+    return [setup for setup in chosen if _is_quick(setup, law)] if quick else chosen
 
 
-def _quick() -> set[tuple[str, str]]:
-    """Return the cases of the short version: names, each with its laws."""
-    perfect = [name for name in _QUICK if "perfect" in name]
-    return {(name, LAWS[-1]) for name in _QUICK} | {(n, law) for n in perfect for law in LAWS}
+def _is_quick(setup: Setup, law: str | None) -> bool:
+    """Return whether a case is in the short version: with all laws only if nothing is wrong."""
+    once = setup.law == (law or LAWS[-1])
+    return setup.name in _QUICK and (once or "perfect" in setup.name)
 
 
 def _with(setups: list[Setup], *laws: str) -> list[Setup]:
