@@ -4,21 +4,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control.hybrid.planned_forces import Columns, ObjectMotion
 from robot_dynamics.control.preflight import Problem
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.manipulation.hybrid import Environment
+from robot_dynamics.manipulation.hybrid import Environment, FrictionCone
 
 Array = NDArray[np.float64]
 
 # Gradients count as independent if none is nearer than this to what the others span.
 _INDEPENDENT = 1e-6
+_ROUNDING = 1e-9
 
 
 class SurfaceRow(NamedTuple):
@@ -36,6 +37,64 @@ class SurfaceRow(NamedTuple):
     pushed: bool = True
     unit: str = "m"
     force_unit: str = "N"
+
+
+class Grip(NamedTuple):
+    """Functions of one surface on which the object is to stick: a push that friction has to hold.
+
+    Attributes:
+        normal: Index of the function whose force is the push.
+        along: Indices of the two whose forces are along the surface, at right angles.
+        friction: Coulomb's coefficient.
+    """
+
+    normal: int
+    along: tuple[int, int]
+    friction: float
+
+    @property
+    def cone(self) -> FrictionCone:
+        """What it bears."""
+        return FrictionCone(self.friction)
+
+    def wrenches(self, forces: ArrayLike) -> Array:
+        """Return wrenches (..., 6) for the cone of the forces on all surfaces (..., C)."""
+        f = np.asarray(forces, dtype=float)
+        wrenches = np.zeros((*f.shape[:-1], 6))
+        wrenches[..., 3], wrenches[..., 4] = f[..., self.along[0]], f[..., self.along[1]]
+        wrenches[..., 5] = f[..., self.normal]
+        return wrenches
+
+
+def slipping_pushes(
+    grips: Mapping[str, Grip], times: Array, rows: Array, surfaces: int
+) -> Iterator[Problem]:
+    """Yield pushes that are too steep for the friction of their surface.
+
+    Args:
+        grips: Where the object is to stick, by name.
+        times: Of the rows (N,) [s].
+        rows: Of a plan (N, 19 + 2 C + m).
+        surfaces: C.
+    """
+    at = Columns.of(surfaces)
+    for name, grip in grips.items():
+        wanted = rows[:, at.wanted][:, grip.normal] > 0.0
+        wrenches = grip.wrenches(rows[:, at.contact])
+        slips = wanted & ~(grip.cone.used(wrenches) <= 1.0 + _ROUNDING)
+        slips &= np.abs(wrenches[:, 3:]).max(axis=1) > 0.0  # a touch without force is no push
+        if slips.any():
+            k = int(np.argmax(slips))
+            along, push = np.linalg.norm(wrenches[k, 3:5]), wrenches[k, 5]
+            angle = np.degrees(np.arctan2(along, push))
+            most = np.degrees(np.arctan(grip.friction))
+            yield Problem(
+                float(times[k]),
+                name,
+                f"the push on {name!r} is too steep: {along:.3g} N along it with {push:.3g} N "
+                f"into it, {angle:.3g} degrees from its normal where friction holds {most:.3g}; "
+                "it would slip.",
+            )
 
 
 class SurfaceTolerances(NamedTuple):

@@ -18,8 +18,10 @@ from robot_dynamics.control.hybrid.planned_forces import (
     planned_wrenches,
 )
 from robot_dynamics.control.hybrid.surface_check import (
+    Grip,
     SurfaceRow,
     SurfaceTolerances,
+    slipping_pushes,
     surface_problems,
 )
 from robot_dynamics.control.preflight import PreflightError, Problem
@@ -60,6 +62,8 @@ class TaskOptions(NamedTuple):
     Attributes:
         margin: Distance to its cone that each contact is to keep on the reference [N].
         may_slip: Whether contacts that will slip are warned of only.
+        closure: Whether the contacts must be able to hold the object against everything by
+            themselves. They need not where a surface holds it as well; then the plan decides.
         least_freedom: Smallest part of its best that an arm may move at in its worst direction.
         spacing: Time between the points that are looked at [s].
         tolerances: How far the path may be off surfaces.
@@ -67,6 +71,7 @@ class TaskOptions(NamedTuple):
 
     margin: float = 0.0
     may_slip: bool = False
+    closure: bool = True
     least_freedom: float = 0.01
     spacing: float = 0.02
     tolerances: SurfaceTolerances = SurfaceTolerances()
@@ -97,6 +102,7 @@ def check_task(
     limits: JointLimits | None = None,
     surfaces: Sequence[SurfaceRow] = (),
     sliding: Mapping[int, Sliding] | None = None,
+    grips: Mapping[str, Grip] | None = None,
     options: TaskOptions | None = None,
 ) -> TaskCheck:
     """Refuse a task that grasp, surfaces or arms cannot do.
@@ -109,6 +115,7 @@ def check_task(
         limits: Of the joints.
         surfaces: What the surfaces' functions are called, and which are pushed on.
         sliding: Friction of surfaces by index.
+        grips: Where the object is to stick to surfaces, by name.
         options: What counts as bad.
 
     Raises:
@@ -116,7 +123,10 @@ def check_task(
         PreflightError: If the reference asks for what cannot be; it has all problems as data.
     """
     chosen = options or TaskOptions()
-    require_closure(system.contacts, system.length, system.tools)
+    if chosen.closure:
+        require_closure(system.contacts, system.length, system.tools)
+    else:
+        system.require_force_closure()
     times = checked_times(plan.duration, chosen.spacing)
     rows = np.asarray(plan.rows(times), dtype=float)
     if not np.all(np.isfinite(rows)):
@@ -131,6 +141,7 @@ def check_task(
     forces = distribution.contact_forces(planned_wrenches(system, rows, sliding), inside)
     margins = contact_margins(system.contacts, forces)
     slipping = list(_slips(system, times, margins, chosen.margin))
+    slipping += slipping_pushes(grips or {}, times, rows, len(system.environment.surfaces))
     path = follow_contacts(system, motion, forces, times, np.asarray(q, dtype=float))
     problems += _arms(system, times, path, limits, chosen)
     if not chosen.may_slip:

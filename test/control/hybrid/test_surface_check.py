@@ -9,7 +9,12 @@ import pytest
 from control.hybrid.tasks import WALL, Forward, floor, system_of, wall
 
 from robot_dynamics.control.hybrid.planned_forces import object_motion
-from robot_dynamics.control.hybrid.surface_check import SurfaceRow, surface_problems
+from robot_dynamics.control.hybrid.surface_check import (
+    Grip,
+    SurfaceRow,
+    slipping_pushes,
+    surface_problems,
+)
 from robot_dynamics.errors import ArgumentError
 
 TIMES = np.linspace(0.0, 2.0, 101)
@@ -116,3 +121,20 @@ def test_every_function_is_described_or_none():
     """A description of one surface for two is a mistake of the caller."""
     with pytest.raises(ArgumentError, match="expected 2"):
         problems_of(Forward(0.1, surfaces=2), (wall, floor), ("wall",))
+
+
+def test_a_push_too_steep_for_its_friction_is_told_with_its_angle():
+    """With friction 0.3 a push may be 16.7 degrees off the normal; it slips when it is more."""
+    grip = Grip(0, (1, 2), 0.3)
+    rows = np.zeros((101, 19 + 6))
+    rows[20:, 19], rows[:, 20], rows[:, 21] = 20.0, 0.0, 8.0 * TIMES / 2.0
+    rows[20:, 22:25] = 1.0
+    rows[:20, 21] = 0.0
+    (found,) = slipping_pushes({"wall": grip}, TIMES, rows, 3)
+    # 8 t / 2 > 0.3 * 20 from 1.5 s on
+    assert found.time == pytest.approx(1.52)
+    assert "16.9 degrees from its normal where friction holds 16.7" in found.sentence
+    gentle = rows.copy()
+    gentle[:, 21] *= 0.7
+    assert list(slipping_pushes({"wall": grip}, TIMES, gentle, 3)) == []
+    assert np.all(grip.cone.distance(grip.wrenches(gentle[30:, 19:22])) > 0.0)

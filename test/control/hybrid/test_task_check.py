@@ -12,7 +12,7 @@ from two_arms import EFFORT
 from robot_dynamics.control.hybrid.task_check import JointLimits, TaskOptions, check_task
 from robot_dynamics.control.preflight import PreflightError
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.manipulation.hybrid import ForceDistribution
+from robot_dynamics.manipulation.hybrid import ForceDistribution, FrictionCone
 
 LIMITS = JointLimits(np.full(14, -2.9), np.full(14, 2.9), np.tile(EFFORT, 2))
 
@@ -56,6 +56,18 @@ def test_too_little_squeeze_is_refused_or_warned_of():
     assert found.margins.min() < 0.0
     with pytest.raises(PreflightError, match="expected at least 30 N"):
         checked(Forward(0.1), options=TaskOptions(margin=30.0))
+
+
+def test_contacts_that_a_surface_helps_need_no_closure_and_are_judged_by_the_plan():
+    """Told so, a grasp that cannot press by itself is looked at on its plan: here it slips."""
+    askew = system_of(limits=FrictionCone(0.05, torsion=0.02))
+    turned_little = turned(askew, 5.0)
+    with pytest.raises(RobotDynamicsError, match="cannot press"):
+        checked(Forward(0.05), turned_little)
+    with pytest.raises(PreflightError, match="would slip or open"):
+        checked(Forward(0.05), turned_little, options=TaskOptions(closure=False))
+    loose = TaskOptions(closure=False, may_slip=True)
+    assert "would slip" in checked(Forward(0.05), turned_little, options=loose).warnings[0]
 
 
 def test_surfaces_are_looked_at():
