@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from robot_dynamics.compiled_model import CompiledModel
 from robot_dynamics.control.hybrid.planned_forces import ObjectMotion
-from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_transform
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import Contact, HybridSystem, HybridTerms
-from robot_dynamics.model import pose, pose_of
+from robot_dynamics.model import pose
 
 Array = NDArray[np.float64]
 
@@ -58,6 +58,8 @@ def follow_contacts(
         raise ArgumentError("paths are followed by arms whose joints have one coordinate each.")
     center = np.asarray(system.held.center, dtype=float)
     found: list[tuple[Array, Array, Array]] = []
+    tools = CompiledModel(system.arms)
+    kept = [_kept_axis(contact) for contact in system.contacts]
     q, before = np.array(q, dtype=float), motion.twist[0]
     qd = np.zeros(system.arms.nv)
     k = len(system.contacts)
@@ -68,7 +70,7 @@ def follow_contacts(
             step = 0.5 * (before + motion.twist[i]) * (times[i] - times[i - 1])
             terms = system.terms(q, qd, at, step)
             q = q + _least(terms.J_S, terms.W_S.T @ step)
-        q, gaps = _closed(system, q, at)
+        q, gaps = _closed(system, tools, kept, q, at)
         if not np.all(gaps <= _CLOSED):
             return _path(system, found, gaps)
         terms = system.terms(q, qd, at, motion.twist[i])
@@ -93,11 +95,16 @@ def _least(J: Array, velocity: Array) -> Array:
     return np.asarray(np.linalg.lstsq(J, velocity, rcond=1e-9)[0])
 
 
-def _closed(system: HybridSystem, q: Array, at: Array) -> tuple[Array, Array]:
+def _closed(
+    system: HybridSystem, tools: CompiledModel, kept: list[Array | None], q: Array, at: Array
+) -> tuple[Array, Array]:
     """Return joint positions with tools at their contacts, and what is left of each (k,)."""
     still, none = np.zeros(system.arms.nv), np.zeros(6)
     for _ in range(_STEPS):
-        errors = _errors(system, q, at)
+        errors = [
+            _error(contact, tools.pose(tool, q), at @ contact.pose, axis)
+            for tool, contact, axis in zip(system.tools, system.contacts, kept, strict=True)
+        ]
         gaps = np.array([np.linalg.norm(error) for error in errors])
         if np.all(gaps <= _CLOSED) or not np.all(np.isfinite(gaps)):
             break
@@ -106,35 +113,32 @@ def _closed(system: HybridSystem, q: Array, at: Array) -> tuple[Array, Array]:
     return q, gaps
 
 
-def _errors(system: HybridSystem, q: Array, at: Array) -> list[Array]:
-    """Return how far contacts are from tools in what they block (d_i,) [m, rad]."""
-    model = system.arms
-    X0 = body_transforms(model, joint_transforms(model, q.tolist()))
-    errors = []
-    for tool, contact in zip(system.tools, system.contacts, strict=True):
-        there = pose_of(link_transform(model.link(tool), X0))
-        wanted = at @ contact.pose
-        R = wanted[:3, :3]
-        turn = _turn(contact, there[:3, :3].T @ R)
-        away = np.concatenate([there[:3, :3] @ turn, wanted[:3, 3] - there[:3, 3]])
-        own = np.concatenate([R.T @ away[:3], R.T @ away[3:]])
-        errors.append(contact.directions.T @ own)
-    return errors
+def _error(contact: Contact, there: Array, wanted: Array, kept: Array | None) -> Array:
+    """Return how far a contact is from its tool in what it blocks (d,) [m, rad]."""
+    R = wanted[:3, :3]
+    turn = np.zeros(3)  # in the contact's axes
+    if kept is not None:
+        back = R.T @ there[:3, :3]
+        turn = np.cross(back @ kept, kept) if kept.any() else -_rotation_vector(back)
+    away = np.concatenate([turn, R.T @ (wanted[:3, 3] - there[:3, 3])])
+    return np.asarray(contact.directions.T @ away)
 
 
-def _turn(contact: Contact, R: Array) -> Array:
-    """Return the rotation vector from tool to contact, in the tool's axes, as far as it counts.
+def _rotation_vector(R: Array) -> Array:
+    return np.asarray(Rotation.from_matrix(R).as_rotvec())
 
-    A contact that blocks rotation about one axis only blocks a rate, and no place.
+
+def _kept_axis(contact: Contact) -> Array | None:
+    """Return which axis keeps its place where a contact blocks rotation about the two others.
+
+    Zero where it blocks all three; None where it blocks fewer, rates and no places.
     """
-    blocked = contact.directions[:3, np.linalg.norm(contact.directions[3:], axis=0) == 0.0]
+    alone = np.linalg.norm(contact.directions[3:], axis=0) == 0.0
+    blocked = contact.directions[:3, alone]
     rank = int(np.linalg.matrix_rank(blocked)) if blocked.size else 0
     if rank == 3:
-        return np.asarray(Rotation.from_matrix(R).as_rotvec())
-    if rank == 2:  # one axis keeps its direction
-        axis = np.linalg.svd(blocked)[0][:, 2]
-        return np.cross(axis, R @ axis)
-    return np.zeros(3)
+        return np.zeros(3)
+    return np.linalg.svd(blocked)[0][:, 2] if rank == 2 else None
 
 
 def _freedom(system: HybridSystem, terms: HybridTerms) -> Array:
