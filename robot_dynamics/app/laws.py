@@ -6,11 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from robot_dynamics.app.scenario import Scenario, build_system
 from robot_dynamics.control.coordinated import CoordinatedController
 from robot_dynamics.control.protocol import ControlLaw
 from robot_dynamics.control.supervised import SupervisedController
+from robot_dynamics.description.load import load_description
 from robot_dynamics.manipulation.system import GraspSystem
+
+Array = NDArray[np.float64]
 
 
 def make_law(scenario: Scenario, system: GraspSystem | None = None) -> ControlLaw:
@@ -51,7 +57,19 @@ def supervised_law(
         scenario.safety,
         unit_s=unit_s or scenario.control.period,
         wrist_sensors=wrist_sensors,
+        object_box=_box_around_object(scenario),
+        free_object=scenario.control.law in _ONE_FREE_BODY,
     )
+
+
+def _box_around_object(scenario: Scenario) -> Array | None:
+    """Return lower and upper corner (2, 3) of the object's shapes, if it has any."""
+    description = load_description(scenario.cell.object.urdf)
+    points = [
+        shape.points() for shape in description.shapes if shape.link == description.mechanism.root
+    ]
+    corners = np.concatenate([np.empty((0, 3)), *points])
+    return np.array([corners.min(axis=0), corners.max(axis=0)]) if len(corners) else None
 
 
 def _coordinated(scenario: Scenario, system: GraspSystem) -> ControlLaw:
@@ -69,3 +87,5 @@ LAWS: dict[str, Callable[[Scenario, GraspSystem], ControlLaw]] = {
     "coordinated": _coordinated,
     "hybrid": _hybrid,
 }
+
+_ONE_FREE_BODY = ("coordinated",)  # laws whose object is one body that touches nothing else

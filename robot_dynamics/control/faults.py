@@ -36,6 +36,8 @@ class Cause(Enum):
     WRENCH_LOST = "wrench lost"
     ARM_LOST = "arm lost"
     GRASP_LOST = "grasp lost"
+    UNEXPECTED_CONTACT = "unexpected contact"
+    TOO_CLOSE = "too close"
     SUPPORT_LIMIT = "support beyond limit"
     POSITION_LIMIT = "position limit"
     VELOCITY_LIMIT = "velocity limit"

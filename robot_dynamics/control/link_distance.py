@@ -113,8 +113,8 @@ class LinkDistances:
         distances[:, np.asarray(left_out, dtype=np.intp)] = np.inf
         return Closest(np.min(distances, axis=1), np.argmin(distances, axis=1))
 
-    def touching(self, least: float, q: Array, pose: Array) -> NDArray[np.intp]:
-        """Return the related pairs that are nearer than a distance [m] at a start.
+    def touching(self, least: float | Array, q: Array, pose: Array) -> NDArray[np.intp]:
+        """Return the related pairs that are nearer at a start than a distance, or one each [m].
 
         Where arms start from they collide with nothing: these are neighbours, of which capsules
         say nothing.

@@ -249,8 +249,15 @@ class SafetySettings:
         lost_arm_end: What follows for an arm whose state is lost: its drive's own hold, for
             which commands to it cease, or zero torque.
         lost_arm_end_after_s: When that follows [s]; gravity at the last good position until then.
-        minimum_arm_distance_m: Distance between different arms that a reference must keep [m].
-        link_radius_m: Radius of the capsules that stand for the links in that check [m].
+        minimum_arm_distance_m: Distance that links of different arms, and of one arm, must keep,
+            on the reference and while control runs [m].
+        minimum_object_distance_m: Distance that links must keep from the box around the object
+            while control runs [m].
+        link_radius_m: Radius of the capsules that stand for the links in these checks [m].
+        wrench_residual_share: Part of the object's weight that the grasp wrenches may be more or
+            less than its motion takes, where there are wrist sensors.
+        wrench_residual_n: What they may be at least, also for light objects [N].
+        wrench_residual_s: Time over which that is smoothed [s].
         tracking_limit_m: Distance of the object from its reference at which control gives up [m].
         tracking_limit_rad: Likewise for its orientation [rad].
         least_let_through: Part of the task, or of a torque's change, below which limits count as
@@ -279,7 +286,11 @@ class SafetySettings:
     lost_arm_end: Literal["drive_hold", "zero"] = "drive_hold"
     lost_arm_end_after_s: float = _number(0.2, "s", minimum=0.0)
     minimum_arm_distance_m: float = _number(0.02, "m", minimum=0.0)
+    minimum_object_distance_m: float = _number(0.0, "m", minimum=0.0)
     link_radius_m: float = _number(0.06, "m", minimum=0.0)
+    wrench_residual_share: float = _number(0.5, "", minimum=0.0, infinite=True)
+    wrench_residual_n: float = _number(15.0, "N", above=0.0, infinite=True)
+    wrench_residual_s: float = _number(0.05, "s", above=0.0)
     tracking_limit_m: float = _number(0.05, "m", above=0.0)
     tracking_limit_rad: float = _number(0.2, "rad", above=0.0)
     least_let_through: float = _number(0.9, "", minimum=0.0, maximum=1.0)

@@ -5,17 +5,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control.arm_model import ArmModel
 from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.faults import Cause, Finding, SafetyError
 from robot_dynamics.control.protocol import ControlLaw, LawStep, ObjectPlan
+from robot_dynamics.control.proximity import Proximity
 from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError
+from robot_dynamics.control.wrench_residual import WrenchResidual
 
 Array = NDArray[np.float64]
 
@@ -41,6 +44,10 @@ class SupervisedController:
         unit_s: Unit of the safety layer's times [s]: the control period in lockstep, less on a
             clock.
         wrist_sensors: Whether the arms have sensors of the grasp wrenches.
+        object_box: Lower and upper corner of the object's box in its own frame (2, 3) [m], which
+            links keep away from.
+        free_object: Whether the object is one body that touches nothing but the arms, so that the
+            grasp wrenches make its motion.
 
     Raises:
         RobotDynamicsError: If the settings do not fit the system.
@@ -54,6 +61,8 @@ class SupervisedController:
         *,
         unit_s: float,
         wrist_sensors: bool = True,
+        object_box: ArrayLike | None = None,
+        free_object: bool = False,
     ) -> None:
         self.controller = law
         self.system = system = law.system
@@ -82,6 +91,10 @@ class SupervisedController:
         self.controller.hold_support(system.posture)
         self.step_time = time.perf_counter() - begin
         self._on_a_clock = unit_s != control.period
+        self._proximity = Proximity(system, settings, object_box)
+        self._residual: WrenchResidual | None = None
+        if free_object and wrist_sensors:
+            self._residual = WrenchResidual(system, settings, control.period)
         self._holding = False
         self._rehearsed: Array | None = None
 
@@ -143,7 +156,11 @@ class SupervisedController:
         # Safety is asked first: a refused start must not touch a law that runs.
         self.safety.start(now, self.controller.hold_support(q))
         self._holding = False
-        return self.controller.start(q, qd, self.safety.last)
+        seen = self.controller.start(q, qd, self.safety.last)
+        self._proximity.begin(q, seen.pose)
+        if self._residual is not None:
+            self._residual.begin()
+        return seen
 
     def update(
         self, now: int, tick: int, q: Array, qd: Array, wrenches: Array | None
@@ -174,6 +191,8 @@ class SupervisedController:
         except Exception as error:  # arms hang on this: no error whatever may end the control
             safety.trip(now, Finding(Cause.CONTROLLER_FAILED, "controller", str(error)))
             return safety.command(now), None
+        for found in self._watch(q, wrenches, step):
+            safety.trip(now, found)
         # Named only where it is too large; the comparison is false for what is no number.
         support = None if step.support_load <= 1.0 else step.support
         torque = safety.command(
@@ -185,6 +204,16 @@ class SupervisedController:
             let_through=step.let_through if tick >= self.controller.ramp_ticks else 1.0,
         )
         return torque, step
+
+    def _watch(self, q: Array, wrenches: Array | None, step: LawStep) -> Iterator[Finding]:
+        """Yield what is wrong around arms and object."""
+        found = self._proximity.finding(q, step.pose)
+        if found is not None:
+            yield found
+        if self._residual is not None and wrenches is not None:
+            found = self._residual.finding(wrenches, step.pose, step.twist, step.reference)
+            if found is not None:
+                yield found
 
     def _support(self, q: Array, held: bool) -> Array:
         """Return what holds the arms up at rest (na,), with the object or without it."""

@@ -1,0 +1,139 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the wrist sensors measure, against what the object's motion takes: a lost grasp or a bump.
+
+By Newton and Euler the grasp wrenches together are the object's inertia times its acceleration
+less gravity, whatever the grasps squeeze. What they are more or less is the world's doing, or the
+object is not what it was taken for.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.compile import Program, load_kernel, trace
+from robot_dynamics.control.faults import Cause, Finding
+from robot_dynamics.control.reference import ACCELERATION
+from robot_dynamics.control.settings import SafetySettings
+from robot_dynamics.manipulation.grasp_map import mean_grasp_distance
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.spatial import Inertia, Rotation, Vector3
+
+Array = NDArray[np.float64]
+
+_GONE = 0.5  # part of the weight below which what is carried is no object
+
+
+class WrenchResidual:
+    """Watches the sum of the grasp wrenches on an object that touches nothing else.
+
+    Attributes:
+        value: The residual, moment and force in the object's axes, smoothed (6,).
+
+    Args:
+        system: Arms and object as they are believed to be.
+        settings: How large the residual may be, and over which time it is smoothed.
+        period: Control period [s].
+    """
+
+    def __init__(self, system: GraspSystem, settings: SafetySettings, period: float) -> None:
+        inertia = system.model.bodies[system.object_body].inertia
+        gravity = system.model.gravity
+        grasps = np.concatenate([grasp[:3].ravel() for grasp in system.grasps])
+        kernel = load_kernel(
+            b"wrench_residual\0%d" % len(system.arms),
+            lambda: residual_program(len(system.arms)),
+            lanes=1,
+        )
+        self._kernel = kernel.bind(np.concatenate([inertia.components(), gravity, grasps]))
+        weight = float(inertia.mass) * math.hypot(*gravity)
+        self._force = max(settings.wrench_residual_n, settings.wrench_residual_share * weight)
+        self._moment = self._force * max(mean_grasp_distance(system.grasps), 0.1)
+        self._weight = weight
+        self._keep = math.exp(-period / settings.wrench_residual_s)
+        self.value = np.zeros(6)
+        self._carried = np.zeros(3)
+        self._samples = 0
+
+    def begin(self) -> None:
+        """Forget what was measured."""
+        self.value = np.zeros(6)
+        self._carried = np.zeros(3)
+        self._samples = 0
+
+    def finding(self, wrenches: Array, pose: Array, twist: Array, row: Array) -> Finding | None:
+        """Return what a control instant's wrenches say about grasp and contact, if anything.
+
+        Args:
+            wrenches: By the arms on the object, in the grasp frames (k, 6).
+            pose: Of the object in the world, x y z qx qy qz qw (7,).
+            twist: Its angular velocity and velocity, world axes (6,).
+            row: The reference row that is followed, for the acceleration.
+        """
+        residual, force = self._kernel(wrenches, pose, twist, row[ACCELERATION])
+        # What was measured first has no past; then a filter of first order.
+        self._samples += 1
+        new = max(1.0 - self._keep, 1.0 / self._samples)
+        self.value = self.value + new * (residual - self.value)
+        self._carried = self._carried + new * (force - self._carried)
+        sizes = [math.hypot(*part.tolist()) for part in (self.value[:3], self.value[3:])]
+        if self._samples * (1.0 - self._keep) < 1.0:  # not yet as long as it is smoothed over
+            return None
+        if sizes[0] <= self._moment and sizes[1] <= self._force:
+            return None
+        carried = math.hypot(*self._carried.tolist())
+        if carried < _GONE * self._weight:
+            return Finding(
+                Cause.GRASP_LOST,
+                "object",
+                f"its grasps carry {carried:.3g} N together, expected its weight of "
+                f"{self._weight:.3g} N.",
+            )
+        return Finding(
+            Cause.UNEXPECTED_CONTACT,
+            "object",
+            f"its grasps exert {sizes[1]:.3g} N and {sizes[0]:.3g} N m more than its motion "
+            f"takes, expected at most {self._force:.3g} N and {self._moment:.3g} N m: it touches "
+            "something, or is not what it was taken for.",
+        )
+
+
+def residual_program(arms: int) -> Program:
+    """Return the program of the residual for a number of arms.
+
+    Inputs: wrenches (k, 6) in the grasp frames, pose (7,) of the object, twist (6,) and
+    acceleration (6,) of its origin in world axes. Parameters: its inertia (10,) in its own frame,
+    gravity (3,), and rotation and translation of each grasp frame in it, row by row (12 k,).
+    Outputs, in the object's axes: residual (6,), moment about its origin and force; force (3,) of
+    the grasps together.
+    """
+
+    def run(wrenches: Any, pose: Any, twist: Any, acceleration: Any, block: Any) -> dict[str, Any]:
+        I, gravity = Inertia.of(block[:10]), Vector3.of(block[10:13])
+        force, moment = Vector3.zero(), Vector3.zero()
+        for i in range(arms):
+            rows = [block[13 + 12 * i + 4 * j : 17 + 12 * i + 4 * j] for j in range(3)]
+            axes, at = [Vector3.of(row[:3]) for row in rows], Vector3.of([row[3] for row in rows])
+            m, f = (Vector3.of(wrenches[i][part]) for part in (slice(0, 3), slice(3, 6)))
+            push = Vector3.of([axis.dot(f) for axis in axes])
+            force = force + push
+            moment = moment + Vector3.of([axis.dot(m) for axis in axes]) + at.cross(push)
+        E = Rotation.from_quaternion(*pose[3:])
+        omega, alpha = E * Vector3.of(twist[:3]), E * Vector3.of(acceleration[:3])
+        a = E * (Vector3.of(acceleration[3:]) - gravity)
+        # Newton's and Euler's equations about the body's origin, h = m c
+        F = a * I.mass + alpha.cross(I.h) + omega.cross(omega.cross(I.h))
+        N = I.I * alpha + omega.cross(I.I * omega) + I.h.cross(a)
+        return {"residual": [*(moment - N), *(force - F)], "force": [*force]}
+
+    inputs: dict[str, int | tuple[int, ...]] = {
+        "wrenches": (arms, 6),
+        "pose": 7,
+        "twist": 6,
+        "acceleration": 6,
+    }
+    return trace(run, name="wrench_residual", inputs=inputs, parameters=13 + 12 * arms)

@@ -1,0 +1,141 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The sum of grasp wrenches against the engine's, and what is made of its residual."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from two_arms import two_arms
+
+from robot_dynamics.control.faults import Cause
+from robot_dynamics.control.reference import ACCELERATION
+from robot_dynamics.control.rotation_path import conjugate, rotated
+from robot_dynamics.control.settings import SafetySettings
+from robot_dynamics.control.wrench_residual import WrenchResidual
+from robot_dynamics.robot import Robot
+from robot_dynamics.spatial import Inertia
+
+PERIOD = 0.002
+SETTINGS = SafetySettings()
+RNG = np.random.default_rng(11)
+
+
+@pytest.fixture(scope="module")
+def system():
+    """Return arms with an object whose centre of mass is not its origin."""
+    return two_arms().with_object(
+        inertia=Inertia.of([4.0, 0.2, -0.1, 0.3, 0.3, 0.01, 0.25, 0.02, 0.03, 0.2])
+    )
+
+
+def moving():
+    """Return pose, twist and a row of a body in some motion."""
+    quaternion = RNG.normal(size=4)
+    pose = np.concatenate([RNG.normal(size=3), quaternion / np.linalg.norm(quaternion)])
+    row = np.zeros(31)
+    row[ACCELERATION] = RNG.normal(size=6)
+    return pose, RNG.normal(size=6), row
+
+
+def wrenches_of(system, pose, twist, row):
+    """Return grasp wrenches (2, 6) that make a motion, by inverse dynamics of the free object."""
+    model = system.model
+    q, v, a = model.neutral(), np.zeros(model.nv), np.zeros(model.nv)
+    q[system.object_q] = pose
+    to_body = conjugate(pose[3:])
+    omega, velocity = rotated(to_body, twist[:3]), rotated(to_body, twist[3:])
+    angular, linear = (rotated(to_body, part) for part in np.split(row[ACCELERATION], 2))
+    v[system.object_v] = [*omega, *velocity]
+    # the spatial acceleration is the classical one less w x v (2.50)
+    a[system.object_v] = [*angular, *(linear - np.cross(omega, velocity))]
+    net = Robot(model).inverse_dynamics(q, v, a)[system.object_v]  # about the origin, body axes
+    share = []
+    for grasp in system.grasps:
+        R, at = grasp[:3, :3], grasp[:3, 3]
+        half = 0.5 * net
+        share.append([*(R.T @ (half[:3] - np.cross(at, half[3:]))), *(R.T @ half[3:])])
+    return np.array(share)
+
+
+def squeezed(system, wrenches, force):
+    """Return wrenches with a force from grasp to grasp besides, which moves nothing."""
+    one, other = (grasp[:3, 3] for grasp in system.grasps)
+    along = (other - one) / np.linalg.norm(other - one)
+    more = wrenches.copy()
+    for i, sign in ((0, 1.0), (1, -1.0)):
+        more[i, 3:] += sign * force * system.grasps[i][:3, :3].T @ along
+    return more
+
+
+def run(monitor, wrenches, pose, twist, row, seconds=0.3):
+    """Return the finding after some time of the same."""
+    monitor.begin()
+    found = None
+    for _ in range(round(seconds / PERIOD)):
+        found = monitor.finding(wrenches, pose, twist, row)
+        if found is not None:
+            break
+    return found
+
+
+def test_what_the_motion_takes_leaves_no_residual(system):
+    """Against the engine's inverse dynamics, in ten random motions, whatever is squeezed."""
+    monitor = WrenchResidual(system, SETTINGS, PERIOD)
+    for _ in range(10):
+        state = moving()
+        wrenches = squeezed(system, wrenches_of(system, *state), 50.0)
+        assert run(monitor, wrenches, *state) is None
+        # Sums of numbers around 100: rounding alone.
+        assert np.abs(monitor.value).max() < 1e-12 * 100
+
+
+def test_a_push_by_the_world_is_found_whole(system):
+    """The residual is what the world takes; the finding names it and its limits."""
+    monitor = WrenchResidual(system, SETTINGS, PERIOD)
+    pose, _, row = moving()
+    row[:], still = 0.0, np.zeros(6)
+    pushed = wrenches_of(system, pose, still, row)
+    grasp = system.grasps[0][:3, :3]
+    pushed[0, 3:] += grasp.T @ [30.0, 0.0, 0.0]
+    found = run(monitor, pushed, pose, still, row)
+    assert found.cause is Cause.UNEXPECTED_CONTACT
+    assert "30 N" in found.sentence
+    # The filter has forgotten nothing: it begins with the first sample.
+    assert np.allclose(monitor.value[3:], [30.0, 0.0, 0.0], atol=1e-9)
+
+
+def test_an_object_that_is_gone_is_a_lost_grasp(system):
+    """Sensors that feel nothing of its weight, although they are squeezed."""
+    monitor = WrenchResidual(system, SETTINGS, PERIOD)
+    pose, _, row = moving()
+    row[:] = 0.0
+    found = run(monitor, squeezed(system, np.zeros((2, 6)), 20.0), pose, np.zeros(6), row)
+    assert found.cause is Cause.GRASP_LOST
+    assert found.sentence == "its grasps carry 0 N together, expected its weight of 39.2 N."
+
+
+def test_a_short_push_and_a_wrong_mass_are_no_faults(system):
+    """20 % of the weight for ever, and the whole weight for a tenth of the smoothing time."""
+    monitor = WrenchResidual(system, SETTINGS, PERIOD)
+    pose, _, row = moving()
+    row[:], still = 0.0, np.zeros(6)
+    held = wrenches_of(system, pose, still, row)
+    assert run(monitor, 1.2 * held, pose, still, row) is None
+    monitor.begin()
+    for tick in range(200):
+        bump = 2.0 * held if 100 <= tick < 103 else held
+        assert monitor.finding(bump, pose, still, row) is None
+
+
+def test_light_objects_have_a_limit_in_newtons(system):
+    """Sensors have noise and offsets of that size."""
+    light = system.with_object(mass=0.5)
+    monitor = WrenchResidual(light, SETTINGS, PERIOD)
+    pose, _, row = moving()
+    row[:], still = 0.0, np.zeros(6)
+    pushed = wrenches_of(light, pose, still, row)
+    pushed[0, 3:] += [8.0, 0.0, 0.0]
+    assert run(monitor, pushed, pose, still, row) is None
+    pushed[0, 3:] += [8.0, 0.0, 0.0]
+    assert run(monitor, pushed, pose, still, row).cause is Cause.UNEXPECTED_CONTACT
