@@ -11,11 +11,13 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
+from scipy.spatial.transform import Rotation
 from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics.app.scenario import Scenario, build_system
 from robot_dynamics.app.topic_names import stamp_of
 from robot_dynamics.manipulation.assembly import closed_configuration
+from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.conversions import JointStateWriter, WrenchWriter
 from robot_dynamics.nodes.inbox import Inbox
@@ -46,6 +48,7 @@ class FakeArms:
         self._inbox = Inbox(node)
         self._joints = node.create_publisher(JointState, topics.JOINT_STATES, topics.STREAM)
         self._wrenches = []
+        self._loads = loads(self.system, scenario)
         for arm in self.system.arms:
             topic = node.create_publisher(WrenchStamped, topics.wrench(arm.name), topics.STREAM)
             self._wrenches.append((topic, WrenchWriter(arm.tool)))
@@ -72,8 +75,8 @@ class FakeArms:
     ) -> None:
         """Publish the present tick; joint states as `spoil` returns them, none if it does not."""
         stamp = stamp_of(self.tick, self.period)
-        for topic, writer in self._wrenches:
-            topic.publish(writer.fill(stamp, np.zeros(6) if wrench is None else wrench))
+        for (topic, writer), load in zip(self._wrenches, self._loads, strict=True):
+            topic.publish(writer.fill(stamp, load if wrench is None else wrench))
         writer = JointStateWriter(self.system.joint_names)
         message = writer.fill(stamp, self.q, np.zeros(len(self.q)))
         if spoil is not None:
@@ -100,3 +103,17 @@ class FakeArms:
     def _take(self, arm: str, message: Float64MultiArray) -> None:
         self._answers[arm] = message.layout.data_offset
         self.torque[arm] = np.array(message.data)
+
+
+def loads(system: GraspSystem, scenario: Scenario) -> list[np.ndarray]:
+    """Return what each arm carries of the object at rest at its start, in its grasp frame (6,)."""
+    inertia = system.model.bodies[system.object_body].inertia
+    to_body = Rotation.from_quat(scenario.object_pose[3:]).inv()
+    force = to_body.apply(-float(inertia.mass) * np.array(system.model.gravity))
+    moment = np.cross(np.array([*inertia.h]) / float(inertia.mass), force)
+    found = []
+    for arm, grasp in zip(system.arms, system.grasps, strict=True):
+        R, at = grasp[:3, :3], grasp[:3, 3]
+        share = arm.load_share
+        found.append(share * np.concatenate([R.T @ (moment - np.cross(at, force)), R.T @ force]))
+    return found
