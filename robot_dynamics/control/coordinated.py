@@ -14,12 +14,13 @@ from robot_dynamics.compile import load_kernel
 from robot_dynamics.control.control_step import ControlStep
 from robot_dynamics.control.gain_ramp import RAMP_S, GainRamp, carried_over
 from robot_dynamics.control.gains import check_gains, servo_gains
-from robot_dynamics.control.halt import Halt
+from robot_dynamics.control.halt import Halt, HasRows
 from robot_dynamics.control.law import LawGains, law_parameters, law_program
 from robot_dynamics.control.preflight import check_reference
 from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST, Reference
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import check_start
+from robot_dynamics.control.streamed.transition import Plan, Transition
 from robot_dynamics.manipulation.grasp_map import (
     GraspMap,
     orthonormal_map,
@@ -28,6 +29,8 @@ from robot_dynamics.manipulation.grasp_map import (
 from robot_dynamics.manipulation.system import GraspSystem
 
 Array = NDArray[np.float64]
+
+_NEAR = 50  # rows of a plan that are looked up at once
 
 
 class CoordinatedController:
@@ -72,6 +75,10 @@ class CoordinatedController:
         count = int(np.ceil(reference.duration / self.period)) + 1
         self._reference_rows = self._rows_of(reference, np.arange(count) * self.period)
         self._rows = self._reference_rows
+        # What came while control runs: its rows are looked up when they are near.
+        self._passage: HasRows | None = None
+        self._base = self._near_from = 0
+        self._near = self._rows[:0]
         self._memory = np.zeros(6 + self._force_size + len(system.joint_names))
 
     @property
@@ -121,7 +128,7 @@ class CoordinatedController:
             last: The torque that was sent last (na,), from which the torque's rate is limited;
                 what holds arms and object up by default.
         """
-        self._rows = self._reference_rows
+        self._rows, self._passage = self._reference_rows, None
         if self._retuning is not None:
             self.settings, self._retuning = self._retuning.end, None
         self.gains = self._gains_of(self.settings, np.array(q, dtype=float))
@@ -143,7 +150,7 @@ class CoordinatedController:
         """
         if self._retuning is not None:
             self._retune(self._retuning)
-        row = self._rows[min(max(tick - self._ramp_ticks, 0), len(self._rows) - 1)]
+        row = self._row(max(tick - self._ramp_ticks, 0))
         ramp = min(1.0, tick / self._ramp_ticks)
         if wrenches is None:
             learned = self._memory[6 : 6 + self._force_size].copy()
@@ -163,11 +170,52 @@ class CoordinatedController:
         Args:
             tick: Control periods since the start.
         """
-        first = min(max(tick - self._ramp_ticks, 0), len(self._rows) - 1)
+        first = max(tick - self._ramp_ticks, 0)
+        if self._passage is not None:
+            self._continue_with(Halt(self._passage, (first - self._base) * self.period))
+            return
+        first = min(first, len(self._rows) - 1)
         halt = Halt(self.reference, first * self.period)
         count = int(np.ceil(halt.duration / self.period)) + 1
         rest = self._rows_of(halt, (first + np.arange(count)) * self.period)
         self._rows = np.concatenate([self._rows[:first], rest])
+
+    @property
+    def force_columns(self) -> dict[str, slice]:
+        """Where references that come while control runs stand in a row's forces."""
+        return {"internal": slice(0, self._force_size)}
+
+    @property
+    def surfaces(self) -> tuple[str, ...]:
+        """Names of surfaces that are touched: none."""
+        return ()
+
+    def follow(self, plan: Plan, tick: int) -> None:
+        """Follow another plan from a tick on, without a jump; `start` begins the reference anew.
+
+        Args:
+            plan: What the object is to do; its time 0 is now.
+            tick: Control periods since the start.
+        """
+        first = max(tick - self._ramp_ticks, 0)
+        source: HasRows = self.reference if self._passage is None else self._passage
+        now = source.rows([(first - self._base) * self.period])[0]
+        self._base = first
+        self._continue_with(Transition(now, plan))
+
+    def _continue_with(self, passage: HasRows) -> None:
+        self._passage = passage
+        self._near = self._near[:0]
+
+    def _row(self, i: int) -> Array:
+        """Return the row of a control period, counted from the end of the ramp."""
+        if self._passage is None:
+            return np.asarray(self._rows[min(i, len(self._rows) - 1)])
+        if not 0 <= i - self._near_from < len(self._near):
+            self._near_from = i
+            times = (i - self._base + np.arange(_NEAR)) * self.period
+            self._near = self._rows_of(self._passage, times)
+        return np.asarray(self._near[i - self._near_from])
 
     def retune(self, settings: ControlSettings) -> None:
         """Go to other gains within a quarter of a second, while control runs or before it does.
@@ -245,7 +293,7 @@ class CoordinatedController:
     ) -> ControlStep:
         return ControlStep._make((*self._law(q, qd, wrenches, row, self._memory, ramp), row))
 
-    def _rows_of(self, source: Reference | Halt, times: NDArray[np.floating]) -> Array:
+    def _rows_of(self, source: HasRows, times: NDArray[np.floating]) -> Array:
         """Return one row a time: where to be then, and what to do when the command acts.
 
         A command acts from `command_delay_periods` after its measurement on, and is held for one

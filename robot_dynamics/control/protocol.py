@@ -182,3 +182,25 @@ class TunableLaw(Protocol):
         Raises:
             GainError: If the sampled loop with its delay does not bear them; nothing changes then.
         """
+
+
+@runtime_checkable
+class FollowingLaw(ControlLaw, Protocol):
+    """A law that follows references that come while it runs."""
+
+    @property
+    def force_columns(self) -> Mapping[str, slice]:
+        """Where they stand among a row's forces: "internal", and "contact" where there is any."""
+
+    @property
+    def surfaces(self) -> tuple[str, ...]:
+        """Names of the surfaces that "contact" is about, in its order."""
+
+    def follow(self, plan: Any, tick: int) -> None:
+        """Follow another plan from a tick on, without a jump of the torque.
+
+        Args:
+            plan: What the object is to do; its time 0 is now. It has `duration`, `start` and
+                `rows`, with as many columns as the law's own reference.
+            tick: Control periods since the start.
+        """

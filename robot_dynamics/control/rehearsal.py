@@ -15,18 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.control.closed_path import ClosedPath
 from robot_dynamics.control.control_step import ControlStep
 from robot_dynamics.control.law import law_parameters
-from robot_dynamics.control.reference import POSE, TWIST
 from robot_dynamics.manipulation.system import GraspSystem
 
 if TYPE_CHECKING:  # it calls this check itself
     from robot_dynamics.control.coordinated import CoordinatedController
 
 Array = NDArray[np.float64]
-
-_CLOSED = 1e-10  # gap [m, rad] at which grasps count as closed; far below what matters
-_LARGEST_STEP = 0.3  # of a Newton step [rad or m]
 
 
 @dataclass(frozen=True)
@@ -86,41 +83,20 @@ def rehearse(controller: CoordinatedController, terms: Any, q: Array, times: Arr
     return Rehearsal(times[:count], q_path, qd_path, torque, support, pivot, failed_at, gaps)
 
 
-class _Path:
-    """The state of arms and object on the way along a reference."""
+class _Path(ClosedPath):
+    """The state of arms and object on the way along a reference, as the law moves them."""
 
     def __init__(
         self, system: GraspSystem, terms: Any, law: Any, friction_velocity: float
     ) -> None:
-        self._system, self._terms, self._law = system, terms, law
+        super().__init__(system, terms)
+        self._law = law
         joints = [
             system.model.bodies[system.model.joint_index(n)].joint for n in system.joint_names
         ]
         self._damping = np.array([joint.damping for joint in joints])
         self._friction = np.array([joint.friction for joint in joints])
         self._friction_velocity = friction_velocity
-        self.at = system.model.neutral()
-        self.rate = np.zeros(system.model.nv)
-        na, rows = len(system.v_index), 6 * len(system.arms)
-        self._matrix = np.zeros((na + rows, na + rows))
-        self._error = np.zeros(rows)
-
-    def close(self, row: Array) -> bool:
-        """Move the arms onto a reference row; return whether that was possible."""
-        system = self._system
-        self.at[system.object_q] = row[POSE]
-        self.rate[system.object_v] = _body_velocity(row)
-        for _ in range(20):
-            H, _, K, _, self._error, _ = self._terms(self.at, self.rate)
-            if np.max(np.abs(self._error)) < _CLOSED:
-                self.rate[system.v_index] -= self._smallest_motion(H, K, K @ self.rate)
-                return True
-            step = self._smallest_motion(H, K, self._error)
-            size = float(np.max(np.abs(step)))
-            if not np.isfinite(size):
-                return False
-            self.at[system.q_index] -= step * min(1.0, _LARGEST_STEP / size)
-        return False
 
     def advance(self, row: Array, step: float) -> None:
         """Predict the arms one time step on, from the accelerations of the law's torque."""
@@ -145,30 +121,6 @@ class _Path:
         self.at[system.q_index] += step * (rate + 0.5 * step * acceleration)
         self.rate[v] = rate + step * acceleration
 
-    def gaps(self) -> Array:
-        """Return distance [m] and angle [rad] that remain open for each arm (k, 2)."""
-        error = self._error.reshape(-1, 6)
-        return np.array(
-            [
-                [np.linalg.norm(error[arm.loop, 3:]), np.linalg.norm(error[arm.loop, :3])]
-                for arm in self._system.arms
-            ]
-        )
-
-    def _smallest_motion(self, H: Array, K: Array, error: Array) -> Array:
-        """Return the motion of the arms (na,) smallest in the metric of H that makes `error`."""
-        v = self._system.v_index
-        na = len(v)
-        matrix = self._matrix
-        matrix[:na, :na] = H[np.ix_(v, v)]
-        matrix[na:, :na] = K[:, v]
-        matrix[:na, na:] = K[:, v].T
-        try:
-            right = np.concatenate([np.zeros(na), error])
-            return np.asarray(np.linalg.solve(matrix, right)[:na])
-        except np.linalg.LinAlgError:
-            return np.full(na, np.nan)
-
 
 def _unlimited_law(controller: CoordinatedController, gains: Any) -> Any:
     """Return the control law's kernel without limits of torque and of its rate."""
@@ -185,16 +137,3 @@ def _evaluate(
     memory = np.zeros(6 + 6 * (k - 1) + len(system.v_index))
     step = ControlStep._make((*law(q, qd, np.zeros((k, 6)), rows, memory, 1.0), rows))
     return step.torque, step.support, step.scales[..., 4]
-
-
-def _body_velocity(row: Array) -> Array:
-    """Return the object's velocity in its own axes (6,), of a row in the world's."""
-    x, y, z, w = row[3:7]
-    R = np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-    return (row[TWIST].reshape(2, 3) @ R).reshape(6)

@@ -13,11 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.control.arm_model import ArmModel
 from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.faults import Cause, Finding, SafetyError
-from robot_dynamics.control.protocol import ControlLaw, LawStep, ObjectPlan
+from robot_dynamics.control.protocol import ControlLaw, FollowingLaw, LawStep, ObjectPlan
 from robot_dynamics.control.proximity import Proximity
 from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError
+from robot_dynamics.control.streamed.intake import ReferenceIntake
+from robot_dynamics.control.streamed.trajectory import TrajectoryError
 from robot_dynamics.control.wrench_residual import WrenchResidual
 
 Array = NDArray[np.float64]
@@ -36,6 +38,7 @@ class SupervisedController:
         controller: The law.
         safety: What decides whether its torques are sent.
         step_time: Time that one step of the law took when it was tried [s].
+        intake: Takes references while control runs; None if the law follows none.
 
     Args:
         law: What makes the torques.
@@ -95,6 +98,13 @@ class SupervisedController:
         self._residual: WrenchResidual | None = None
         if free_object and wrist_sensors:
             self._residual = WrenchResidual(system, settings, control.period)
+        self.intake: ReferenceIntake | None = None
+        if isinstance(law, FollowingLaw):
+            self.intake = ReferenceIntake(
+                law, system, settings, self._arms.terms, self._proximity, control.period
+            )
+        self._unit_s = unit_s
+        self._step: LawStep | None = None
         self._holding = False
         self._rehearsed: Array | None = None
 
@@ -158,6 +168,8 @@ class SupervisedController:
         self._holding = False
         seen = self.controller.start(q, qd, self.safety.last)
         self._proximity.begin(q, seen.pose)
+        if self.intake is not None:
+            self.intake.begin()
         if self._residual is not None:
             self._residual.begin()
         return seen
@@ -191,7 +203,7 @@ class SupervisedController:
         except Exception as error:  # arms hang on this: no error whatever may end the control
             safety.trip(now, Finding(Cause.CONTROLLER_FAILED, "controller", str(error)))
             return safety.command(now), None
-        for found in self._watch(q, wrenches, step):
+        for found in self._watch(now, q, wrenches, step):
             safety.trip(now, found)
         # Named only where it is too large; the comparison is false for what is no number.
         support = None if step.support_load <= 1.0 else step.support
@@ -203,10 +215,68 @@ class SupervisedController:
             error=step.error,
             let_through=step.let_through if tick >= self.controller.ramp_ticks else 1.0,
         )
+        self._step = step
+        if self.intake is not None and safety.law_runs and not safety.reference_held:
+            self.intake.advance(now * self._unit_s, tick, q, step)
         return torque, step
 
-    def _watch(self, q: Array, wrenches: Array | None, step: LawStep) -> Iterator[Finding]:
-        """Yield what is wrong around arms and object."""
+    def follow_path(
+        self,
+        now: int,
+        times: ArrayLike,
+        poses: ArrayLike,
+        twists: ArrayLike | None = None,
+        accelerations: ArrayLike | None = None,
+        *,
+        late: float | None = None,
+    ) -> None:
+        """Let the object follow a trajectory from outside; see `ReferenceIntake.take_path`.
+
+        Raises:
+            TrajectoryError: If it is refused.
+        """
+        intake, _ = self._following()
+        when = now * self._unit_s
+        intake.take_path(when, times, poses, twists, accelerations, late=late)
+
+    def follow_internal_force(self, values: ArrayLike) -> None:
+        """Let the internal force be this from now on (6(k-1),) [N m, N].
+
+        Raises:
+            TrajectoryError: If it is refused.
+        """
+        intake, step = self._following()
+        intake.take_internal_force(values, step)
+
+    def follow_contact_force(self, surface: str, force: float) -> None:
+        """Let the force by the object on a surface be this from now on [N].
+
+        Raises:
+            RobotDynamicsError: If it is refused.
+        """
+        intake, step = self._following()
+        intake.take_contact_force(surface, force, step)
+
+    def _following(self) -> tuple[ReferenceIntake, LawStep]:
+        """Return what takes references, and the last step of the law that runs.
+
+        Raises:
+            TrajectoryError: If there is none.
+        """
+        if self.intake is None:
+            raise TrajectoryError("the control law follows the scenario alone.")
+        if self._step is None or not self.safety.law_runs or self.safety.reference_held:
+            raise TrajectoryError("control does not run; expected a start before it.")
+        return self.intake, self._step
+
+    def _watch(
+        self, now: int, q: Array, wrenches: Array | None, step: LawStep
+    ) -> Iterator[Finding]:
+        """Yield what is wrong around arms and object, and with references that were to come."""
+        if self.intake is not None:
+            found = self.intake.lost(now * self._unit_s)
+            if found is not None:
+                yield found
         found = self._proximity.finding(q, step.pose)
         if found is not None:
             yield found

@@ -32,6 +32,7 @@ from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.lockstep import Action, StateGate
 from robot_dynamics.nodes.object_topics import ObjectTopics
 from robot_dynamics.nodes.process import RefusedError, Reporter, RunError
+from robot_dynamics.nodes.reference_topics import ReferenceTopics
 
 _SILENT_STEPS = 1000  # steps of the law that the other side may take to answer
 _FRESH_S = 0.2  # for samples that are newer than the check of a start
@@ -140,6 +141,8 @@ class ControlSession:
                 stream,
                 awaited=False,
             )
+        if values["references"] == "topics":
+            ReferenceTopics(node, self._inbox, self.loop, self._now, self._message_time)
         for topic in values["joint_state_topics"]:
             self._inbox.subscribe(
                 JointState, topic, partial(self._on_joints, topic), stream, awaited=True
@@ -177,6 +180,12 @@ class ControlSession:
     def _now(self) -> int:
         """Return the time of the safety layer: the tick in lockstep, else a steady clock [ns]."""
         return self._tick if self._lockstep else time.monotonic_ns()
+
+    def _message_time(self) -> int:
+        """Return the present time of messages: simulated in lockstep, else that of ROS [ns]."""
+        if self._lockstep:
+            return stamp_of(self._tick, self._period)
+        return int(self._node.get_clock().now().nanoseconds)
 
     def _on_wrench(self, arm: str, message: WrenchStamped) -> None:
         stamp = read_time(message.header.stamp)

@@ -50,6 +50,10 @@ def figures(loop: ControlLoop, step: LawStep | None) -> dict[str, object]:
     if step is not None:
         found |= zip(_SCALES, step.scales.tolist(), strict=True)
         found["closure error [m or rad]"] = float(np.max(np.abs(step.closure), initial=0.0))
+    intake = loop.supervised.intake
+    if intake is not None and (intake.taken or intake.refusal):
+        found["references taken"] = intake.taken
+        found["last reference"] = intake.refusal or "followed"
     if safety.released:
         found["left to their drives"] = ", ".join(safety.released)
     if safety.saturated:

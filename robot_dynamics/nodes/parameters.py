@@ -186,6 +186,13 @@ CONTROLLER = (
         "Whether control starts with the first complete state, or waits for the service ~/start.",
         choices=("in_lockstep", "always", "never"),
     ),
+    Entry(
+        "references",
+        "scenario",
+        "Where the object's path and forces come from: scenario, or topics, which take the place "
+        "of the scenario's as soon as something comes.",
+        choices=("scenario", "topics"),
+    ),
     Entry("use_wrenches", True, "Whether the arms have wrist sensors, on <arm>/wrench."),
     Entry(
         "on_command_timeout",

@@ -10,27 +10,24 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.control.reference import FORCE, POSE, TWIST
+from robot_dynamics.control.halt import HasRows
+from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST
 from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
 from robot_dynamics.control.streamed.curve import FADE, Points, hermite, points_of, powers, rows_of
 
 Array = NDArray[np.float64]
 
 SHORTEST_S = 0.1
-# Largest acceleration that a transition adds [m/s^2, rad/s^2], and forces it changes [N/s].
-_ACCELERATION, _TURNING, _FORCE_RATE = 2.0, 4.0, 200.0
-_PEAK = 5.78  # of the second derivative of the fade, over distance / time^2
+# The most that a transition adds: jerk [m/s^3, rad/s^3], and change of forces [N/s].
+_JERK, _TURNING_JERK, _FORCE_RATE = 15.0, 30.0, 200.0
 
 
-class Rows(Protocol):
-    """Whatever has reference rows over time, and an end."""
+class Plan(HasRows, Protocol):
+    """Rows with an end."""
 
     @property
     def duration(self) -> float:
         """When everything has come to rest [s]."""
-
-    def rows(self, times: ArrayLike) -> Array:
-        """Return rows (N, 19 + forces) at times (N,) [s]."""
 
 
 class WithForces:
@@ -46,7 +43,7 @@ class WithForces:
         delay: When the path begins [s]; negative if a part of it is over.
     """
 
-    def __init__(self, path: Rows, forces: ArrayLike, delay: float = 0.0) -> None:
+    def __init__(self, path: Plan, forces: ArrayLike, delay: float = 0.0) -> None:
         self._path, self._delay = path, delay
         self._forces = np.array(forces, dtype=float)
         self.duration = max(path.duration + delay, 0.0)
@@ -104,7 +101,7 @@ class Transition:
         switched: Columns of `FORCE` that change at once.
     """
 
-    def __init__(self, begin: Array, target: Rows, switched: Sequence[int] = ()) -> None:
+    def __init__(self, begin: Array, target: Plan, switched: Sequence[int] = ()) -> None:
         self.begin, self.target = np.array(begin), target
         first = target.rows([0.0])
         now = points_of(self.begin[None])
@@ -151,12 +148,19 @@ def distance_between(row: Array, other: Array) -> tuple[float, float]:
 def _time_of(begin: Array, first: Array) -> float:
     """Return how long the transition from one row to another takes [s]."""
     moved, turned = distance_between(begin, first)
-    change = np.abs(begin[TWIST] - first[TWIST])
-    faster, spinning = float(np.linalg.norm(change[3:])), float(np.linalg.norm(change[:3]))
+    velocity, acceleration = (
+        np.linalg.norm((begin[part] - first[part]).reshape(2, 3), axis=1)
+        for part in (TWIST, ACCELERATION)
+    )
     force = float(np.max(np.abs(begin[FORCE] - first[FORCE]), initial=0.0))
+    # The quintic from (x, v, a) to nothing begins with the jerk 60 x / T^3, 36 v / T^2, 9 a / T.
+    linear = (moved, float(velocity[1]), float(acceleration[1]), _JERK)
+    turning = (turned, float(velocity[0]), float(acceleration[0]), _TURNING_JERK)
     return max(
         SHORTEST_S,
-        (_PEAK * moved / _ACCELERATION) ** 0.5 + 4.0 * faster / _ACCELERATION,
-        (_PEAK * turned / _TURNING) ** 0.5 + 4.0 * spinning / _TURNING,
+        *(
+            max((60.0 * x / j) ** (1.0 / 3.0), (36.0 * v / j) ** 0.5, 9.0 * a / j)
+            for x, v, a, j in (linear, turning)
+        ),
         1.875 * force / _FORCE_RATE,  # the fade's steepest rate
     )

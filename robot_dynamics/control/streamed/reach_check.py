@@ -1,0 +1,102 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whether arms can follow a path that comes while control runs, looked at a little at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.control.closed_path import ClosedPath
+from robot_dynamics.control.proximity import Proximity
+from robot_dynamics.control.reference import POSE
+from robot_dynamics.control.settings import SafetySettings
+from robot_dynamics.control.streamed.trajectory import TrajectoryError
+from robot_dynamics.control.streamed.transition import Plan
+from robot_dynamics.manipulation.system import GraspSystem
+
+Array = NDArray[np.float64]
+
+_SPACING_S = 0.05  # between points that are looked at, or more on a long path
+_MOST = 200
+
+
+class ReachCheck:
+    """Moves arms along a plan, and looks for reach, limits of joints, and distances of links.
+
+    Torques are not looked at: the law lets as much of the task through as they allow, and gives up
+    if that is too little for too long.
+
+    Args:
+        system: Arms and object.
+        settings: The limits.
+        terms: `Robot.constraint_terms` of the system's model.
+        proximity: Watches the links; it has been told where the run began.
+        plan: What the object is to do.
+        q: Positions of the arm joints now (na,).
+    """
+
+    def __init__(
+        self,
+        system: GraspSystem,
+        settings: SafetySettings,
+        terms: Any,
+        proximity: Proximity,
+        plan: Plan,
+        q: Array,
+    ) -> None:
+        self._system, self._proximity = system, proximity
+        count = min(_MOST, max(2, int(np.ceil(plan.duration / _SPACING_S)) + 1))
+        self._times = np.linspace(0.0, plan.duration, count)
+        self._rows = plan.rows(self._times)
+        self._path = ClosedPath(system, terms)
+        self._path.at[system.q_index] = q
+        self._next = 0
+        limits = system.limits
+        self._lower = limits["lower"] + settings.position_margin
+        self._upper = limits["upper"] - settings.position_margin
+        self._speed = limits["velocity"] * settings.velocity_fraction
+
+    @property
+    def done(self) -> bool:
+        """Whether all points have been looked at."""
+        return self._next >= len(self._times)
+
+    def advance(self, points: int) -> None:
+        """Look at some more points.
+
+        Raises:
+            TrajectoryError: If the arms cannot follow, with the time and the joint.
+        """
+        for _ in range(min(points, len(self._times) - self._next)):
+            self._look(self._next)
+            self._next += 1
+
+    def _look(self, i: int) -> None:
+        path, system, row = self._path, self._system, self._rows[i]
+        when = f"after {self._times[i]:.2f} s "
+        if not path.close(row):
+            worst = int(np.argmax(path.gaps().sum(axis=1)))
+            raise TrajectoryError(
+                f"{when}arm {system.arms[worst].name!r} does not reach the object."
+            )
+        q, qd = path.at[system.q_index], path.rate[system.v_index]
+        beyond = ~((q >= self._lower) & (q <= self._upper))
+        if beyond.any():
+            j = int(np.argmax(beyond))
+            raise TrajectoryError(
+                f"{when}joint {system.joint_names[j]!r} would be at {q[j]:.4g}, expected "
+                f"{self._lower[j]:.4g} to {self._upper[j]:.4g}."
+            )
+        fast = ~(np.abs(qd) <= self._speed)
+        if fast.any():
+            j = int(np.argmax(fast))
+            raise TrajectoryError(
+                f"{when}joint {system.joint_names[j]!r} would move at {abs(qd[j]):.4g} rad/s or "
+                f"m/s, expected at most {self._speed[j]:.4g}."
+            )
+        found = self._proximity.finding(q, row[POSE])
+        if found is not None:
+            raise TrajectoryError(f"{when}{found.sentence}")

@@ -1,0 +1,119 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""References that come over topics while control runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from numpy.typing import NDArray
+from rclpy.node import Node
+from trajectory_msgs.msg import MultiDOFJointTrajectory
+
+from robot_dynamics.app.topic_names import SECOND, WORLD
+from robot_dynamics.control.streamed.trajectory import TrajectoryError
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.nodes import topics
+from robot_dynamics.nodes.control_loop import ControlLoop
+from robot_dynamics.nodes.conversions import read_time, read_wrench
+from robot_dynamics.nodes.inbox import Inbox
+
+Array = NDArray[np.float64]
+
+
+class ReferenceTopics:
+    """Subscriptions for the object's trajectory, the internal force, and forces on surfaces.
+
+    What is refused is told in the log, and changes nothing.
+
+    Args:
+        node: The node that listens.
+        inbox: Its subscriptions.
+        loop: The controller.
+        now: The present time of the safety layer.
+        clock: The present time of messages [ns].
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        inbox: Inbox,
+        loop: ControlLoop,
+        now: Callable[[], int],
+        clock: Callable[[], int],
+    ) -> None:
+        self._node, self._pilot, self._now, self._clock = node, loop.supervised, now, clock
+        self._body = loop.system.model.bodies[loop.system.object_body].name
+        for kind, topic, take in (
+            (MultiDOFJointTrajectory, topics.REFERENCE_TRAJECTORY, self._take_path),
+            (WrenchStamped, topics.REFERENCE_INTERNAL_FORCE, self._take_internal_force),
+            (WrenchStamped, topics.REFERENCE_CONTACT_FORCE, self._take_contact_force),
+        ):
+            inbox.subscribe(kind, topic, self._telling(take), topics.STREAM, awaited=False)
+
+    def _telling(self, take: Callable[[Any], None]) -> Callable[[Any], None]:
+        """Return a callback that tells why a message was refused."""
+
+        def callback(message: Any) -> None:
+            try:
+                take(message)
+            except RobotDynamicsError as error:
+                self._node.get_logger().warning(str(error))
+
+        return callback
+
+    def _take_path(self, message: MultiDOFJointTrajectory) -> None:
+        _require("frame", message.header.frame_id, ("", WORLD))
+        for name in message.joint_names:
+            _require("body", name, (self._body,))
+        if any(len(point.transforms) != 1 for point in message.points):
+            raise TrajectoryError("expected one transform, that of the object, in every point.")
+        stamp = read_time(message.header.stamp)
+        self._pilot.follow_path(
+            self._now(),
+            [read_time(point.time_from_start) / SECOND for point in message.points],
+            [_pose(point.transforms[0]) for point in message.points],
+            _twists([point.velocities for point in message.points]),
+            _twists([point.accelerations for point in message.points]),
+            late=None if stamp == 0 else (self._clock() - stamp) / SECOND,
+        )
+
+    def _take_internal_force(self, message: WrenchStamped) -> None:
+        _require("frame", message.header.frame_id, ("", topics.middle_frame(self._body)))
+        self._pilot.follow_internal_force(read_wrench(message))
+
+    def _take_contact_force(self, message: WrenchStamped) -> None:
+        force = message.wrench.force
+        self._pilot.follow_contact_force(message.header.frame_id, float(force.z))
+
+
+def _require(what: str, given: str, expected: Sequence[str]) -> None:
+    if given not in expected:
+        raise TrajectoryError(f"its {what} is {given!r}; expected {expected[-1]!r}.")
+
+
+def _pose(transform: Any) -> list[float]:
+    at, q = transform.translation, transform.rotation
+    return [at.x, at.y, at.z, q.x, q.y, q.z, q.w]
+
+
+def _twists(parts: Sequence[Sequence[Any]]) -> Array | None:
+    """Return twists or accelerations (n, 6), angular first; None if there are none.
+
+    Raises:
+        TrajectoryError: If only some of the points have one.
+    """
+    if not any(len(part) for part in parts):
+        return None
+    if any(len(part) != 1 for part in parts):
+        raise TrajectoryError(
+            "expected a velocity, or an acceleration, in every point or in none."
+        )
+    return np.array([[*_xyz(part[0].angular), *_xyz(part[0].linear)] for part in parts])
+
+
+def _xyz(vector: Any) -> tuple[float, float, float]:
+    return vector.x, vector.y, vector.z

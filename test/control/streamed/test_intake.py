@@ -1,0 +1,192 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""References that come while arms hold a box: followed without a jump, or refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robot_dynamics.app.laws import supervised_law
+from robot_dynamics.app.run import make_plant
+from robot_dynamics.app.scenario import load_scenario, true_system
+from robot_dynamics.control.faults import State
+from robot_dynamics.control.reference import POSE
+from robot_dynamics.control.settings import ReferenceSettings
+from robot_dynamics.control.streamed.trajectory import HALT_S, TrajectoryError
+from robot_dynamics.errors import UnknownNameError
+
+SCENARIO = replace(load_scenario("lift_box"), reference=ReferenceSettings())
+PERIOD = SCENARIO.control.period
+HERE = SCENARIO.object_pose
+
+
+class Cell:
+    """Arms that hold a box still, controlled in lockstep."""
+
+    def __init__(self):
+        self.pilot = supervised_law(SCENARIO)
+        self.plant = make_plant(SCENARIO, true_system(SCENARIO, self.pilot.system))
+        self.begin()
+
+    def begin(self):
+        """Start anew, and let the ramp go by."""
+        self.seen = seen = self.plant.reset()
+        self.pilot.safety.stop(0)
+        self.pilot.safety.reset()
+        self.pilot.check(seen.q, seen.qd)
+        self.pilot.start(0, seen.q, seen.qd, seen.wrenches)
+        self.torques, self.steps = [], []
+        self.run(0.3)
+        self.torques, self.steps = self.torques[-1:], []
+
+    @property
+    def tick(self):
+        """The control tick."""
+        return self.seen.tick
+
+    def run(self, seconds):
+        """Go on for some time."""
+        for _ in range(round(seconds / PERIOD)):
+            seen = self.seen
+            torque, step = self.pilot.update(seen.tick, seen.tick, seen.q, seen.qd, seen.wrenches)
+            self.torques.append(torque)
+            self.steps.append(step)
+            self.seen = self.plant.step(torque)
+
+    def follow(self, times, poses, *rest, late=None):
+        """Bring a trajectory."""
+        self.pilot.follow_path(self.tick, times, poses, *rest, late=late)
+
+    def largest_jump(self):
+        """Return the largest change of a torque in a period [N m].
+
+        The rate limit lets 2 N m through; half of it is no jump.
+        """
+        return float(np.abs(np.diff(np.array(self.torques), axis=0)).max())
+
+
+@pytest.fixture(scope="module")
+def only_cell():
+    """Return the cell of this module."""
+    return Cell()
+
+
+@pytest.fixture
+def cell(only_cell):
+    """Return it at the beginning."""
+    only_cell.begin()
+    return only_cell
+
+
+def moved(z, y=0.0):
+    """Return a pose near to the start."""
+    pose = HERE.copy()
+    pose[1:3] += [y, z]
+    return pose
+
+
+def test_a_trajectory_is_followed_to_its_end(cell):
+    """As exactly as a reference of the scenario, and the torque never jumps."""
+    cell.follow([0.0, 1.0], [moved(0.0), moved(0.1)])
+    cell.run(1.3)
+    assert cell.pilot.intake.taken == 1
+    step = cell.steps[-1]
+    assert np.allclose(step.reference[POSE], moved(0.1), atol=1e-12)
+    assert np.linalg.norm(step.error[3:]) < 1e-3  # of the scenario's own acceptance
+    assert max(np.linalg.norm(step.error[3:]) for step in cell.steps) < 1e-3
+    assert cell.largest_jump() < 1.0
+
+
+def test_a_step_is_blended_in(cell):
+    """A single pose 2 cm away: no jump of the torque, no overshoot of what was asked."""
+    cell.follow([0.0], [moved(0.02)])
+    cell.run(0.8)
+    heights = np.array([step.reference[2] for step in cell.steps])
+    assert heights[-1] == pytest.approx(moved(0.02)[2], abs=1e-12)
+    assert heights.max() <= heights[-1] + 1e-12
+    assert cell.largest_jump() < 1.0
+
+
+def test_a_stream_of_poses_is_followed(cell):
+    """50 a second on a circle, each with its twist: behind by less than a centimetre."""
+    radius, omega = 0.05, 2.0
+    for i in range(60):
+        t = i * 0.02
+        pose, twist = (
+            moved(radius * (1.0 - np.cos(omega * t)), radius * np.sin(omega * t)),
+            [
+                *(0.0, 0.0, 0.0, 0.0),
+                radius * omega * np.cos(omega * t),
+                radius * omega * np.sin(omega * t),
+            ],
+        )
+        cell.follow([0.0], [pose], [twist])
+        cell.run(0.02)
+    assert cell.pilot.intake.refusal == ""
+    assert np.linalg.norm(cell.steps[-1].reference[:3] - pose[:3]) < 0.01
+    assert cell.largest_jump() < 1.0
+
+
+def test_a_stream_that_ends_in_motion_is_lost(cell):
+    """The object comes to rest by itself, then the fault says why; the squeeze stays."""
+    cell.pilot.follow_internal_force([0.0, 0.0, 0.0, 10.0, 0.0, 0.0])
+    cell.follow([0.0], [moved(0.0)], [[0.0, 0.0, 0.0, 0.0, 0.0, 0.05]])
+    stale = SCENARIO.safety.reference_stale_after_s
+    cell.run(HALT_S + 0.05)
+    assert cell.pilot.safety.state is State.ACTIVE
+    assert not cell.steps[-1].reference[7:13].any()
+    cell.run(stale - HALT_S + 0.05)
+    assert cell.pilot.safety.state is State.FALLBACK
+    assert cell.pilot.safety.cause.startswith("object/reference_trajectory: the last trajectory")
+    assert cell.pilot.safety.law_runs  # it holds the pose
+    cell.run(0.5)
+    assert cell.steps[-1].reference[19 + 3] == 10.0
+    with pytest.raises(TrajectoryError, match="control does not run"):
+        cell.follow([0.0], [moved(0.0)])
+
+
+def test_an_internal_force_is_made_while_the_path_goes_on(cell):
+    """It fades in, and pushes nothing aside."""
+    cell.follow([0.0, 1.0], [moved(0.0), moved(0.05)])
+    cell.run(0.2)
+    cell.pilot.follow_internal_force([0.0, 0.0, 0.0, 30.0, 0.0, 0.0])
+    cell.run(1.2)
+    last = cell.steps[-1]
+    assert last.reference[2] == pytest.approx(moved(0.05)[2], abs=1e-12)
+    assert last.internal_force[3] == pytest.approx(30.0, abs=0.5)
+    assert cell.largest_jump() < 1.0
+
+
+@pytest.mark.parametrize(
+    ("times", "poses", "words"),
+    [
+        ([0.0], [moved(0.2)], "it begins 0.2 m and 0 rad from where the object is to be now"),
+        ([0.0, 9.0], [moved(0.0), moved(0.0, 2.0)], "after "),
+        ([0.0, 0.05], [moved(0.0), moved(0.3)], "expected at most"),
+    ],
+)
+def test_what_cannot_be_followed_is_refused(cell, times, poses, words):
+    """When it has been looked at; the object stays where it is."""
+    cell.follow(times, poses)
+    cell.run(0.3)
+    assert words in cell.pilot.intake.refusal
+    assert cell.pilot.intake.taken == 0
+    assert np.array_equal(cell.steps[-1].reference[POSE], HERE)
+    assert cell.pilot.safety.state is State.ACTIVE
+
+
+def test_what_is_refused_at_once(cell):
+    """What is no reference at all, with one sentence each."""
+    with pytest.raises(TrajectoryError, match="is not finite"):
+        cell.follow([0.0], [np.full(7, np.nan)])
+    with pytest.raises(TrajectoryError, match="its time is 3 s ago"):
+        cell.follow([0.0], [moved(0.0)], late=3.0)
+    with pytest.raises(TrajectoryError, match="expected finite ones up to 1000 N"):
+        cell.pilot.follow_internal_force([0.0, 0.0, 0.0, np.inf, 0.0, 0.0])
+    with pytest.raises(TrajectoryError, match="3 components, expected 6"):
+        cell.pilot.follow_internal_force([0.0, 0.0, 0.0])
+    with pytest.raises(UnknownNameError, match="unknown surface 'wall'; there is no surface"):
+        cell.pilot.follow_contact_force("wall", 5.0)
