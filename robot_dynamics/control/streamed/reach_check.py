@@ -20,7 +20,7 @@ from robot_dynamics.manipulation.system import GraspSystem
 Array = NDArray[np.float64]
 
 _SPACING_S = 0.05  # between points that are looked at, or more on a long path
-_MOST = 200
+_FEWEST, _MOST = 8, 200
 
 
 class ReachCheck:
@@ -48,7 +48,8 @@ class ReachCheck:
         q: Array,
     ) -> None:
         self._system, self._proximity = system, proximity
-        count = min(_MOST, max(2, int(np.ceil(plan.duration / _SPACING_S)) + 1))
+        fewest = _FEWEST if plan.duration > 0.0 else 1
+        count = min(_MOST, max(fewest, int(np.ceil(plan.duration / _SPACING_S)) + 1))
         self._times = np.linspace(0.0, plan.duration, count)
         self._rows = plan.rows(self._times)
         self._path = ClosedPath(system, terms)

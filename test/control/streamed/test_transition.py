@@ -69,7 +69,7 @@ def test_velocities_are_those_of_the_mixed_path(target):
 
 
 def test_a_larger_step_takes_longer(target):
-    """So that it adds no more acceleration; a step of nothing takes the shortest time."""
+    """So that it adds no more jerk; a step of nothing takes the shortest time."""
     row = REFERENCE.row(0.0)
     near, far = (np.array(row) for _ in range(2))
     near[2] += 0.01
@@ -77,11 +77,13 @@ def test_a_larger_step_takes_longer(target):
     stands = [WithForces(Standing(one[POSE]), row[FORCE]) for one in (row, near, far)]
     times = [Transition(row, stand).blend_s for stand in stands]
     assert times[0] == SHORTEST_S
-    assert times[2] == pytest.approx(2.0 * times[1])
+    assert times[2] == pytest.approx(4.0 ** (1.0 / 3.0) * times[1])
     for stand in stands:
         passage = Transition(row, stand)
-        rows = passage.rows(np.linspace(0.0, passage.blend_s, 200))
-        assert np.abs(rows[:, ACCELERATION][:, 3:]).max() < 2.01
+        times = np.linspace(0.0, passage.blend_s, 400)
+        jerk = np.diff(passage.rows(times)[:, ACCELERATION], axis=0) / (times[1] - times[0])
+        # The largest is at the beginning; the difference is that in the middle of a step.
+        assert np.abs(jerk).max() < 15.0
 
 
 def test_what_is_switched_changes_at_once(target):

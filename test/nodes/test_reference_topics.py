@@ -1,0 +1,147 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""References as messages: what of them reaches the law, and what is refused."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+from geometry_msgs.msg import Transform, Twist, WrenchStamped
+from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
+
+from robot_dynamics.nodes import topics
+from robot_dynamics.nodes.conversions import write_time
+from robot_dynamics.nodes.inbox import Inbox
+from robot_dynamics.nodes.reference_topics import ReferenceTopics
+
+
+class Pilot:
+    """Takes down what it is to follow."""
+
+    def __init__(self):
+        self.paths, self.internal, self.contact = [], [], []
+
+    def follow_path(self, now, times, poses, twists, accelerations, *, late):
+        """Take a path."""
+        self.paths.append((now, times, poses, twists, accelerations, late))
+
+    def follow_internal_force(self, values):
+        """Take an internal force."""
+        self.internal.append(values)
+
+    def follow_contact_force(self, surface, force):
+        """Take a force on a surface."""
+        self.contact.append((surface, force))
+
+
+class Bench:
+    """Topics with a pilot, and publishers for them."""
+
+    def __init__(self, ros):
+        self.node, self.pilot = ros.create_node("listener"), Pilot()
+        bodies = [SimpleNamespace(name="box")]
+        system = SimpleNamespace(model=SimpleNamespace(bodies=bodies), object_body=0)
+        loop = SimpleNamespace(supervised=self.pilot, system=system)
+        self.inbox = Inbox(self.node)
+        ReferenceTopics(self.node, self.inbox, loop, lambda: 7, lambda: 5_000_000_000)
+        self.path = self.node.create_publisher(
+            MultiDOFJointTrajectory, topics.REFERENCE_TRAJECTORY, topics.STREAM
+        )
+        self.forces = {
+            name: self.node.create_publisher(WrenchStamped, name, topics.STREAM)
+            for name in (topics.REFERENCE_INTERNAL_FORCE, topics.REFERENCE_CONTACT_FORCE)
+        }
+        until = time.monotonic() + 10.0
+        while not all(p.get_subscription_count() for p in (self.path, *self.forces.values())):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+
+    def send(self, publisher, message):
+        """Publish a message and let it be read."""
+        publisher.publish(message)
+        until = time.monotonic() + 5.0
+        while not self.inbox.read():
+            assert time.monotonic() < until
+            time.sleep(0.005)
+
+
+@pytest.fixture
+def bench(ros):
+    """Return a bench, and end it after the test."""
+    bench = Bench(ros)
+    yield bench
+    bench.inbox.close()
+    bench.node.destroy_node()
+
+
+def trajectory(velocities=1, transforms=1):
+    """Return a message of two points."""
+    message = MultiDOFJointTrajectory(joint_names=["box"])
+    message.header.frame_id = "world"
+    for i in range(2):
+        point = MultiDOFJointTrajectoryPoint()
+        for _ in range(transforms):
+            transform = Transform()
+            transform.translation.z = 0.8 + 0.1 * i
+            transform.rotation.w = 1.0
+            point.transforms.append(transform)
+        if velocities > i:
+            twist = Twist()
+            twist.linear.x, twist.angular.z = 0.1, 0.2
+            point.velocities.append(twist)
+        point.time_from_start.sec = i
+        message.points.append(point)
+    return message
+
+
+def test_a_trajectory_arrives_angular_first(bench):
+    """With the time of the safety layer, and its own age."""
+    message = trajectory(velocities=2)
+    write_time(message.header.stamp, 4_500_000_000)
+    bench.send(bench.path, message)
+    now, times, poses, twists, accelerations, late = bench.pilot.paths[0]
+    assert now == 7
+    assert times == [0.0, 1.0]
+    assert poses[1] == [0.0, 0.0, 0.9, 0.0, 0.0, 0.0, 1.0]
+    assert np.array_equal(twists, [[0.0, 0.0, 0.2, 0.1, 0.0, 0.0]] * 2)
+    assert accelerations is None
+    assert late == 0.5
+
+
+def test_without_a_stamp_it_begins_when_it_is_followed(bench):
+    """As `ros2 topic pub` sends it."""
+    bench.send(bench.path, trajectory(velocities=0))
+    assert bench.pilot.paths[0][3] is None
+    assert bench.pilot.paths[0][5] is None
+
+
+def test_forces_arrive(bench):
+    """The internal one as a wrench, the one on a surface by the surface's name."""
+    message = WrenchStamped()
+    message.wrench.force.x, message.wrench.force.z, message.wrench.torque.y = 30.0, 5.0, 1.0
+    bench.send(bench.forces[topics.REFERENCE_INTERNAL_FORCE], message)
+    assert bench.pilot.internal[0].tolist() == [0.0, 1.0, 0.0, 30.0, 0.0, 5.0]
+    message.header.frame_id = "wall"
+    bench.send(bench.forces[topics.REFERENCE_CONTACT_FORCE], message)
+    assert bench.pilot.contact == [("wall", 5.0)]
+
+
+def test_what_is_none_of_ours_is_refused(bench):
+    """Another body, another frame, several transforms, velocities of some points alone."""
+    other = trajectory()
+    other.joint_names = ["tray"]
+    elsewhere = trajectory()
+    elsewhere.header.frame_id = "base"
+    for message in (other, elsewhere, trajectory(transforms=2), trajectory(velocities=1)):
+        bench.send(bench.path, message)
+    assert bench.pilot.paths == []
+    wrench = WrenchStamped()
+    wrench.header.frame_id = "left_tool"
+    bench.send(bench.forces[topics.REFERENCE_INTERNAL_FORCE], wrench)
+    assert bench.pilot.internal == []
