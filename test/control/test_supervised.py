@@ -149,7 +149,8 @@ def test_an_implausible_wrench_is_a_lost_sensor(pair):
 
 def test_an_object_far_from_its_reference_is_a_fault():
     """Where the arms cannot follow, control gives up instead of pushing on."""
-    scenario = load_scenario("lift_box", ["plant.object_mass_scale=1.7"])
+    blind = "safety.wrench_residual_share=1.0"  # else the sensors find it before it has moved
+    scenario = load_scenario("lift_box", ["plant.object_mass_scale=1.7", blind])
     pilot = supervised_law(scenario)
     plant = make_plant(scenario, true_system(scenario, pilot.system))
     measured = plant.reset()
@@ -166,6 +167,23 @@ def test_an_object_far_from_its_reference_is_a_fault():
         plant.truth().object_pose[:3] - pilot.controller.reference.row(0.002 * measured.tick)[:3]
     )
     assert np.linalg.norm(away) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("scale", "cause"), [(1.7, Cause.UNEXPECTED_CONTACT), (0.2, Cause.GRASP_LOST)]
+)
+def test_sensors_that_feel_another_object(scale, cause):
+    """Too heavy or as good as gone: found within a tenth of a second, and held or let go."""
+    scenario = load_scenario("lift_box", [f"plant.object_mass_scale={scale}"])
+    pilot = supervised_law(scenario)
+    plant = make_plant(scenario, true_system(scenario, pilot.system))
+    measured = plant.reset()
+    pilot.check(measured.q, measured.qd)
+    pilot.start(0, measured.q, measured.qd, measured.wrenches)
+    for _ in range(50):
+        measured = plant.step(update(pilot, measured)[0])
+    assert pilot.safety.faults[0][1].cause is cause
+    assert pilot.safety.object_held == (cause is not Cause.GRASP_LOST)
 
 
 def test_a_slow_law_is_refused_on_a_clock(pair):
