@@ -9,6 +9,7 @@ another matter. It knows nothing of the hybrid formulation.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -94,15 +95,7 @@ class HybridPlant:
         body = system.model.bodies[system.object_body].inertia
         center = np.array(list(body.h)) / body.mass
         self.environment = Environment(tuple(p.function(at, center) for p in planes))
-        na, d = len(system.joint_names), len(KINDS[kind])
-        drives = Drives(system.v_index, np.full(na, 1e9), np.zeros(na), np.zeros(na), 1.0)
-        actuated = system.v_index.tolist()
-        kernel = load_kernel(
-            b"hybrid plant" + repr(actuated).encode() + self.model.structure_key,
-            lambda: step_program(self.model, actuated),
-            lanes=1,
-        )
-        self._step = kernel.bind(step_parameters(self.model, drives, step))
+        d = len(KINDS[kind])
         self.step = step
         arms = len(system.arms)
         self._of_contacts = np.concatenate([np.array(order) + d * i for i in range(arms)])
@@ -112,10 +105,43 @@ class HybridPlant:
         self.q, self.qd = cell.start.copy(), np.zeros(self.model.nv)
         self.multipliers = np.zeros(d * arms + len(planes))
 
+    @cached_property
+    def _step(self):
+        """One step of integration, compiled."""
+        system, na = self.system, len(self.system.joint_names)
+        drives = Drives(system.v_index, np.full(na, 1e9), np.zeros(na), np.zeros(na), 1.0)
+        actuated = system.v_index.tolist()
+        kernel = load_kernel(
+            b"hybrid plant" + repr(actuated).encode() + self.model.structure_key,
+            lambda: step_program(self.model, actuated),
+            lanes=1,
+        )
+        return kernel.bind(step_parameters(self.model, drives, self.step))
+
     def advance(self, torque):
         """Let a torque act for a step of integration."""
         self.q, self.qd, self.multipliers, _, _, pivot = self._step(self.q, self.qd, torque)
         assert pivot >= SMALLEST_PIVOT
+
+    def moving(self, twist, rng):
+        """Let the object move at a twist [omega; v of its origin], world axes, on its planes.
+
+        The arms go with it, and move besides as they can; the twist becomes the nearest that the
+        planes allow.
+        """
+        system, R = self.system, Rotation.from_quat(self.q[self.system.object_q][3:])
+        wish = 0.3 * rng.standard_normal(self.model.nv)
+        wish[system.object_v] = [*R.inv().apply(twist[:3]), *R.inv().apply(twist[3:])]
+        _, _, K, *_ = self._robot.constraint_terms(self.q, np.zeros(self.model.nv))
+        self.qd = wish - np.linalg.pinv(K) @ (K @ wish)
+
+    def accelerate(self, torque):
+        """Return the accelerations (nv,) under a torque, and take the forces for felt."""
+        tau = np.zeros(self.model.nv)
+        tau[self.system.v_index] = torque
+        qdd, self.multipliers, pivot = self._robot.closed_loop(self.q, self.qd, tau)
+        assert pivot >= SMALLEST_PIVOT
+        return qdd
 
     @property
     def joints(self):

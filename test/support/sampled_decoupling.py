@@ -130,7 +130,7 @@ def run(count, kind, surfaces, joints, what, period, **more):
     """Return what a step of one kind disturbs, with sampled control of a perfect model."""
     cell = cell_of(count, joints)
     plant = HybridPlant(cell, kind, PLANES[:surfaces], STEP)
-    control = _controller(plant, cell, what, period, **more)
+    control = controller_of(plant, cell, what, period, **more)
     q, qd = plant.joints
     control.start(q, qd)
     plan, ramp = control.reference, control.ramp_ticks * period
@@ -173,7 +173,7 @@ def run(count, kind, surfaces, joints, what, period, **more):
     return Disturbed(*worst.tolist())
 
 
-def _controller(plant, cell, what, period, hybrid=None, **more):
+def controller_of(plant, cell, what, period, hybrid=None, **more):
     """Return the controller of a plant, without friction, delay or limits."""
     settings = ControlSettings(
         rate_hz=1.0 / period,

@@ -10,9 +10,17 @@ held; that halves as well. The figures are in docs/hybrid_control.md.
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
+from support.hybrid_plant import HybridPlant
 from support.hybrid_systems import GRASPS, SURFACES
-from support.sampled_decoupling import run
+from support.sampled_decoupling import FORCE as FORCES
+from support.sampled_decoupling import PLANES, cell_of, controller_of, run
+
+from robot_dynamics.control.hybrid.settings import HybridSettings
+from robot_dynamics.control.touch_settings import ContactForceSettings
 
 LENGTH, FORCE = 5e-5, 0.05
 # Ratios of deviations between periods: half, with what the next order adds or takes.
@@ -33,6 +41,48 @@ def check(count, kind, surfaces, joints):
             assert HALVES[0] < slow.position / fast.position < HALVES[1]
             if surfaces:
                 assert HALVES[0] < slow.contact / fast.contact < HALVES[1]
+
+
+@pytest.mark.parametrize(
+    ("count", "kind", "surfaces", "joints"),
+    [
+        (2, "soft finger", 1, 6),
+        pytest.param(3, "rigid", 2, 7, marks=pytest.mark.slow),
+        pytest.param(3, "frictional point", 0, 6, marks=pytest.mark.slow),
+    ],
+)
+def test_at_the_instant_it_is_exact(count, kind, surfaces, joints):
+    """The engine's accelerations and forces under a controller's torque are those wanted.
+
+    To 1e-9 of what moves and pushes: the engine knows loop joints, and nothing of this law.
+    """
+    rng = np.random.default_rng(3)
+    cell = cell_of(count, joints)
+    plant, system = HybridPlant(cell, kind, PLANES[:surfaces]), cell.system
+    control = controller_of(
+        plant, cell, "internal", 2e-3, HybridSettings(ahead=False, object_pose="sensor"),
+        contact_force=ContactForceSettings(damping=0.0),
+    )  # fmt: skip
+    plant.moving(rng.standard_normal(6), rng)
+    R, body = Rotation.from_quat(plant.q[system.object_q][3:]), plant.qd[system.object_v]
+    twist = np.concatenate([R.apply(body[:3]), R.apply(body[3:])])
+    control.sense(pose=plant.q[system.object_q], twist=twist)
+    control.start(*plant.joints)
+    step = control.update(control.ramp_ticks, *plant.joints)
+    qdd = plant.accelerate(step.torque)
+    # The centre of mass, from the spatial acceleration of the origin (2.50).
+    of_origin, (omega, v) = qdd[system.object_v], (body[:3], body[3:])
+    c = np.asarray(control.hybrid_system.held.center)
+    a = of_origin[3:] + np.cross(omega, v) + np.cross(of_origin[:3], c)
+    a += np.cross(omega, np.cross(omega, c))
+    wanted = step.memory[control.layout.memory["acceleration"]]
+    moved, pushed = np.abs(qdd).max(), np.abs(plant.contact_forces).max()
+    assert_allclose([*of_origin[:3], *a], wanted, rtol=0, atol=1e-9 * moved)
+    assert_allclose(plant.surface_forces, [FORCES] * surfaces, rtol=0, atol=1e-9 * pushed)
+    inside = control.distribution.internal_force(plant.contact_forces)
+    wished = step.reference[control.layout.reference["internal"]]
+    assert_allclose(inside, wished, rtol=0, atol=1e-9 * pushed)
+    assert moved > 10.0
 
 
 def test_steps_disturb_nothing_else():
