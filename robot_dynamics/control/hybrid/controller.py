@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,25 +12,27 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.compile import load_kernel
 from robot_dynamics.control.gains import check_gains
-from robot_dynamics.control.halt import Halt
 from robot_dynamics.control.hybrid.constants import law_parameters
 from robot_dynamics.control.hybrid.contact_damping import contact_damping
+from robot_dynamics.control.hybrid.followed import FollowedRows
 from robot_dynamics.control.hybrid.gains import hybrid_gains
 from robot_dynamics.control.hybrid.law import LawOptions, law_program
 from robot_dynamics.control.hybrid.layout import Layout
-from robot_dynamics.control.hybrid.rows import (
-    HybridPlan,
-    blended,
-    looked_up,
-    with_compared,
-)
+from robot_dynamics.control.hybrid.planned_forces import Sliding
+from robot_dynamics.control.hybrid.rows import HybridPlan
 from robot_dynamics.control.hybrid.settings import HybridSettings
 from robot_dynamics.control.hybrid.step import HybridStep
+from robot_dynamics.control.hybrid.surface_check import SurfaceRow
+from robot_dynamics.control.hybrid.task_check import (
+    JointLimits,
+    TaskCheck,
+    TaskOptions,
+    check_task,
+)
 from robot_dynamics.control.reference import POSE, TWIST
-from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector, turn
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError, check_joints
-from robot_dynamics.errors import RobotDynamicsError, require_length
+from robot_dynamics.errors import require_length
 from robot_dynamics.manipulation.hybrid import Contact, Environment, ForceDistribution
 from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
 from robot_dynamics.manipulation.system import GraspSystem
@@ -106,17 +108,20 @@ class HybridController:
         program = law_program(self.hybrid_system, self._order, options)
         # A surface's source does not tell the constants it has caught: the trace does.
         self.kernel = load_kernel(b"hybrid_law\0" + program.fingerprint, lambda: program, lanes=1)
-        self._late = 1 + settings.command_delay_periods
-        self._ahead = (settings.command_delay_periods + 0.5) * self.period
         self._ramp_ticks = max(1, round(settings.start.ramp_s / self.period))
-        self._check_plan(reference)
+        self._followed = FollowedRows(
+            reference,
+            layout,
+            self.period,
+            begin=self._ramp_ticks,
+            delay=settings.command_delay_periods,
+            blend_s=self.hybrid.blend_s,
+        )
         self._no_wrenches = np.zeros((layout.arms, 6))
         self._sensed = np.zeros(Layout.size(layout.sensed))
         self._seen = np.concatenate([reference.start, np.zeros(6)])
         # The pose from outside is one more input, where it is one.
         self._more = (self._seen,) if options.sensor else ()
-        self._base, self._plan = 0, reference
-        self._rows = self._first_rows = self._table(reference)
         self._memory = np.zeros(Layout.size(layout.memory))
         self._limits = self.hybrid_system.arms.limits()
         self.warnings: tuple[str, ...] = ()
@@ -125,7 +130,7 @@ class HybridController:
     @property
     def ticks(self) -> int:
         """Number of control periods of start and reference together."""
-        return self._ramp_ticks + len(self._rows) - 1
+        return self._followed.last
 
     @property
     def ramp_ticks(self) -> int:
@@ -167,7 +172,9 @@ class HybridController:
         start = self.settings.start
         check_joints(self.system, start, q, qd)
         memory = self._searched(q)
-        seen = self._evaluate(q, np.zeros_like(q), self._no_wrenches, self._rows[0], memory, 0.0)
+        seen = self._evaluate(
+            q, np.zeros_like(q), self._no_wrenches, self._followed.row(0), memory, 0.0
+        )
         off = seen.error.reshape(2, 3)
         gaps = np.vstack([off, seen.closure.reshape(-1, 3)])
         angles, distances = np.linalg.norm(gaps[::2], axis=1), np.linalg.norm(gaps[1::2], axis=1)
@@ -186,7 +193,36 @@ class HybridController:
                 )
 
     def check_path(self, q: Array) -> None:
-        """Refuse a reference that the arms cannot follow from positions `q` (na,)."""
+        """Refuse a task that grasp, surfaces or arms cannot do from positions `q` (na,)."""
+        self.checked_task(q)
+
+    def checked_task(
+        self,
+        q: Array,
+        surfaces: Sequence[SurfaceRow] = (),
+        sliding: Mapping[int, Sliding] | None = None,
+        options: TaskOptions | None = None,
+    ) -> TaskCheck:
+        """Return what is to be known of the task from positions `q` (na,); see `check_task`.
+
+        Raises:
+            PreflightError: If grasp, surfaces or arms cannot do it.
+        """
+        limits, margin = self._limits, self.safety.position_margin
+        return check_task(
+            self.hybrid_system,
+            self.distribution,
+            self.reference,
+            self._of_model(q),
+            limits=JointLimits(
+                limits["lower"] + margin,
+                limits["upper"] - margin,
+                self.safety.effort_fraction * limits["effort"],
+            ),
+            surfaces=surfaces,
+            sliding=sliding,
+            options=options,
+        )
 
     def start(self, q: Array, qd: Array, last: Array | None = None) -> HybridStep:
         """Forget what was learned, and return what is seen.
@@ -201,11 +237,12 @@ class HybridController:
                 what holds arms and object up by default.
         """
         q = np.array(q, dtype=float)
-        self._base, self._plan, self._rows = 0, self.reference, self._first_rows.copy()
+        self._followed.restart()
         self._begin(q)
         memory, at = self._searched(q), self.layout.memory
-        seen = self._evaluate(q, qd, self._no_wrenches, self._rows[0], memory, 0.0)
-        wanted = self._rows[0][self.layout.reference["wanted"]]
+        row = self._followed.row(0)
+        seen = self._evaluate(q, qd, self._no_wrenches, row, memory, 0.0)
+        wanted = row[self.layout.reference["wanted"]]
         near = np.abs(seen.distance) <= self.hybrid.touching
         memory[at["twist"]] = seen.memory[at["twist"]]
         memory[at["touched"]] = wanted * near
@@ -223,10 +260,10 @@ class HybridController:
             wrenches: Measured grasp wrenches by the arms on the object (k, 6), angular first, in
                 tool frames; without them internal forces are fed forward, with what was learned.
         """
-        index = min(max(tick - self._ramp_ticks, 0), len(self._rows) - 1)
-        if self._leaves(index):
-            self._depart(index)
-        row = self._rows[index]
+        row = self._followed.row(tick)
+        wanted = row[self.layout.reference["wanted"]]
+        if (self._last.touched > wanted).any():  # it is to be left
+            row = self._depart(tick)
         ramp = min(1.0, tick / self._ramp_ticks)
         self._sensed[0] = wrenches is not None
         if wrenches is None:
@@ -236,7 +273,7 @@ class HybridController:
         self._memory, self._last = step.memory, step
         self._leaving = False
         if lost:
-            self._depart(index)
+            self._depart(tick)
         return step
 
     def sense(
@@ -269,39 +306,29 @@ class HybridController:
         Args:
             tick: Control periods since the start.
         """
-        first = min(max(tick - self._ramp_ticks, 0), len(self._rows) - 1)
-        begin = (first - self._base) * self.period
-        halt = Halt(self._plan, begin)
-        count = int(np.ceil(halt.duration / self.period)) + 1
-        rows = looked_up(halt, begin + np.arange(count) * self.period, self._ahead)
-        self._continue_with(rows, first)
+        self._followed.hold(tick)
 
     def follow(self, reference: HybridPlan, tick: int) -> None:
-        """Follow another reference from a tick on, without a jump.
+        """Follow another reference from a tick on, without a jump; see `FollowedRows.follow`.
 
-        The new one begins at time 0 there. What it differs by from the old one, in pose,
-        velocity, acceleration and forces, fades over `blend_s`, so that the torque has no jump;
-        which surfaces are to be touched changes at once. Integrals stay.
+        `start` begins the first one anew.
 
         Args:
-            reference: What the object is to do from now on.
+            reference: What the object is to do from now on; its time 0 is there.
             tick: Control periods since the start.
 
         Raises:
-            RobotDynamicsError: If its rows have another width than those of these contacts and
+            ArgumentError: If its rows have another width than those of these contacts and
                 surfaces.
         """
-        self._check_plan(reference)
-        first = min(max(tick - self._ramp_ticks, 0), len(self._rows) - 1)
-        count = int(np.ceil(reference.duration / self.period)) + 1
-        rows = looked_up(reference, np.arange(count) * self.period, self._ahead)
-        self._continue_with(rows, first)
-        self._base, self._plan = first, reference
+        self._followed.follow(reference, tick)
 
     def hold_support(self, q: Array) -> Array:
         """Return the torque (na,) that holds arms and object up at rest at positions `q` (na,)."""
         memory, still = self._searched(q), np.zeros_like(q)
-        return self._evaluate(q, still, self._no_wrenches, self._rows[0], memory, 0.0).support
+        return self._evaluate(
+            q, still, self._no_wrenches, self._followed.row(0), memory, 0.0
+        ).support
 
     def references(self, times: Array) -> dict[str, Array]:
         """Return what was to be done at times (N,) [s], as columns of a recording."""
@@ -328,7 +355,7 @@ class HybridController:
         memory[at["place"]] = place if place.any() else self._place_of(self.reference.start)
         still = np.zeros(len(self._order))
         for _ in range(_SEARCH):
-            seen = self._evaluate(q, still, self._no_wrenches, self._rows[0], memory, 0.0)
+            seen = self._evaluate(q, still, self._no_wrenches, self._followed.row(0), memory, 0.0)
             moved = np.abs(seen.memory[at["place"]] - memory[at["place"]]).max()
             memory[at["place"]] = seen.memory[at["place"]]
             if moved <= _FOUND:
@@ -342,56 +369,20 @@ class HybridController:
         center = np.asarray(self.hybrid_system.held.center, dtype=float)
         return np.concatenate([start[:3] + R @ center, start[3:]])
 
-    def _leaves(self, index: int) -> bool:
-        """Return whether a touched surface is not to be touched any more from a row on."""
-        wanted = self._rows[index, self.layout.reference["wanted"]]
-        return bool((self._memory[self.layout.memory["touched"]] > wanted).any())
+    def _depart(self, tick: int) -> Array:
+        """Return the row of a tick, with the path taken up from where the object is.
 
-    def _depart(self, index: int) -> None:
-        """Follow the path from where the object is, and come back to it smoothly.
-
-        Along a surface that was touched the path was not followed: what it is off by there must
-        not become an error at once. What is an error already remains one.
+        What it is off along a surface that was touched was not followed, and must not become an
+        error at once; what is an error already remains one.
         """
         self._leaving = True
-        width = self.layout.reference["internal"].stop
-        last = self._rows[index].copy()
-        seen, planned = self._last.pose, last[POSE]
-        turned = rotation_vector(product(planned[3:], conjugate(seen[3:])))
-        off = np.concatenate([turned, planned[:3] - seen[:3]]) - self._last.error
-        angle = float(np.linalg.norm(off[:3]))
-        axis = off[:3] / angle if angle > 0.0 else np.array([0.0, 0.0, 1.0])
-        last[:3] -= off[3:]
-        last[3:7] = product(turn(axis, np.array(-angle)), planned[3:])
-        count = int(np.ceil(self.hybrid.blend_s / self.period)) + 1
-        part = self._rows[index : index + count, :width]
-        moved = blended(part, last[:width], self.period, self.hybrid.blend_s, slice(0, 0))
-        self._rows[index : index + count, :width] = moved[: len(part)]
+        return self._followed.depart(tick, self._last.pose, self._last.error)
 
-    def _table(self, plan: HybridPlan) -> Array:
-        """Return the rows of a plan that is followed from the start."""
-        count = int(np.ceil(plan.duration / self.period)) + 1
-        rows = looked_up(plan, np.arange(count) * self.period, self._ahead)
-        return with_compared(rows, rows[:0], self.layout.reference, self._late)
-
-    def _continue_with(self, rows: Array, first: int) -> None:
-        """Follow rows from an index on, smoothly."""
-        at = self.layout.reference
-        width = rows.shape[1]
-        columns = np.r_[at["contact"], at["internal"]]
-        rows = blended(rows, self._rows[first, :width], self.period, self.hybrid.blend_s, columns)
-        past = self._rows[:first]
-        self._rows = np.vstack([past, with_compared(rows, past, at, self._late)])
-
-    def _check_plan(self, plan: HybridPlan) -> None:
-        width = self.layout.reference["internal"].stop
-        found = plan.rows(np.zeros(1)).shape[1]
-        if found != width:
-            layout = self.layout
-            raise RobotDynamicsError(
-                f"the reference has rows of {found}, expected {width}: 19 of motion, 2 for each "
-                f"of {layout.surfaces} surface forces, and {layout.internal} internal forces."
-            )
+    def _of_model(self, q: Array) -> Array:
+        """Return positions of the arm joints (na,) in the order of the arms' model."""
+        own = np.empty(len(q))
+        own[self._order] = q
+        return own
 
     def _holding(self) -> Array:
         """Return the internal force (m,) that contacts which only push need from the start."""
@@ -402,8 +393,7 @@ class HybridController:
     def _begin(self, q: Array) -> None:
         """Take the gains for a start at positions `q` (na,)."""
         require_length("q", list(q), len(self._order), "one for each arm joint")
-        own = np.empty(len(q))
-        own[self._order] = q
+        own = self._of_model(q)
         damping = contact_damping(self.hybrid_system, self.settings, own, self.reference.start)
         self.warnings = damping.warnings
         self.gains = hybrid_gains(

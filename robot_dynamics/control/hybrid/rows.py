@@ -72,7 +72,9 @@ def with_compared(rows: Array, before: Array, at: Mapping[str, slice], late: int
     return np.hstack([rows, compared[:, at["contact"]], compared[:, at["internal"]]])
 
 
-def blended(rows: Array, last: Array, period: float, duration: float, forces: slice) -> Array:
+def blended(
+    rows: Array, last: Array, period: float, duration: float, forces: slice | NDArray[np.intp]
+) -> Array:
     """Return rows that begin with another one and become those that they are, smoothly.
 
     Displacement, its rate and its acceleration, as they are between the plans where the new one

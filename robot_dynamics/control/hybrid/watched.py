@@ -16,7 +16,7 @@ from robot_dynamics.control.hybrid.planned_forces import Columns, Sliding, plann
 from robot_dynamics.control.hybrid.slip_monitor import SlipMonitor, SlipReport
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.hybrid.surface_check import SurfaceRow
-from robot_dynamics.control.hybrid.task_check import JointLimits, TaskOptions, check_task
+from robot_dynamics.control.hybrid.task_check import TaskOptions
 
 Array = NDArray[np.float64]
 
@@ -104,26 +104,9 @@ class WatchedController(HybridController):
 
     def check_path(self, q: Array) -> None:
         """Refuse a task that grasp, surfaces or arms cannot do; see `check_task`."""
-        task, safety = self._task, self.safety
-        own, limits = np.empty(len(q)), {}
-        own[self._order] = q
-        for name, values in self.system.limits.items():
-            limits[name] = np.empty(len(q))
-            limits[name][self._order] = values
-        check_task(
-            self.hybrid_system,
-            self.distribution,
-            self.reference,
-            own,
-            limits=JointLimits(
-                limits["lower"] + safety.position_margin,
-                limits["upper"] - safety.position_margin,
-                safety.effort_fraction * limits["effort"],
-            ),
-            surfaces=task.surfaces,
-            sliding=task.sliding,
-            options=TaskOptions(margin=task.margin, may_slip=task.may_slip),
-        )
+        task = self._task
+        options = TaskOptions(margin=task.margin, may_slip=task.may_slip)
+        self.checked_task(q, task.surfaces, task.sliding, options)
 
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> WatchedStep:
         """Return the step of a control instant; see `HybridController.update`."""

@@ -1,0 +1,143 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The rows that a hybrid controller follows, by ticks: of a plan, a halt, or one after another.
+
+Only what is still to come is kept, and the little that measured forces are compared with: plans
+may follow one another for as long as the controller runs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.control.halt import Halt, HasRows
+from robot_dynamics.control.hybrid.layout import Layout
+from robot_dynamics.control.hybrid.rows import HybridPlan, blended, looked_up, with_compared
+from robot_dynamics.control.reference import POSE
+from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector, turn
+from robot_dynamics.errors import ArgumentError
+
+Array = NDArray[np.float64]
+
+
+class FollowedRows:
+    """Rows of the reference, by ticks.
+
+    Args:
+        plan: What is followed from the beginning on.
+        layout: Where everything stands in a row.
+        period: Of control [s].
+        begin: The tick of the plan's time 0; its first row serves before.
+        delay: Control periods between a measurement and the command's action on it.
+        blend_s: Time over which one plan takes over from another [s].
+
+    Raises:
+        ArgumentError: If the plan's rows have another width than the layout's.
+    """
+
+    def __init__(
+        self,
+        plan: HybridPlan,
+        layout: Layout,
+        period: float,
+        *,
+        begin: int,
+        delay: int,
+        blend_s: float,
+    ) -> None:
+        self._layout, self._at = layout, layout.reference
+        self._period, self._begin, self._blend_s = period, begin, blend_s
+        self._late, self._ahead = 1 + delay, (delay + 0.5) * period
+        self._check(plan)
+        rows = self._looked_up(plan, 0.0, plan.duration)
+        self._original = plan, with_compared(rows, rows[:0], self._at, self._late)
+        self.restart()
+
+    @property
+    def last(self) -> int:
+        """The tick of the last row."""
+        return self._begin + self._first + len(self._rows) - 1
+
+    def restart(self) -> None:
+        """Follow the first plan from its beginning."""
+        self._plan, rows = self._original
+        # Rows are changed where surfaces are left. `_first` is the number of the first row that
+        # is kept, `_base` that at which the plan began.
+        self._rows, self._first, self._base = rows.copy(), 0, 0
+
+    def row(self, tick: int) -> Array:
+        """Return the row of a tick; the last one after all of them."""
+        return np.asarray(self._rows[self._index(tick)])
+
+    def hold(self, tick: int) -> None:
+        """Come to rest on the path from a tick on; forces stay what they are then."""
+        index = self._index(tick)
+        begin = (self._first + index - self._base) * self._period
+        halt = Halt(self._plan, begin)
+        self._continue_with(self._looked_up(halt, begin, halt.duration), index)
+
+    def follow(self, plan: HybridPlan, tick: int) -> None:
+        """Follow another plan from a tick on, without a jump.
+
+        Its time 0 is there. What it differs by from the old one, in pose, velocity, acceleration
+        and forces, fades over the time of blending, so that the torque has no jump; which
+        surfaces are to be touched changes at once.
+
+        Raises:
+            ArgumentError: If its rows have another width than the layout's.
+        """
+        self._check(plan)
+        index = self._index(tick)
+        begins = self._first + index
+        self._continue_with(self._looked_up(plan, 0.0, plan.duration), index)
+        self._plan, self._base = plan, begins
+
+    def depart(self, tick: int, seen: Array, error: Array) -> Array:
+        """Take the path up from where the object is, come back to it smoothly; return the row.
+
+        Args:
+            tick: When a surface is left.
+            seen: Pose of the object (7,).
+            error: What counts as its error (6,): that remains one.
+        """
+        index, width = self._index(tick), self._at["internal"].stop
+        last = self._rows[index].copy()
+        planned = last[POSE].copy()
+        turned = rotation_vector(product(planned[3:], conjugate(seen[3:])))
+        off = np.concatenate([turned, planned[:3] - seen[:3]]) - error
+        angle = float(np.linalg.norm(off[:3]))
+        axis = off[:3] / angle if angle > 0.0 else np.array([0.0, 0.0, 1.0])
+        last[:3] -= off[3:]
+        last[3:7] = product(turn(axis, np.array(-angle)), planned[3:])
+        count = int(np.ceil(self._blend_s / self._period)) + 1
+        part = self._rows[index : index + count, :width]
+        moved = blended(part, last[:width], self._period, self._blend_s, slice(0, 0))
+        self._rows[index : index + count, :width] = moved[: len(part)]
+        return np.asarray(self._rows[index])
+
+    def _index(self, tick: int) -> int:
+        return min(max(tick - self._begin - self._first, 0), len(self._rows) - 1)
+
+    def _looked_up(self, source: HasRows, begin: float, duration: float) -> Array:
+        count = int(np.ceil(duration / self._period)) + 1
+        return looked_up(source, begin + np.arange(count) * self._period, self._ahead)
+
+    def _continue_with(self, rows: Array, index: int) -> None:
+        """Follow rows from an index on, smoothly; what is over is forgotten."""
+        width = rows.shape[1]
+        forces = np.r_[self._at["contact"], self._at["internal"]]
+        now = self._rows[index, :width]
+        rows = blended(rows, now, self._period, self._blend_s, forces)
+        past = self._rows[max(0, index - self._late) : index]
+        self._rows = with_compared(rows, past, self._at, self._late)
+        self._first += index
+
+    def _check(self, plan: HybridPlan) -> None:
+        expected, found = self._at["internal"].stop, plan.rows(np.zeros(1)).shape[1]
+        if found != expected:
+            layout = self._layout
+            raise ArgumentError(
+                f"the reference has rows of {found}, expected {expected}: 19 of motion, 2 for "
+                f"each of {layout.surfaces} surface forces, and {layout.internal} internal forces."
+            )

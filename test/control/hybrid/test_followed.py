@@ -1,0 +1,78 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Rows by ticks: of a plan, of plans that take over, of a halt, and when a surface is left."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from support.hybrid_control import START, Plan
+
+from robot_dynamics.control.hybrid.followed import FollowedRows
+from robot_dynamics.control.hybrid.layout import Layout
+from robot_dynamics.errors import ArgumentError
+
+LAYOUT = Layout(joints=14, directions=12, surfaces=1, arms=2)
+BEGIN, PERIOD, BLEND = 10, 0.01, 0.2
+
+
+def followed(plan=None):
+    """Return the rows of a plan that moves along x."""
+    plan = plan or Plan(1, velocity=(0.1, 0.0, 0.0))
+    return FollowedRows(plan, LAYOUT, PERIOD, begin=BEGIN, delay=1, blend_s=BLEND)
+
+
+def test_rows_begin_at_a_tick_and_end_with_the_plan():
+    """The first row serves before, the last one after."""
+    rows = followed()
+    assert rows.last == BEGIN + 100
+    assert_allclose(rows.row(0), rows.row(BEGIN))
+    assert_allclose(rows.row(BEGIN + 50)[0], START[0] + 0.05)
+    assert_allclose(rows.row(9999), rows.row(rows.last))
+
+
+def test_plans_follow_one_another_for_ever():
+    """After a thousand plans no more is kept than after one, and the path is continuous."""
+    rows = followed()
+    lengths, x = set(), []
+    for k in range(1000):
+        tick = BEGIN + 30 * (k + 1)
+        x.append(rows.row(tick)[0])
+        rows.follow(Plan(1, start=START, velocity=(0.1 if k % 2 else -0.1, 0.0, 0.0)), tick)
+        assert rows.row(tick)[0] == pytest.approx(x[-1], abs=1e-12)
+        lengths.add(len(rows._rows))
+    assert len(lengths) == 1
+    rows.restart()
+    assert_allclose(rows.row(BEGIN + 50)[0], START[0] + 0.05)
+
+
+def test_a_halt_is_of_the_plan_that_is_followed():
+    """It goes on along the new plan and comes to rest there."""
+    rows = followed()
+    rows.follow(Plan(1, start=START, velocity=(0.0, 0.1, 0.0)), BEGIN + 20)
+    tick = BEGIN + 20 + 60
+    going = rows.row(tick).copy()
+    rows.hold(tick)
+    assert_allclose(rows.row(tick)[:19], going[:19], atol=1e-12)
+    assert rows.row(rows.last)[1] > going[1]
+    assert_allclose(rows.row(rows.last)[7:19], 0.0, atol=1e-12)
+
+
+def test_leaving_a_surface_is_no_error():
+    """The path begins where the object is, less what is an error already, and comes back."""
+    rows = followed()
+    tick, plain = BEGIN + 40, followed()
+    seen = plain.row(tick)[:7].copy()
+    seen[2] -= 0.05
+    error = np.array([0.0, 0.0, 0.0, 0.001, 0.0, 0.0])
+    row = rows.depart(tick, seen, error)
+    assert_allclose(row[:3] - seen[:3], error[3:], atol=1e-12)
+    later = tick + round(BLEND / PERIOD)
+    assert_allclose(rows.row(later), plain.row(later), atol=1e-12)
+
+
+def test_a_plan_of_other_forces_is_refused():
+    """Rows must have a column for each surface force and internal force."""
+    with pytest.raises(ArgumentError, match="rows of 25, expected 27"):
+        followed().follow(Plan(0), 0)
