@@ -9,11 +9,16 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.app.jointed_cell import joint_order, jointed_system
 from robot_dynamics.app.scenario import Scenario, build_system
 from robot_dynamics.control.coordinated import CoordinatedController
+from robot_dynamics.control.jointed.fold_plan import FoldPlan
+from robot_dynamics.control.jointed.law import JointedLaw
 from robot_dynamics.control.protocol import ControlLaw
 from robot_dynamics.control.supervised import SupervisedController
 from robot_dynamics.description.load import load_description
+from robot_dynamics.manipulation.assembly import closed_configuration
+from robot_dynamics.manipulation.jointed_object import JointSpaceModel
 from robot_dynamics.manipulation.system import GraspSystem
 
 Array = NDArray[np.float64]
@@ -82,10 +87,21 @@ def _hybrid(scenario: Scenario, system: GraspSystem) -> ControlLaw:
     return hybrid_law(scenario, system)
 
 
+def _jointed(scenario: Scenario, system: GraspSystem) -> ControlLaw:
+    jointed = jointed_system(scenario.cell, system)
+    start = closed_configuration(system, scenario.object_pose)[system.q_index]
+    at = np.empty(len(start))
+    at[joint_order(jointed)] = start
+    terms = JointSpaceModel(jointed).terms(at, np.zeros(len(at)))
+    plan = FoldPlan(jointed, terms, scenario.reference)
+    return JointedLaw(system, jointed, plan, scenario.control, scenario.safety)
+
+
 #: What makes a law of a scenario and of arms and object as they are believed to be.
 LAWS: dict[str, Callable[[Scenario, GraspSystem], ControlLaw]] = {
     "coordinated": _coordinated,
     "hybrid": _hybrid,
+    "jointed": _jointed,
 }
 
 _ONE_FREE_BODY = ("coordinated",)  # laws whose object is one body that touches nothing else

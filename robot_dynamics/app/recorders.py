@@ -19,7 +19,8 @@ from robot_dynamics.app.contact_recorder import SLIP_TOLERANCE_M, ContactRecorde
 from robot_dynamics.app.hybrid_cell import internal_size
 from robot_dynamics.app.recording import TICK, Recorder, Recording
 from robot_dynamics.app.scenario import Scenario
-from robot_dynamics.control.protocol import ControlLaw, LawStep, ObjectPlan
+from robot_dynamics.control.protocol import ControlLaw, LawStep
+from robot_dynamics.control.settled import settled_until
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation.contact import ContactReport
 from robot_dynamics.simulation.plant import Measurement, Truth
@@ -63,11 +64,19 @@ CONTACT_UNITS = {  # of runs under hybrid control besides
     "slip_margin": "part of each friction cone that the monitor sees left",
 }
 
+UNITS_OF_HALVES = {  # of objects with a joint besides, or instead
+    "internal_force": "N m, N: force in the object's joint, on its second half, true",
+    "second_pose": "as object_pose, of the second half",
+    "second_twist": "as object_twist, of the second half",
+    "estimated_second_pose": "as second_pose, from the joints",
+    "reference_second_pose": "as second_pose",
+}
+
 
 def common_metadata(scenario: Scenario, system: GraspSystem) -> dict[str, Any]:
     """Return what both sides of a run must agree on."""
     effort = system.limits["effort"].tolist()
-    hybrid = scenario.control.law == "hybrid"
+    hybrid, halves = scenario.control.law == "hybrid", system.halves is not None
     surfaces = [surface.name for surface in scenario.cell.surfaces]
     return {
         "scenario": scenario.name,
@@ -85,7 +94,7 @@ def common_metadata(scenario: Scenario, system: GraspSystem) -> dict[str, Any]:
         "effort_limits": [limit if np.isfinite(limit) else None for limit in effort],
         "acceptance": scenario.acceptance.bars(scenario.plant.engine),
         **({"surfaces": surfaces, "slip_tolerance_m": SLIP_TOLERANCE_M} if hybrid else {}),
-        "units": {**UNITS, **CONTACT_UNITS} if hybrid else UNITS,
+        "units": UNITS | (CONTACT_UNITS if hybrid else {}) | (UNITS_OF_HALVES if halves else {}),
         "versions": {
             "robot_dynamics": robot_dynamics.__version__,
             "numpy": np.__version__,
@@ -116,7 +125,7 @@ class PlantRecorder:
             "grasp_wrench": 6 * k,
             "object_pose": 7,
             "object_twist": 6,
-            "internal_force": _internal_size(scenario),
+            "internal_force": _internal_size(scenario, system),
             "closure_position": 0,
             "closure_rotation": 0,
             "correction": 0,
@@ -124,6 +133,8 @@ class PlantRecorder:
         }
         if self._contacts is not None:
             widths |= self._contacts.columns
+        if system.halves is not None:
+            widths |= {"second_pose": 7, "second_twist": 6}
         self.recorder = Recorder(widths, ticks)
 
     def write(
@@ -131,9 +142,11 @@ class PlantRecorder:
     ) -> None:
         """Write one control period down, before the plant moves on."""
         tick, time, q, qd, wrenches = measurement
-        more = () if self._contacts is None else self._contacts.values(contacts)
-        row = (tick, time, q, qd, wrenches.reshape(self._wrench_size), *truth, *more)
-        self.recorder.write(row)
+        *seen, more = truth
+        if self._contacts is not None:
+            more = self._contacts.values(contacts)
+        wrench = wrenches.reshape(self._wrench_size)
+        self.recorder.write((tick, time, q, qd, wrench, *seen, *more))
 
     def finish(self, **metadata: Any) -> Recording:
         """Return the recording.
@@ -205,7 +218,7 @@ def reference_metadata(
     first = min([a for a, _ in law.reference.settled_intervals(settle_s)], default=None)
     if first is None:
         first = law.reference.duration + settle_s
-    intervals = settled_intervals(law.reference, settle_s, end)
+    intervals = settled_until(law.reference, settle_s, end)
     of_law = dict(law.metadata)
     return {
         "law_warnings": of_law.pop("warnings", []),
@@ -217,21 +230,6 @@ def reference_metadata(
     }
 
 
-def settled_intervals(reference: ObjectPlan, settle_s: float, end: float) -> list[list[float]]:
-    """Return when a reference has been at rest for `settle_s`, up to a time `end` [s].
-
-    After the last change it stays at rest for as long as the run lasts.
-    """
-    intervals = [[a, b] for a, b in reference.settled_intervals(settle_s) if a <= end]
-    last = reference.duration
-    if end > last:
-        if intervals and intervals[-1][1] >= last:
-            intervals[-1][1] = end
-        elif last + settle_s <= end:
-            intervals.append([last + settle_s, end])
-    return [[a, min(b, end)] for a, b in intervals]
-
-
 def _contact_recorder(scenario: Scenario) -> ContactRecorder | None:
     if scenario.control.law != "hybrid":
         return None
@@ -240,8 +238,8 @@ def _contact_recorder(scenario: Scenario) -> ContactRecorder | None:
     return ContactRecorder(arms, surfaces, scenario.control.period)
 
 
-def _internal_size(scenario: Scenario) -> int:
+def _internal_size(scenario: Scenario, system: GraspSystem) -> int:
     """Return the number of internal forces."""
     if scenario.control.law == "hybrid":
         return internal_size(scenario.cell)
-    return 6 * (len(scenario.cell.arms) - 1)
+    return len(system.internal_axes)

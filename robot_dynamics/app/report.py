@@ -107,16 +107,30 @@ def state_hash(recording: Recording) -> str:
 
 
 def position_error(recording: Recording) -> Array:
-    """Return the object's true distance from the reference (ticks,) [m]."""
-    difference = recording["object_pose"][:, :3] - recording["reference_pose"][:, :3]
-    return np.asarray(np.linalg.norm(difference, axis=1))
+    """Return the object's true distance from the reference (ticks,) [m].
+
+    Of an object with a joint it is that of the half that is farther off.
+    """
+    pairs = _poses(recording)
+    distances = [np.linalg.norm(true[:, :3] - wanted[:, :3], axis=1) for true, wanted in pairs]
+    return np.asarray(np.max(distances, axis=0))
 
 
 def orientation_error(recording: Recording) -> Array:
-    """Return the object's true angle from the reference (ticks,) [rad]."""
-    turn = product(recording["reference_pose"][:, 3:], conjugate(recording["object_pose"][:, 3:]))
-    sine = np.linalg.norm(turn[:, :3], axis=1)
-    return np.asarray(2.0 * np.arctan2(sine, np.abs(turn[:, 3])))
+    """Return the object's true angle from the reference (ticks,) [rad]; see `position_error`."""
+    turns = [product(wanted[:, 3:], conjugate(true[:, 3:])) for true, wanted in _poses(recording)]
+    angles = [
+        2.0 * np.arctan2(np.linalg.norm(turn[:, :3], axis=1), np.abs(turn[:, 3])) for turn in turns
+    ]
+    return np.asarray(np.max(angles, axis=0))
+
+
+def _poses(recording: Recording) -> list[tuple[Array, Array]]:
+    """Return true and wanted poses (ticks, 7) of the object, or of both its halves."""
+    pairs = [(recording["object_pose"], recording["reference_pose"])]
+    if "second_pose" in recording:
+        pairs.append((recording["second_pose"], recording["reference_second_pose"]))
+    return pairs
 
 
 def torque_fractions(recording: Recording) -> Array:

@@ -26,6 +26,7 @@ from robot_dynamics.control.reference import SQUEEZE
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.simulation.halves_plant import HalvesPlant
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.settings import Engine
 
@@ -153,7 +154,7 @@ def make_plant(scenario: Scenario, system: GraspSystem) -> Plant:
 
     Raises:
         ReachError: If an arm does not reach its grasp.
-        RobotDynamicsError: If the engine is not installed.
+        RobotDynamicsError: If the engine is not installed, or does not know such objects.
     """
     start = closed_configuration(system, scenario.object_pose)
     period, settings = scenario.control.period, scenario.plant
@@ -161,6 +162,13 @@ def make_plant(scenario: Scenario, system: GraspSystem) -> Plant:
         from robot_dynamics.app.hybrid_plant import make_hybrid_plant
 
         return make_hybrid_plant(scenario, system, start)
+    if system.halves is not None:
+        if settings.engine != "engine":
+            raise RobotDynamicsError(
+                f"plant.engine is {settings.engine!r}, which does not know objects with a joint; "
+                "expected 'engine'."
+            )
+        return HalvesPlant(system, start, period, settings)
     maps = grasp_map(system, scenario.control)
     if settings.engine == "mujoco":
         from robot_dynamics.simulation.mujoco_plant import MujocoPlant

@@ -17,6 +17,7 @@ import yaml
 from numpy.typing import NDArray
 
 from robot_dynamics.app.acceptance import AcceptanceSettings
+from robot_dynamics.app.jointed_cell import loop_joint, placed_robots, require_matching_law
 from robot_dynamics.app.overrides import with_overrides, without_lines
 from robot_dynamics.control.gains import delay_margin, force_delay_margin, servo_gains
 from robot_dynamics.control.protocol import ObjectPlan
@@ -93,6 +94,7 @@ class Scenario:
         for touch in self.reference.touches:
             if touch.surface not in surfaces:
                 raise UnknownNameError("surface", touch.surface, surfaces, "reference.touches")
+        require_matching_law(self.cell.object, self.control, self.reference)
         self.plant.steps("step_s", self.control.period)
         self.plant.steps("mujoco_step_s", self.control.period)
 
@@ -108,7 +110,7 @@ class Scenario:
         return max(1, round(self.control.start.ramp_s / self.control.period))
 
     def plan(self) -> Reference:
-        """Return what the object is to do, counted from `start_tick` on.
+        """Return what a rigid object is to do, counted from `start_tick` on.
 
         For the hybrid law that is its motion: forces depend on contacts, see `hybrid_law`.
 
@@ -266,8 +268,7 @@ def true_system(scenario: Scenario, believed: GraspSystem | None = None) -> Gras
     if plant.link_mass_scale != 1.0:
         system = _system(scenario.cell, plant.link_mass_scale)
     if plant.object_mass_scale != 1.0:
-        mass = system.model.bodies[system.object_body].inertia.components()[0]
-        system = system.with_object(mass=mass * plant.object_mass_scale)
+        system = system.with_object(mass=system.object_mass * plant.object_mass_scale)
     if plant.grasp_error:
         errors = {name: pose_matrix(error) for name, error in plant.grasp_error.items()}
         system = system.with_grasp_error(errors)
@@ -280,28 +281,24 @@ def pose_matrix(settings: PoseSettings) -> Array:
 
 
 def _system(cell: CellSettings, link_mass_scale: float = 1.0) -> GraspSystem:
-    parts = [
-        Part(
-            load_description(robot.urdf, locked=robot.locked),
-            prefix=robot.prefix,
-            xyz=robot.xyz,
-            rpy=robot.rpy,
-        )
-        for robot in cell.robots
-    ]
-    held = load_description(cell.object.urdf)
-    link = held.mechanism.root
+    second = cell.object.joint
+    held = [load_description(one.urdf) for one in (cell.object, second) if one is not None]
+    held_links = [one.mechanism.root for one in held]
     # At the origin: a floating part's positions are relative to where it is placed.
-    world = place([*parts, Part(held, carrier="floating")])
+    floating = [Part(one, carrier="floating") for one in held]
+    world = place([*placed_robots(cell), *floating])
+    joint = None if second is None else loop_joint(second, (held_links[0], held_links[1]))
     arms = [
         ArmGrasp(arm.name, arm.tool, pose_matrix(arm.grasp), arm.posture, arm.load_share)
         for arm in cell.arms
     ]
     mechanism = world.mechanism
     links = tuple(
-        one if one.name == link else _scaled(one, link_mass_scale) for one in mechanism.links
+        one if one.name in held_links else _scaled(one, link_mass_scale) for one in mechanism.links
     )
-    system = grasp_system(replace(mechanism, links=links), link, arms, cell.gravity)
+    system = grasp_system(
+        replace(mechanism, links=links), held_links[0], arms, cell.gravity, joint
+    )
     if cell.object.mass is not None:
         system = system.with_object(mass=cell.object.mass)
     return system
@@ -315,7 +312,9 @@ def _anchored(scenario: Scenario) -> Scenario:
     """Return a scenario whose files are found from every working directory."""
     cell = scenario.cell
     robots = tuple(replace(robot, urdf=os.path.abspath(robot.urdf)) for robot in cell.robots)
-    held = replace(cell.object, urdf=os.path.abspath(cell.object.urdf))
+    joint = cell.object.joint
+    joint = joint and replace(joint, urdf=os.path.abspath(joint.urdf))
+    held = replace(cell.object, urdf=os.path.abspath(cell.object.urdf), joint=joint)
     return replace(scenario, cell=replace(cell, robots=robots, object=held))
 
 

@@ -54,14 +54,17 @@ def with_load_in_hand(system: GraspSystem) -> GraspSystem:
     taken to be: nothing of the control law and of its estimate of the object is in it.
     """
     model = system.model
-    object_inertia = model.bodies[system.object_body].inertia
+    whole = system.halves is None
     laden: dict[str, Inertia] = {}
     for arm in system.arms:
         loop = model.loops[arm.loop]
         body = model.bodies[loop.predecessor]
+        object_inertia = model.bodies[loop.successor].inertia
         # From the object's frame to the grasp's, and on to that of the arm's body.
         in_grasp: Inertia = loop.successor_placement * object_inertia
         in_body: Inertia = loop.predecessor_placement.inverse_times(in_grasp)
-        share = Inertia.of([arm.load_share * value for value in in_body.components()])
+        # Halves with a joint between them are each in a hand of their own.
+        part = arm.load_share if whole else 1.0
+        share = Inertia.of([part * value for value in in_body.components()])
         laden[body.name] = laden.get(body.name, body.inertia) + share
     return replace(system, model=model.replace(inertia=laden))

@@ -14,10 +14,10 @@ from robot_dynamics.compile import load_kernel
 from robot_dynamics.control.control_step import ControlStep
 from robot_dynamics.control.gain_ramp import RAMP_S, GainRamp, carried_over
 from robot_dynamics.control.gains import check_gains, servo_gains
-from robot_dynamics.control.halt import Halt, HasRows
+from robot_dynamics.control.halt import Halt
 from robot_dynamics.control.law import LawGains, law_parameters, law_program
 from robot_dynamics.control.preflight import check_reference
-from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST, Reference
+from robot_dynamics.control.reference import FORCE, POSE, TWIST, Reference, RowSource, looked_up
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import check_start
 from robot_dynamics.control.streamed.transition import Plan, Transition
@@ -293,16 +293,10 @@ class CoordinatedController:
     ) -> ControlStep:
         return ControlStep._make((*self._law(q, qd, wrenches, row, self._memory, ramp), row))
 
-    def _rows_of(self, source: HasRows, times: NDArray[np.floating]) -> Array:
-        """Return one row a time: where to be then, and what to do when the command acts.
-
-        A command acts from `command_delay_periods` after its measurement on, and is held for one
-        period, so that accelerations and forces are those half a period later still.
-        """
+    def _rows_of(self, source: RowSource, times: NDArray[np.floating]) -> Array:
+        # A command acts from its delay on, and is held for one period.
         ahead = (self.settings.command_delay_periods + 0.5) * self.period
-        rows = source.rows(times)
-        rows[:, ACCELERATION.start :] = source.rows(times + ahead)[:, ACCELERATION.start :]
-        return rows
+        return looked_up(source, times, ahead)
 
 
 def grasp_map(system: GraspSystem, settings: ControlSettings) -> GraspMap:

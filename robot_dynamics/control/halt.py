@@ -4,26 +4,17 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 from numpy.polynomial import Polynomial
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.control.reference import ACCELERATION, FORCE, TWIST
+from robot_dynamics.control.reference import ACCELERATION, FORCE, TWIST, RowSource
 
 Array = NDArray[np.float64]
 
 # Path time gone through, over the halt's duration; its rate falls smoothly from 1 to 0.
 _PROGRESS = Polynomial([0.0, 1.0, 0.0, -1.0, 0.5])
 _RATE, _SECOND = _PROGRESS.deriv(1), _PROGRESS.deriv(2)
-
-
-class HasRows(Protocol):
-    """A reference, or a plan with more columns: all beyond the motion are forces."""
-
-    def rows(self, times: ArrayLike) -> Array:
-        """Return rows at times (N,) [s]; see `Reference.rows`."""
 
 
 class Halt:
@@ -39,7 +30,7 @@ class Halt:
         duration: Time to come to rest [s]; half of it is still gone through on the path.
     """
 
-    def __init__(self, reference: HasRows, time: float, duration: float = 0.4) -> None:
+    def __init__(self, reference: RowSource, time: float, duration: float = 0.4) -> None:
         self.reference, self.time, self.duration = reference, time, duration
         self._force = reference.rows([time])[0][FORCE]
 

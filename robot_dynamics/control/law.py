@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, trace
+from robot_dynamics.control.pose_error import pose_error
+from robot_dynamics.control.torque_limits import integrated, limited_torque
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
 from robot_dynamics.dynamics.kinematics import (
     body_transforms,
@@ -28,16 +30,14 @@ from robot_dynamics.manipulation.grasp_map import GraspMap
 from robot_dynamics.manipulation.object_estimate import ObjectEstimate, estimate_object
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model.parameters import block_size, pack, unpack
-from robot_dynamics.scalar.functions import absolute, maximum, minimum, sqrt
+from robot_dynamics.scalar.functions import maximum, sqrt
 from robot_dynamics.scalar.linear_algebra import times
-from robot_dynamics.spatial import Motion, Rotation, Scalar, Vector3, rotation_vector
+from robot_dynamics.spatial import Motion, Scalar, Vector3
 
 Array = NDArray[np.float64]
 
 # Guards divisions whose denominator may vanish; far below any torque [N m] or sine that matters.
 _TINY = 1e-12
-# Turns the sign of a product into 0 or 1: products of integrals and steps are far above 1e-30.
-_TRUE = 1e30
 # What integrals may amount to, of the pose [rad/s^2, m/s^2] and of the internal force [N m, N].
 _LARGEST_CORRECTION = 10.0
 _LARGEST_FORCE = (20.0, 100.0)
@@ -156,7 +156,7 @@ def law_program(system: GraspSystem) -> Program:
         terms = terms_of_transforms(model, Xup, all_v, parameters, all_q)
 
         target = _Target(reference)
-        error, pose = _pose_error(target, seen)
+        error, pose = pose_error(target.pose, seen.transform)
         integral, force_integral, previous = (
             memory[:6],
             memory[6 : 6 + nf],
@@ -195,24 +195,13 @@ def law_program(system: GraspSystem) -> Program:
             for joint, rate in zip(joints, law.velocity, strict=True)
         ]
 
-        # Limits in the stated order; each part is scaled as a whole, so that its direction stays.
         squeeze = [ramp * value for value in law.internal]
         motion = [ramp * (m + r) for m, r in zip(law.motion, rubbing, strict=True)]
-        force_scale = largest_scale(law.support, squeeze, effort)
-        held = [s + force_scale * t for s, t in zip(law.support, squeeze, strict=True)]
-        motion_scale = largest_scale(held, motion, effort)
-        limited = [h + motion_scale * t for h, t in zip(held, motion, strict=True)]
-        change = [t - p for t, p in zip(limited, previous, strict=True)]
-        rate_scale: Scalar = 1.0
-        for value in change:
-            rate_scale = minimum(
-                rate_scale, torque_rate * period / maximum(absolute(value), _TINY)
-            )
-        torque = [p + rate_scale * c for p, c in zip(previous, change, strict=True)]
-
+        limited = limited_torque(
+            law.support, squeeze, motion, previous, effort, torque_rate * period
+        )
         # While anything is scaled down or still ramping in, integrals may only shrink.
-        full = minimum(minimum(force_scale, motion_scale), minimum(rate_scale, ramp))
-        gate = maximum(0.0, 1.0 - (1.0 - full) * 1e9)
+        gate = limited.gate(ramp)
         pose_bound = _LARGEST_CORRECTION / maximum(ki, _TINY)
         moment, force = (bound / maximum(k_force, _TINY) for bound in _LARGEST_FORCE)
         force_bounds = [moment if i % 6 < 3 else force for i in range(nf)]
@@ -224,13 +213,11 @@ def law_program(system: GraspSystem) -> Program:
                     _pairs(force_integral, force_error), force_bounds, strict=True
                 )
             ),
-            *torque,
+            *limited.torque,
         ]
-        load: Scalar = 0.0
-        for value, bound in zip(law.support, effort, strict=True):
-            load = maximum(load, absolute(value) / bound)
+        scales = [limited.force_scale, limited.motion_scale, limited.rate_scale]
         return {
-            "torque": torque,
+            "torque": limited.torque,
             "memory": new_memory,
             "pose": pose,
             "twist": twist,
@@ -238,7 +225,7 @@ def law_program(system: GraspSystem) -> Program:
             "closure": seen.closure,
             "internal_force": measured,
             "support": law.support,
-            "scales": [force_scale, motion_scale, rate_scale, load, law.smallest_pivot],
+            "scales": [*scales, limited.support_load, law.smallest_pivot],
         }
 
     inputs: dict[str, int | tuple[int, ...]] = {
@@ -262,38 +249,10 @@ class _Target:
     """A reference row, taken apart."""
 
     def __init__(self, row: Sequence[Scalar]) -> None:
-        pose = list(row[_POSE])
-        self.position = Vector3.of(pose[:3])
-        self.quaternion = pose[3:]
+        self.pose = list(row[_POSE])
         self.twist = list(row[_TWIST])
         self.acceleration = list(row[_ACCELERATION])
         self.internal_force = list(row[_REFERENCE_SIZE:])
-
-
-def _pose_error(target: _Target, seen: ObjectEstimate) -> tuple[list[Scalar], list[Scalar]]:
-    """Return orientation and position error (6,) in world axes, and the measured pose (7,).
-
-    The orientation error is the rotation vector of R_d R^T. The quaternion of the measured pose
-    follows from the reference's and the error, without deciding between its four formulas.
-    """
-    E_d = Rotation.from_quaternion(*target.quaternion)
-    turned = E_d.transpose().compose(seen.transform.E)  # R_d R^T = E_d^T E
-    rotation = rotation_vector(turned)
-    position = target.position - seen.transform.r
-
-    a, b, c = turned.rows
-    sine = Vector3(c[1] - b[2], a[2] - c[0], b[0] - a[1]) * 0.5
-    cosine = (a[0] + b[1] + c[2] - 1.0) * 0.5
-    half_cosine = sqrt(maximum((1.0 + cosine) * 0.5, _TINY))
-    ex, ey, ez = sine * (-0.5 / half_cosine)  # conjugate: R = (R_d R^T)^T R_d
-    x, y, z, w = target.quaternion
-    quaternion = [
-        half_cosine * x + ex * w + ey * z - ez * y,
-        half_cosine * y + ey * w + ez * x - ex * z,
-        half_cosine * z + ez * w + ex * y - ey * x,
-        half_cosine * w - ex * x - ey * y - ez * z,
-    ]
-    return [*rotation, *position], [*seen.transform.r, *quaternion]
 
 
 def _world_twist(seen: ObjectEstimate) -> list[Scalar]:
@@ -321,32 +280,6 @@ def _spatial_acceleration(seen: ObjectEstimate, classical: Sequence[Scalar]) -> 
 
 def _pairs(a: Sequence[Scalar], b: Sequence[Scalar]) -> Iterator[tuple[Scalar, Scalar]]:
     return zip(a, b, strict=True)
-
-
-def integrated(value: Scalar, step: Scalar, gate: Scalar, bound: Scalar) -> Scalar:
-    """Return an integral after a step.
-
-    A gate of 0 lets only steps through that shrink the integral; the result stays within bounds.
-    """
-    shrinks = minimum(1.0, maximum(0.0, -value * step * _TRUE))
-    size = absolute(value)
-    back = shrinks * minimum(maximum(step, -size), size)  # to zero at most
-    result = value + gate * step + (1.0 - gate) * back
-    return minimum(maximum(result, -bound), bound)
-
-
-def largest_scale(
-    base: Sequence[Scalar], added: Sequence[Scalar], effort: Sequence[Scalar]
-) -> Scalar:
-    """Return the largest s in [0, 1] with |base + s added| <= effort for all joints."""
-    scale: Scalar = 1.0
-    for b, a, bound in zip(base, added, effort, strict=True):
-        # A joint that is at its limit by rounding must not stop what leads away from it.
-        room = 1e-9 * bound
-        upward = (maximum(bound - b, 0.0) + room) / maximum(a, _TINY)
-        downward = (maximum(bound + b, 0.0) + room) / maximum(-a, _TINY)
-        scale = minimum(scale, minimum(upward, downward))
-    return scale
 
 
 def _bodies(system: GraspSystem, arm: Any) -> list[int]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control.link_distance import Closest, LinkDistances
+from robot_dynamics.control.protocol import ObjectPlan
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.rehearsal import Rehearsal, rehearse
 from robot_dynamics.control.settings import SafetySettings
@@ -107,10 +108,34 @@ def check_reference(
     count = max(2, int(np.ceil(controller.reference.duration / spacing)) + 1)
     times = np.linspace(0.0, max(controller.reference.duration, spacing), count)
     motion = rehearse(controller, terms, start, times)
+    return check_motion(system, safety, motion, start, controller.reference, terms)
+
+
+def check_motion(
+    system: GraspSystem,
+    safety: SafetySettings,
+    motion: Rehearsal,
+    start: Array,
+    reference: ObjectPlan,
+    terms: Any,
+) -> Preflight:
+    """Refuse a rehearsed motion that the arms cannot or must not make.
+
+    Args:
+        system: Arms and object.
+        safety: The limits.
+        motion: The motion, as a law will make it.
+        start: Positions of the arm joints at its start (na,).
+        reference: What the object is to do.
+        terms: `Robot.constraint_terms` of the system.
+
+    Raises:
+        PreflightError: With the first problem's time and joint, and all others as data.
+    """
     distances = LinkDistances(system, safety.link_radius_m)
-    poses = controller.reference.rows(motion.times)[:, POSE]
-    touching = distances.touching(safety.minimum_arm_distance_m, start, controller.reference.start)
-    closest = distances.closest(motion.q, poses, touching)
+    first = reference.rows([0.0])[0, POSE]
+    touching = distances.touching(safety.minimum_arm_distance_m, start, first)
+    closest = distances.closest(motion.q, reference.rows(motion.times)[:, POSE], touching)
     problems = [
         *_motion_problems(system, safety, motion),
         *_torque_problems(system, safety, motion),

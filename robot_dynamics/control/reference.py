@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import radians
+from typing import Protocol
 
 import numpy as np
 from numpy.polynomial import Polynomial
@@ -70,6 +71,13 @@ class _ForceSteps:
     duration: Array  # (n,)
     before: Array  # (n, nf)
     change: Array  # (n, nf)
+
+
+class RowSource(Protocol):
+    """A reference, or a plan with more columns: all beyond the motion are forces."""
+
+    def rows(self, times: ArrayLike) -> Array:
+        """Return rows at times (N,); see `Reference.rows`."""
 
 
 class Reference:
@@ -176,6 +184,22 @@ class Reference:
         for begin, end in self.settled_intervals(settle_s):
             inside |= (t >= begin) & (t <= end)
         return inside
+
+
+def looked_up(source: RowSource, times: NDArray[np.floating], ahead: float) -> Array:
+    """Return one row a time: where to be then, and what to do when the command acts.
+
+    A command acts some time after its measurement, and is held for a while: accelerations and
+    forces are those of the middle of that.
+
+    Args:
+        source: The reference.
+        times: When measurements are taken (N,) [s].
+        ahead: How much later the middle of the time is in which their command acts [s].
+    """
+    rows = source.rows(times)
+    rows[:, ACCELERATION.start :] = source.rows(times + ahead)[:, ACCELERATION.start :]
+    return rows
 
 
 def plan_reference(

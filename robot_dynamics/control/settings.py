@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from robot_dynamics.control.jointed_settings import JointedControlSettings
 from robot_dynamics.control.touch_settings import LONGEST_S, ContactForceSettings, TouchSettings
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.numbers import Triple
@@ -108,9 +109,11 @@ class ControlSettings:
     Attributes:
         law: "coordinated": Yoshikawa and Zheng's controller of an object in rigid grasps.
             "hybrid": their controller of an object in any grasp that touches surfaces besides.
+            "jointed": Unseren's controller of an object of two halves with a joint.
         rate_hz: Control rate [Hz].
         object: Servo of the object's position and orientation.
         internal_force: Servo of the internal force.
+        jointed: Servos of an object with a joint, of the law "jointed".
         contact_force: Servo of the force on surfaces.
         posture: Servo of the arms' self-motion.
         friction: Compensation of joint friction.
@@ -119,10 +122,11 @@ class ControlSettings:
         start: Conditions and manner of the start.
     """
 
-    law: Literal["coordinated", "hybrid"] = "coordinated"
+    law: Literal["coordinated", "hybrid", "jointed"] = "coordinated"
     rate_hz: float = _number(500.0, "Hz", above=0.0, maximum=1e5)
     object: ServoSettings = field(default_factory=ServoSettings)
     internal_force: ForceServoSettings = field(default_factory=ForceServoSettings)
+    jointed: JointedControlSettings = field(default_factory=JointedControlSettings)
     contact_force: ContactForceSettings = field(default_factory=ContactForceSettings)
     posture: PostureSettings = field(default_factory=PostureSettings)
     friction: FrictionSettings = field(default_factory=FrictionSettings)
@@ -190,7 +194,9 @@ class ForceStepSettings:
             positive inwards [N]; the other components become zero. "automatic": as much as keeps
             every contact in its friction cone, with the margin of `control.internal_force`.
         wrench: The new internal force instead, [mx my mz fx fy fz] in the frame in the middle of
-            the grasps [N m, N]; six components for each arm but the last.
+            the grasps [N m, N]; six components for each arm but the last. Of an object with a
+            joint it is the force in that, on the second half: a component for each direction
+            that the joint blocks, moments first, in world axes where it blocks three alike.
         duration_s: How long the change takes [s].
     """
 
@@ -215,12 +221,15 @@ class ReferenceSettings:
         touches: When the object touches which surface, and how hard.
         time_law: How each stretch and change is run through: "quintic" (no jump of the
             acceleration) or "septic" (no jump of the jerk either, peaks higher by 30 %).
+        fold: What the second half of an object with a joint does meanwhile, relative to the
+            first, in the axes of the joint's frame there.
     """
 
     segments: tuple[SegmentSettings, ...] = ()
     force: tuple[ForceStepSettings, ...] = ()
     touches: tuple[TouchSettings, ...] = ()
     time_law: Literal["quintic", "septic"] = "quintic"
+    fold: tuple[SegmentSettings, ...] = ()
 
 
 @dataclass(frozen=True)

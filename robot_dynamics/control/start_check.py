@@ -42,7 +42,8 @@ def check_start(
     Args:
         system: Arms and object.
         settings: How far off a start may be.
-        start: The object's pose at the start of the reference, x y z qx qy qz qw (7,).
+        start: The object's pose at the start of the reference, x y z qx qy qz qw (7,); of an
+            object with a joint those of both halves (2, 7).
         q: Measured positions of the arm joints (na,).
         qd: Their velocities (na,).
 
@@ -51,11 +52,11 @@ def check_start(
         ArgumentError: If an array has the wrong length.
     """
     q, qd = np.asarray(q, dtype=float), np.asarray(qd, dtype=float)
-    pose = np.asarray(start, dtype=float)
+    poses = np.broadcast_to(np.asarray(start, dtype=float), (len(system.arms), 7))
     for name, values in (("q", q), ("qd", qd)):
         require_length(name, values.tolist(), len(system.joint_names), "one for each arm joint")
     check_joints(system, settings, q, qd)
-    gaps = [_gap(seen, pose) for seen in _poses_seen(system, q)]
+    gaps = [_gap(*pair) for pair in zip(_poses_seen(system, q), poses, strict=True)]
     shares = [
         max(distance / settings.position_tolerance_m, angle / settings.rotation_tolerance_rad)
         for distance, angle in gaps

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 from robot_dynamics.dynamics.assembly import AssemblyError, assemble
 from robot_dynamics.errors import RobotDynamicsError
@@ -47,6 +48,8 @@ def closed_configuration(
 ) -> Array:
     """Return positions (nq,) with the object at a pose and all grasps closed.
 
+    An object with a joint is as its parts are put together: the frames of the joint coincide.
+
     The smallest steps that close the loops are taken from the guess on, so that the freedom that
     an arm has left stays near it; steps end at the joint limits.
 
@@ -64,6 +67,8 @@ def closed_configuration(
     terms = terms or Robot(system.model).constraint_terms
     q = system.model.neutral()
     q[system.object_q] = object_pose
+    for body in system.object_bodies[1:]:
+        q[system.model.q_slices[body]] = _carried(object_pose, system.second_half)
     q[system.q_index] = system.posture if guess is None else np.asarray(guess, dtype=float)
     rest = np.zeros(system.model.nv)
 
@@ -77,7 +82,7 @@ def closed_configuration(
             system.model,
             closure,
             q,
-            held=[system.model.bodies[system.object_body].joint.name],
+            held=[system.model.bodies[body].joint.name for body in system.object_bodies],
             length=length,
             tolerance=tolerance / length,
             restarts=0,
@@ -88,3 +93,10 @@ def closed_configuration(
         worst = max(gaps, key=lambda name: gaps[name].position + length * gaps[name].rotation)
         raise ReachError(worst, gaps[worst].position, gaps[worst].rotation) from error
     return found.q
+
+
+def _carried(pose: Array, relative: Array) -> Array:
+    """Return the pose (7,) of what has a pose (4, 4) relative to a pose (7,)."""
+    turned = Rotation.from_quat(pose[3:])
+    moved = pose[:3] + turned.apply(relative[:3, 3])
+    return np.concatenate([moved, (turned * Rotation.from_matrix(relative[:3, :3])).as_quat()])

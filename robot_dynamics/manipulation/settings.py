@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.contact_settings import ContactSettings, SurfaceSettings
@@ -61,6 +62,32 @@ class ArmSettings:
 
 
 @dataclass(frozen=True)
+class ObjectJointSettings:
+    """The joint between the halves of an object, and the second half, which the second arm holds.
+
+    At the start the joint's frames coincide: the second half's link is where the joint is.
+
+    Attributes:
+        type: "fixed" is a rigid joint, whose force is controlled all the same.
+        urdf: File with the second half, one rigid body; its link's frame is that of the joint.
+        xyz: Position of the joint in the first half [m].
+        rpy: Orientation of its frame there [rad].
+        axis: Axis of a revolute, prismatic or cylindrical joint in its frame; the axes of a
+            universal joint are x of the first half and y of the second.
+    """
+
+    type: Literal["spherical", "universal", "revolute", "prismatic", "cylindrical", "fixed"]
+    urdf: str = field(metadata={"path": True})
+    xyz: Triple = (0.0, 0.0, 0.0)
+    rpy: Triple = (0.0, 0.0, 0.0)
+    axis: Triple = (0.0, 0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        if not any(self.axis):
+            raise ArgumentError("the axis of the object's joint is zero; expected a direction.")
+
+
+@dataclass(frozen=True)
 class ObjectSettings:
     """The held object.
 
@@ -68,7 +95,8 @@ class ObjectSettings:
         urdf: File with one rigid body.
         xyz: Position of its root link at the start [m].
         rpy: Orientation at the start [rad].
-        mass: Replaces the file's mass [kg], the inertia scaled alike.
+        mass: Replaces the file's mass [kg], the inertia scaled alike; of both halves together.
+        joint: Joint to a second half; a rigid object has none.
     """
 
     urdf: str = field(metadata={"path": True})
@@ -77,6 +105,7 @@ class ObjectSettings:
     mass: float | None = field(
         default=None, metadata={"minimum": 0.0, "maximum": 1e5, "unit": "kg"}
     )
+    joint: ObjectJointSettings | None = None
 
 
 @dataclass(frozen=True)

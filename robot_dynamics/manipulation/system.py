@@ -16,6 +16,7 @@ from robot_dynamics.errors import RobotDynamicsError, UnknownNameError, require_
 from robot_dynamics.model import (
     WORLD,
     LoopElement,
+    LoopJoint,
     Mechanism,
     Model,
     build,
@@ -57,16 +58,49 @@ class Arm:
 class GraspSystem:
     """Arms that hold one object: a model with a floating object and one grasp loop an arm.
 
+    An object of two halves has a joint between them, a loop joint of its own: the first arm holds
+    the first half, the second arm the other.
+
     Attributes:
         model: Arms, object, and for each arm a loop joint "<arm>_grasp" from its tool to the
             object; the object's inertia and the grasps are variable parameters.
         arms: The arms, in the order of stacked vectors.
-        object_body: Index of the object's body.
+        object_body: Index of the object's body, of its first half if it has two.
+        object_joint: Index of the loop joint between its halves; None of a rigid object.
     """
 
     model: Model
     arms: tuple[Arm, ...]
     object_body: int
+    object_joint: int | None = None
+
+    @property
+    def halves(self) -> LoopJoint | None:
+        """The joint between the object's halves, from the first to the second, if it has any."""
+        return None if self.object_joint is None else self.model.loops[self.object_joint]
+
+    @property
+    def object_bodies(self) -> tuple[int, ...]:
+        """Indices of the object's bodies: one, or its halves."""
+        joint = self.halves
+        return (self.object_body,) if joint is None else (self.object_body, joint.successor)
+
+    @property
+    def object_mass(self) -> float:
+        """Mass of the whole object [kg]."""
+        bodies = self.model.bodies
+        return float(sum(bodies[b].inertia.components()[0] for b in self.object_bodies))
+
+    @property
+    def internal_axes(self) -> tuple[str, ...]:
+        """What the components of the force within the object are: moments "rx", forces "x" ...
+
+        Those that its joint transmits, or six for each arm but the last.
+        """
+        joint = self.halves
+        if joint is None:
+            return ("rx", "ry", "rz", "x", "y", "z") * (len(self.arms) - 1)
+        return tuple(row.direction for row in joint.type.rows)
 
     @cached_property
     def q_index(self) -> IntArray:
@@ -111,22 +145,43 @@ class GraspSystem:
 
     @property
     def grasps(self) -> list[Array]:
-        """Pose (4, 4) of each grasp frame in the object's body frame."""
-        return [pose_of(self.model.loops[arm.loop].successor_placement) for arm in self.arms]
+        """Pose (4, 4) of each grasp frame in the object's body frame.
+
+        Of an object with a joint they are those where the joint's frames coincide.
+        """
+        own = [pose_of(self.model.loops[arm.loop].successor_placement) for arm in self.arms]
+        if self.halves is not None:
+            own[1] = self.second_half @ own[1]
+        return own
+
+    @property
+    def second_half(self) -> Array:
+        """Pose (4, 4) of the second half in the first where the frames of their joint coincide."""
+        joint = self.halves
+        if joint is None:
+            return np.eye(4)
+        on_first, on_second = pose_of(joint.predecessor_placement), joint.successor_placement
+        return np.asarray(on_first @ pose_of(on_second.inverse()))
 
     def with_object(
         self, *, mass: float | None = None, inertia: Inertia | None = None
     ) -> GraspSystem:
-        """Return the system with another object inertia, or its own scaled to a mass [kg]."""
-        body = self.model.bodies[self.object_body]
+        """Return the system with another object inertia, or its own scaled to a mass [kg].
+
+        A mass is that of the whole object, an inertia that of its only, or its first, body.
+        """
+        inertias: dict[str, Inertia] = {}
+        if inertia is not None:
+            inertias[self.model.bodies[self.object_body].name] = inertia
         if mass is not None:
             if not (np.isfinite(mass) and mass > 0.0):
                 raise RobotDynamicsError(f"object mass {mass!r} kg: expected a positive number.")
-            own = body.inertia.components()
-            inertia = Inertia.of([value * (mass / own[0]) for value in own])
-        if inertia is None:
-            return self
-        return replace(self, model=self.model.replace(inertia={body.name: inertia}))
+            factor = mass / self.object_mass
+            for index in self.object_bodies:
+                body = self.model.bodies[index]
+                own = body.inertia.components()
+                inertias[body.name] = Inertia.of([value * factor for value in own])
+        return replace(self, model=self.model.replace(inertia=inertias)) if inertias else self
 
     def with_grasp_error(self, errors: dict[str, Array]) -> GraspSystem:
         """Return the system with displaced grasps: by arm a pose (4, 4) in its grasp frame."""
@@ -165,6 +220,7 @@ def grasp_system(
     object_link: str,
     arms: Sequence[ArmGrasp],
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    joint: LoopElement | None = None,
 ) -> GraspSystem:
     """Return the closed-loop system of arms in a mechanism that hold one of its links.
 
@@ -174,51 +230,66 @@ def grasp_system(
         object_link: The object's root link.
         arms: The arms; at least one.
         gravity: Acceleration of gravity [m/s^2].
+        joint: From the object's root link to that of a second half, which floats as well and is
+            held by the second arm; none of a rigid object.
 
     Raises:
         RobotDynamicsError: If a joint belongs to no arm or to two, if a posture has the wrong
-            length, or if the object is not a single floating body.
+            length, or if the object, or a half, is not a single floating body.
     """
     names = [arm.name for arm in arms]
     if len(set(names)) != len(names) or not names:
         raise RobotDynamicsError(
             f"arms {names}: expected at least one arm, each with its own name."
         )
-    carriers = [joint for joint in mechanism.joints if joint.child == object_link]
-    if not any(joint.type == "floating" for joint in carriers):
-        raise RobotDynamicsError(f"object link {object_link!r} is not on a floating joint.")
+    links = [object_link] * len(arms)
+    if joint is not None:
+        if len(arms) != 2:
+            raise RobotDynamicsError(
+                f"{len(arms)} arms hold an object of two halves, expected one for each half."
+            )
+        links = [object_link, joint.successor]
+    for link in links:
+        carriers = [carrier for carrier in mechanism.joints if carrier.child == link]
+        if not any(carrier.type == "floating" for carrier in carriers):
+            raise RobotDynamicsError(f"object link {link!r} is not on a floating joint.")
     loops = [
-        LoopElement(f"{arm.name}_grasp", "fixed", arm.tool, object_link, np.eye(4), arm.grasp)
-        for arm in arms
+        LoopElement(f"{arm.name}_grasp", "fixed", arm.tool, link, np.eye(4), arm.grasp)
+        for arm, link in zip(arms, links, strict=True)
     ]
-    variable = {object_link, *(loop.name for loop in loops)}
+    loops += [] if joint is None else [joint]
+    variable = {*links, *(loop.name for loop in loops)}
     model = build(mechanism.with_loops(loops), gravity=gravity, variable=variable)
     if model.couplings:
         raise RobotDynamicsError(
             f"coupling {model.couplings[0].name!r} gears joints of an arm, which the formulations "
             "of manipulation do not know; lock its joints."
         )
-    object_body = model.link(object_link).body
-    carrier = model.bodies[object_body]
-    if carrier.parent != WORLD or carrier.placement != Transform.identity():
-        raise RobotDynamicsError(
-            f"object link {object_link!r} floats relative to another frame than the world, "
-            "expected its joint at the world's origin: its positions are its pose in the world."
-        )
+    objects = []
+    for link in dict.fromkeys(links):
+        body = model.link(link).body
+        carrier = model.bodies[body]
+        if carrier.parent != WORLD or carrier.placement != Transform.identity():
+            raise RobotDynamicsError(
+                f"object link {link!r} floats relative to another frame than the world, "
+                "expected its joint at the world's origin: its positions are its pose in the "
+                "world."
+            )
+        objects.append(body)
     owner: dict[int, str] = {}
     result = []
     for index, arm in enumerate(arms):
         path = model.support(model.link(arm.tool).body)
         for body in path:
-            joint = model.bodies[body].joint
-            if joint.type.nv != 1:
+            own = model.bodies[body].joint
+            if own.type.nv != 1:
                 raise RobotDynamicsError(
-                    f"arm {arm.name!r}: joint {joint.name!r} is {joint.type.name}, expected "
+                    f"arm {arm.name!r}: joint {own.name!r} is {own.type.name}, expected "
                     "joints with one degree of freedom between the base and the tool."
                 )
             if body in owner:
                 raise RobotDynamicsError(
-                    f"joint {joint.name!r} carries both arm {owner[body]!r} and arm {arm.name!r}."
+                    f"joint {own.name!r} carries both arm {owner[body]!r} and arm {arm.name!r}."
                 )
             owner[body] = arm.name
         posture = np.asarray(arm.posture, dtype=float)
@@ -241,8 +312,8 @@ def grasp_system(
             )
         )
     for i, name in enumerate(model.joint_names):
-        if i not in owner and i != object_body:
+        if i not in owner and i not in objects:
             raise RobotDynamicsError(
                 f"joint {name!r} belongs to no arm; lock it under 'locked' of its robot."
             )
-    return GraspSystem(model, tuple(result), object_body)
+    return GraspSystem(model, tuple(result), objects[0], None if joint is None else len(arms))

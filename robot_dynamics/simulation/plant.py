@@ -39,11 +39,14 @@ class Truth(NamedTuple):
     Attributes:
         object_pose: x y z qx qy qz qw of the object's body frame in the world (7,).
         object_twist: Angular and linear velocity of the object's origin, world axes (6,).
-        internal_force: Internal force (6(k-1),) with the plant's own grasps.
+        internal_force: Internal force (6(k-1),) with the plant's own grasps, or the force in the
+            object's joint on its second half (c,).
         closure_position: Largest distance [m] between the two sides of a grasp.
         closure_rotation: Largest angle [rad] between the two sides of a grasp.
         correction: Size of the last step's projection of the positions [m or rad].
         torque: Torque applied over the last period (na,) [N m].
+        second_half: Of an object with a joint the pose (7,) and the twist (6,) of its second half,
+            as those of the first.
     """
 
     object_pose: Array
@@ -53,6 +56,7 @@ class Truth(NamedTuple):
     closure_rotation: float
     correction: float
     torque: Array
+    second_half: tuple[Array, ...] = ()
 
 
 class Plant(Protocol):

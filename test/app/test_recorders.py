@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.app.laws import make_law
-from robot_dynamics.app.recorders import ControlRecorder, PlantRecorder, settled_intervals
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.recorders import ControlRecorder, PlantRecorder
 from robot_dynamics.control.control_step import ControlStep
 from robot_dynamics.simulation.plant import Measurement, Truth
 
@@ -91,18 +90,6 @@ def test_the_reference_begins_where_it_is_said_to(scenario, law):
     for name in law.columns:
         assert np.isnan(recording[name][650:]).all(), name
         assert np.isfinite(recording[name][:650]).all(), name
-
-
-def test_when_a_reference_is_at_rest(scenario):
-    """It stays at rest for as long as the run lasts; a shorter run has shorter intervals."""
-    reference = load_scenario("lift_box").plan()
-    end, last = reference.duration, settled_intervals(reference, 0.5, reference.duration)[-1]
-    longer = settled_intervals(reference, 0.5, end + 10.0)
-    assert longer[-1] == [last[0], end + 10.0]
-    assert settled_intervals(reference, 0.5, 1.0) == []
-    # At rest for less than it takes to settle within the reference, for long after it.
-    assert settled_intervals(reference, 5.0, end) == []
-    assert settled_intervals(reference, 5.0, end + 10.0)[-1][1] == end + 10.0
 
 
 def test_writing_costs_little(scenario, law):

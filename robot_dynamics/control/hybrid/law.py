@@ -23,7 +23,7 @@ from robot_dynamics.control.hybrid.layout import Layout
 from robot_dynamics.control.hybrid.state import ArmState, ObjectTarget, ahead_of
 from robot_dynamics.control.hybrid.touches import touches
 from robot_dynamics.control.hybrid.wishes import posture_wish
-from robot_dynamics.control.law import integrated, largest_scale
+from robot_dynamics.control.torque_limits import integrated, largest_scale
 from robot_dynamics.manipulation.hybrid.decoupling_law import (
     ArmSide,
     ObjectTerms,

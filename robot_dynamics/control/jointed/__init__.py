@@ -10,7 +10,7 @@ from robot_dynamics.control.jointed.controller import (
 )
 from robot_dynamics.control.jointed.desired_joints import DesiredJoints
 from robot_dynamics.control.jointed.object_path import HalvesMotion, ObjectPath
-from robot_dynamics.control.jointed.settings import JointedControlSettings
+from robot_dynamics.control.jointed_settings import JointedControlSettings
 
 __all__ = [
     "ChoiceOfPseudovelocities",

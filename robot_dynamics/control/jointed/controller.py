@@ -21,8 +21,8 @@ from robot_dynamics.control.jointed.choice import ChoiceOfPseudovelocities
 from robot_dynamics.control.jointed.desired_joints import DesiredJoints
 from robot_dynamics.control.jointed.object_path import Halves, HalvesMotion, ObjectPath
 from robot_dynamics.control.jointed.object_task import ObjectTask
-from robot_dynamics.control.jointed.settings import JointedControlSettings
-from robot_dynamics.control.law import largest_scale
+from robot_dynamics.control.jointed_settings import JointedControlSettings
+from robot_dynamics.control.torque_limits import largest_scale
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.jointed_object import JointSpaceModel, decoupled_law
 

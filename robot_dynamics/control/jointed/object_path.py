@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST, Reference, plan_reference
+from robot_dynamics.control.rotation_path import product
 from robot_dynamics.control.settings import ReferenceSettings
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.jointed_object import JointedObjectSystem, JointSpaceTerms
@@ -129,9 +130,35 @@ class ObjectPath:
         self.duration = max(self._first.duration, self._second.duration)
         self._check(system)
 
+    @property
+    def references(self) -> tuple[Reference, Reference]:
+        """What the first half's link does, and the second half's joint frame relative to it."""
+        return self._first, self._second
+
+    def second_rows(self, times: ArrayLike) -> Array:
+        """Return what the second half's link does at times (N,), as rows of a `Reference`."""
+        t = np.atleast_1d(np.asarray(times, dtype=float))
+        _, origin, velocity, acceleration = self._links(t)[1]
+        # The quaternion is continuous, as those are that it is a product of.
+        turned = self._first.rows(t)[:, POSE][:, 3:]
+        relative = self._second.rows(t)[:, POSE][:, 3:]
+        for after in (_quaternion(self._joint), relative, _quaternion(self._link)):
+            turned = product(turned, after)
+        return np.hstack([origin, turned, velocity, acceleration])
+
     def at(self, times: ArrayLike) -> HalvesMotion:
         """Return the motion at times (N,) [s]."""
         t = np.atleast_1d(np.asarray(times, dtype=float))
+        moved = []
+        for (rotation, origin, velocity, acceleration), c in zip(
+            self._links(t), self._centers, strict=True
+        ):
+            arm = rotation @ c
+            moved.append((rotation, origin + arm, *_carried(velocity, acceleration, arm), origin))
+        return HalvesMotion(*(np.stack(pair, axis=1) for pair in zip(*moved, strict=True)))
+
+    def _links(self, t: Array) -> list[tuple[Array, Array, Array, Array]]:
+        """Return orientation, origin, velocity and acceleration of both halves' links."""
         R, p, V, A = _motion_of(self._first, t)
         # The first half's joint frame moves with it.
         there = R @ self._joint[:3, :3]
@@ -150,14 +177,7 @@ class ObjectPath:
         # From the second half's joint frame to its link.
         r = R_2 @ self._link[:3, 3]
         V_2, A_2 = _carried(V_2, A_2, r)
-        parts = [(R, p, V, A), (R_2 @ self._link[:3, :3], p_j + way + r, V_2, A_2)]
-        moved = []
-        for (rotation, origin, velocity, acceleration), c in zip(
-            parts, self._centers, strict=True
-        ):
-            arm = rotation @ c
-            moved.append((rotation, origin + arm, *_carried(velocity, acceleration, arm), origin))
-        return HalvesMotion(*(np.stack(pair, axis=1) for pair in zip(*moved, strict=True)))
+        return [(R, p, V, A), (R_2 @ self._link[:3, :3], p_j + way + r, V_2, A_2)]
 
     def _check(self, system: JointedObjectSystem) -> None:
         """Refuse a path that the object's joint does not allow."""
@@ -222,4 +242,9 @@ def _in_link(link: Transform, frame: Transform) -> Array:
 
 
 def _reference_pose(matrix: Array) -> Array:
-    return np.concatenate([matrix[:3, 3], Rotation.from_matrix(matrix[:3, :3]).as_quat()])
+    return np.concatenate([matrix[:3, 3], _quaternion(matrix)])
+
+
+def _quaternion(matrix: NDArray[np.floating]) -> Array:
+    """Return the quaternion (4,) of a pose (4, 4)."""
+    return np.asarray(Rotation.from_matrix(matrix[:3, :3]).as_quat())

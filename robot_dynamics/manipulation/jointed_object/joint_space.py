@@ -66,6 +66,8 @@ class JointSpaceTerms:
         L_s: Takes the force of the object's joint there (2, 6, c) (12).
         tool_pose: Poses of the tools in the world (2, 4, 4).
         point: Where the object's joint is in the world (3,) [m], as the second half has it.
+        directions: Of the joint's forces, about that point (6, c): moments and forces.
+        centers: Where the halves' centres of mass are in the world (2, 3) [m].
     """
 
     D: Array
@@ -84,6 +86,8 @@ class JointSpaceTerms:
     L_s: Array
     tool_pose: Array
     point: Array
+    directions: Array
+    centers: Array
 
     @cached_property
     def _factors(self) -> Any:
@@ -111,24 +115,13 @@ class JointSpaceTerms:
         return cho_factor(S)
 
     @cached_property
-    def centers(self) -> Array:
-        """Where the halves' centres of mass are in the world (2, 3) [m]."""
-        # The block of L_m is the cross product with the way from there to the tool.
-        cross = self.L_m[:, :3, 3:]
-        way = np.stack([cross[:, 2, 1], cross[:, 0, 2], cross[:, 1, 0]], axis=-1)
-        return np.asarray(self.tool_pose[:, :3, 3] - way)
-
-    @cached_property
     def joint_motions(self) -> Array:
         """Motions (6, f) that the object's joint allows the second half, about `point`.
 
         Relative to the first half, in world axes, columns of unit length: what does no work on the
         forces of the joint. The three rotations of a spherical joint are those about the axes.
         """
-        x, y, z = (self.point - self.centers[1]).tolist()
-        about_point = self.L_s[1].copy()
-        about_point[:3] -= np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]) @ about_point[3:]
-        blocked = np.linalg.qr(about_point)[0]
+        blocked = np.linalg.qr(self.directions)[0]
         allowed = np.eye(6) - blocked @ blocked.T
         # Columns that span it, by pivoting; a factorisation of Cholesky without the factor.
         left, chosen = allowed.copy(), []
@@ -255,6 +248,7 @@ def joint_space_terms(
     H_A: list[Scalar] = [0.0] * n
     H_B_qd: list[Scalar] = [0.0] * n
     halves: dict[str, list[Any]] = {name: [] for name in _OF_HALVES}
+    centers = []
     for half, inertia in zip(system.halves, inertias, strict=True):
         at = half.body
         own = half.placement.inverse_times(inertia)  # in the body's frame
@@ -277,6 +271,7 @@ def joint_space_terms(
             for j in (j for j in columns if j <= i):
                 D[i][j] = D[i][j] + dot(column, momenta[j])  # (25)
         origin = X0[at].r + to_world * center
+        centers.append([*origin])
         tool = half.tool_placement.compose(X0[at])
         halves["G"].append(G)
         halves["G_dot_qd"].append(G_dot_qd)
@@ -298,7 +293,22 @@ def joint_space_terms(
         "gap": joint.turned(loops.position_error),
         **halves,
         "point": [*joint.point],
+        "directions": _columns(joint.directions, joint.point),
+        "centers": centers,
     }
+
+
+def world_triples(names: Sequence[str]) -> tuple[tuple[int, int, int], ...]:
+    """Return the rows of a joint that are along all three axes: its force has them in the world's.
+
+    Args:
+        names: Directions of the rows: "rx", "ry", "rz" for moments, "x", "y", "z" for forces.
+    """
+    return tuple(
+        (names.index(x), names.index(y), names.index(z))
+        for x, y, z in (("rx", "ry", "rz"), ("x", "y", "z"))
+        if {x, y, z} <= set(names)
+    )
 
 
 @dataclass(frozen=True)
@@ -326,11 +336,7 @@ class _ObjectJoint:
         on_first = X_P.compose(X0[joint.predecessor])
         T = joint.type.constraints(on_second.compose(on_first.inverse()))
         names = [row.direction for row in joint.type.rows]
-        triples = tuple(
-            (names.index(x), names.index(y), names.index(z))
-            for x, y, z in (("rx", "ry", "rz"), ("x", "y", "z"))
-            if {x, y, z} <= set(names)
-        )
+        triples = world_triples(names)
         to_world = on_second.E.transpose()
         point = on_second.r
         directions = [(point, to_world * t.angular, to_world * t.linear) for t in T]

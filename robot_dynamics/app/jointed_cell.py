@@ -1,0 +1,124 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The cell of a scenario whose object has two halves and a joint between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from robot_dynamics.control.settings import ControlSettings, ReferenceSettings
+from robot_dynamics.description.load import load_description
+from robot_dynamics.description.orientations import rotation_of_rpy
+from robot_dynamics.description.world import Part, place
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.manipulation.jointed_object import JointedObjectSystem, jointed_object_system
+from robot_dynamics.manipulation.settings import CellSettings, ObjectJointSettings, ObjectSettings
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.model import (
+    JointElement,
+    LinkElement,
+    LoopElement,
+    Mechanism,
+    pose,
+)
+from robot_dynamics.model.elements import axis_frame
+from robot_dynamics.model.joints import joint_type
+
+NAME = "object_joint"
+
+
+def tree_joint(settings: ObjectJointSettings, links: tuple[str, str]) -> JointElement:
+    """Return the joint between the halves, as a joint from the first to the second."""
+    at = pose(settings.xyz, rotation_of_rpy(settings.rpy))
+    return JointElement(NAME, settings.type, *links, at, settings.axis)
+
+
+def loop_joint(settings: ObjectJointSettings, links: tuple[str, str]) -> LoopElement:
+    """Return the joint between the halves, as a joint that closes a loop between them.
+
+    Its frame has the joint's axis along z, and where the halves coincide is its zero.
+    """
+    joint = tree_joint(settings, links)
+    along = axis_frame(joint, joint_type(joint.type))
+    return LoopElement(NAME, joint.type, *links, joint.placement @ along, along)
+
+
+def jointed_system(cell: CellSettings, grasped: GraspSystem) -> JointedObjectSystem:
+    """Return the arms and halves of a cell as Unseren's model has them: the object's joint alone.
+
+    Args:
+        cell: Robots, arms and object.
+        grasped: The same as a grasp system, whose inertias of the halves are taken.
+
+    Raises:
+        RobotDynamicsError: If the object has no joint, or an arm is none of the report's.
+    """
+    joint = cell.object.joint
+    if joint is None or grasped.halves is None:
+        raise RobotDynamicsError(
+            "control.law is 'jointed', but the object has no joint; expected cell.object.joint."
+        )
+    arms = place(placed_robots(cell)).mechanism
+    halves = [_half(urdf) for urdf in (cell.object.urdf, joint.urdf)]
+    links = (halves[0].name, halves[1].name)
+    held = Mechanism("object", tuple(halves), (tree_joint(joint, links),))
+    grasps = [pose(arm.grasp.xyz, rotation_of_rpy(arm.grasp.rpy)) for arm in cell.arms]
+    tools = [arm.tool for arm in cell.arms]
+    system = jointed_object_system(
+        arms, held, (tools[0], tools[1]), (grasps[0], grasps[1]), cell.gravity
+    )
+    bodies = grasped.model.bodies
+    return system.with_halves([bodies[body].inertia for body in grasped.object_bodies])
+
+
+def require_matching_law(
+    held: ObjectSettings, control: ControlSettings, reference: ReferenceSettings
+) -> None:
+    """Check that a law for jointed objects has one, and no other law has.
+
+    Raises:
+        ArgumentError: If not.
+    """
+    jointed = held.joint is not None
+    if jointed != (control.law == "jointed"):
+        has, expected = "no joint", "'coordinated' or 'hybrid'"
+        if jointed:
+            has, expected = "a joint", "'jointed'"
+        raise ArgumentError(
+            f"control.law is {control.law!r}, but cell.object has {has}; expected {expected}."
+        )
+    if reference.fold and not jointed:
+        raise ArgumentError(
+            "reference.fold moves a second half, but cell.object has no joint; expected none."
+        )
+
+
+def placed_robots(cell: CellSettings) -> list[Part]:
+    """Return the robots of a cell, each where it stands."""
+    return [
+        Part(
+            load_description(robot.urdf, locked=robot.locked),
+            prefix=robot.prefix,
+            xyz=robot.xyz,
+            rpy=robot.rpy,
+        )
+        for robot in cell.robots
+    ]
+
+
+def joint_order(system: JointedObjectSystem) -> np.ndarray:
+    """Return where the joints of arm after arm stand in the system's vectors."""
+    return np.concatenate([half.v_index for half in system.halves])
+
+
+def _half(urdf: str) -> LinkElement:
+    links: Iterable[LinkElement] = load_description(urdf).mechanism.links
+    only, *others = links
+    if others:
+        raise RobotDynamicsError(
+            f"{urdf}: link {others[0].name!r} is another one beside {only.name!r}; expected one "
+            "link: a half of an object is a single body."
+        )
+    return only

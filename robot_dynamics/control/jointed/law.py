@@ -1,0 +1,397 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Unseren's controller of a jointed object as a law that the node can run.
+
+What it computes is stated by `controller.py`; where no arm is near a singularity one kernel
+computes it (`law_program.py`). Near one the readable path takes over, with pseudovelocities that
+suit the place.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.compile import load_kernel
+from robot_dynamics.control.jointed.choice import ChoiceOfPseudovelocities
+from robot_dynamics.control.jointed.fold_plan import FoldPlan
+from robot_dynamics.control.jointed.law_program import (
+    JointedGains,
+    jointed_law_parameters,
+    jointed_law_program,
+)
+from robot_dynamics.control.jointed.object_task import ObjectTask
+from robot_dynamics.control.jointed.rehearsal import rehearse_fold
+from robot_dynamics.control.preflight import check_motion
+from robot_dynamics.control.reference import FORCE, POSE, TWIST
+from robot_dynamics.control.settings import ControlSettings, SafetySettings
+from robot_dynamics.control.start_check import check_start
+from robot_dynamics.control.torque_limits import torque_limits
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.jointed_object import (
+    JointedObjectSystem,
+    JointSpaceModel,
+    decoupled_law,
+)
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.robot import Robot
+
+Array = NDArray[np.float64]
+
+# Relative pivot of an arm's J J^T below which the readable path is taken: its damped inverse is
+# the plain one, that of the kernel, as far out.
+_SMALLEST_PIVOT = 1e-3
+# What the integral of the halves' errors may amount to [rad/s^2, m/s^2].
+_LARGEST_CORRECTION = 10.0
+
+
+class Seen(NamedTuple):
+    """The outputs of `jointed_law_program`."""
+
+    pose: Array
+    twist: Array
+    second_pose: Array
+    error: Array
+    closure: Array
+    force: Array
+    halves: Array
+    joints: Array
+    asked: Array
+    q_ahead: Array
+    qd_ahead: Array
+    primary: Array
+    push: Array
+    moving: Array
+    rubbing: Array
+    acceleration: Array
+    pivot: Array
+
+
+class JointedLawStep(NamedTuple):
+    """What one control step commands and what it found out; see `protocol.LawStep`.
+
+    Attributes:
+        torque: The command (n,) [N m].
+        support: tau^p (n,), which makes the model linear and holds everything up.
+        pose: Of the first half's link (7,).
+        twist: Its angular velocity and velocity (6,).
+        second_pose: Of the second half's link (7,).
+        error: Rotation vector and displacement, each of the half that is farther off (6,).
+        closure: How far the object's joint is open, in the places of its rows (6,).
+        internal_force: In the object's joint, from the wrists; what is asked for without them.
+        scales: Let through of force, motion and the torque's change, then the largest support
+            over its limit and the smallest relative pivot of the arms (5,).
+        reference: The first half's row that was followed.
+        acceleration: What the joints' accelerations become (n,).
+    """
+
+    torque: Array
+    support: Array
+    pose: Array
+    twist: Array
+    second_pose: Array
+    error: Array
+    closure: Array
+    internal_force: Array
+    scales: Array
+    reference: Array
+    acceleration: Array
+
+    @property
+    def let_through(self) -> float:
+        """The smallest part of the task that limits let through, from 0 to 1."""
+        return float(min(self.scales[:3].tolist()))
+
+    @property
+    def support_load(self) -> float:
+        """The largest support over its limit."""
+        return float(self.scales[3])
+
+    @property
+    def recorded(self) -> tuple[Array, ...]:
+        """The values of the columns of `JointedLaw.columns`."""
+        force, scales = self.internal_force, self.scales
+        return self.pose, self.twist, self.closure, force, scales, self.second_pose
+
+
+class JointedLaw:
+    """Moves a jointed object and controls the force in its joint, behind the safety layer.
+
+    Args:
+        system: Arms, halves and grasps as they are believed to be.
+        jointed: The same as Unseren's model has it.
+        plan: What the object is to do.
+        settings: Rate, servos and start.
+        safety: Limits of torque and of its rate.
+
+    Raises:
+        ArgumentError: If the model is to be evaluated at the desired state.
+
+    Attributes:
+        choice: The pseudovelocities of the readable path, and what became of them.
+    """
+
+    def __init__(
+        self,
+        system: GraspSystem,
+        jointed: JointedObjectSystem,
+        plan: FoldPlan,
+        settings: ControlSettings,
+        safety: SafetySettings,
+    ) -> None:
+        if settings.jointed.estimates != "feedback":
+            raise ArgumentError(
+                f"control.jointed.estimates is {settings.jointed.estimates!r}, which is for "
+                "studies; expected 'feedback'."
+            )
+        self.system, self.jointed, self.reference = system, jointed, plan
+        self.settings, self.safety = settings, safety
+        self.period, servo = settings.period, settings.jointed
+        lead = settings.command_delay_periods + servo.lead_periods
+        self.gains = JointedGains(
+            servo.position_gain,
+            servo.velocity_gain,
+            servo.position_integral,
+            servo.force_integral,
+            servo.posture_gain,
+            servo.posture_damping,
+            lead * self.period,
+            settings.friction.share,
+            settings.friction.velocity,
+        )
+        self.kernel = load_kernel(
+            b"jointed_law\0" + _layout(jointed) + jointed.arms.structure_key,
+            lambda: jointed_law_program(jointed),
+            lanes=1,
+        )
+        self.model = JointSpaceModel(jointed)
+        self.choice = ChoiceOfPseudovelocities(servo.conditioning_limit)
+        self._order = np.concatenate([half.v_index for half in jointed.halves])
+        n, c = len(self._order), jointed.constraints
+        self._still = np.zeros(n)
+        self._limits = torque_limits(n, 12 + c)
+        self._effort = np.minimum(safety.effort_fraction * system.limits["effort"], 1e9)
+        self._largest_change = safety.torque_rate * self.period
+        bounds = [_LARGEST_CORRECTION, servo.force_bound]
+        strengths = [servo.position_integral, servo.force_integral]
+        each = [b / max(k, 1e-12) for b, k in zip(bounds, strengths, strict=True)]
+        self._bound = np.repeat(each, [12, c])
+        self._ramp_ticks = max(1, round(settings.start.ramp_s / self.period))
+        self._ticks = int(np.ceil(plan.duration / self.period)) + 1
+        self._lead = lead * self.period
+        self._planned = plan.at(np.arange(self._ticks) * self.period, self._lead)
+        self._rows = self._planned
+        self._no_wrenches = np.zeros((2, 6))
+        self._last, self._integral = self._still, np.zeros(12 + c)
+        self._forget(system.posture, self._still)
+        self.hold_support(system.posture)
+        self._readable_parts(0, self._evaluate(0, system.posture, self._still, None))
+
+    @property
+    def ticks(self) -> int:
+        """Number of control periods of start and reference together."""
+        return self._ramp_ticks + self._ticks - 1
+
+    @property
+    def ramp_ticks(self) -> int:
+        """Number of control periods over which the task ramps in."""
+        return self._ramp_ticks
+
+    @property
+    def columns(self) -> dict[str, int]:
+        """Width of each column that the law adds to a recording."""
+        return {
+            "estimated_pose": 7,
+            "estimated_twist": 6,
+            "estimated_closure": 6,
+            "estimated_internal_force": self.jointed.constraints,
+            "control_scales": 5,
+            "estimated_second_pose": 7,
+        }
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Gains of the halves' servo, which tell how much delay it bears, and names of forces."""
+        gains = self.gains
+        return {
+            "object_gains": [gains.proportional, gains.derivative, gains.integral],
+            "internal_forces": [
+                f"moment {axis[1:]}" if axis.startswith("r") else f"force {axis}"
+                for axis in self.system.internal_axes
+            ],
+        }
+
+    def check_start(self, q: Array, qd: Array) -> None:
+        """Refuse a start from afar or from motion; see `start_check.check_start`."""
+        check_start(self.system, self.settings.start, self.reference.start, q, qd)
+
+    def check_path(self, q: Array) -> None:
+        """Refuse a plan that the arms cannot follow; see `preflight.check_motion`."""
+        terms = Robot(self.system.model).constraint_terms
+        start = np.array(q, dtype=float)
+        motion = rehearse_fold(self, terms, start)
+        check_motion(self.system, self.safety, motion, start, self.reference, terms)
+
+    def start(self, q: Array, qd: Array, last: Array | None = None) -> JointedLawStep:
+        """Forget integrals and say what is seen; see `protocol.ControlLaw.start`.
+
+        The arms' present positions become the posture that they stay near.
+        """
+        self._rows = self._planned
+        self._forget(q, self.hold_support(q) if last is None else last)
+        seen = self._evaluate(0, q, qd, None)
+        return self._step(0, seen, self._last, np.array([1.0, 1.0, 1.0, self._load(seen)]), None)
+
+    def update(
+        self, tick: int, q: Array, qd: Array, wrenches: Array | None = None
+    ) -> JointedLawStep:
+        """Return the step of a control instant and remember it; see `protocol.ControlLaw`."""
+        at = min(max(tick - self._ramp_ticks, 0), len(self._rows.first) - 1)
+        seen = self._evaluate(at, q, qd, wrenches)
+        if not seen.pivot >= _SMALLEST_PIVOT:
+            seen = self._readable_parts(tick, seen)
+        wanted = self._rows.first[at, FORCE]
+        # What the wrists feel is the answer to an earlier wish.
+        lacking = self._wanted[0] - seen.force
+        if wrenches is None:
+            lacking = np.zeros(len(wanted))
+        ramp = min(1.0, tick / self._ramp_ticks)
+        errors = np.concatenate([seen.error, lacking])
+        torque, self._integral, scales = self._limits(
+            seen.primary,
+            seen.push,
+            seen.moving,
+            self._last,
+            self._effort,
+            self._largest_change,
+            ramp,
+            self._integral,
+            self.period * errors,
+            self._bound,
+        )
+        self._last = torque
+        self._wanted.append(wanted)
+        self._acceleration = ramp * scales[1] * seen.acceleration
+        return self._step(at, seen, torque, scales, wrenches)
+
+    def hold(self, tick: int) -> None:
+        """Come to rest on the path from a tick on; the force stays what it is then.
+
+        Args:
+            tick: Control periods since the start.
+        """
+        first = min(max(tick - self._ramp_ticks, 0), len(self._rows.first) - 1)
+        rest = self.reference.halted(first * self.period, self.period, self._lead)
+        joined = (
+            np.concatenate([before[:first], after])
+            for before, after in zip(self._rows, rest, strict=True)
+        )
+        self._rows = type(rest)(*joined)
+
+    def hold_support(self, q: Array) -> Array:
+        """Return the torque (n,) that holds arms and object up at rest at positions `q` (n,)."""
+        terms = self.model.terms(self._by_model(q), self._still)
+        return np.asarray((terms.C + terms.H_A)[self._order])
+
+    def references(self, times: Array) -> dict[str, Array]:
+        """Return what was to be done at times (N,) [s], as columns of a recording."""
+        rows = self.reference.rows(times)
+        return {
+            "reference_pose": rows[:, POSE],
+            "reference_twist": rows[:, TWIST],
+            "reference_internal_force": rows[:, FORCE],
+            "reference_second_pose": self.reference.second_rows(times)[:, POSE],
+        }
+
+    def parts(self, posture: Array, q: Array, qd: Array, first: Array, second: Array) -> Seen:
+        """Return what the law sees and asks for, evaluated at states (N, n) without looking ahead.
+
+        Args:
+            posture: Positions that the arms stay near (n,).
+            q: Positions of the arm joints (..., n).
+            qd: Their velocities (..., n).
+            first: Rows of the first half (..., 19 + c).
+            second: Rows of the second half (..., 19).
+        """
+        law = self.kernel.bind(
+            jointed_law_parameters(self.jointed, self.gains._replace(lead=0.0), posture)
+        )
+        still = np.zeros(len(posture))
+        offset, learned = np.zeros(12), np.zeros(self.jointed.constraints)
+        return Seen._make(law(q, qd, still, self._no_wrenches, first, second, offset, learned))
+
+    def _forget(self, posture: Array, last: Array) -> None:
+        self._law = self.kernel.bind(jointed_law_parameters(self.jointed, self.gains, posture))
+        self._last = np.array(last, dtype=float)
+        c = self.jointed.constraints
+        self._integral = np.zeros(12 + c)
+        self._acceleration = np.zeros(len(self._last))
+        # Forces of commands that were sent and do not act yet, behind that of the one that acts.
+        length = self.settings.command_delay_periods + 1
+        self._wanted: deque[Array] = deque([np.zeros(c)] * length, length)
+
+    def _evaluate(self, at: int, q: Array, qd: Array, wrenches: Array | None) -> Seen:
+        return Seen._make(
+            self._law(
+                q,
+                qd,
+                self._acceleration,
+                self._no_wrenches if wrenches is None else wrenches,
+                self._rows.first[at],
+                self._rows.second[at],
+                self._integral[:12],
+                self._integral[12:],
+            )
+        )
+
+    def _readable_parts(self, tick: int, seen: Seen) -> Seen:
+        """Return the parts of the torque by pseudovelocities that suit the state."""
+        terms = self.model.terms(self._by_model(seen.q_ahead), self._by_model(seen.qd_ahead))
+        reduced = self.choice.reduced(tick, terms)
+        wanted = seen.halves.reshape(2, 6) - terms.G_dot_qd
+        motion = ObjectTask.of(reduced).pseudo(wanted, self._by_model(seen.joints), reduced.drift)
+        law = decoupled_law(reduced, np.zeros(len(motion)), np.zeros(len(seen.asked)))
+        order = self._order
+        rubbing = np.nan_to_num(seen.rubbing)
+        return seen._replace(
+            primary=law.primary[order],
+            push=(terms.A.T @ seen.asked)[order],
+            moving=(terms.D @ (reduced.Sigma @ motion))[order] + rubbing,
+            acceleration=reduced.joint_acceleration(motion)[order],
+        )
+
+    def _step(
+        self, at: int, seen: Seen, torque: Array, scales: Array, wrenches: Array | None
+    ) -> JointedLawStep:
+        turned, moved = np.moveaxis(seen.error.reshape(2, 2, 3), 1, 0)
+        farther = [part[np.argmax(np.sum(part * part, axis=1))] for part in (turned, moved)]
+        return JointedLawStep(
+            torque,
+            seen.primary,
+            seen.pose,
+            seen.twist,
+            seen.second_pose,
+            np.concatenate(farther),
+            seen.closure,
+            seen.force if wrenches is not None else self._wanted[0],
+            np.append(scales, seen.pivot),
+            self._rows.first[at],
+            seen.acceleration,
+        )
+
+    def _load(self, seen: Seen) -> float:
+        return float(np.max(np.abs(seen.primary) / self._effort))
+
+    def _by_model(self, values: Array) -> Array:
+        placed = np.empty(len(values))
+        placed[self._order] = values
+        return placed
+
+
+def _layout(system: JointedObjectSystem) -> bytes:
+    """Return what the kernel depends on besides the model: which joints belong to which half."""
+    halves = [(h.body, h.placement, h.tool_placement, h.v_index.tolist()) for h in system.halves]
+    return repr(halves).encode()

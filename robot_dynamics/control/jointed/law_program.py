@@ -1,0 +1,280 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""From joint states and wrist wrenches to the parts of the torque: one kernel.
+
+It is the law of `controller.py` where no arm is near a singularity: both halves' servos, the
+force in the joint from the wrists, and the decoupled torques half a period and the command's delay
+ahead. Vectors over joints are arm by arm, base to tip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.compile import Program, trace
+from robot_dynamics.control.pose_error import pose_error
+from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST
+from robot_dynamics.manipulation.jointed_object import JointedObjectSystem
+from robot_dynamics.manipulation.jointed_object.decoupling import (
+    ArmInverses,
+    decoupled_torques,
+    force_in_joint,
+    kept_whole,
+)
+from robot_dynamics.manipulation.jointed_object.joint_space import joint_space_terms
+from robot_dynamics.model.parameters import block_size, pack, unpack
+from robot_dynamics.scalar.functions import sqrt
+from robot_dynamics.scalar.linear_algebra import times
+from robot_dynamics.spatial import Inertia, Rotation, Scalar, Transform, Vector3
+
+Array = NDArray[np.float64]
+
+_AXES = ("rx", "ry", "rz", "x", "y", "z")
+_INERTIA_SIZE = 10
+
+
+class JointedGains(NamedTuple):
+    """The numbers of the law that are no part of the model.
+
+    Attributes:
+        proportional: K_p of the halves' motion [1/s^2].
+        derivative: K_v [1/s].
+        integral: K_i [1/s^3].
+        force_integral: K_I of the force in the object's joint [1/s].
+        posture_proportional: K_p of the motion that redundant arms have left [1/s^2].
+        posture_derivative: K_v of that motion [1/s].
+        lead: How far ahead the model is evaluated [s].
+        friction_share: Part of the joints' known friction that is compensated.
+        friction_velocity: Speed at which Coulomb friction is taken to be fully there [rad/s].
+    """
+
+    proportional: float
+    derivative: float
+    integral: float
+    force_integral: float
+    posture_proportional: float
+    posture_derivative: float
+    lead: float
+    friction_share: float
+    friction_velocity: float
+
+
+_GAINS = 9
+
+
+def jointed_law_parameters(
+    system: JointedObjectSystem, gains: JointedGains, posture: Array
+) -> Array:
+    """Return the parameter block of `jointed_law_program`; posture is (n,), arm by arm."""
+    halves = [value for half in system.halves for value in half.inertia.components()]
+    return np.concatenate([pack(system.arms), halves, gains, posture])
+
+
+def jointed_law_program(system: JointedObjectSystem) -> Program:
+    """Return the program of one control step, before limits.
+
+    Inputs, over the n joints and the c directions that the object's joint blocks:
+        q, qd (n,): Measured.
+        qdd (n,): What the torques that act meanwhile are to bring about.
+        wrenches (2, 6): By the tools on the halves, angular first, in the tools' frames.
+        first (19 + c,), second (19,): Reference rows of the halves' links, with the force in the
+            joint behind the first (see `Reference.rows`).
+        offset (12,): Integrals of both halves' errors.
+        learned (c,): Integral of the error of the force.
+
+    Outputs: pose (7,), twist (6,) and second_pose (7,) of the halves' links in the world; error
+    (12,) of their centres of mass, orientation and position of each; closure (6,), how far the
+    joint is open; force (c,) in it, as the wrists feel it; halves (12,), joints (n,) and asked
+    (c,), what the servos ask of halves, joints and force; q_ahead, qd_ahead (n,), where the model
+    is evaluated; primary, push, moving (n,), the parts of the torque, with friction in the last;
+    rubbing (n,), that friction; acceleration (n,) of the joints; pivot (), the smallest relative
+    one of an arm's J J^T.
+    """
+    model = system.arms
+    size, n = block_size(model), model.nv
+    names = [row.direction for row in system.joint.type.rows]
+    c = len(names)
+    order = np.concatenate([half.v_index for half in system.halves]).tolist()
+    joints_of_arms = [model.bodies[body].joint for body in order]
+
+    def run(
+        q: Any,
+        qd: Any,
+        qdd: Any,
+        wrenches: Any,
+        first: Any,
+        second: Any,
+        offset: Any,
+        learned: Any,
+        block: Any,
+    ) -> dict[str, Any]:
+        parameters = unpack(model, block[:size])
+        rest = list(block[size:])
+        own = [Inertia.of(rest[i * _INERTIA_SIZE :][:_INERTIA_SIZE]) for i in (0, 1)]
+        rest = rest[2 * _INERTIA_SIZE :]
+        gains, posture = JointedGains(*rest[:_GAINS]), rest[_GAINS:]
+
+        def by_model(values: Sequence[Scalar]) -> list[Scalar]:
+            placed: list[Scalar] = [0.0] * n
+            for at, value in zip(order, values, strict=True):
+                placed[at] = value
+            return placed
+
+        def by_arm(values: Sequence[Scalar]) -> list[Scalar]:
+            return [values[at] for at in order]
+
+        def terms_at(q: Sequence[Scalar], qd: Sequence[Scalar]) -> dict[str, Any]:
+            return joint_space_terms(system, by_model(q), by_model(qd), parameters, own)
+
+        here = terms_at(q, qd)
+        q_ahead = [a + gains.lead * b for a, b in zip(q, qd, strict=True)]
+        qd_ahead = [a + gains.lead * b for a, b in zip(qd, qdd, strict=True)]
+        there = terms_at(q_ahead, qd_ahead)
+
+        rows = (list(first), list(second))
+        seen = [
+            _Half.of(system, here, i, row, inertia)
+            for i, (row, inertia) in enumerate(zip(rows, own, strict=True))
+        ]
+        corrections = [
+            [
+                gains.proportional * e + gains.integral * o
+                for e, o in zip(half.error, offset[6 * i : 6 * i + 6], strict=True)
+            ]
+            for i, half in enumerate(seen)
+        ]
+        halves = [
+            [
+                a + gains.derivative * (d - v) + correction
+                for a, d, v, correction in zip(
+                    half.acceleration, half.velocity, measured, corrected, strict=True
+                )
+            ]
+            for half, measured, corrected in zip(seen, here["velocity"], corrections, strict=True)
+        ]
+        distance = [p - a for p, a in zip(posture, q, strict=True)]
+        joints = [
+            gains.posture_proportional * d - gains.posture_derivative * v
+            for d, v in zip(distance, qd, strict=True)
+        ]
+        asked = [
+            f + gains.force_integral * i for f, i in zip(rows[0][FORCE], learned, strict=True)
+        ]
+        inverses = ArmInverses.of(system, there)
+        law = decoupled_torques(there, inverses, halves, by_model(joints), asked)
+        # Friction is compensated for the velocities that the servos want; see `control/law.py`.
+        towards = [
+            [
+                v + correction / gains.derivative
+                for v, correction in zip(half.velocity, more, strict=True)
+            ]
+            for half, more in zip(seen, corrections, strict=True)
+        ]
+        leaning = [gains.posture_proportional / gains.posture_derivative * d for d in distance]
+        rates = by_arm(inverses.motion(kept_whole(there, towards, [0.0] * c), by_model(leaning)))
+        v0 = gains.friction_velocity
+        rubbing = [
+            gains.friction_share * (joint.damping * v + joint.friction * v / sqrt(v * v + v0 * v0))
+            for joint, v in zip(joints_of_arms, rates, strict=True)
+        ]
+        closure: list[Scalar] = [0.0] * 6
+        for name, gap in zip(names, here["gap"], strict=True):
+            closure[_AXES.index(name)] = gap
+        felt = [
+            _in_world(pose, wrench)
+            for pose, wrench in zip(here["tool_pose"], wrenches, strict=True)
+        ]
+        moving = [m + r for m, r in zip(by_arm(law.moving), rubbing, strict=True)]
+        return {
+            "pose": seen[0].pose,
+            "twist": seen[0].twist,
+            "second_pose": seen[1].pose,
+            "error": [value for half in seen for value in half.error],
+            "closure": closure,
+            "force": force_in_joint(here, felt),
+            "halves": [value for half in halves for value in half],
+            "joints": joints,
+            "asked": asked,
+            "q_ahead": q_ahead,
+            "qd_ahead": qd_ahead,
+            "primary": by_arm(law.primary),
+            "push": by_arm(law.push),
+            "moving": moving,
+            "rubbing": rubbing,
+            "acceleration": by_arm(law.acceleration),
+            "pivot": inverses.smallest_pivot,
+        }
+
+    inputs: dict[str, int | tuple[int, ...]] = {
+        **dict.fromkeys(("q", "qd", "qdd"), n),
+        "wrenches": (2, 6),
+        "first": FORCE.start + c,
+        "second": FORCE.start,
+        "offset": 12,
+        "learned": c,
+    }
+    parameters = size + 2 * _INERTIA_SIZE + _GAINS + n
+    return trace(run, name="jointed_law", inputs=inputs, parameters=parameters)
+
+
+@dataclass(frozen=True)
+class _Half:
+    """What is seen of a half, and what its centre of mass is to do; world axes, angular first.
+
+    Attributes:
+        pose: Of its link, x y z qx qy qz qw (7,).
+        twist: Of its link's origin (6,).
+        error: What orientation and centre of mass lack (6,).
+        velocity: Wanted of the centre of mass (6,).
+        acceleration: Likewise (6,), classical.
+    """
+
+    pose: list[Scalar]
+    twist: list[Scalar]
+    error: list[Scalar]
+    velocity: list[Scalar]
+    acceleration: list[Scalar]
+
+    @classmethod
+    def of(
+        cls,
+        system: JointedObjectSystem,
+        terms: dict[str, Any],
+        index: int,
+        row: Sequence[Scalar],
+        inertia: Inertia,
+    ) -> _Half:
+        """Return the half with a reference row of its link."""
+        half = system.halves[index]
+        R = Rotation.of([row[:3] for row in terms["tool_pose"][index][:3]])
+        tool = Transform(
+            R.transpose(), Vector3.of([row[3] for row in terms["tool_pose"][index][:3]])
+        )
+        link = half.placement.compose(half.tool_placement.inverse()).compose(tool)
+        error, pose = pose_error(row[POSE], link)
+        center = inertia.h * (1.0 / inertia.mass)
+        arm = link.E.inverse_times(center)  # from the link's origin to the centre of mass
+        wanted_arm = Rotation.from_quaternion(*row[POSE][3:]).inverse_times(center)
+        V, A = row[TWIST], row[ACCELERATION]
+        omega, alpha = Vector3.of(V[:3]), Vector3.of(A[:3])
+        swept = omega.cross(wanted_arm)
+        seen = terms["velocity"][index]
+        turning = Vector3.of(seen[:3])
+        return cls(
+            pose,
+            [*turning, *(Vector3.of(seen[3:]) - turning.cross(arm))],
+            [*error[:3], *(Vector3.of(error[3:]) + wanted_arm - arm)],
+            [*omega, *(Vector3.of(V[3:]) + swept)],
+            [*alpha, *(Vector3.of(A[3:]) + alpha.cross(wanted_arm) + omega.cross(swept))],
+        )
+
+
+def _in_world(tool_pose: Sequence[Sequence[Scalar]], wrench: Sequence[Scalar]) -> list[Scalar]:
+    """Return a wrench in the axes of the world that is given in those of a tool (4, 4)."""
+    R = [row[:3] for row in tool_pose[:3]]
+    return [*times(R, wrench[:3]), *times(R, wrench[3:])]

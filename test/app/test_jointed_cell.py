@@ -1,0 +1,74 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A cell whose object has a joint, as a grasp system and as Unseren's model."""
+
+import numpy as np
+import pytest
+
+from robot_dynamics.app.jointed_cell import jointed_system, loop_joint, tree_joint
+from robot_dynamics.app.scenario import build_system, load_scenario, true_system
+from robot_dynamics.description.diagnosis import DescriptionError
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.manipulation.settings import ObjectJointSettings
+
+KINDS = {"spherical": 3, "universal": 2, "revolute": 1, "prismatic": 1, "cylindrical": 2}
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "fixed"])
+def test_objects_of_every_kind(kind):
+    """Both models have as many constraints as the joint leaves motions out of six."""
+    override = f"cell.object.joint.type={kind}"
+    scenario = load_scenario("fold", [override, "reference.fold=[]", "reference.force=[]"])
+    system = build_system(scenario)
+    blocked = 6 - KINDS.get(kind, 0)
+    assert len(system.internal_axes) == blocked
+    assert system.model.constraint_count == 12 + blocked
+    jointed = jointed_system(scenario.cell, system)
+    assert jointed.constraints == blocked
+    for half, body in zip(jointed.halves, system.object_bodies, strict=True):
+        np.testing.assert_array_equal(
+            half.inertia.components(), system.model.bodies[body].inertia.components()
+        )
+
+
+def test_the_axis_of_a_joint_is_the_same_in_both():
+    """A loop joint acts along z of its frame, a joint of a tree along its axis."""
+    settings = ObjectJointSettings("revolute", "x.urdf", (0.1, 0.2, 0.3), axis=(0.0, 2.0, 0.0))
+    tree, loop = (make(settings, ("a", "b")) for make in (tree_joint, loop_joint))
+    np.testing.assert_allclose(loop.predecessor_pose[:3, 2], [0.0, 1.0, 0.0], atol=1e-15)
+    np.testing.assert_allclose(loop.predecessor_pose, tree.placement @ loop.successor_pose)
+
+
+def test_the_mass_of_an_object_is_that_of_both_halves():
+    """The plant's is scaled as a whole."""
+    scenario = load_scenario("fold", ["cell.object.mass=6.0", "plant.object_mass_scale=1.5"])
+    believed, true = build_system(scenario), true_system(scenario)
+    assert believed.object_mass == pytest.approx(6.0)
+    assert true.object_mass == pytest.approx(9.0)
+    jointed = jointed_system(scenario.cell, believed)
+    assert sum(half.inertia.mass for half in jointed.halves) == pytest.approx(6.0)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "override", "sentence"),
+    [
+        ("fold", "control.law=coordinated", "expected 'jointed'"),
+        ("lift_box", "control.law=jointed", "expected 'coordinated'"),
+        ("lift_box", "reference.fold=[{duration_s: 1.0}]", "no joint"),
+        ("fold", "cell.object.joint.axis=[0, 0, 0]", "expected a direction"),
+    ],
+)
+def test_laws_and_objects_that_do_not_go_together(scenario, override, sentence):
+    """One sentence tells what is there and what was expected."""
+    with pytest.raises(DescriptionError, match=sentence):
+        load_scenario(scenario, [override])
+
+
+def test_an_object_of_two_halves_needs_two_arms():
+    """One for each."""
+    scenario = load_scenario("fold")
+    from dataclasses import replace
+
+    one = replace(scenario, cell=replace(scenario.cell, arms=scenario.cell.arms[:1]))
+    with pytest.raises(RobotDynamicsError, match="one for each half"):
+        build_system(one)

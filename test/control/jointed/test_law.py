@@ -1,0 +1,165 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Unseren's controller as a law: exact at the instant, and safe in what it is given."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from control.jointed.folding import LITERAL, folding, moving
+
+from robot_dynamics.control.preflight import PreflightError
+from robot_dynamics.control.reference import FORCE
+from robot_dynamics.control.start_check import StartError
+from robot_dynamics.errors import ArgumentError
+
+AFTER = 110  # ticks; the object has moved by half a millimetre, the force has been made
+NO_WRENCHES = np.zeros((2, 6))
+
+
+def felt_by_wrists(law, q, qd, torque):
+    """Return the wrenches that the tools' sensors would measure under a torque."""
+    terms = law.model.terms(q, qd)
+    wrenches = terms.grasp_wrenches(*terms.forward(torque)).reshape(2, 2, 3)
+    return np.einsum("aji,awj->awi", terms.tool_pose[:, :3, :3], wrenches).reshape(2, 6)
+
+
+def test_motion_and_force_are_exact_at_the_instant():
+    """(47), (48): the first half accelerates as its servo asks, and so does what folds.
+
+    The force is the reference's and K_I times the integral. To 1e-9 of the largest of each.
+    """
+    law, start = folding(*LITERAL, "safety.torque_rate=1e9")
+    q, qd = moving(law, start, size=0.02)
+    law.start(q, 0.0 * qd)
+    for tick in range(AFTER, AFTER + 5):  # the integral grows meanwhile
+        law.update(tick, q, qd, NO_WRENCHES)
+    integral = law._integral[12:].copy()
+    at = AFTER + 5
+    step = law.update(at, q, qd, NO_WRENCHES)
+    assert step.let_through == 1.0
+    terms = law.model.terms(q, qd)
+    qdd, f = terms.forward(step.torque)
+    rows = law._rows.first[at - law.ramp_ticks], law._rows.second[at - law.ramp_ticks]
+    np.testing.assert_allclose(f, rows[0][FORCE] + 100.0 * integral, rtol=1e-9)
+    assert np.abs(integral).max() > 1e-3
+    wanted = law.reference.path.at([(at - law.ramp_ticks) * law.period])[0]
+    from robot_dynamics.control.jointed.object_path import Halves
+
+    error = wanted.error(Halves(law.jointed).poses(terms), terms.centers)
+    asked = wanted.acceleration + 120.0 * (wanted.velocity - terms.velocity) + 4000.0 * error
+    accelerates = np.einsum("hij,j->hi", terms.G, qdd) + terms.G_dot_qd
+    size = np.abs(asked).max()
+    np.testing.assert_allclose(accelerates[0], asked[0], rtol=0.0, atol=1e-9 * size)
+    np.testing.assert_allclose(accelerates[1, :3], asked[1, :3], rtol=0.0, atol=1e-9 * size)
+
+
+def test_near_a_singularity_the_readable_path_takes_over():
+    """Where none is near, its parts are those of the kernel in sum, so that nothing jumps."""
+    law, start = folding(*LITERAL)
+    q, qd = moving(law, start)
+    law.start(q, 0.0 * qd)
+    seen = law._evaluate(AFTER, q, qd, NO_WRENCHES)
+    read = law._readable_parts(AFTER, seen)
+    sums = [x.primary + x.push + x.moving for x in (seen, read)]
+    # The wish for the second half is met in the joint's directions at its point, or at the centre
+    # of mass: the same for a ball.
+    np.testing.assert_allclose(sums[1], sums[0], atol=1e-8 * np.abs(sums[0]).max())
+    np.testing.assert_allclose(read.acceleration, seen.acceleration, atol=1e-6)
+    straight = q.copy()
+    straight[3] = 0.0  # the left elbow
+    step = law.update(AFTER, straight, 0.0 * qd, None)
+    assert step.scales[4] < 1e-3
+    assert np.isfinite(step.torque).all()
+
+
+def test_the_force_is_told_by_the_wrists():
+    """Whatever the torque, from wrenches in the tools' frames; what is asked for without them."""
+    law, start = folding(*LITERAL)
+    q, qd = moving(law, start)
+    law.start(q, 0.0 * qd)
+    torque = law.hold_support(q) + np.random.default_rng(1).normal(size=14)
+    step = law.update(AFTER, q, qd, felt_by_wrists(law, q, qd, torque))
+    _, f = law.model.terms(q, qd).forward(torque)
+    np.testing.assert_allclose(step.internal_force, f, atol=1e-8)
+    law.update(AFTER, q, qd, None)
+    blind = law.update(AFTER, q, qd, None)
+    np.testing.assert_array_equal(blind.internal_force, step.reference[FORCE])
+
+
+def test_integrals_rest_without_wrenches_and_while_limits_rule():
+    """What was learned of the force stays, and nothing is added to it."""
+    law, start = folding(*LITERAL, "safety.torque_rate=1e9")
+    q, qd = moving(law, start, size=0.02)
+    law.start(q, 0.0 * qd)
+    for tick in (AFTER, AFTER + 1):
+        law.update(tick, q, qd, NO_WRENCHES)
+    learned = law._integral[12:].copy()
+    assert np.abs(learned).max() > 0.0
+    law.update(AFTER + 2, q, qd, None)
+    np.testing.assert_array_equal(law._integral[12:], learned)
+    tight, _ = folding(*LITERAL, "safety.torque_rate=1.0")
+    tight.start(q, 0.0 * qd)
+    for tick in range(AFTER, AFTER + 3):
+        step = tight.update(tick, q, qd, NO_WRENCHES)
+    assert step.scales[2] < 1.0
+    assert not tight._integral.any()
+
+
+def test_the_ramp_and_the_torque_rate():
+    """The first torque is the support alone; changes are limited from the last one sent."""
+    law, start = folding(*LITERAL)
+    still = 0.0 * start
+    last = law.hold_support(start) + 5.0
+    law.start(start, still, last)
+    torque = law.update(0, start, still, None).torque
+    limit = law.safety.torque_rate * law.period
+    assert (np.abs(torque - last) <= limit * (1.0 + 1e-9)).all()
+    law.start(start, still)
+    np.testing.assert_allclose(
+        law.update(0, start, still, None).torque, law.hold_support(start), atol=1e-9
+    )
+
+
+def test_hold_comes_to_rest_on_the_path():
+    """Rows go on where they were, and end at rest; the force stays."""
+    law, start = folding(*LITERAL)
+    law.start(start, 0.0 * start)
+    before = law._rows
+    law.hold(AFTER)
+    first = AFTER - law.ramp_ticks
+    np.testing.assert_array_equal(law._rows.first[:first], before.first[:first])
+    np.testing.assert_allclose(law._rows.first[first], before.first[first], atol=1e-9)
+    assert not law._rows.second[-1, 7:13].any()
+    np.testing.assert_array_equal(law._rows.first[-1, FORCE], law._rows.first[first, FORCE])
+    law.start(start, 0.0 * start)
+    assert law._rows is before
+
+
+def test_a_start_from_afar_is_refused():
+    """The arm is named whose half is not where the plan begins."""
+    law, start = folding(*LITERAL)
+    law.check_start(start, 0.0 * start)
+    away = start.copy()
+    away[10] += 0.1
+    with pytest.raises(StartError, match="'right'"):
+        law.check_start(away, 0.0 * start)
+
+
+def test_a_path_that_cannot_be_followed_is_refused():
+    """Before the first torque, with the time and the joint or arm."""
+    law, start = folding(*LITERAL)
+    law.check_path(start)
+    high, _ = folding(*LITERAL, "reference.segments=[{duration_s: 4.0, move: [0.0, 0.0, 2.0]}]",
+                      "reference.fold=[]")  # fmt: skip
+    with pytest.raises(PreflightError, match="refused at"):
+        high.check_path(start)
+    heavy, _ = folding(*LITERAL, "cell.object.mass=40.0")
+    with pytest.raises(PreflightError, match="too heavy"):
+        heavy.check_path(start)
+
+
+def test_feed_forward_estimates_are_refused():
+    """They are for studies: a law that runs looks at what is measured."""
+    with pytest.raises(ArgumentError, match="'feedback'"):
+        folding("control.jointed.estimates=feed-forward")

@@ -1,0 +1,72 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel of the law does what the controller of the studies does."""
+
+from __future__ import annotations
+
+import numpy as np
+from control.jointed.folding import LITERAL, folding, moving
+
+from robot_dynamics.control.jointed import JointedControlSettings, JointedObjectController
+from robot_dynamics.control.jointed.law import Seen
+
+AT = 1800  # control periods after the beginning: it moves and folds
+
+
+def test_torques_are_those_of_the_controller():
+    """At states off the path: both are the report's law, by different ways.
+
+    To 1e-8 of the largest torque: one inverts [A; B] as a whole, the other each arm's Jacobian.
+    """
+    law, start = folding(*LITERAL)
+    settings = JointedControlSettings(lead_periods=0.0)
+    for seed in range(3):
+        q, qd = moving(law, start, seed)
+        rows = law._planned.first[AT], law._planned.second[AT]
+        reader = JointedObjectController(
+            law.model, law.reference.path, rows[0][19:], start, law.period, AT + 1, settings
+        )
+        seen = law.parts(start, q, qd, *rows)
+        expected = reader.update(AT, q, qd)
+        torque = seen.primary + seen.push + seen.moving
+        size = np.abs(expected.torque).max()
+        np.testing.assert_allclose(torque, expected.torque, rtol=0.0, atol=1e-8 * size)
+        np.testing.assert_allclose(seen.error.reshape(2, 6), expected.error, atol=1e-9)
+
+
+def test_it_looks_ahead_as_the_controller_does():
+    """State and acceleration half a period later, with what the last torque brings about."""
+    law, start = folding(*LITERAL)
+    q, qd = moving(law, start)
+    late, _ = folding(*LITERAL[:1], *LITERAL[2:])
+    late.start(start, 0.0 * qd)
+    late._acceleration = np.linspace(-1.0, 1.0, 14)
+    seen = late._evaluate(AT, q, qd, None)
+    h = 0.5 * late.period
+    np.testing.assert_allclose(seen.q_ahead, q + h * qd, atol=1e-15)
+    np.testing.assert_allclose(seen.qd_ahead, qd + h * late._acceleration, atol=1e-15)
+
+
+def test_friction_is_compensated_for_wanted_velocities():
+    """On the path at rest there is none; with an error it pushes towards the reference."""
+    law, start = folding("control.start.ramp_s=0.01")
+    still = np.zeros(14)
+    first, second = law._planned.first[:1], law._planned.second[:1]
+    at_rest = law.parts(start, start, still, first[0], second[0])
+    np.testing.assert_allclose(at_rest.rubbing, 0.0, atol=1e-9)
+    higher = [row[0].copy() for row in (first, second)]
+    for row in higher:
+        row[2] += 1e-3
+    seen = law.parts(start, start, still, *higher)
+    assert isinstance(seen, Seen)
+    np.testing.assert_array_equal(np.sign(seen.rubbing), np.sign(seen.acceleration))
+
+
+def test_gaps_of_the_joint_stand_in_their_places():
+    """A ball that is open by a displacement: nothing about turns."""
+    law, start = folding(*LITERAL)
+    away = start + 1e-3 * np.random.default_rng(3).normal(size=14)
+    seen = law.parts(start, away, 0.0 * away, law._planned.first[0], law._planned.second[0])
+    gap = law.model.terms(away, 0.0 * away).gap
+    np.testing.assert_allclose(seen.closure, [0.0, 0.0, 0.0, *gap], atol=1e-15)
+    assert np.abs(gap).max() > 1e-5

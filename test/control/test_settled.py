@@ -1,0 +1,28 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Plans are at rest from a while after a change until the next one."""
+
+from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.control.settled import common, settled_until
+
+
+def test_when_a_reference_is_at_rest():
+    """It stays at rest for as long as the run lasts; a shorter run has shorter intervals."""
+    reference = load_scenario("lift_box").plan()
+    end, last = reference.duration, settled_until(reference, 0.5, reference.duration)[-1]
+    longer = settled_until(reference, 0.5, end + 10.0)
+    assert longer[-1] == (last[0], end + 10.0)
+    assert settled_until(reference, 0.5, 1.0) == []
+    # At rest for less than it takes to settle within the reference, for long after it.
+    assert settled_until(reference, 5.0, end) == []
+    assert settled_until(reference, 5.0, end + 10.0)[-1][1] == end + 10.0
+
+
+def test_what_two_plans_have_in_common():
+    """Both are at rest: overlaps, single instants included."""
+    assert common([(0.0, 2.0), (3.0, 5.0)], [(1.0, 3.0), (4.0, 9.0)]) == [
+        (1.0, 2.0),
+        (3.0, 3.0),
+        (4.0, 5.0),
+    ]
+    assert common([(0.0, 1.0)], [(2.0, 3.0)]) == []
