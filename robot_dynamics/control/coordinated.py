@@ -76,7 +76,7 @@ class CoordinatedController:
         self._reference_rows = self._rows_of(reference, np.arange(count) * self.period)
         self._rows = self._reference_rows
         # What came while control runs: its rows are looked up when they are near.
-        self._passage: HasRows | None = None
+        self._passage: RowSource | None = None
         self._base = self._near_from = 0
         self._near = self._rows[:0]
         self._memory = np.zeros(6 + self._force_size + len(system.joint_names))
@@ -198,12 +198,12 @@ class CoordinatedController:
             tick: Control periods since the start.
         """
         first = max(tick - self._ramp_ticks, 0)
-        source: HasRows = self.reference if self._passage is None else self._passage
+        source: RowSource = self.reference if self._passage is None else self._passage
         now = source.rows([(first - self._base) * self.period])[0]
         self._base = first
         self._continue_with(Transition(now, plan))
 
-    def _continue_with(self, passage: HasRows) -> None:
+    def _continue_with(self, passage: RowSource) -> None:
         self._passage = passage
         self._near = self._near[:0]
 

@@ -14,7 +14,7 @@ from robot_dynamics.control.reference import ACCELERATION, POSE
 from robot_dynamics.manipulation.assembly import closed_configuration
 
 #: A scenario for each law.
-SCENARIOS = {"coordinated": "lift_box", "hybrid": "tray", "jointed": "fold"}
+SCENARIOS = {"coordinated": "lift_box", "hybrid": "wipe", "jointed": "fold"}
 
 
 @pytest.fixture(scope="module", params=sorted(LAWS))
