@@ -17,7 +17,7 @@ from robot_dynamics.control.gains import check_gains, servo_gains
 from robot_dynamics.control.halt import Halt
 from robot_dynamics.control.law import LawGains, law_parameters, law_program
 from robot_dynamics.control.preflight import check_reference
-from robot_dynamics.control.reference import FORCE, POSE, TWIST, Reference, RowSource, looked_up
+from robot_dynamics.control.reference import FORCE, POSE, TWIST, HasRows, Reference, looked_up
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import check_start
 from robot_dynamics.control.streamed.transition import Plan, Transition
@@ -76,7 +76,7 @@ class CoordinatedController:
         self._reference_rows = self._rows_of(reference, np.arange(count) * self.period)
         self._rows = self._reference_rows
         # What came while control runs: its rows are looked up when they are near.
-        self._passage: RowSource | None = None
+        self._passage: HasRows | None = None
         self._base = self._near_from = 0
         self._near = self._rows[:0]
         self._memory = np.zeros(6 + self._force_size + len(system.joint_names))
@@ -198,12 +198,12 @@ class CoordinatedController:
             tick: Control periods since the start.
         """
         first = max(tick - self._ramp_ticks, 0)
-        source: RowSource = self.reference if self._passage is None else self._passage
+        source: HasRows = self.reference if self._passage is None else self._passage
         now = source.rows([(first - self._base) * self.period])[0]
         self._base = first
         self._continue_with(Transition(now, plan))
 
-    def _continue_with(self, passage: RowSource) -> None:
+    def _continue_with(self, passage: HasRows) -> None:
         self._passage = passage
         self._near = self._near[:0]
 
@@ -293,7 +293,7 @@ class CoordinatedController:
     ) -> ControlStep:
         return ControlStep._make((*self._law(q, qd, wrenches, row, self._memory, ramp), row))
 
-    def _rows_of(self, source: RowSource, times: NDArray[np.floating]) -> Array:
+    def _rows_of(self, source: HasRows, times: NDArray[np.floating]) -> Array:
         # A command acts from its delay on, and is held for one period.
         ahead = (self.settings.command_delay_periods + 0.5) * self.period
         return looked_up(source, times, ahead)

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.polynomial import Polynomial
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.control.reference import ACCELERATION, FORCE, TWIST, RowSource
+from robot_dynamics.control.reference import ACCELERATION, FORCE, TWIST, HasRows
+
+__all__ = ["Halt", "HasRows"]
 
 Array = NDArray[np.float64]
 
@@ -30,7 +32,7 @@ class Halt:
         duration: Time to come to rest [s]; half of it is still gone through on the path.
     """
 
-    def __init__(self, reference: RowSource, time: float, duration: float = 0.4) -> None:
+    def __init__(self, reference: HasRows, time: float, duration: float = 0.4) -> None:
         self.reference, self.time, self.duration = reference, time, duration
         self._force = reference.rows([time])[0][FORCE]
 

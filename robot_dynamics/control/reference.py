@@ -73,7 +73,7 @@ class _ForceSteps:
     change: Array  # (n, nf)
 
 
-class RowSource(Protocol):
+class HasRows(Protocol):
     """A reference, or a plan with more columns: all beyond the motion are forces."""
 
     def rows(self, times: ArrayLike) -> Array:
@@ -186,7 +186,7 @@ class Reference:
         return inside
 
 
-def looked_up(source: RowSource, times: NDArray[np.floating], ahead: float) -> Array:
+def looked_up(source: HasRows, times: NDArray[np.floating], ahead: float) -> Array:
     """Return one row a time: where to be then, and what to do when the command acts.
 
     A command acts some time after its measurement, and is held for a while: accelerations and

@@ -10,7 +10,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST, RowSource
+from robot_dynamics.control.halt import HasRows
+from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
 from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
 
 Array = NDArray[np.float64]
@@ -39,7 +40,7 @@ class HybridPlan(Protocol):
         """Return from when to when it has been at rest for `settle_s` [s]."""
 
 
-def looked_up(source: RowSource, times: ArrayLike, ahead: float) -> Array:
+def looked_up(source: HasRows, times: ArrayLike, ahead: float) -> Array:
     """Return one row a time: where to be then, and what to do when the command acts.
 
     Args:

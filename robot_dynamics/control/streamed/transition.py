@@ -10,7 +10,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST, RowSource
+from robot_dynamics.control.halt import HasRows
+from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST
 from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
 from robot_dynamics.control.streamed.curve import FADE, Points, hermite, points_of, powers, rows_of
 
@@ -21,7 +22,7 @@ SHORTEST_S = 0.1
 _JERK, _TURNING_JERK, _FORCE_RATE = 15.0, 30.0, 200.0
 
 
-class Plan(RowSource, Protocol):
+class Plan(HasRows, Protocol):
     """Rows with an end."""
 
     @property
