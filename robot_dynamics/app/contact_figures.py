@@ -67,7 +67,7 @@ def contact_figures(recording: Recording) -> dict[str, Any]:
 
 def touches(recording: Recording) -> list[Touch]:
     """Return the touches of a recording, in the order of surfaces and time."""
-    force, wanted = (recording[name] for name in _COLUMNS)
+    force, wanted = _forces(recording)
     found = []
     for surface in range(wanted.shape[1]):
         for begin, end in _spells(wanted[:, surface] > 0.0):
@@ -94,7 +94,7 @@ def warning_lead(recording: Recording) -> float | None:
 
 
 def _surface_figures(recording: Recording) -> dict[str, Any]:
-    force, wanted = (recording[name] for name in _COLUMNS)
+    force, wanted = _forces(recording)
     period = float(recording.get("period_s"))
     every = touches(recording)
     quiet = round(SETTLE_S / period)
@@ -123,8 +123,18 @@ def _surface_figures(recording: Recording) -> dict[str, Any]:
     }
 
 
+def _forces(recording: Recording) -> tuple[Array, Array]:
+    """Return forces on surfaces and what was wanted of them (ticks, surfaces) [N].
+
+    Of what is wanted of a surface the first is its push.
+    """
+    force, wanted = (recording[name] for name in _COLUMNS)
+    first = recording.metadata.get("surface_rows", list(range(force.shape[1])))
+    return force, wanted[:, first]
+
+
 def _touch(recording: Recording, surface: int, first: int, end: int) -> Touch:
-    force, wanted = (recording[name][first:end, surface] for name in _COLUMNS)
+    force, wanted = (values[first:end, surface] for values in _forces(recording))
     changes = np.flatnonzero(np.diff(wanted) != 0.0)
     until = int(changes[0]) + 1 if len(changes) else len(wanted)
     far = np.flatnonzero(~(np.abs(force - wanted) <= SETTLED_PART * wanted)[:until])

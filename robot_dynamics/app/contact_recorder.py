@@ -23,9 +23,13 @@ class ContactRecorder:
         arms: Names of the arms.
         surfaces: Names of the surfaces.
         period: Control period [s].
+        recovery: Internal force of the arms' wrenches in their contacts' frames (m, 6k).
     """
 
-    def __init__(self, arms: Sequence[str], surfaces: Sequence[str], period: float) -> None:
+    def __init__(
+        self, arms: Sequence[str], surfaces: Sequence[str], period: float, recovery: Array
+    ) -> None:
+        self._recovery = recovery
         self._arms = {name: i for i, name in enumerate(arms)}
         self._surfaces = {name: i for i, name in enumerate(surfaces)}
         self._period = period
@@ -41,6 +45,11 @@ class ContactRecorder:
             "friction_used": k,
             **({"contact_force": s, "surface_slip": s} if s else {}),
         }
+
+    def internal_force(self, contacts: Sequence[ContactReport]) -> Array:
+        """Return the internal force (m,): palms may have turned on the object meanwhile."""
+        wrenches = [(*one.moment, *one.force) for one in contacts[: len(self._arms)]]
+        return np.asarray(self._recovery @ np.concatenate(wrenches))
 
     def values(self, contacts: Sequence[ContactReport]) -> tuple[Array, ...]:
         """Return the values of the columns at a control instant.

@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from robot_dynamics.control.hybrid.planned_forces import Sliding
-from robot_dynamics.control.hybrid.surface_check import SurfaceRow
+from robot_dynamics.control.hybrid.surface_check import Grip, SurfaceRow
 from robot_dynamics.description.orientations import rotation_of_rpy
 from robot_dynamics.manipulation.contact_settings import (
     CONTACT_KINDS,
@@ -92,18 +93,36 @@ def environment_of(cell: CellSettings, center: Array) -> Environment:
     return Environment(tuple(functions), leaders=tuple(leaders))
 
 
-def surface_facts(cell: CellSettings) -> tuple[tuple[SurfaceRow, ...], Mapping[int, Sliding]]:
-    """Return what the functions of all surfaces are called, and the friction of those slid on."""
+class SurfaceFacts(NamedTuple):
+    """What checks and monitors know of surfaces.
+
+    Attributes:
+        rows: What the functions of all surfaces are called.
+        sliding: Friction of those that the object slides on, by index.
+        grips: Those that it is to stick to, by name.
+    """
+
+    rows: tuple[SurfaceRow, ...]
+    sliding: Mapping[int, Sliding]
+    grips: Mapping[str, Grip]
+
+
+def surface_facts(cell: CellSettings) -> SurfaceFacts:
+    """Return what checks and monitors know of the surfaces of a cell."""
     rows: list[SurfaceRow] = []
-    sliding = {}
+    sliding, grips = {}, {}
     for surface in cell.surfaces:
-        if surface.kind in PUSHED:
-            sliding[len(rows)] = Sliding(surface.friction, surface.part.xyz)
-        for i, unit in enumerate(_UNITS[surface.kind][: surface.rows]):
+        first = len(rows)
+        if surface.sticks:
+            grips[surface.name] = Grip(first, (first + 1, first + 2), surface.friction)
+        elif surface.kind in PUSHED:
+            sliding[first] = Sliding(surface.friction, surface.part.xyz)
+        units = ("m", "m", "m") if surface.sticks else _UNITS[surface.kind]
+        for i, unit in enumerate(units[: surface.rows]):
             pushed = surface.kind in PUSHED and i == 0
             force = "N" if unit == "m" else "N m"
             rows.append(SurfaceRow(surface.name, pushed, unit, force))
-    return tuple(rows), sliding
+    return SurfaceFacts(tuple(rows), sliding, grips)
 
 
 # Of the functions of each kind of surface, in their order.

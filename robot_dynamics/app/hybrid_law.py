@@ -38,9 +38,9 @@ def hybrid_law(scenario: Scenario, system: GraspSystem) -> WatchedController:
     held.require_force_closure()
     distribution = distribution_of(scenario, held)
     settings = scenario.control.internal_force
-    surfaces, sliding = surface_facts(scenario.cell)
+    facts = surface_facts(scenario.cell)
     return WatchedController(
-        Watched(settings.margin_n, settings.may_slip, surfaces, sliding),
+        Watched(settings.margin_n, settings.may_slip, facts.rows, facts.sliding, facts.grips),
         system,
         scenario.control,
         scenario.safety,
@@ -103,7 +103,7 @@ def _squeeze(
         length=system.length,
     )
     rows = reference.rows(checked_times(reference.duration))
-    _, sliding = surface_facts(scenario.cell)
+    sliding = surface_facts(scenario.cell).sliding
     return chooser.over(planned_wrenches(system, rows, sliding)).internal_force
 
 

@@ -41,7 +41,7 @@ from robot_dynamics.simulation.plant import Plant
 
 Array = NDArray[np.float64]
 
-_RING = 8  # points around a peg at which it may touch its hole
+_RING = 4  # points around a peg at which it may touch its hole
 
 
 def contact_scene(scenario: Scenario, system: GraspSystem) -> ContactScene:

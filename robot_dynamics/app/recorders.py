@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 import robot_dynamics
 from robot_dynamics.app.contact_recorder import SLIP_TOLERANCE_M, ContactRecorder
-from robot_dynamics.app.hybrid_cell import internal_size
+from robot_dynamics.app.hybrid_cell import internal_size, surface_rows
+from robot_dynamics.app.hybrid_plant import true_wrench_maps
 from robot_dynamics.app.recording import TICK, Recorder, Recording
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.control.protocol import ControlLaw, LawStep
@@ -77,7 +78,12 @@ def common_metadata(scenario: Scenario, system: GraspSystem) -> dict[str, Any]:
     """Return what both sides of a run must agree on."""
     effort = system.limits["effort"].tolist()
     hybrid, halves = scenario.control.law == "hybrid", system.halves is not None
-    surfaces = [surface.name for surface in scenario.cell.surfaces]
+    rows = surface_rows(scenario.cell)
+    touching = {
+        "surfaces": list(rows),
+        "surface_rows": [at.start for at in rows.values()],
+        "slip_tolerance_m": SLIP_TOLERANCE_M,
+    }
     return {
         "scenario": scenario.name,
         "scenario_text": scenario.text(),
@@ -93,7 +99,7 @@ def common_metadata(scenario: Scenario, system: GraspSystem) -> dict[str, Any]:
         "object": system.model.bodies[system.object_body].name,
         "effort_limits": [limit if np.isfinite(limit) else None for limit in effort],
         "acceptance": scenario.acceptance.bars(scenario.plant.engine),
-        **({"surfaces": surfaces, "slip_tolerance_m": SLIP_TOLERANCE_M} if hybrid else {}),
+        **(touching if hybrid else {}),
         "units": UNITS | (CONTACT_UNITS if hybrid else {}) | (UNITS_OF_HALVES if halves else {}),
         "versions": {
             "robot_dynamics": robot_dynamics.__version__,
@@ -115,7 +121,7 @@ class PlantRecorder:
     def __init__(self, system: GraspSystem, scenario: Scenario, ticks: int) -> None:
         na, k = len(system.joint_names), len(system.arms)
         self._metadata = {**common_metadata(scenario, system), "ticks": ticks}
-        self._contacts = _contact_recorder(scenario)
+        self._contacts = _contact_recorder(scenario, system)
         self._wrench_size = 6 * k
         widths = {
             TICK: 0,
@@ -144,6 +150,8 @@ class PlantRecorder:
         tick, time, q, qd, wrenches = measurement
         *seen, more = truth
         if self._contacts is not None:
+            inside = self._contacts.internal_force(contacts)
+            *seen, _ = truth._replace(internal_force=inside)
             more = self._contacts.values(contacts)
         wrench = wrenches.reshape(self._wrench_size)
         self.recorder.write((tick, time, q, qd, wrench, *seen, *more))
@@ -230,12 +238,13 @@ def reference_metadata(
     }
 
 
-def _contact_recorder(scenario: Scenario) -> ContactRecorder | None:
+def _contact_recorder(scenario: Scenario, system: GraspSystem) -> ContactRecorder | None:
     if scenario.control.law != "hybrid":
         return None
     arms = [arm.name for arm in scenario.cell.arms]
     surfaces = [surface.name for surface in scenario.cell.surfaces]
-    return ContactRecorder(arms, surfaces, scenario.control.period)
+    recovery = true_wrench_maps(scenario, system).recovery
+    return ContactRecorder(arms, surfaces, scenario.control.period, recovery)
 
 
 def _internal_size(scenario: Scenario, system: GraspSystem) -> int:

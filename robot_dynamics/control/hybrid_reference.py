@@ -68,14 +68,17 @@ class TouchPlan:
         forces, wanted = np.zeros((len(t), self.size)), np.zeros((len(t), self.size))
         for touch in self._touches:
             inside = (t >= touch.from_s) & (t < touch.until_s)
-            force, value = np.full(len(t), touch.force_n), touch.force_n
+            value = np.array([touch.force_n, 0.0, 0.0])
+            force = np.tile(value, (len(t), 1))
             for change in touch.changes:
                 u = np.clip((t - change.time_s) / change.duration_s, 0.0, 1.0)
-                force += (change.force_n - value) * self._law(u)
-                value = change.force_n
+                after = np.array([change.force_n, *change.along_n])
+                force += np.outer(self._law(u), after - value)
+                value = after
             at = self._rows[touch.surface]
+            stated = min(at.stop - at.start, 3)
             wanted[inside, at] = 1.0
-            forces[inside, at.start] = force[inside]
+            forces[inside, at.start : at.start + stated] = force[inside, :stated]
         return forces, wanted
 
     def changes(self, end: float) -> list[tuple[float, float]]:

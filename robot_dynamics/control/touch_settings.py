@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from robot_dynamics.errors import ArgumentError
@@ -45,12 +45,14 @@ class TouchForceSettings:
     Attributes:
         time_s: When it begins, counted from the start of the reference [s].
         force_n: The new force by the object on the surface [N].
+        along_n: The new force along x and y of the surface's frame, where the object sticks [N].
         duration_s: How long the change takes [s].
     """
 
     time_s: float = number(0.0, "s", minimum=0.0, maximum=LONGEST_S)
     force_n: float = number(0.0, "N", minimum=0.0)
     duration_s: float = number(0.5, "s", above=0.0, maximum=LONGEST_S)
+    along_n: tuple[float, float] = field(default=(0.0, 0.0), metadata={"unit": "N"})
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class TouchSettings:
         surface: Its name.
         from_s: From when on touching it is a contact, not an accident [s].
         until_s: When the object leaves it [s].
-        force_n: Force on it at first [N].
+        force_n: Force on it at first, and none along it [N].
         changes: Changes of the force, in the order of time.
     """
 

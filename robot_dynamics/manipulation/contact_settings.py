@@ -102,6 +102,8 @@ class SurfaceSettings:
         depth: Of a hole [m].
         part: What of the object touches it.
         friction: Coulomb's coefficient.
+        sticks: Whether a point is to stick to a plane by friction, and be pushed along it; else
+            the object slides. It adds the two forces along x and y of the surface's frame.
         stiffness: Of the surface in the simulated plant [N/m]; infinite for a rigid one.
         restitution: Part of the speed of impact that is left afterwards, in the plant.
     """
@@ -115,6 +117,7 @@ class SurfaceSettings:
     depth: float | None = number(None, "m", above=0.0)
     part: PartSettings = field(default_factory=PartSettings)
     friction: float = number(0.0, "", minimum=0.0, maximum=10.0)
+    sticks: bool = False
     stiffness: float = number(1e5, "N/m", above=0.0, infinite=True)
     restitution: float = number(0.3, "", minimum=0.0, maximum=1.0)
 
@@ -133,9 +136,17 @@ class SurfaceSettings:
                     f"{key}; expected it for {' and '.join(kinds)} alone."
                 )
 
+        if self.sticks and (self.kind, self.part.kind) != ("plane", "point"):
+            raise ArgumentError(
+                f"surface {self.name!r}: a {self.part.kind} is to stick to a {self.kind}; "
+                "expected a point on a plane."
+            )
+
     @property
     def rows(self) -> int:
         """How many forces it exerts on the object, and motions it blocks."""
+        if self.sticks:
+            return 3
         return SURFACE_ROWS[self.kind][self.part.kind]
 
 

@@ -99,6 +99,20 @@ def test_a_slip_and_the_warning_before_it(recording):
     assert warning_lead(recording) is None
 
 
+def test_of_several_forces_of_a_surface_the_push_counts(recording):
+    """What is wanted of a hole stands before what is wanted of the wall behind it."""
+    wanted = recording["reference_contact_force"]
+    hole = np.zeros((200, 1))
+    columns = {
+        **recording.columns,
+        "contact_force": np.hstack([hole + 3.0, recording["contact_force"]]),
+        "reference_contact_force": np.hstack([np.zeros((200, 4)), wanted]),
+    }
+    both = Recording(columns, {**recording.metadata, "surface_rows": [0, 4]})
+    (one,) = touches(both)
+    assert (one.surface, one.first) == (1, 30)
+
+
 def test_a_run_without_contacts_has_no_such_figures(run):
     """Free motion is reported as before."""
     assert contact_figures(run.recording) == {}

@@ -18,7 +18,7 @@ def report(name, state, force=0.0, slip=0.0, used=0.0):
 
 def test_forces_of_a_surface_add_up_and_slides_grow():
     """Two corners on a wall press together; a grasp that slides moves on, one that sticks not."""
-    recorder = ContactRecorder(["left", "right"], ["wall"], 0.01)
+    recorder = ContactRecorder(["left", "right"], ["wall"], 0.01, np.zeros((1, 12)))
     assert recorder.columns == {
         "grasp_slip": 2, "friction_used": 2, "contact_force": 1, "surface_slip": 1,
     }  # fmt: skip
@@ -38,6 +38,16 @@ def test_forces_of_a_surface_add_up_and_slides_grow():
 
 def test_without_surfaces_there_are_no_columns_of_them():
     """What is not there is not recorded."""
-    recorder = ContactRecorder(["left"], [], 0.01)
+    recorder = ContactRecorder(["left"], [], 0.01, np.zeros((1, 6)))
     assert set(recorder.columns) == {"grasp_slip", "friction_used"}
     assert len(recorder.values([report("left", Touch.HELD)])) == 2
+
+
+def test_internal_forces_are_those_of_the_contacts():
+    """They are measured in the contacts' frames, in the order of the arms."""
+    recovery = np.zeros((1, 12))
+    recovery[0, [5, 11]] = 0.5  # half of what both push with
+    recorder = ContactRecorder(["left", "right"], ["wall"], 0.01, recovery)
+    forces = [report("left", Touch.STICKING, 20.0), report("right", Touch.STICKING, 30.0)]
+    forces.append(report("wall", Touch.STICKING, 7.0))
+    assert recorder.internal_force(forces) == [25.0]

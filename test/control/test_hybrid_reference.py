@@ -42,6 +42,16 @@ def test_forces_and_what_is_to_be_touched():
     np.testing.assert_array_equal(wanted[:, 1:], np.outer([0, 0, 0, 1, 0, 0], np.ones(4)))
 
 
+def test_a_surface_to_stick_to_is_pushed_along():
+    """The forces along it come after the push, and change with it."""
+    changes = (TouchForceSettings(2.0, 10.0, duration_s=1.0, along_n=(4.0, -2.0)),)
+    plan = TouchPlan([TouchSettings("wall", 1.0, 9.0, 20.0, changes)], {"wall": slice(0, 3)})
+    forces, wanted = plan.at([1.5, 2.5, 4.0, 9.5])
+    expected = [[20.0, 0.0, 0.0], [15.0, 2.0, -1.0], [10.0, 4.0, -2.0], [0.0, 0.0, 0.0]]
+    np.testing.assert_allclose(forces, expected, atol=1e-12)
+    assert wanted[:, 2].tolist() == [1, 1, 1, 0]
+
+
 def test_rows_have_motion_forces_and_the_squeeze():
     """Motion is that of the path alone; forces stand where the reference says."""
     reference = plan()

@@ -39,6 +39,12 @@ def test_every_kind_of_surface(kind):
         assert decode(SurfaceSettings, parse_yaml(text)).rows == rows
 
 
+def test_a_point_that_sticks_is_pushed_along_as_well():
+    """Friction adds the two forces along the plane."""
+    text = "{name: a, kind: plane, xyz: [0, 0, 1], friction: 0.4, sticks: true}"
+    assert decode(SurfaceSettings, parse_yaml(text)).rows == 3
+
+
 @pytest.mark.parametrize(
     ("cls", "text", "message"),
     [
@@ -68,6 +74,11 @@ def test_every_kind_of_surface(kind):
             SurfaceSettings,
             "{name: a, kind: plane, xyz: [0, 0, 0], stiffness: 0}",
             "more than 0 N/m",
+        ),
+        (
+            SurfaceSettings,
+            "{name: a, kind: plane, xyz: [0, 0, 0], part: {kind: face}, sticks: true}",
+            "expected a point on a plane",
         ),
     ],
 )

@@ -22,7 +22,7 @@ from robot_dynamics.control.hybrid.planned_forces import Sliding
 from robot_dynamics.control.hybrid.rows import HybridPlan
 from robot_dynamics.control.hybrid.settings import HybridSettings
 from robot_dynamics.control.hybrid.step import HybridStep
-from robot_dynamics.control.hybrid.surface_check import SurfaceRow
+from robot_dynamics.control.hybrid.surface_check import Grip, SurfaceRow
 from robot_dynamics.control.hybrid.task_check import (
     JointLimits,
     TaskCheck,
@@ -202,6 +202,7 @@ class HybridController:
         surfaces: Sequence[SurfaceRow] = (),
         sliding: Mapping[int, Sliding] | None = None,
         options: TaskOptions | None = None,
+        grips: Mapping[str, Grip] | None = None,
     ) -> TaskCheck:
         """Return what is to be known of the task from positions `q` (na,); see `check_task`.
 
@@ -221,6 +222,7 @@ class HybridController:
             ),
             surfaces=surfaces,
             sliding=sliding,
+            grips=grips,
             options=options,
         )
 

@@ -308,6 +308,7 @@ def law_program(
                 force_scale, motion_scale, rate_scale, load, law.pivot, contact_scale,
                 sqrt(sum((value * value for value in lost[3:]), 0.0)),
             ],
+            "felt": felt,
         }  # fmt: skip
         return {
             "torque": [torque[index] for index in order],

@@ -99,6 +99,7 @@ class Layout:
             distance=C,
             support=self.joints,
             scales=7,
+            felt=self.directions,
         )
 
     @cached_property

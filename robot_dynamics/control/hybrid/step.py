@@ -112,6 +112,11 @@ class HybridStep:
         return float(self.scales[_LOST])
 
     @property
+    def felt(self) -> Array:
+        """Measured contact forces (d,), along the contacts' directions; zero without sensors."""
+        return self._found[self._at["felt"]]
+
+    @property
     def recorded(self) -> tuple[Array, ...]:
         """The values of the columns of `HybridController.columns`."""
         return (

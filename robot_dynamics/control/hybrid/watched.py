@@ -15,7 +15,7 @@ from robot_dynamics.control.hybrid.controller import HybridController
 from robot_dynamics.control.hybrid.planned_forces import Columns, Sliding, planned_wrenches
 from robot_dynamics.control.hybrid.slip_monitor import SlipMonitor, SlipReport
 from robot_dynamics.control.hybrid.step import HybridStep
-from robot_dynamics.control.hybrid.surface_check import SurfaceRow
+from robot_dynamics.control.hybrid.surface_check import Grip, SurfaceRow
 from robot_dynamics.control.hybrid.task_check import TaskOptions
 
 Array = NDArray[np.float64]
@@ -52,12 +52,14 @@ class Watched(NamedTuple):
         may_slip: Whether contacts that will slip are warned of only.
         surfaces: What the surfaces' functions are called.
         sliding: Friction of surfaces, by the index of their function.
+        grips: Surfaces that the object is to stick to, by name.
     """
 
     margin: float = 0.0
     may_slip: bool = False
     surfaces: tuple[SurfaceRow, ...] = ()
     sliding: Mapping[int, Sliding] = MappingProxyType({})
+    grips: Mapping[str, Grip] = MappingProxyType({})
 
 
 class WatchedController(HybridController):
@@ -85,6 +87,7 @@ class WatchedController(HybridController):
         self._watched = [
             i for i, one in enumerate(self.hybrid_system.contacts) if one.limits is not None
         ]
+        limits |= {name: grip.cone for name, grip in watched.grips.items()}
         self.monitor = SlipMonitor(limits, 0.0, self.period)
         self.foreseen: tuple[str, ...] = ()
         if limits:
@@ -93,7 +96,7 @@ class WatchedController(HybridController):
     @property
     def columns(self) -> dict[str, int]:
         """Width of each column that the law adds to a recording."""
-        every = {**super().columns, "slip_margin": len(self._watched)}
+        every = {**super().columns, "slip_margin": len(self.monitor.names)}
         return {name: width for name, width in every.items() if width}
 
     @property
@@ -106,13 +109,20 @@ class WatchedController(HybridController):
         """Refuse a task that grasp, surfaces or arms cannot do; see `check_task`."""
         task = self._task
         options = TaskOptions(margin=task.margin, may_slip=task.may_slip)
-        self.checked_task(q, task.surfaces, task.sliding, options)
+        self.checked_task(q, task.surfaces, task.sliding, options, task.grips)
 
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> WatchedStep:
         """Return the step of a control instant; see `HybridController.update`."""
         step = super().update(tick, q, qd, wrenches)
         row = max(tick - self.ramp_ticks, 0)
-        felt = None if wrenches is None else wrenches[self._watched]
+        # Arms on their brakes do not squeeze: the first torque shows in what is felt only then.
+        braked = tick <= 1 + self.settings.command_delay_periods
+        known = wrenches is not None and not braked
+        felt = None
+        if known:
+            on_arms = self._in_frames(step.felt[None])
+            pushes = self._on_grips(step.contact_force[None], step.touched[None])
+            felt = np.concatenate([on_arms, pushes], axis=1)[0]
         slip = self.monitor.step(row, felt)
         if slip.warnings and len(self._slips) < _KEPT and not self.foreseen:
             new = [f"at {tick * self.period:.3g} s: {said}" for said in slip.warnings]
@@ -128,9 +138,28 @@ class WatchedController(HybridController):
         forces = self.distribution.contact_forces(
             planned_wrenches(system, rows, self._task.sliding), internal
         )
+        at = Columns.of(len(system.environment.surfaces))
+        pushes = self._on_grips(rows[:, at.contact], rows[:, at.wanted])
+        return np.concatenate([self._in_frames(forces), pushes], axis=1)
+
+    def _on_grips(self, forces: Array, touched: Array) -> Array:
+        """Return wrenches (N, g, 6) on surfaces to stick to, of forces on all of them (N, C).
+
+        Where a surface is not touched nothing slips: it counts as pushed hard.
+        """
+        found = np.zeros((len(forces), len(self._task.grips), 6))
+        for i, grip in enumerate(self._task.grips.values()):
+            found[:, i] = grip.wrenches(forces)
+            found[touched[:, grip.normal] == 0.0, i] = [0.0, 0.0, 0.0, 0.0, 0.0, _ANYTHING]
+        return found
+
+    def _in_frames(self, forces: Array) -> Array:
+        """Return contact forces (N, d) as wrenches (N, w, 6) of the contacts that are watched."""
         result, start = [], 0
-        for contact in system.contacts:
+        for contact in self.hybrid_system.contacts:
             end = start + contact.directions.shape[1]
             result.append(forces[:, start:end] @ contact.directions.T)
             start = end
+        if not self._watched:
+            return np.zeros((len(forces), 0, 6))
         return np.stack([result[i] for i in self._watched], axis=1)

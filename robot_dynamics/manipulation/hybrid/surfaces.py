@@ -69,6 +69,8 @@ def _plane(at: _Parts, surface: SurfaceSettings) -> tuple[PoseFunction, ...]:
     def p(pose: ObjectPose) -> Scalar:
         return -height(pose)
 
+    if surface.sticks:
+        return p, at.along(0), at.along(1)
     if surface.part.kind == "edge":  # x along the plane
         return p, at.tilt(2, 0)
     if surface.part.kind == "face":

@@ -1,0 +1,65 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The demonstrations of hybrid control keep their bars, and bad tasks are refused before them."""
+
+import pytest
+
+from robot_dynamics.app.run import simulate
+from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.errors import RobotDynamicsError
+
+DEMONSTRATIONS = ("wipe", "peg", "tray", "tray_dropped", "wall_slip", "three_arms")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DEMONSTRATIONS)
+def test_demonstrations_keep_their_bars(name):
+    """Wiping, inserting, carrying, dropping, slipping and three arms do what they say."""
+    run = simulate(name)
+    assert run.ok, run.report["failures"]
+
+
+WITHOUT_FRICTION = "cell.arms.0.contact={kind: frictionless_point}"
+OFF_THE_WALL = "cell.surfaces.0.xyz=[0.8, 0.0, 1.0]"
+INTO_THE_WALL = "reference.touches=[{surface: wall, from_s: 12.5}]"
+
+
+@pytest.mark.parametrize(
+    ("name", "override", "message"),
+    [
+        pytest.param(
+            "tray", WITHOUT_FRICTION, "cannot control the rotation about", id="no force closure"
+        ),
+        pytest.param(
+            "wipe", OFF_THE_WALL, "the object is not on that surface", id="not on the surface"
+        ),
+        pytest.param(
+            "wipe",
+            INTO_THE_WALL,
+            "into 'wall' where it is not to be touched",
+            id="against the constraint",
+        ),
+        pytest.param(
+            "tray",
+            "reference.force=[{time_s: 0, squeeze_n: 15}]",
+            "would slip or open",
+            id="too little squeeze",
+        ),
+        pytest.param(
+            "three_arms",
+            "reference.segments=[{duration_s: 9, move: [0.0, 0.0, 0.62]}]",
+            "singularity|does not reach",
+            id="singularity",
+        ),
+    ],
+)
+def test_bad_tasks_are_refused_before_any_torque(name, override, message, monkeypatch):
+    """Each by a file with the mistake, with its reason; the plant never gets a torque."""
+    from robot_dynamics.simulation.contact import ContactPlant
+
+    def never(self, torque):
+        raise AssertionError("a torque was sent")
+
+    monkeypatch.setattr(ContactPlant, "step", never)
+    with pytest.raises(RobotDynamicsError, match=message):
+        simulate(load_scenario(name, [override]))
