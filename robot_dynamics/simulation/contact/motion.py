@@ -37,6 +37,9 @@ DEEP = 1e-3
 SLOW = 1e-3
 _MOST_EVENTS = 12  # in a step; what closes beyond that closes at the step's end
 _SHIFT = 1e-10  # of the diagonal, for rows that depend on one another
+# Compliance of elastic contacts along the face, in parts of what moves there over a step. Corners
+# of a face that tilts a little in its springs would else push against one another without bound.
+_SHEAR = 1e-3
 
 
 class ContactForces(NamedTuple):
@@ -138,7 +141,7 @@ class ContactMotion:
         """Close what holds, is pressed or sticks, by the smallest motion in the metric of H.
 
         Position errors are the time steps' alone: of third order each where contacts stay as they
-        are. Velocities stay.
+        are. Velocities stay. Elastic contacts give way, along the face a little as well.
         """
         rest = np.zeros(len(self.v))
         terms = self.terms(self.q, rest, self.v, rest, rest, 0.0)
@@ -152,7 +155,7 @@ class ContactMotion:
             of[:, 1:3] = np.einsum("cij,cj->ci", terms.axes[:, :2], off)
             if self._w == 4:
                 of[:, 3] = terms.spins - self._anchors[:, 3]
-            to[:, 1:] = self._anchored[:, None]
+            to[:, 1:] = (self._anchored & ~self._elastic)[:, None]
         self.correction = 0.0
         if rows.any() and np.abs(error[rows]).max() > 1e-15:
             J, HJ = terms.J[rows], terms.HJ[rows]
@@ -215,6 +218,11 @@ class ContactMotion:
             at = self._normals[pressing]
             W[at, at] += 1.0 / gamma
             c[at] -= P0 / gamma
+            # A stiff spring along the face: u + R (P - P of the step before) = 0 while it sticks.
+            for i in range(1, self._w):
+                R = _SHEAR * W[at + i, at + i]
+                W[at + i, at + i] += R
+                c[at + i] -= R * h * self.forces.force[at + i]
         return np.where(self._elastic, pressing, touching)
 
     def _closing(self, step: _Step, h: float) -> float:

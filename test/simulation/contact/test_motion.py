@@ -251,6 +251,24 @@ def test_a_slide_over_a_ball_keeps_to_it():
     assert motion.impacts[0] == 0
 
 
+def test_on_an_elastic_incline_it_sticks():
+    """Corners on springs share the load without end at rest: no creep, no rocking, laws met."""
+    a = np.radians(15.0)
+    normal, down = np.array([np.sin(a), 0, np.cos(a)]), np.array([np.cos(a), 0, -np.sin(a)])
+    material = Material(FrictionCone(0.5), stiffness=1e4, restitution=0.3)
+    slope = SurfaceContact("slope", plane((0, 0, 0), normal), BOTTOM, material)
+    motion = ContactMotion(on_surfaces(slope))
+    motion.start(np.concatenate([0.0496 * normal, Rotation.from_euler("y", a).as_quat()]))
+    run(motion, 0.3)
+    there = float(motion.q[:3] @ down)
+    run(motion, 0.3)
+    # What is left is the settling of the springs: some 1e-9 m, and a nanometre a second.
+    assert abs(float(motion.q[:3] @ down) - there) < 1e-8
+    assert np.abs(motion.v).max() < 1e-7
+    assert motion.residual < 1e-10
+    assert not motion.slipping.any()
+
+
 def test_what_is_pressed_stays_where_it_is():
     """Sticking under a side load moves nothing: no creep."""
     motion = ContactMotion(on_surfaces(floor(Material(FrictionCone(0.5)))))
