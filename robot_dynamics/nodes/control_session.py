@@ -27,6 +27,7 @@ from robot_dynamics.nodes.control_record import ControlRecord
 from robot_dynamics.nodes.control_status import condition, figures
 from robot_dynamics.nodes.conversions import CommandWriter, read_time, read_wrench
 from robot_dynamics.nodes.diagnostics import OK, Diagnostics, Durations
+from robot_dynamics.nodes.drive_gravity import DriveGravity
 from robot_dynamics.nodes.guard_link import GuardLink
 from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.lockstep import Action, StateGate
@@ -94,6 +95,9 @@ class ControlSession:
         ticks = scenario.ticks(loop.supervised.reference, values["duration"] or None)
         self._record = ControlRecord(
             scenario, loop, reporter, values["output"], ticks if limited else sys.maxsize
+        )
+        self._gravity = DriveGravity(
+            loop.system, values["drives_compensate_gravity"], lambda: loop.arms.state()[0]
         )
         self._outcome: Outcome | None = None
         self._tick = self._latest_tick = -1
@@ -255,9 +259,11 @@ class ControlSession:
         self._durations.add(time.perf_counter() - begin)
 
     def _send(self, tick: int, outcome: Outcome) -> None:
-        torque = outcome.torque
+        if outcome.torque is None:
+            return
+        torque = self._gravity.commanded(outcome.torque)
         # The last look at what leaves the house; the safety layer never lets this happen.
-        if torque is None or not np.isfinite(torque).all():
+        if not np.isfinite(torque).all():
             return
         if self._link is not None and not self._link.may_command(self._now()):
             return

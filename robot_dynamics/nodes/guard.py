@@ -20,6 +20,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.conversions import CommandWriter, NumberWriter, read_command, read_time
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, fault_figures
+from robot_dynamics.nodes.drive_gravity import DriveGravity
 from robot_dynamics.nodes.guard_loop import GuardLoop
 from robot_dynamics.nodes.heartbeat import Beat, GuardReport, GuardState, HeartbeatWatch
 from robot_dynamics.nodes.inbox import Inbox
@@ -65,6 +66,11 @@ class Guard:
         )
         self._tick = self._answered = -1
         self._torque: np.ndarray | None = None
+        self._gravity = DriveGravity(
+            self._loop.system,
+            values["drives_compensate_gravity"],
+            lambda: self._loop.arms.state()[0],
+        )
         self._cycle_at = 0.0
         self._takeovers = 0
         self._create_topics(values["joint_state_topics"])
@@ -121,7 +127,8 @@ class Guard:
             self._report()
 
     def _on_command(self, arm: str, message: Float64MultiArray) -> None:
-        self._loop.take_command(arm, read_command(message)[1])
+        command = self._gravity.made_of(arm, read_command(message)[1])
+        self._loop.take_command(arm, command)
 
     def _on_joints(self, topic: str, message: JointState) -> None:
         stamp = read_time(message.header.stamp)
@@ -171,9 +178,11 @@ class Guard:
         self._send()
 
     def _send(self) -> None:
-        torque = self._torque
+        if self._torque is None:
+            return
+        torque = self._gravity.commanded(self._torque)
         # The last look at what leaves the house; the safety layer never lets this happen.
-        if torque is None or not np.isfinite(torque).all():
+        if not np.isfinite(torque).all():
             return
         system, released = self._loop.system, self._loop.safety.released
         for i, (arm, own) in enumerate(zip(system.arms, system.arm_slices, strict=True)):

@@ -123,6 +123,11 @@ _JOINT_STATE_TOPICS = Entry(
     ["joint_states"],
     "Topics with joint states: one for all arms, or several; of the simulator one for each.",
 )
+_DRIVE_GRAVITY = Entry(
+    "drives_compensate_gravity",
+    False,
+    "Whether the drives hold the arms up on their own, so that commands leave that torque out.",
+)
 FAULTS = Entry(
     "faults",
     "",
@@ -133,6 +138,7 @@ FAULTS = Entry(
 SIMULATOR = (
     *COMMON,
     _JOINT_STATE_TOPICS,
+    _DRIVE_GRAVITY,
     FAULTS,
     Entry(
         "command_timeout",
@@ -150,6 +156,7 @@ SIMULATOR = (
 )
 _OF_ARMS = (
     _JOINT_STATE_TOPICS,
+    _DRIVE_GRAVITY,
     Entry(
         "ignored_joints",
         [""],

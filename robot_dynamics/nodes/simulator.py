@@ -25,6 +25,7 @@ from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.conversions import read_command
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Durations
 from robot_dynamics.nodes.drive import Drives
+from robot_dynamics.nodes.drive_gravity import DriveGravity
 from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.lockstep import REPEAT_AFTER_S, CommandError, CommandGate
 from robot_dynamics.nodes.parameters import FAULTS, SIMULATOR, declare
@@ -77,6 +78,9 @@ class Simulator:
         self._gate = CommandGate(arms, system.arm_slices)
         timeout = round(values["command_timeout"] / self._period)
         self._drives = Drives(system.arm_slices, values["on_command_timeout"], timeout)
+        self._gravity = DriveGravity(
+            system, values["drives_compensate_gravity"], lambda: self._measurement.q
+        )
         self._paused = False
         self._steps_wanted = 0
         self._born = time.monotonic()
@@ -152,7 +156,7 @@ class Simulator:
         self._held_back = False
         if self._tick == 0:
             self._record()
-        self._measurement = self._plant.step(self._gate.torque)
+        self._measurement = self._plant.step(self._gravity.made(self._gate.torque))
         self._tick += 1
         self._gate.expect(self._tick)
         self._publish_state()
@@ -171,7 +175,7 @@ class Simulator:
             self._measurement = self._measurement._replace(qd=0.0 * self._measurement.qd)
         else:
             self._record()
-            self._measurement = self._plant.step(torque)
+            self._measurement = self._plant.step(self._gravity.made(torque))
         self._tick += 1
         self._publish_state()
         first = self._tick if self._first_tick is None else self._first_tick
