@@ -1,12 +1,60 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The controller, for the simulator or for real arms that listen to torque commands."""
+"""The controller, for the simulator or for real arms that listen to torque commands.
 
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, Shutdown
+`robot:=NAME` takes scenario, facts and topics of real arms from config/robots/NAME, or from a
+folder of one's own. Arguments that are left empty are as these files or the node have them.
+"""
+
+from launch import LaunchContext, LaunchDescription
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
+
+from robot_dynamics.app.robot_folder import NODES, SCENARIO, remappings, robot_folder
+
+# Typed, so that a path or a name that looks like a number stays text.
+PARAMETERS = {
+    "scenario": str,
+    "mode": str,
+    "autostart": str,
+    "autoconfigure": bool,
+    "drives_compensate_gravity": bool,
+    "on_command_timeout": str,
+    "guard": str,
+    "heartbeat_timeout": float,
+    "stale_after": float,
+    "output": str,
+    "use_sim_time": bool,
+}
+
+
+def controller(context: LaunchContext) -> list[Node]:
+    """Return the node, with the parameters that were given."""
+    given = {name: context.launch_configurations[name] for name in [*PARAMETERS, "robot"]}
+    files, topics = [], []
+    if given["robot"]:
+        folder = robot_folder(given["robot"])
+        files, topics = [str(folder / NODES)], remappings(folder)
+        files.append({"scenario": str(folder / SCENARIO)})
+    parameters = {
+        name: ParameterValue(LaunchConfiguration(name), value_type=kind)
+        for name, kind in PARAMETERS.items()
+        if given[name]
+    }
+    return [
+        Node(
+            package="robot_dynamics",
+            executable="controller",
+            namespace=LaunchConfiguration("namespace"),
+            parameters=[*files, parameters],
+            remappings=topics,
+            output="screen",
+            # Whoever started this with other nodes must not be left with half of them.
+            on_exit=Shutdown(reason="the controller ended"),
+        )
+    ]
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -14,9 +62,15 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription(
         [
             DeclareLaunchArgument(
+                "robot",
+                default_value="",
+                description="Real arms: a name in config/robots, or a folder like those.",
+            ),
+            DeclareLaunchArgument(
                 "scenario",
-                default_value="lift_box",
-                description="A YAML file, or the name of a scenario that the package ships.",
+                default_value="",
+                description="A YAML file, or the name of a scenario that the package ships; "
+                "empty: that of the robot, else lift_box.",
             ),
             DeclareLaunchArgument(
                 "mode",
@@ -26,33 +80,50 @@ def generate_launch_description() -> LaunchDescription:
             ),
             DeclareLaunchArgument(
                 "autostart",
-                default_value="in_lockstep",
-                choices=["in_lockstep", "always", "never"],
+                default_value="",
+                choices=["", "in_lockstep", "always", "never"],
                 description="When control starts by itself; otherwise call the service ~/start.",
             ),
             DeclareLaunchArgument(
+                "autoconfigure",
+                default_value="",
+                choices=["", "true", "false"],
+                description="Configure at the start; false leaves it to a lifecycle manager.",
+            ),
+            DeclareLaunchArgument(
                 "stale_after",
-                default_value="0.0",
+                default_value="",
                 description="Time without a sample after which an arm counts as lost [s]; "
                 "0.0 for what the scenario states.",
             ),
             DeclareLaunchArgument(
+                "drives_compensate_gravity",
+                default_value="",
+                choices=["", "true", "false"],
+                description="Whether the drives hold the arms up, so that commands leave it out.",
+            ),
+            DeclareLaunchArgument(
                 "on_command_timeout",
-                default_value="brake",
-                choices=["brake", "zero", "hold"],
+                default_value="",
+                choices=["", "brake", "zero", "hold"],
                 description="What the arms' drives do without commands; with hold, control needs "
                 "the guard.",
             ),
             DeclareLaunchArgument(
                 "guard",
-                default_value="automatic",
-                choices=["automatic", "none", "wanted", "required"],
+                default_value="",
+                choices=["", "automatic", "none", "wanted", "required"],
                 description="Whether control needs the guard; automatic: where drives hold.",
             ),
             DeclareLaunchArgument(
                 "heartbeat_timeout",
-                default_value="0.1",
+                default_value="",
                 description="Time without a heartbeat after which the guard takes over [s].",
+            ),
+            DeclareLaunchArgument(
+                "output",
+                default_value="",
+                description="File for the recording (.npz, .mcap); none if empty.",
             ),
             DeclareLaunchArgument(
                 "use_sim_time",
@@ -63,38 +134,6 @@ def generate_launch_description() -> LaunchDescription:
             DeclareLaunchArgument(
                 "namespace", default_value="", description="Namespace of the node and its topics."
             ),
-            Node(
-                package="robot_dynamics",
-                executable="controller",
-                namespace=LaunchConfiguration("namespace"),
-                parameters=[
-                    {
-                        # Typed, so that a path or a name that looks like a number stays text.
-                        "scenario": ParameterValue(
-                            LaunchConfiguration("scenario"), value_type=str
-                        ),
-                        "mode": ParameterValue(LaunchConfiguration("mode"), value_type=str),
-                        "autostart": ParameterValue(
-                            LaunchConfiguration("autostart"), value_type=str
-                        ),
-                        "on_command_timeout": ParameterValue(
-                            LaunchConfiguration("on_command_timeout"), value_type=str
-                        ),
-                        "guard": ParameterValue(LaunchConfiguration("guard"), value_type=str),
-                        "heartbeat_timeout": ParameterValue(
-                            LaunchConfiguration("heartbeat_timeout"), value_type=float
-                        ),
-                        "stale_after": ParameterValue(
-                            LaunchConfiguration("stale_after"), value_type=float
-                        ),
-                        "use_sim_time": ParameterValue(
-                            LaunchConfiguration("use_sim_time"), value_type=bool
-                        ),
-                    }
-                ],
-                output="screen",
-                # Whoever started this with other nodes must not be left with half of them.
-                on_exit=Shutdown(reason="the controller ended"),
-            ),
+            OpaqueFunction(function=controller),
         ]
     )

@@ -56,6 +56,18 @@ def generate_launch_description() -> LaunchDescription:
             "0.0 for what the scenario states.",
         ),
         DeclareLaunchArgument(
+            "drives_compensate_gravity",
+            default_value="false",
+            choices=["true", "false"],
+            description="Whether the drives hold the arms up, so that commands leave it out.",
+        ),
+        DeclareLaunchArgument(
+            "on_command_timeout",
+            default_value="brake",
+            choices=["brake", "zero", "hold"],
+            description="What the drives do without commands; with hold, start the guard as well.",
+        ),
+        DeclareLaunchArgument(
             "namespace", default_value="", description="Namespace of all nodes and their topics."
         ),
         DeclareLaunchArgument(
@@ -105,12 +117,12 @@ def generate_launch_description() -> LaunchDescription:
             condition=IfCondition(LaunchConfiguration("use_rviz")),
         ),
     ]
-    of_controller = ("scenario", "mode", "autostart", "stale_after", "use_sim_time", "namespace")
+    of_both = ("scenario", "mode", "drives_compensate_gravity", "on_command_timeout", "namespace")
     return LaunchDescription(
         [
             *arguments,
-            included("simulation.launch.py", "scenario", "mode", "namespace"),
-            included("controller.launch.py", *of_controller),
+            included("simulation.launch.py", *of_both),
+            included("controller.launch.py", *of_both, "autostart", "stale_after", "use_sim_time"),
             *display,
         ]
     )

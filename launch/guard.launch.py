@@ -2,14 +2,51 @@
 # SPDX-License-Identifier: Apache-2.0
 """The guard, which holds the arms up when the heartbeat of their controller stops.
 
-Start it apart from the controller: what ends a launch ends everything in it.
+Start it apart from the controller: what ends a launch ends everything in it. Arguments are those
+of the controller, and have to be the same.
 """
 
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument
+from launch import LaunchContext, LaunchDescription
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
+
+from robot_dynamics.app.robot_folder import NODES, SCENARIO, remappings, robot_folder
+
+# Typed, so that a path or a name that looks like a number stays text.
+PARAMETERS = {
+    "scenario": str,
+    "mode": str,
+    "drives_compensate_gravity": bool,
+    "heartbeat_timeout": float,
+    "stale_after": float,
+}
+
+
+def guard(context: LaunchContext) -> list[Node]:
+    """Return the node, with the parameters that were given."""
+    given = {name: context.launch_configurations[name] for name in [*PARAMETERS, "robot"]}
+    files, topics = [], []
+    if given["robot"]:
+        folder = robot_folder(given["robot"])
+        files, topics = [str(folder / NODES)], remappings(folder)
+        files.append({"scenario": str(folder / SCENARIO)})
+    parameters = {
+        name: ParameterValue(LaunchConfiguration(name), value_type=kind)
+        for name, kind in PARAMETERS.items()
+        if given[name]
+    }
+    return [
+        Node(
+            package="robot_dynamics",
+            executable="guard",
+            namespace=LaunchConfiguration("namespace"),
+            parameters=[*files, parameters],
+            remappings=topics,
+            output="screen",
+        )
+    ]
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -17,9 +54,15 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription(
         [
             DeclareLaunchArgument(
+                "robot",
+                default_value="",
+                description="Real arms: a name in config/robots, or a folder like those.",
+            ),
+            DeclareLaunchArgument(
                 "scenario",
-                default_value="lift_box",
-                description="A YAML file, or the name of a scenario that the package ships.",
+                default_value="",
+                description="A YAML file, or the name of a scenario that the package ships; "
+                "empty: that of the robot, else lift_box.",
             ),
             DeclareLaunchArgument(
                 "mode",
@@ -28,39 +71,25 @@ def generate_launch_description() -> LaunchDescription:
                 description="That of the controller.",
             ),
             DeclareLaunchArgument(
+                "drives_compensate_gravity",
+                default_value="",
+                choices=["", "true", "false"],
+                description="Whether the drives hold the arms up, so that commands leave it out.",
+            ),
+            DeclareLaunchArgument(
                 "heartbeat_timeout",
-                default_value="0.1",
+                default_value="",
                 description="Time without a heartbeat after which the guard takes over [s].",
             ),
             DeclareLaunchArgument(
                 "stale_after",
-                default_value="0.0",
+                default_value="",
                 description="Time without a sample after which an arm counts as lost [s]; "
                 "0.0 for what the scenario states.",
             ),
             DeclareLaunchArgument(
                 "namespace", default_value="", description="Namespace of the node and its topics."
             ),
-            Node(
-                package="robot_dynamics",
-                executable="guard",
-                namespace=LaunchConfiguration("namespace"),
-                parameters=[
-                    {
-                        # Typed, so that a path or a name that looks like a number stays text.
-                        "scenario": ParameterValue(
-                            LaunchConfiguration("scenario"), value_type=str
-                        ),
-                        "mode": ParameterValue(LaunchConfiguration("mode"), value_type=str),
-                        "heartbeat_timeout": ParameterValue(
-                            LaunchConfiguration("heartbeat_timeout"), value_type=float
-                        ),
-                        "stale_after": ParameterValue(
-                            LaunchConfiguration("stale_after"), value_type=float
-                        ),
-                    }
-                ],
-                output="screen",
-            ),
+            OpaqueFunction(function=guard),
         ]
     )

@@ -1,12 +1,47 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The simulator: arms that hold an object, on the topics a real robot would have."""
+"""The simulator: arms that hold an object, on the topics a real robot would have.
 
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, Shutdown
+Arguments that are left empty are as the node has them.
+"""
+
+from launch import LaunchContext, LaunchDescription
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
+
+# Typed, so that a path or a name that looks like a number stays text.
+PARAMETERS = {
+    "scenario": str,
+    "mode": str,
+    "drives_compensate_gravity": bool,
+    "on_command_timeout": str,
+    "command_timeout": float,
+    "faults": str,
+    "output": str,
+}
+
+
+def simulator(context: LaunchContext) -> list[Node]:
+    """Return the node, with the parameters that were given."""
+    given = context.launch_configurations
+    parameters = {
+        name: ParameterValue(LaunchConfiguration(name), value_type=kind)
+        for name, kind in PARAMETERS.items()
+        if given[name]
+    }
+    return [
+        Node(
+            package="robot_dynamics",
+            executable="simulator",
+            namespace=LaunchConfiguration("namespace"),
+            parameters=[parameters],
+            output="screen",
+            # Whoever started this with other nodes must not be left with half of them.
+            on_exit=Shutdown(reason="the simulator ended"),
+        )
+    ]
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -26,24 +61,35 @@ def generate_launch_description() -> LaunchDescription:
                 "wall_clock runs in real time.",
             ),
             DeclareLaunchArgument(
+                "drives_compensate_gravity",
+                default_value="",
+                choices=["", "true", "false"],
+                description="Whether the drives hold the arms up on their own.",
+            ),
+            DeclareLaunchArgument(
+                "on_command_timeout",
+                default_value="",
+                choices=["", "brake", "zero", "hold"],
+                description="What the drives do without commands.",
+            ),
+            DeclareLaunchArgument(
+                "command_timeout",
+                default_value="",
+                description="Time without commands until they do [s].",
+            ),
+            DeclareLaunchArgument(
+                "faults",
+                default_value="",
+                description="Faults from the start on: KIND [ARM] [SECONDS], with commas between.",
+            ),
+            DeclareLaunchArgument(
+                "output",
+                default_value="",
+                description="File for the recording (.npz, .mcap); none if empty.",
+            ),
+            DeclareLaunchArgument(
                 "namespace", default_value="", description="Namespace of the node and its topics."
             ),
-            Node(
-                package="robot_dynamics",
-                executable="simulator",
-                namespace=LaunchConfiguration("namespace"),
-                parameters=[
-                    {
-                        # Typed, so that a path or a name that looks like a number stays text.
-                        "scenario": ParameterValue(
-                            LaunchConfiguration("scenario"), value_type=str
-                        ),
-                        "mode": ParameterValue(LaunchConfiguration("mode"), value_type=str),
-                    }
-                ],
-                output="screen",
-                # Whoever started this with other nodes must not be left with half of them.
-                on_exit=Shutdown(reason="the simulator ended"),
-            ),
+            OpaqueFunction(function=simulator),
         ]
     )

@@ -69,3 +69,38 @@ def test_includes_pass_arguments_that_exist():
     assert len(included) == 2
     for include in included:
         assert {name for name, _ in include.launch_arguments} <= declared
+
+
+@pytest.mark.parametrize("file", FILES[:1] + FILES[2:], ids=lambda file: file.name)
+@pytest.mark.parametrize("given", [{}, {"robot": "two_panda", "autostart": "always"}])
+def test_parameters_have_their_types(file, given):
+    """What reaches a node is typed as it declares; only what was given, or the robot states."""
+    pytest.importorskip("launch_ros.actions", reason="ROS 2 launch is not installed")
+    from launch import LaunchContext
+    from launch.actions import DeclareLaunchArgument, OpaqueFunction
+    from launch_ros.utilities import evaluate_parameters
+
+    context = LaunchContext()
+    context.launch_configurations.update(given)
+    description = runpy.run_path(str(file))["generate_launch_description"]()
+    for entity in description.entities:
+        if isinstance(entity, DeclareLaunchArgument):
+            entity.visit(context)
+    for entity in description.entities:
+        if not isinstance(entity, OpaqueFunction):
+            continue
+        (node,) = entity.visit(context)
+        files_and_values = evaluate_parameters(context, node._Node__parameters)
+        values = {}
+        for found in files_and_values:
+            if isinstance(found, dict):
+                values |= found
+        assert values["mode"] == "wall_clock"
+        if "use_sim_time" in values:
+            assert values["use_sim_time"] is False
+        if given and file.name == "controller.launch.py":
+            assert values["autostart"] == "always"
+            assert values["scenario"].endswith("two_panda/scenario.yaml")
+            assert len(node._Node__remappings) == 4
+        elif file.name != "simulation.launch.py":
+            assert ("scenario" in values) == bool(given)

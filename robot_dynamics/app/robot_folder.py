@@ -1,0 +1,60 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Real arms as a folder: their scenario, facts for the nodes, and names of topics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
+from robot_dynamics.resources import share_directory
+
+SCENARIO, NODES, TOPICS = "scenario.yaml", "nodes.yaml", "topics.yaml"
+
+
+def shipped_robots() -> dict[str, Path]:
+    """Return the folders that come with the package, by name."""
+    found = (share_directory() / "config" / "robots").glob(f"*/{SCENARIO}")
+    return {path.parent.name: path.parent for path in sorted(found)}
+
+
+def robot_folder(name: str | Path) -> Path:
+    """Return the folder of a robot: the one so named if it exists, else a shipped one.
+
+    Raises:
+        UnknownNameError: If there is neither.
+        RobotDynamicsError: If a file of it is missing.
+    """
+    folder = Path(name)
+    if not folder.is_dir():
+        shipped = shipped_robots()
+        if str(name) not in shipped:
+            raise UnknownNameError("robot", str(name), shipped)
+        folder = shipped[str(name)]
+    for file in (SCENARIO, NODES, TOPICS):
+        if not (folder / file).is_file():
+            raise RobotDynamicsError(
+                f"{folder}: there is no {file}, expected {SCENARIO}, {NODES} and {TOPICS}."
+            )
+    return folder
+
+
+def remappings(folder: Path) -> list[tuple[str, str]]:
+    """Return the topics of a robot: ours, and what they are called there.
+
+    Raises:
+        RobotDynamicsError: If the file is no list of names.
+    """
+    path = folder / TOPICS
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except (OSError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())
+        raise RobotDynamicsError(f"{path}: cannot be read ({reason}).") from error
+    if not isinstance(found, dict) or not all(
+        isinstance(text, str) and text for pair in found.items() for text in pair
+    ):
+        raise RobotDynamicsError(f"{path}: expected lines of the form left/commands: /topic.")
+    return [*found.items()]
