@@ -69,7 +69,7 @@ class SlipMonitor:
         self.names, self._limits = tuple(watched), tuple(watched.values())
         self._margin, self._period = margin, period
         self._ahead = round(horizon_s / period)
-        self._planned = np.full((1, len(self.names)), np.inf)
+        self._plan(np.full((1, len(self.names)), np.inf))
 
     def expect(self, wrenches: ArrayLike) -> tuple[str, ...]:
         """Take the wrenches that are planned, a row a period, and return what is wrong with them.
@@ -82,7 +82,7 @@ class SlipMonitor:
             raise ArgumentError(
                 f"planned wrenches have shape {planned.shape}, expected (N, {len(self.names)}, 6)."
             )
-        self._planned = self._distances(planned)
+        self._plan(self._distances(planned))
         return tuple(
             self._sentence(i, float(self._period * np.argmax(short)), self._planned[:, i].min())
             for i, short in enumerate((self._planned < self._margin - _ROUNDING).T)
@@ -98,17 +98,17 @@ class SlipMonitor:
                 plan is believed.
         """
         first = min(max(tick, 0), len(self._planned) - 1)
-        planned = self._planned[first : first + self._ahead + 1]
-        now = planned[0]
+        planned = now = self._planned[first]
         if wrenches is not None:
             now = self._distances(np.asarray(wrenches, dtype=float)[None])[0]
-        # Contacts that bear anything are expected to.
-        known = np.isfinite(planned[0]) & np.isfinite(now)
-        unplanned = np.where(known, now - np.where(known, planned[0], 0.0), 0.0)
-        expected = planned + unplanned
-        ahead = np.minimum(expected.min(axis=0), now)
+        # Contacts that are firm as planned, or of which nothing is measured, are as planned.
+        known = np.isfinite(planned) & np.isfinite(now)
+        unplanned = np.subtract(now, planned, out=np.zeros(len(now)), where=known)
+        ahead = np.minimum(self._lowest[first] + unplanned, now)
         least = self._margin - _ROUNDING
-        short = expected < least
+        if (ahead >= least).all():
+            return SlipReport(now, ahead, np.full(len(now), np.inf), ())
+        short = self._planned[first : first + self._ahead + 1] + unplanned < least
         short[0] |= now < least
         when = np.where(short.any(axis=0), self._period * np.argmax(short, axis=0), np.inf)
         warnings = tuple(
@@ -116,6 +116,13 @@ class SlipMonitor:
             for i in np.flatnonzero(np.isfinite(when))
         )
         return SlipReport(now, ahead, when, warnings)
+
+    def _plan(self, margins: Array) -> None:
+        """Take planned margins (N, k), and the smallest from each row to the horizon."""
+        self._planned = margins
+        after = np.vstack([margins, np.repeat(margins[-1:], self._ahead, axis=0)])
+        windows = np.lib.stride_tricks.sliding_window_view(after, self._ahead + 1, axis=0)
+        self._lowest = windows.min(axis=-1)
 
     def _distances(self, wrenches: Array) -> Array:
         """Return distances (N, k); those of numbers that are none are as bad as can be."""

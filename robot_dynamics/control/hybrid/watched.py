@@ -145,12 +145,12 @@ class WatchedController(HybridController):
     def _on_grips(self, forces: Array, touched: Array) -> Array:
         """Return wrenches (N, g, 6) on surfaces to stick to, of forces on all of them (N, C).
 
-        Where a surface is not touched nothing slips: it counts as pushed hard.
+        Where a surface is not touched nothing slips: it counts as pushed with any force.
         """
         found = np.zeros((len(forces), len(self._task.grips), 6))
         for i, grip in enumerate(self._task.grips.values()):
             found[:, i] = grip.wrenches(forces)
-            found[touched[:, grip.normal] == 0.0, i] = [0.0, 0.0, 0.0, 0.0, 0.0, _ANYTHING]
+            found[touched[:, grip.normal] == 0.0, i] = [0.0, 0.0, 0.0, 0.0, 0.0, np.inf]
         return found
 
     def _in_frames(self, forces: Array) -> Array:

@@ -91,7 +91,9 @@ class FrictionCone:
             # Behind the apex the nearest point is the apex.
             behind = normal + mu * t < 0.0
             inside = np.where(behind, -np.hypot(normal, t), inside)
-        return np.asarray(np.minimum(inside, self.most - normal))
+        # A contact that is infinitely firm has infinitely much left.
+        left = self.most - normal if np.isfinite(self.most) else np.inf
+        return np.asarray(np.minimum(inside, left))
 
     def used(self, wrench: ArrayLike) -> Array:
         """Return which part of the friction is used (...,): 1 slips; infinite without contact."""

@@ -94,6 +94,22 @@ def test_before_a_plan_is_known_only_measurements_count():
     assert monitor().step(0).warnings == ()
 
 
+def test_places_that_are_not_touched_yet_or_any_more_do_not_slip():
+    """A push of any force stands for no contact, planned or felt: neither is compared."""
+    any_force = np.array([0.0, 0.0, 0.0, 0.0, 0.0, np.inf])
+    watch, planned = monitor(margin=0.0, horizon=0.1), carried(1.8)
+    planned[200:, 1] = any_force  # left at 2 s
+    assert watch.expect(planned) == ()
+    felt = planned[199].copy()
+    felt[1] = any_force  # gone a little early
+    report = watch.step(199, felt)
+    assert report.warnings == ()
+    assert np.isinf(report.margins[1])
+    late = watch.step(205, planned[199])  # and a little late
+    assert late.warnings == ()
+    assert_allclose(late.margins, FINGER.distance(planned[199]))
+
+
 @pytest.mark.parametrize("wrench", [np.full((2, 6), np.nan), -carried(1.0)[0]])
 def test_numbers_that_are_none_and_open_contacts_are_as_bad_as_slip(wrench):
     """A sensor that fails, or a contact that would have to pull, is never taken for a firm one."""

@@ -22,15 +22,15 @@ def tray():
 
 
 def test_slip_is_foreseen_in_the_plan_and_told(tray):
-    """24 N of squeeze hold the tray at rest, and not when it is lifted at 7 m/s^2."""
+    """35 N of squeeze hold the tray, and the 12 N that it comes down to do not."""
     law, q = tray
     assert any("slips" in sentence for sentence in law.foreseen)
     law.check_path(q)  # which would be refused if the task might not slip
     law.start(q, np.zeros_like(q))
     step = law.update(0, q, np.zeros_like(q))
     assert step.slip.margins.min() > 0.0  # now
-    late = law.update(law.ramp_ticks + 250, q, np.zeros_like(q))
-    assert late.slip.ahead.min() < 0.0  # while it is lifted
+    late = law.update(law.ramp_ticks + 500, q, np.zeros_like(q))
+    assert late.slip.ahead.min() < 0.0  # half a second ahead, squeezed less
     assert set(law.columns) == {
         "estimated_pose", "estimated_twist", "estimated_closure", "estimated_internal_force",
         "control_scales", "slip_margin",

@@ -86,6 +86,12 @@ def test_a_contact_without_friction_only_pushes():
     assert_allclose(facets.lower, [0.5])
 
 
+@pytest.mark.parametrize("cone", [POINT, FINGER, FrictionCone(0.0)])
+def test_any_force_is_infinitely_firm(cone):
+    """It stands for places that are not touched, and has a distance that is no NaN."""
+    assert cone.distance([0, 0, 0, 0, 0, np.inf]) == np.inf
+
+
 def test_a_fragile_object_limits_the_normal_force():
     """Near the largest force the distance is what is left of it, and a plane says so."""
     fragile = FrictionCone(0.5, most=10.0)
