@@ -22,7 +22,7 @@ from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import build_system, load_scenario, true_system
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes import topics
-from robot_dynamics.nodes.conversions import read_command
+from robot_dynamics.nodes.conversions import answers, read_command
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Durations
 from robot_dynamics.nodes.drive import Drives
 from robot_dynamics.nodes.drive_gravity import DriveGravity
@@ -146,6 +146,8 @@ class Simulator:
         self._fault_shown: tuple[int, int] | None = None  # tick and steady clock [ns]
         self._fault_told: tuple[int, int] | None = None
         self._round_trips = Durations(self._period)
+        self._numbers: dict[str, int] = {}  # of the ticks that commands answer, by arm
+        self._prompt, self._prompt_tick = 0, -1  # control periods answered within themselves
         capacity = min(self._ticks, 100_000)
         self._recorder = (
             PlantRecorder(self._system, self._scenario, capacity) if self._keep else None
@@ -215,6 +217,7 @@ class Simulator:
 
     def _on_command(self, arm: str, message: Float64MultiArray) -> None:
         number, torque = read_command(message)
+        self._numbers[arm] = number
         try:
             self._gate.offer(arm, number if self._lockstep else None, torque)
         except CommandError as error:
@@ -252,7 +255,11 @@ class Simulator:
             return
         if self._started_at is None:
             self._started_at = now
-        self._round_trips.add(now - self._shown_at)
+        prompt = all(answers(number, self._tick) for number in self._numbers.values())
+        if prompt and self._prompt_tick != self._tick:
+            self._prompt_tick = self._tick
+            self._prompt += 1
+            self._round_trips.add(now - self._shown_at)
         if not self._lockstep:
             if self._first_tick is None:
                 self._first_tick = self._tick
@@ -385,6 +392,8 @@ class Simulator:
             "time [s]": simulated,
             "real time factor": simulated / (now - begun) if now > begun else 0.0,
             "repeated states": self._repeats,
+            "control periods": self._tick - (self._first_tick or 0),
+            "answered within the period": self._prompt,
             **self._fault_figures(),
             **self._round_trips.figures("round trip"),
         }

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ class Session:
         lockstep: Whether simulated time waits for commands.
         stale_after_s: See below.
         heartbeat_timeout_s: See below.
+        repetitions: How often a way back to a run had to be tried again.
 
     Args:
         witness: Who watches.
@@ -68,6 +70,7 @@ class Session:
             }
         self.stale_after_s, self.heartbeat_timeout_s = stale_after_s, heartbeat_timeout_s
         self.nodes: dict[str, NodeProcess] = {}
+        self.repetitions = 0
 
     def __enter__(self) -> Session:
         return self
@@ -131,18 +134,33 @@ class Session:
         Raises:
             DrillError: If that does not come about.
         """
+
+        def begin() -> None:
+            self._recover()
+            self._wait_until_moving()
+
+        self._try(begin)
+
+    def recover(self) -> None:
+        """Do what the documentation says one does after a fault, and start anew.
+
+        Raises:
+            DrillError: If that does not come about.
+        """
+        self._try(self._recover)
+
+    def _try(self, action: Callable[[], object]) -> None:
         for attempt in range(_ATTEMPTS):
             try:
-                self.recover()
-                self._wait_until_moving()
+                action()
                 return
             except DrillError:
                 self.check()
                 if attempt == _ATTEMPTS - 1:
                     raise
+                self.repetitions += 1
 
-    def recover(self) -> None:
-        """Do what the documentation says one does after a fault, and start anew."""
+    def _recover(self) -> None:
         witness = self._witness
         witness.switch_faults("")
         witness.call("controller/stop")

@@ -29,7 +29,7 @@ from robot_dynamics.nodes.conversions import read_command
 from robot_dynamics.nodes.diagnostics import OK
 from robot_dynamics.nodes.inbox import Inbox
 
-_PATIENCE_S = 20.0
+_PATIENCE_S = 10.0
 # Deep enough for everything that comes while this process waits for the machine.
 _EVERYTHING = QoSProfile(depth=2000, reliability=QoSReliabilityPolicy.RELIABLE)
 _NEVER = 1 << 31  # numbers of ticks beyond it are those of clocks that were set back

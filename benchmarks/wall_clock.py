@@ -1,0 +1,97 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Simulator and controller on the wall clock: how many control periods are answered in time.
+
+`python -m benchmarks.wall_clock --seconds 60`, on a machine with nothing else to do; with
+`--busy 2` two processes compute all the time besides, and what counts is that the arms stay safe.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+BAR = 0.999  # of the control periods, on an idle machine
+
+
+def main() -> int:
+    """Run it and return the exit status: 0 if the bar is met, or the arms were safe if busy."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each run")
+    parser.add_argument("--busy", type=int, default=0, metavar="N", help="processes besides")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
+    options = parser.parse_args()
+    from robot_dynamics.app.ros_environment import private_environment, require_ros
+
+    require_ros()
+    with tempfile.TemporaryDirectory() as name:
+        os.environ.update(private_environment(Path(name)))
+        loops = [
+            subprocess.Popen([sys.executable, "-c", "while True: pass"])
+            for _ in range(options.busy)
+        ]
+        try:
+            figures = measured(Path(name), options.seconds)
+        finally:
+            for loop in loops:
+                loop.kill()
+                loop.wait()
+    figures["busy processes"] = options.busy
+    for key, value in figures.items():
+        print(f"{key}: {value}")
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    if options.busy:
+        return 0 if figures["safe"] else 1
+    return 0 if figures["answered within the period"] >= BAR else 1
+
+
+def measured(folder: Path, seconds: float) -> dict[str, object]:
+    """Return what is told of a run.
+
+    Args:
+        folder: Where nodes run.
+        seconds: How long [s].
+    """
+    import rclpy
+
+    from robot_dynamics.app.scenario import build_system, load_scenario
+    from robot_dynamics.nodes.drill.session import CONTROLLER, SIMULATOR, Session
+    from robot_dynamics.nodes.drill.witness import Witness, start_ros
+
+    start_ros()
+    scenario = load_scenario("lift_box")
+    witness = Witness(build_system(scenario))
+    try:
+        with Session(
+            witness, scenario, folder, lockstep=False, stale_after_s=1.0, heartbeat_timeout_s=1.0
+        ) as session:
+            session.start_nodes()
+            session.recover()
+            witness.watch(seconds)
+            seen = witness.status(SIMULATOR).values
+            told = witness.status(CONTROLLER).values
+            periods = int(seen["control periods"])
+            return {
+                "rate [Hz]": scenario.control.rate_hz,
+                "control periods": periods,
+                "answered within the period": int(seen["answered within the period"]) / periods,
+                **{key: value for key, value in seen.items() if key.startswith("round trip")},
+                **{key: value for key, value in told.items() if key.startswith("control cycle")},
+                "state": session.condition,
+                "largest torque over its limit": witness.largest,
+                "commands that were not finite": witness.not_finite,
+                "safe": witness.largest <= 1.0 + 1e-9 and not witness.not_finite,
+            }
+    finally:
+        witness.close()
+        rclpy.try_shutdown()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

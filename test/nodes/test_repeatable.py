@@ -1,0 +1,55 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Lockstep does not depend on the machine: the same bits, however busy it is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from robot_dynamics.app.demo import demonstrate
+from robot_dynamics.app.run import simulate
+from robot_dynamics.app.scenario import load_scenario
+
+CHANGES = [
+    "plant.sensors={position: 1e-5, velocity: 1e-3, force: 0.2, moment: 0.01, encoder_step: 1e-5}",
+    "plant.sensors.wrench_delay_periods=2",
+    "plant.sensors.sample_periods={right: 2}",
+    "plant.faults=[{kind: torque_dropout, arm: left, time_s: 0.6, duration_s: 0.004}]",
+]
+
+
+def hashes_of(duration, changes, busy):
+    """Return the state hashes of a run without ROS and of one on topics for each entry of busy."""
+    scenario = load_scenario("lift_box", changes)
+    alone = simulate(scenario, duration=duration).recording
+    found = [alone.get("plant_state_hash")]
+    for count in busy:
+        loops = [
+            subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)
+        ]
+        try:
+            recording = demonstrate(scenario, duration=duration).recording
+        finally:
+            for loop in loops:
+                loop.kill()
+                loop.wait()
+        found.append(recording.get("plant_state_hash"))
+        assert np.array_equal(recording["commanded_torque"], alone["commanded_torque"])
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("changes", [[], CHANGES], ids=["ideal", "real sensors and a fault"])
+def test_three_runs_are_equal_to_the_last_bit(changes, capsys):
+    """Proves it of 3 s, one run with every core busy, and equal to the run without ROS."""
+    pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+    hashes = hashes_of(3.0, changes, [0, os.cpu_count() or 2, 0])
+    with capsys.disabled():
+        print("\n" + "\n".join(hashes))
+    assert len(hashes) == 4
+    assert len(set(hashes)) == 1
