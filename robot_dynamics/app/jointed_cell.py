@@ -5,10 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from robot_dynamics.control.settings import ControlSettings, ReferenceSettings
+from robot_dynamics.control.reference import Reference, plan_reference
+from robot_dynamics.control.settings import ControlSettings, ReferenceSettings, SegmentSettings
 from robot_dynamics.description.load import load_description
 from robot_dynamics.description.orientations import rotation_of_rpy
 from robot_dynamics.description.world import Part, place
@@ -71,6 +74,28 @@ def jointed_system(cell: CellSettings, grasped: GraspSystem) -> JointedObjectSys
     )
     bodies = grasped.model.bodies
     return system.with_halves([bodies[body].inertia for body in grasped.object_bodies])
+
+
+def first_half(
+    settings: ReferenceSettings, joint: ObjectJointSettings, pose: ArrayLike
+) -> Reference:
+    """Return what the first half does, with the force in the joint, until the fold is over too.
+
+    Args:
+        settings: Motion, fold and force.
+        joint: The joint.
+        pose: Of the first half at the start, x y z qx qy qz qw (7,).
+
+    Raises:
+        ArgumentError: If the settings do not fit together.
+    """
+    axes = len(joint_type(joint.type).rows)
+    path, fold = (
+        sum(one.duration_s for one in part) for part in (settings.segments, settings.fold)
+    )
+    rest = (SegmentSettings(fold - path),) if fold > path else ()
+    longer = replace(settings, segments=(*settings.segments, *rest))
+    return plan_reference(longer, pose, squeeze=np.zeros(axes))
 
 
 def require_matching_law(

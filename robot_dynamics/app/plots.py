@@ -136,6 +136,9 @@ def _orientation(ax: Any, view: _View) -> None:
 
 def _internal_force(ax: Any, view: _View) -> None:
     true, wanted = view.column("internal_force"), view.column("reference_internal_force")
+    if "second_pose" in view.recording:
+        _joint_force(ax, view, true, wanted)
+        return
     squeezed, turning = squeezes(view.recording), moments(view.recording)
     ax.set_title("Internal force, squeeze highlighted" if squeezed else "Internal force")
     ax.set_ylabel("[N], [N m]")
@@ -154,6 +157,19 @@ def _internal_force(ax: Any, view: _View) -> None:
         _reference(ax, view.time, wanted[:, i], first=i == squeezed[0])
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.2 * (high - low))  # room for the legend
+    _legend(ax, 4, "upper right")
+
+
+def _joint_force(ax: Any, view: _View, true: Array, wanted: Array) -> None:
+    """Draw the force in the joint of an object of two halves, moments broken."""
+    turning = moments(view.recording)
+    for i, name in enumerate(view.recording.get("internal_forces")):
+        style = (0, (4, 1.5)) if turning[i] else "-"
+        color = XYZ["xyz".index(name[-1])]
+        ax.plot(view.time, true[:, i], color=color, linestyle=style, label=name)
+        _reference(ax, view.time, wanted[:, i], first=i == len(turning) - 1)
+    ax.set_title("Force in the object's joint")
+    ax.set_ylabel("[N], [N m]")
     _legend(ax, 4, "upper right")
 
 

@@ -17,7 +17,12 @@ import yaml
 from numpy.typing import NDArray
 
 from robot_dynamics.app.acceptance import AcceptanceSettings
-from robot_dynamics.app.jointed_cell import loop_joint, placed_robots, require_matching_law
+from robot_dynamics.app.jointed_cell import (
+    first_half,
+    loop_joint,
+    placed_robots,
+    require_matching_law,
+)
 from robot_dynamics.app.overrides import with_overrides, without_lines
 from robot_dynamics.control.gains import delay_margin, force_delay_margin, servo_gains
 from robot_dynamics.control.protocol import ObjectPlan
@@ -110,9 +115,10 @@ class Scenario:
         return max(1, round(self.control.start.ramp_s / self.control.period))
 
     def plan(self) -> Reference:
-        """Return what a rigid object is to do, counted from `start_tick` on.
+        """Return what the object is to do, counted from `start_tick` on.
 
-        For the hybrid law that is its motion: forces depend on contacts, see `hybrid_law`.
+        For the hybrid law that is its motion: forces depend on contacts, see `hybrid_law`. Of an
+        object with a joint it is what the first half does, for as long as the fold takes.
 
         Raises:
             ArgumentError: If it asks for a squeeze in a basis of internal forces that has none,
@@ -130,6 +136,8 @@ class Scenario:
             )
             settings = replace(self.reference, force=steps)
             reference = plan_reference(settings, self.object_pose, squeeze=[1.0])
+        elif self.cell.object.joint is not None:
+            reference = first_half(self.reference, self.cell.object.joint, self.object_pose)
         else:
             reference = plan_reference(self.reference, self.object_pose, len(self.cell.arms))
         self.ticks(reference)

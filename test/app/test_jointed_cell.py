@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.app.jointed_cell import jointed_system, loop_joint, tree_joint
+from robot_dynamics.app.laws import make_law
 from robot_dynamics.app.scenario import build_system, load_scenario, true_system
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.errors import RobotDynamicsError
@@ -72,3 +73,15 @@ def test_an_object_of_two_halves_needs_two_arms():
     one = replace(scenario, cell=replace(scenario.cell, arms=scenario.cell.arms[:1]))
     with pytest.raises(RobotDynamicsError, match="one for each half"):
         build_system(one)
+
+
+def test_a_run_is_as_long_as_the_fold():
+    """What nodes count their periods by is as long as the plan that the law follows."""
+    for overrides in ([], ["reference.segments=[]"], ["reference.fold=[]"]):
+        scenario = load_scenario("fold", overrides)
+        law = make_law(scenario)
+        assert scenario.plan().duration == pytest.approx(law.reference.duration)
+        times = [0.0, 0.7, 1.9]
+        np.testing.assert_allclose(
+            scenario.plan().rows(times), law.reference.rows(times), atol=1e-9
+        )
