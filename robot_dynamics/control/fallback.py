@@ -32,6 +32,8 @@ class FallbackTorque:
 
     Attributes:
         saturated: Indices of joints whose last torque met its limit.
+        drives_add: Returns what the drives add to commands by themselves at positions (na,): where
+            zero is asked for, the commands are zero, and the joints have this. None for nothing.
 
     Args:
         settings: Kind, bandwidth and torque rate.
@@ -56,6 +58,7 @@ class FallbackTorque:
         self._arms = tuple(arms)
         self._inertia = inertia
         self._bandwidth = settings.fallback_bandwidth
+        self.drives_add: Callable[[Array], Array] | None = None
         self._last_support = np.zeros(len(effort))
         self._last_inertia = np.zeros((len(effort), len(effort)))
         self.saturated: tuple[int, ...] = ()
@@ -89,8 +92,10 @@ class FallbackTorque:
             ended: Indices of lost arms whose time with gravity compensation is over: zero.
         """
         wanted = self._wanted(q, qd, hold, held, lost)
-        for i in ended:
-            wanted[self._arms[i]] = 0.0
+        if ended:
+            zero = self._zero(q)
+            for i in ended:
+                wanted[self._arms[i]] = zero[self._arms[i]]
         beyond = np.abs(wanted) > self._effort
         self.saturated = tuple(np.flatnonzero(beyond).tolist())
         wanted = np.clip(wanted, -self._effort, self._effort)
@@ -107,7 +112,7 @@ class FallbackTorque:
     ) -> Array:
         kind = self._settings.fallback
         if kind == "zero":
-            return np.zeros_like(q)
+            return self._zero(q)
         tau = self._gravity(q, held)
         # With the whole inertia matrix every motion of an arm is slowed down at the same rate,
         # 2 w, and a sampled loop bears it if 2 w h is small; its diagonal alone damps light
@@ -121,6 +126,10 @@ class FallbackTorque:
             if i not in lost:
                 tau[own] += inertia[own, own] @ acceleration[own]
         return tau
+
+    def _zero(self, q: Array) -> Array:
+        """Return the joint torques (na,) of commands that are zero."""
+        return np.zeros_like(q) if self.drives_add is None else np.array(self.drives_add(q))
 
     def _inertia_at(self, q: Array) -> Array:
         """Return the inertia matrix; the last good one if the model fails now of all times."""

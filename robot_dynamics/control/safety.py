@@ -18,7 +18,7 @@ software beside the software it watches, and does not replace an emergency stop.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -91,6 +91,10 @@ class SafetyLayer(FaultLatch):
         self._lost: dict[int, int] = {}  # arm index: since when
         self._unfit = "nothing was measured yet."
         self.released: tuple[str, ...] = ()
+
+    def note_drives(self, added: Callable[[Array], Array]) -> None:
+        """Take note of what the drives add to commands by themselves, at positions (na,)."""
+        self._fallback.drives_add = added
 
     @property
     def closure_warning(self) -> bool:

@@ -72,6 +72,7 @@ class Controller:
             self._diagnostics,
             scenario,
             values,
+            self._parameters.given,
             self._reporter,
             lambda: self.node.change(self.node.trigger_activate),
         )

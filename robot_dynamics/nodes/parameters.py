@@ -296,6 +296,7 @@ class Parameters:
 
     Attributes:
         values: Their values by name.
+        given: Names of those that somebody has given a value.
 
     Args:
         node: The node.
@@ -308,6 +309,7 @@ class Parameters:
 
     def __init__(self, node: Node, entries: Sequence[Entry]) -> None:
         self.values = declare(node, entries, managed=True)
+        self.given = set(getattr(node, "_parameter_overrides", {}))
         self._entries = {entry.name: entry for entry in entries}
         self._frozen = False
         node.add_on_set_parameters_callback(self._check)
@@ -339,6 +341,7 @@ class Parameters:
             if parameter.name in self._entries:
                 entry = self._entries[parameter.name]
                 self.values[entry.name] = entry.checked(parameter.value)
+                self.given.add(entry.name)
 
 
 def _is_of_rclpy(name: str) -> bool:

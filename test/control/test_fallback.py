@@ -47,6 +47,17 @@ def test_zero_is_zero():
     assert not fallback(fallback="zero").torque(Q, QD, Q, ZERO, 0.002, held=True).any()
 
 
+def test_zero_commands_to_drives_that_add_gravity():
+    """The joints have what the drives add then, so that nothing is taken off their commands."""
+    for kind in ("zero", "hold"):
+        f = fallback(fallback=kind)
+        f.drives_add = lambda q: support(q, False)
+        tau = f.torque(Q, QD, Q, ZERO, 0.002, held=True, lost=[0], ended=[0])
+        np.testing.assert_allclose(tau[:2], support(Q, False)[:2])
+    tau = fallback(fallback="zero").torque(Q, QD, Q, ZERO, 0.002, held=True)
+    assert not tau.any()
+
+
 def test_nothing_is_computed_from_a_lost_arms_velocity():
     """A lost arm gets gravity alone, then zero; the other arm is damped as before."""
     for kind in ("gravity_compensation_with_damping", "hold"):

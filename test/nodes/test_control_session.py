@@ -15,7 +15,7 @@ from fake_arms import FakeArms
 
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.control.faults import SafetyError, State
-from robot_dynamics.nodes.control_session import ControlSession
+from robot_dynamics.nodes.control_session import DRIVE_FACTS, ControlSession
 from robot_dynamics.nodes.diagnostics import Diagnostics
 from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.parameters import CONTROLLER
@@ -29,7 +29,7 @@ VALUES |= {"mode": "wall_clock", "autostart": "never", "stale_after": 5.0}
 class Bench:
     """A session on a node, and arms on another."""
 
-    def __init__(self, ros, **values):
+    def __init__(self, ros, given=None, **values):
         self.node, self.other = ros.create_node("controller"), ros.create_node("arms")
         self.inbox = Inbox(self.node)
         self.session = ControlSession(
@@ -38,6 +38,7 @@ class Bench:
             Diagnostics(self.node, "test"),
             SCENARIO,
             VALUES | values,
+            DRIVE_FACTS if given is None else given,
             Reporter(),
             lambda: self.session.start(),
         )
@@ -136,6 +137,18 @@ def test_a_refused_start_ends_attended_runs(make):
     bench.arms.q = bench.arms.q + 0.2 * np.eye(14)[0]
     with pytest.raises(RefusedError, match="start refused: arm 'left' is"):
         bench.state()
+
+
+def test_real_arms_of_unknown_drives_are_refused(make):
+    """They are told from simulated ones by the node that their states come from."""
+    bench = make(given=["drives_compensate_gravity"])
+    bench.state()
+    with pytest.raises(SafetyError) as caught:
+        bench.session.start()
+    assert str(caught.value) == (
+        "start refused: joint states on /joint_states come from 'arms'; expected the parameters "
+        "on_command_timeout to say what the drives of real arms do."
+    )
 
 
 def test_it_leaves_nothing_on_the_node(make):
