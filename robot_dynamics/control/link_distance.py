@@ -73,17 +73,17 @@ class LinkDistances:
     """
 
     def __init__(self, system: GraspSystem, radius: float, box: ArrayLike | None = None) -> None:
-        self._radius = radius
         self.pairs = _pairs(system, with_object=box is not None)
         corners = np.zeros((2, 3)) if box is None else np.asarray(box, dtype=float)
         half, middle = 0.5 * (corners[1] - corners[0]), 0.5 * (corners[0] + corners[1])
+        self._radius = radius
         self._radii = radius * np.array([pair.radii for pair in self.pairs], dtype=float)
         if not self.pairs:
             return
-        layout = repr([(arm.joints, arm.loop, box is not None) for arm in system.arms])
+        layout = repr([(arm.joints, arm.loop) for arm in system.arms])
         kernel = load_kernel(
             b"link_distances\0" + layout.encode() + system.model.structure_key,
-            lambda: _program(system, with_object=box is not None),
+            lambda: _program(system),
             lanes=1,
         )
         self._kernel = kernel.bind(np.concatenate([pack(system.model), half, middle]))
@@ -97,7 +97,8 @@ class LinkDistances:
         """
         if not self.pairs:
             return np.zeros((*np.shape(q)[:-1], 0))
-        return np.asarray(self._kernel(q, pose)) - self._radii
+        # The distances to the object come last.
+        return np.asarray(self._kernel(q, pose))[..., : len(self.pairs)] - self._radii
 
     def closest(self, q: Array, pose: Array, left_out: ArrayLike = ()) -> Closest:
         """Return the closest pair at N times.
@@ -151,7 +152,7 @@ def _within(arm: Arm) -> list[tuple[int, int]]:
     return [(i, j) for i in range(count) for j in range(i + _APART, count)]
 
 
-def _program(system: GraspSystem, *, with_object: bool) -> Program:
+def _program(system: GraspSystem) -> Program:
     """Return the program of distances between axes, of q (na,) and the object's pose (7,)."""
     model = system.model
     size, na = block_size(model), len(system.joint_names)
@@ -167,19 +168,18 @@ def _program(system: GraspSystem, *, with_object: bool) -> Program:
         for arm, own in zip(system.arms, points, strict=True):
             links_of = _links(own)
             found += [segment_distance(*links_of[i], *links_of[j]) for i, j in _within(arm)]
-        if with_object:
-            E = Rotation.from_quaternion(*pose[3:])
-            at = Vector3.of(pose[:3])
-            for own in points:
-                for p, p_end in _links(own)[:-_HOLDING]:
-                    to_box = [
-                        _box_distance(E * (p + (p_end - p) * s - at) - middle, half)
-                        for s in _SAMPLES.tolist()
-                    ]
-                    nearest = to_box[0]
-                    for value in to_box[1:]:
-                        nearest = minimum(nearest, value)
-                    found.append(nearest)
+        E = Rotation.from_quaternion(*pose[3:])
+        at = Vector3.of(pose[:3])
+        for own in points:
+            for p, p_end in _links(own)[:-_HOLDING]:
+                to_box = [
+                    _box_distance(E * (p + (p_end - p) * s - at) - middle, half)
+                    for s in _SAMPLES.tolist()
+                ]
+                nearest = to_box[0]
+                for value in to_box[1:]:
+                    nearest = minimum(nearest, value)
+                found.append(nearest)
         return {"distances": found}
 
     inputs: dict[str, int | tuple[int, ...]] = {"q": na, "pose": 7}
