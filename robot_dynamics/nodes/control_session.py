@@ -19,7 +19,7 @@ from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.app.topic_names import SECOND, stamp_of, tick_of
-from robot_dynamics.control.faults import Cause, SafetyError, State
+from robot_dynamics.control.faults import Cause, State
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.control_loop import ControlLoop, Outcome
@@ -27,6 +27,7 @@ from robot_dynamics.nodes.control_record import ControlRecord
 from robot_dynamics.nodes.control_status import condition, figures
 from robot_dynamics.nodes.conversions import CommandWriter, read_time, read_wrench
 from robot_dynamics.nodes.diagnostics import OK, Diagnostics, Durations
+from robot_dynamics.nodes.drive_facts import require_known_drives
 from robot_dynamics.nodes.drive_gravity import DriveGravity
 from robot_dynamics.nodes.guard_link import GuardLink
 from robot_dynamics.nodes.inbox import Inbox
@@ -37,8 +38,6 @@ from robot_dynamics.nodes.reference_topics import ReferenceTopics
 
 _SILENT_STEPS = 1000  # steps of the law that the other side may take to answer
 _FRESH_S = 0.2  # for samples that are newer than the check of a start
-DRIVE_FACTS = ("on_command_timeout", "drives_compensate_gravity")  # of real arms, to be stated
-SIMULATOR_NODE = "simulator"
 GOODBYE_S = 0.2  # for the last commands to be sent, and for them to arrive
 
 
@@ -80,10 +79,7 @@ class ControlSession:
         self._lockstep = values["mode"] == "lockstep"
         self._silence_limit = values["silence_limit"]
         self._patience = values["patience"]
-        self._sources = [node.resolve_topic_name(topic) for topic in values["joint_state_topics"]]
-        self._unknown_facts = [
-            name for name in DRIVE_FACTS if name in values and name not in given
-        ]
+        self._sources, self._given = values["joint_state_topics"], given
         self._attended = bool(values["progress"] or values["output"])
         self.start_wanted = values["autostart"] == "always" or (
             self._lockstep and values["autostart"] == "in_lockstep"
@@ -107,6 +103,7 @@ class ControlSession:
         self._gravity = DriveGravity(
             loop.system, values["drives_compensate_gravity"], lambda: loop.arms.state()[0]
         )
+        loop.safety.note_drives(self._gravity.added)
         self._outcome: Outcome | None = None
         self._tick = self._latest_tick = -1
         self._durations = Durations(period)
@@ -327,23 +324,8 @@ class ControlSession:
         if self._link is not None:
             self._link.require_guard()
         self.loop.require_startable()
-        if not self._lockstep and self._unknown_facts:
-            self._require_simulator()
-
-    def _require_simulator(self) -> None:
-        """Refuse real arms of whose drives nobody has said what they do.
-
-        Raises:
-            SafetyError: If joint states come from anything but a simulator.
-        """
-        for topic in self._sources:
-            for source in self._node.get_publishers_info_by_topic(topic):
-                if source.node_name != SIMULATOR_NODE:
-                    raise SafetyError(
-                        f"start refused: joint states on {topic} come from {source.node_name!r}; "
-                        f"expected the parameters {', '.join(self._unknown_facts)} to say what "
-                        "the drives of real arms do."
-                    )
+        if not self._lockstep:
+            require_known_drives(self._node, self._sources, self._given)
 
     def pause(self) -> None:
         """Hand over to the fallback until the next start."""

@@ -37,6 +37,10 @@ class DriveGravity:
         self._arms = ArmModel(system) if compensated else None
         self._positions = positions
 
+    def added(self, q: Array) -> Array:
+        """Return what the drives add at positions `q` (na,)."""
+        return np.zeros(len(q)) if self._arms is None else self._arms.support(q)
+
     def commanded(self, torque: Array) -> Array:
         """Return the commands (na,) that make joint torques (na,)."""
         return torque if self._arms is None else torque - self._arms.support(self._positions())

@@ -71,6 +71,7 @@ class Guard:
             values["drives_compensate_gravity"],
             lambda: self._loop.arms.state()[0],
         )
+        self._loop.safety.note_drives(self._gravity.added)
         self._cycle_at = 0.0
         self._takeovers = 0
         self._create_topics(values["joint_state_topics"])

@@ -15,8 +15,9 @@ from fake_arms import FakeArms
 
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.control.faults import SafetyError, State
-from robot_dynamics.nodes.control_session import DRIVE_FACTS, ControlSession
+from robot_dynamics.nodes.control_session import ControlSession
 from robot_dynamics.nodes.diagnostics import Diagnostics
+from robot_dynamics.nodes.drive_facts import DRIVE_FACTS
 from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.parameters import CONTROLLER
 from robot_dynamics.nodes.process import RefusedError, Reporter
@@ -140,15 +141,11 @@ def test_a_refused_start_ends_attended_runs(make):
 
 
 def test_real_arms_of_unknown_drives_are_refused(make):
-    """They are told from simulated ones by the node that their states come from."""
+    """A start asks who they are."""
     bench = make(given=["drives_compensate_gravity"])
     bench.state()
-    with pytest.raises(SafetyError) as caught:
+    with pytest.raises(SafetyError, match="come from 'arms'; expected the parameters on_command"):
         bench.session.start()
-    assert str(caught.value) == (
-        "start refused: joint states on /joint_states come from 'arms'; expected the parameters "
-        "on_command_timeout to say what the drives of real arms do."
-    )
 
 
 def test_it_leaves_nothing_on_the_node(make):
