@@ -30,6 +30,7 @@ def main() -> int:
     try:
         from benchmarks import (
             closed_loops,
+            contact_plant,
             hybrid_law,
             ladder,
             robots,
@@ -59,6 +60,7 @@ def main() -> int:
             if name in two_arms.ARMS:
                 found += closed_loops.rows_of(two_arms.two_arms(name), options.rounds)
                 found += hybrid_law.rows_of(name, options.rounds)
+                found += contact_plant.rows_of(name, options.rounds)
             if name == "stewart_platform":
                 found += closed_loops.rows_of(stewart.stewart_platform(), options.rounds)
             if name == "ladder":

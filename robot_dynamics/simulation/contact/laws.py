@@ -58,14 +58,15 @@ def contact_laws(holding: int, friction: Array, width: int) -> Any:
         width: Rows of each contact, w.
     """
     program = law_program(holding, [mu > 0.0 for mu in friction.tolist()], width)
-    return load_kernel(b"laws\0" + program.fingerprint, lambda: program, lanes=1).bind(friction)
+    mu = friction if len(friction) else np.zeros(1)
+    return load_kernel(b"laws\0" + program.fingerprint, lambda: program, lanes=1).bind(mu)
 
 
 def law_program(holding: int, rough: list[bool], width: int) -> Program:
-    """Return the program; its parameters are mu of each contact.
+    """Return the program; its parameters are mu of each contact, one zero without contacts.
 
     Inputs: W (m, m), c (m,), impulses P (m,), those that the diagonal's shift keeps near (m,), and
-    for each contact 1 if it may push, 0 if not.
+    for each contact 1 if it may push, 0 if not; one number without contacts.
 
     Args:
         holding: Number of rows that hold.
@@ -116,8 +117,8 @@ def law_program(holding: int, rough: list[bool], width: int) -> Program:
         }
 
     inputs: dict[str, int | tuple[int, ...]]
-    inputs = {"W": (m, m), "c": m, "P": m, "start": m, "touching": n}
-    return trace(run, "laws", inputs, n)
+    inputs = {"W": (m, m), "c": m, "P": m, "start": m, "touching": max(n, 1)}
+    return trace(run, "laws", inputs, max(n, 1))
 
 
 def _contact(

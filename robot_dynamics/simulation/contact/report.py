@@ -42,8 +42,8 @@ class ContactReport(NamedTuple):
             [m/s].
         spin: The same about the normal [rad/s].
         gap: Distance [m]; negative where the contact is pressed in.
-        friction_used: |f_t| / (mu f_n), 0 if nothing is pressed; infinite without friction and
-            with a tangential force. That of a soft finger counts its moment.
+        friction_used: Tangential force over mu f_n, 0 if nothing is pressed; infinite without
+            friction and with a tangential force. That of a soft finger counts its moment.
         impacts: Number of impacts since the start.
     """
 

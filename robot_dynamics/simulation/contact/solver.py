@@ -104,7 +104,7 @@ class ContactSolver:
         """Return the best impulses with error, who pushes and who slips, and linear systems."""
         best = (P, np.inf, touching, touching)
         n, whole = len(self._mu), len(rows) == len(self._all)
-        may_push = touching.astype(float)
+        may_push = touching.astype(float) if n else np.zeros(1)
         for count in range(_NEWTON + 1):
             at = Residual._make(self._laws(W, c, P, start, may_push))
             if at.error < best[1]:
