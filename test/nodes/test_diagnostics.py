@@ -2,11 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Diagnostics come once a second and on change, with figures that are right."""
 
+import ast
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("diagnostic_msgs", reason="ROS 2 is not installed")
 
+from robot_dynamics.nodes import control_status
 from robot_dynamics.nodes.diagnostics import OK, WARN, Diagnostics, Durations
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "ros.md"
 
 
 def test_durations_of_the_last_repetitions():
@@ -44,3 +51,27 @@ def test_a_status_says_what_it_is_about(ros):
     assert (status.level, status.message) == (OK, "running")
     assert {v.key: v.value for v in status.values} == {"tick": "5", "scale": "0.1235"}
     node.destroy_node()
+
+
+@pytest.mark.skipif(not PAGE.is_file(), reason="needs the checkout")
+def test_every_key_is_documented():
+    """Who watches a robot relies on keys: those in the source of the nodes are in the table."""
+    text = PAGE.read_text(encoding="utf-8")
+    sources = {"control_status": "figures", "guard": "_figures", "simulator": "_figures"}
+    keys = set()
+    for module, function in sources.items():
+        path = ROOT / "robot_dynamics" / "nodes" / f"{module}.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name in (function, "_fault_figures"):
+                keys |= {k.value for d in ast.walk(node) if isinstance(d, ast.Dict)
+                         for k in d.keys if isinstance(k, ast.Constant)}  # fmt: skip
+                keys |= {s.slice.value for s in ast.walk(node) if isinstance(s, ast.Subscript)
+                         and isinstance(s.slice, ast.Constant)}  # fmt: skip
+    keys |= {*control_status._SCALES}
+    for name in ("control cycle", "round trip"):
+        durations = Durations(1.0)
+        durations.add(0.5)
+        keys |= durations.figures(name).keys()
+    keys = {key for key in keys if isinstance(key, str)}
+    assert len(keys) > 25
+    assert {key for key in keys if f"`{key}`" not in text} == set()

@@ -1,0 +1,43 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The checks of a standard ROS 2 package, where they are installed.
+
+Their settings are those of ROS: what they and ruff disagree about, ruff decides.
+"""
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+CODE = [str(ROOT / folder) for folder in ("robot_dynamics", "launch", "test", "setup.py")]
+
+pytestmark = pytest.mark.skipif(
+    not (ROOT / "setup.py").is_file(), reason="needs the checkout, not an installed package"
+)
+
+
+def test_copyright():
+    """Every file has its copyright and its license."""
+    check = pytest.importorskip("ament_copyright.main", reason="ament_copyright is missing")
+    assert check.main(argv=[*CODE]) == 0
+
+
+def test_pep257():
+    """Docstrings are formed as PEP 257 asks; the convention is ruff's (google)."""
+    check = pytest.importorskip("ament_pep257.main", reason="ament_pep257 is missing")
+    assert check.main(argv=["--convention", "google", *CODE[:2]]) == 0
+
+
+def test_xmllint():
+    """package.xml and all URDFs are well formed, package.xml is valid."""
+    check = pytest.importorskip("ament_xmllint.main", reason="ament_xmllint is missing")
+    assert check.main(argv=[str(ROOT / "package.xml"), str(ROOT / "urdf")]) == 0
+
+
+def test_flake8():
+    """Names, imports and unused code; layout is ruff's."""
+    check = pytest.importorskip("ament_flake8.main", reason="ament_flake8 is missing")
+    settings = ROOT / "test" / "ament_flake8.ini"
+    status, errors = check.main_with_errors(argv=["--config", str(settings), *CODE[:2]])
+    assert status == 0, "\n".join(errors)
