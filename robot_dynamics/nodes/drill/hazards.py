@@ -32,6 +32,7 @@ class Hazard:
         node: The node.
         lasts_s: Until the hazard is over [s].
         restart: Whether the node has to be started again.
+        full_disk: Whether the controller's recording cannot be written instead.
         recovery: What is done to run again, in words.
     """
 
@@ -45,12 +46,13 @@ class Hazard:
     node: str = ""
     lasts_s: float = 0.1
     restart: bool = False
+    full_disk: bool = False
     recovery: str = "controller/reset, controller/start"
 
     @property
     def goes_on(self) -> bool:
         """Whether control has to go on."""
-        return not self.cause and self.bound == "periods"
+        return self.full_disk or (not self.cause and self.bound == "periods")
 
 
 _NOTHING = "none"
@@ -66,6 +68,15 @@ HAZARDS = (
     Hazard("velocities missing", True, "no_velocities 0.002", "velocity"),
     Hazard("sensors of an arm stuck", True, "stuck_sensors left 0.3", "", "law", lasts_s=0.3),
     Hazard("torque mode drops out", True, "torque_dropout left 0.3", "", "law", lasts_s=0.3),
+    Hazard(
+        "full disk while recording",
+        False,
+        cause="no recording",
+        full_disk=True,
+        node=CONTROLLER,
+        restart=True,
+        recovery="controller started again, with room for its file",
+    ),
     Hazard("wrist sensor silent", False, "wrench_silent left", "no new sample", "stale"),
     Hazard("joint states silent", False, "silent", "no new sample", "stale"),
     Hazard("joint states frozen", False, "frozen", "no new sample", "stale"),

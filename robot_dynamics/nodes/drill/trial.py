@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import resource
 import signal
 import time
 
@@ -21,6 +22,7 @@ _ROUNDING = 1e-9
 _STALL_S = 0.01  # for which a machine with time to spare never leaves a process waiting
 _REPETITIONS = 2
 _STANDSTILL_S = 2.0
+_RECORDED_S = 2.0  # of a run that is to be recorded
 
 
 def bound_s(
@@ -77,6 +79,11 @@ class Trial:
         witness.forget()
         began = self._inject(hazard)
         fallback, seen = None, ""
+        if hazard.full_disk:
+            try:
+                seen = self._wait_for_warning(hazard)
+            except DrillError as error:
+                problems.append(str(error))
         if bound is None:
             self._let_pass(hazard.lasts_s)
             if not self.session.is_active:
@@ -101,6 +108,8 @@ class Trial:
         if witness.largest > 1.0 + _ROUNDING:
             problems.append(f"a torque was {witness.largest:.3f} of its limit.")
         largest, commands = witness.largest, witness.commands
+        if hazard.full_disk:
+            self.session.end_node(hazard.node, signal.SIGINT)
         if hazard.restart:
             self.session.start_nodes(hazard.node)
         try:
@@ -130,6 +139,14 @@ class Trial:
             key = "simulated fault since"
             witness.wait_for(lambda: key in simulator.values, "the simulated fault")
             return int(simulator.values[key])
+        if hazard.full_disk:
+            session.end_node(hazard.node, signal.SIGINT)
+            session.start_nodes(hazard.node, output="drill.npz", duration=_RECORDED_S)
+            session.begin()
+            # No file may grow any more, as on a disk that is full.
+            limit = (0, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
+            resource.prlimit(session.nodes[hazard.node].pid, resource.RLIMIT_FSIZE, limit)
+            return 0
         now = time.monotonic_ns()
         if hazard.signal == signal.SIGKILL:
             session.end_node(hazard.node, signal.SIGKILL)
@@ -152,6 +169,19 @@ class Trial:
         )
         unit = self._period if self.session.lockstep else _NANOSECOND_S
         return (int(status.values["first fault at"]) - began) * unit, told()[0]
+
+    def _wait_for_warning(self, hazard: Hazard) -> str:
+        """Return what the diagnostics say of a hazard that does not end control."""
+        status = self._witness.status(hazard.witness)
+
+        def told() -> list[str]:
+            said = (status.message, *status.values.values())
+            return [text for text in said if hazard.cause in text]
+
+        self._witness.wait_for(
+            lambda: bool(told()), f"{hazard.cause!r} in the diagnostics", 4.0 * _LONGEST_S
+        )
+        return told()[0]
 
     def _let_pass(self, seconds: float) -> None:
         """Watch for some time of the run, or of the wall clock where that stands still."""

@@ -14,11 +14,11 @@ from robot_dynamics.simulation.faults import KINDS, fault_of
 
 @pytest.mark.parametrize("hazard", HAZARDS, ids=lambda hazard: hazard.name)
 def test_each_is_a_fault_or_a_signal(hazard):
-    """One of them, and the simulator knows the fault."""
-    assert bool(hazard.faults) != bool(hazard.signal)
+    """Or a disk that is full, one of the three; and the simulator knows the fault."""
+    assert bool(hazard.faults) + bool(hazard.signal) + hazard.full_disk == 1
     if hazard.faults:
         fault_of(hazard.faults)
-    assert bool(hazard.signal) == bool(hazard.node)
+    assert bool(hazard.signal) == bool(hazard.node) or hazard.full_disk
 
 
 def test_all_kinds_of_faults_are_there():
