@@ -170,6 +170,8 @@ def _joint_force(ax: Any, view: _View, true: Array, wanted: Array) -> None:
         _reference(ax, view.time, wanted[:, i], first=i == len(turning) - 1)
     ax.set_title("Force in the object's joint")
     ax.set_ylabel("[N], [N m]")
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high + 0.2 * (high - low))  # room for the legend
     _legend(ax, 4, "upper right")
 
 
