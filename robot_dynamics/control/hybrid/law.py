@@ -19,11 +19,16 @@ from numpy.typing import NDArray
 from robot_dynamics.compile import Program, trace
 from robot_dynamics.control.hybrid.constants import LawConstants
 from robot_dynamics.control.hybrid.gains import HybridGains
+from robot_dynamics.control.hybrid.integrals import (
+    learned_contact,
+    learned_internal,
+    learned_pose,
+)
 from robot_dynamics.control.hybrid.layout import Layout
+from robot_dynamics.control.hybrid.limits import within_limits
 from robot_dynamics.control.hybrid.state import ArmState, ObjectTarget, ahead_of
 from robot_dynamics.control.hybrid.touches import touches
 from robot_dynamics.control.hybrid.wishes import posture_wish
-from robot_dynamics.control.torque_limits import integrated, largest_scale
 from robot_dynamics.manipulation.hybrid.decoupling_law import (
     ArmSide,
     ObjectTerms,
@@ -44,7 +49,7 @@ from robot_dynamics.manipulation.hybrid.object_observer import (
 from robot_dynamics.manipulation.hybrid.on_surfaces import Surfaces
 from robot_dynamics.manipulation.hybrid.system import HybridSystem
 from robot_dynamics.model.parameters import block_size, unpack
-from robot_dynamics.scalar.functions import absolute, maximum, minimum, sqrt
+from robot_dynamics.scalar.functions import maximum, minimum, sqrt
 from robot_dynamics.scalar.linear_algebra import times, transposed_times
 from robot_dynamics.spatial import (
     Motion,
@@ -57,8 +62,6 @@ from robot_dynamics.spatial import (
 
 Array = NDArray[np.float64]
 
-# Guards divisions whose denominator may vanish; far below any torque [N m] or sine that matters.
-_TINY = 1e-12
 # Arms begin to avoid singularities at this multiple of the pivot below which they are damped, and
 # no joint is driven away from them by more than a slope of this size [1/rad].
 _NEAR, _STEEP = 10.0, 10.0
@@ -225,67 +228,25 @@ def law_program(
             Wish(acceleration, posture), Wish(motion_towards, towards),
             surfaces.wrench(u2), u3, fixed.holding,
         )  # fmt: skip
-        joints = [body.joint for body in model.bodies]
-        v0 = gain.friction_velocity
-        rubbing = [
-            gain.friction_share
-            * (joint.damping * rate + joint.friction * rate / sqrt(rate * rate + v0 * v0))
-            for joint, rate in zip(joints, law.velocity, strict=True)
-        ]
+        limited = within_limits(model, law, last["torque"], gain, ramp)
+        torque, gate = limited.torque, limited.gate
 
-        # Limits in the stated order; each part is scaled as a whole, so that its direction stays.
-        squeeze = [ramp * value for value in law.internal]
-        press = [ramp * value for value in law.contact]
-        motion = [ramp * (a + b) for a, b in _pairs(law.motion, rubbing)]
-        force_scale = largest_scale(law.support, squeeze, gain.effort)
-        gripped = _added(law.support, force_scale, squeeze)
-        contact_scale = largest_scale(gripped, press, gain.effort)
-        pressed = _added(gripped, contact_scale, press)
-        motion_scale = largest_scale(pressed, motion, gain.effort)
-        limited = _added(pressed, motion_scale, motion)
-        change = [t - p for t, p in _pairs(limited, last["torque"])]
-        rate_scale: Scalar = 1.0
-        for value in change:
-            room = gain.torque_rate * h / maximum(absolute(value), _TINY)
-            rate_scale = minimum(rate_scale, room)
-        torque = _added(last["torque"], rate_scale, change)
-
-        # While anything is scaled down or still ramping in, integrals may only shrink.
-        full = minimum(minimum(force_scale, contact_scale), minimum(motion_scale, rate_scale))
-        gate = maximum(0.0, 1.0 - (1.0 - minimum(full, ramp)) * 1e9)
+        # What of the error is controlled, and what is learned from it.
         controlled = surfaces.along(_turned(place.E, error), still)
         error = [
             *place.E.inverse_times(Vector3.of(controlled[:3])),
             *place.E.inverse_times(Vector3.of(controlled[3:])),
         ]
-        bound = gain.motion_bound / maximum(gain.integral, _TINY)
-        pose_integral = [
-            integrated(i, h * e, gate, bound) for i, e in _pairs(last["pose_integral"], error)
-        ]
-        contact_integral = []
-        for i, c, pressing, f, wish in zip(
-            last["contact_integral"], touched, pressed_on, on_surfaces,
-            wanted["compared_contact"], strict=True,
-        ):  # fmt: skip
-            off = minimum(maximum(wish - f, -gain.contact_error), gain.contact_error)
-            let = known * (1.0 - gain.gated * (1.0 - pressing))
-            step = gain.contact_integral * h * off * let
-            contact_integral.append(
-                c * integrated(i, step, maximum(gate, 1.0 - gain.gated), gain.contact_bound)
-            )
         inside = times(fixed.recovery, felt) if m else []
-        internal_integral = [
-            integrated(
-                i, gain.internal_integral * h * has_wrenches * (wish - f), gate * has_wrenches,
-                gain.internal_bound,
-            )
-            for i, f, wish in zip(
-                last["internal_integral"], inside, wanted["compared_internal"], strict=True
-            )
-        ]  # fmt: skip
-        load: Scalar = 0.0
-        for value, most in _pairs(law.support, gain.effort):
-            load = maximum(load, absolute(value) / most)
+        pose_integral = learned_pose(last["pose_integral"], error, gain, gate)
+        contact_integral = learned_contact(
+            last["contact_integral"], wanted["compared_contact"], on_surfaces, touched, pressed_on,
+            gain, gate, known,
+        )  # fmt: skip
+        internal_integral = learned_internal(
+            last["internal_integral"], wanted["compared_internal"], inside, gain, gate,
+            has_wrenches,
+        )  # fmt: skip
         lost = times(fixed.velocity, law.lost)
         new_memory = [
             *seen.place.x, *seen.quaternion, *seen.twist.components(), *pose_integral,
@@ -305,8 +266,8 @@ def law_program(
             "distance": distance,
             "support": [law.support[index] for index in order],
             "scales": [
-                force_scale, motion_scale, rate_scale, load, law.pivot, contact_scale,
-                sqrt(sum((value * value for value in lost[3:]), 0.0)),
+                limited.squeeze, limited.motion, limited.rate, limited.load, law.pivot,
+                limited.contact, sqrt(sum((value * value for value in lost[3:]), 0.0)),
             ],
             "felt": felt,
         }  # fmt: skip
@@ -338,10 +299,6 @@ def _turned(E: Rotation, six: Sequence[Scalar]) -> list[Scalar]:
 
 def _pairs(a: Sequence[Scalar], b: Sequence[Scalar]) -> Iterator[tuple[Scalar, Scalar]]:
     return zip(a, b, strict=True)
-
-
-def _added(a: Sequence[Scalar], scale: Scalar, b: Sequence[Scalar]) -> list[Scalar]:
-    return [x + scale * y for x, y in _pairs(a, b)]
 
 
 def _seen_from_outside(

@@ -1,0 +1,97 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The stated compromise where torques have limits, over any scalars.
+
+Support is never scaled, then comes the internal force, then the force on surfaces, then motion:
+each is scaled as a whole, so that its direction stays, to the largest part that fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from robot_dynamics.control.hybrid.gains import HybridGains
+from robot_dynamics.control.torque_limits import largest_scale
+from robot_dynamics.manipulation.hybrid.decoupling_law import HybridTorqueParts
+from robot_dynamics.model import Model
+from robot_dynamics.scalar.functions import absolute, maximum, minimum, sqrt
+from robot_dynamics.spatial import Scalar
+
+# Guards divisions whose denominator may vanish; far below any torque [N m] that matters.
+_TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class LimitedTorque:
+    """A torque within its limits, and what they let through.
+
+    Attributes:
+        torque: The command (n,).
+        squeeze: Part of the internal force that is let through.
+        contact: Part of the force on surfaces.
+        motion: Part of the motion.
+        rate: Part of the torque's change.
+        load: The largest support over its limit.
+        gate: 1 while nothing is scaled down or still ramping in, else 0.
+    """
+
+    torque: list[Scalar]
+    squeeze: Scalar
+    contact: Scalar
+    motion: Scalar
+    rate: Scalar
+    load: Scalar
+    gate: Scalar
+
+
+def within_limits(
+    model: Model,
+    law: HybridTorqueParts,
+    previous: Sequence[Scalar],
+    gain: HybridGains,
+    ramp: Scalar,
+) -> LimitedTorque:
+    """Return the torque that is sent.
+
+    Args:
+        model: The arms, whose friction is compensated for the motion that is wanted.
+        law: The parts of the torque.
+        previous: The last torque (n,).
+        gain: Limits.
+        ramp: Part of the task that is let through at the start.
+    """
+    moving = [a + b for a, b in zip(law.motion, _rubbing(model, law, gain), strict=True)]
+    squeeze, contact, motion = (
+        [ramp * value for value in part] for part in (law.internal, law.contact, moving)
+    )
+    of_squeeze = largest_scale(law.support, squeeze, gain.effort)
+    gripped = _added(law.support, of_squeeze, squeeze)
+    of_contact = largest_scale(gripped, contact, gain.effort)
+    pressed = _added(gripped, of_contact, contact)
+    of_motion = largest_scale(pressed, motion, gain.effort)
+    change = [t - p for t, p in zip(_added(pressed, of_motion, motion), previous, strict=True)]
+    rate: Scalar = 1.0
+    for value in change:
+        rate = minimum(rate, gain.torque_rate * gain.period / maximum(absolute(value), _TINY))
+    load: Scalar = 0.0
+    for value, most in zip(law.support, gain.effort, strict=True):
+        load = maximum(load, absolute(value) / most)
+    least = minimum(minimum(of_squeeze, of_contact), minimum(minimum(of_motion, rate), ramp))
+    gate = maximum(0.0, 1.0 - (1.0 - least) * 1e9)
+    torque = _added(previous, rate, change)
+    return LimitedTorque(torque, of_squeeze, of_contact, of_motion, rate, load, gate)
+
+
+def _rubbing(model: Model, law: HybridTorqueParts, gain: HybridGains) -> list[Scalar]:
+    """Return the friction (n,) of the joints at the velocities that are wanted."""
+    v0, joints = gain.friction_velocity, [body.joint for body in model.bodies]
+    return [
+        gain.friction_share
+        * (joint.damping * rate + joint.friction * rate / sqrt(rate * rate + v0 * v0))
+        for joint, rate in zip(joints, law.velocity, strict=True)
+    ]
+
+
+def _added(a: Sequence[Scalar], scale: Scalar, b: Sequence[Scalar]) -> list[Scalar]:
+    return [x + scale * y for x, y in zip(a, b, strict=True)]
