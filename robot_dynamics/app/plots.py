@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.app.contact_plots import contact_force, has_contacts, slip
 from robot_dynamics.app.figures import (
     BAND,
     BLUE,
@@ -49,7 +50,8 @@ def plot_run(recording: Recording, path: str | Path) -> Path:
         RecordingError: If the recording lacks what is drawn.
     """
     recording = _complete(recording)
-    return write_figure(path, (11.0, 9.0), lambda figure: _draw(figure, recording))
+    height = 12.0 if has_contacts(recording) else 9.0
+    return write_figure(path, (11.0, height), lambda figure: _draw(figure, recording))
 
 
 # What stands for what only a simulated plant knows.
@@ -78,7 +80,8 @@ def _complete(recording: Recording) -> Recording:
 
 
 def _draw(figure: Any, recording: Recording) -> None:
-    axes = figure.subplots(3, 2, sharex=True)
+    touching = has_contacts(recording)
+    axes = figure.subplots(4 if touching else 3, 2, sharex=True)
     view = _View(recording)
     _position(axes[0, 0], view)
     _orientation(axes[0, 1], view)
@@ -86,6 +89,9 @@ def _draw(figure: Any, recording: Recording) -> None:
     _torques(axes[1, 1], view)
     _motion_errors(axes[2, 0], view)
     _force_errors(axes[2, 1], view)
+    if touching:
+        contact_force(axes[3, 0], recording, view.rows)
+        slip(axes[3, 1], recording, view.rows)
     for ax in axes.flat:
         ax.margins(x=0.0)
     for ax in axes[-1]:
@@ -99,12 +105,12 @@ class _View:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         stride = -(-len(recording) // _MAX_POINTS)
-        self._rows = slice(None, None, max(stride, 1))
+        self.rows = slice(None, None, max(stride, 1))
         self.time = self.of(recording[TICK]) * recording.get("period_s")
 
     def of(self, values: Array) -> Array:
         """Return the drawn rows of values over all ticks."""
-        return values[self._rows]
+        return values[self.rows]
 
     def column(self, name: str) -> Array:
         """Return the drawn rows of a column."""

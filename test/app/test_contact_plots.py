@@ -1,0 +1,46 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Panels of contacts show what was recorded."""
+
+import numpy as np
+import pytest
+
+from robot_dynamics.app.contact_plots import contact_force, has_contacts, slip
+from robot_dynamics.app.recording import Recording
+
+figure = pytest.importorskip("matplotlib.figure")
+
+
+@pytest.fixture
+def recording():
+    """Return a run of 100 rows that touches a wall from row 20 to row 70, and slips after 80."""
+    rows = np.arange(100)
+    inside = (rows >= 20) & (rows < 70)
+    columns = {
+        "tick": rows,
+        "contact_force": np.where(inside, 11.0, 0.0)[:, None],
+        "reference_contact_force": np.where(inside, 10.0, 0.0)[:, None],
+        "touched": inside.astype(float)[:, None],
+        "grasp_slip": np.where(rows > 80, 2e-3, 0.0)[:, None],
+        "slip_margin": np.linspace(5.0, -1.0, 100)[:, None],
+    }
+    more = {"period_s": 0.01, "surfaces": ["wall"], "surface_rows": [0]}
+    return Recording(columns, more)
+
+
+def test_force_and_slip_are_drawn_as_recorded(recording):
+    """Lines have the recorded numbers, in N and mm, over seconds; the touch is shaded."""
+    one, other = figure.Figure().subplots(1, 2)
+    contact_force(one, recording, slice(None))
+    slip(other, recording, slice(None))
+    true = next(line for line in one.lines if line.get_label() == "wall")
+    np.testing.assert_array_equal(true.get_ydata(), recording["contact_force"][:, 0])
+    assert true.get_xdata()[-1] == pytest.approx(0.99)
+    assert len(one.patches) == 1
+    slid = next(line for line in other.lines if line.get_label() == "slid [mm]")
+    assert np.nanmax(slid.get_ydata()) == pytest.approx(2.0)
+
+
+def test_runs_without_contacts_have_no_panels(run):
+    """Free motion is drawn as before."""
+    assert not has_contacts(run.recording)
