@@ -85,7 +85,12 @@ def make_hybrid_plant(scenario: Scenario, system: GraspSystem, start: Array) -> 
     """
     maps = true_wrench_maps(scenario, system)
     scene = contact_scene(scenario, system)
-    return ContactPlant(scene, start, scenario.control.period, scenario.plant, maps)
+    period, settings = scenario.control.period, scenario.plant
+    if settings.engine == "mujoco":
+        from robot_dynamics.simulation.contact.mujoco_plant import MujocoContactPlant
+
+        return MujocoContactPlant(scene, start, period, settings, maps)
+    return ContactPlant(scene, start, period, settings, maps)
 
 
 def true_wrench_maps(scenario: Scenario, system: GraspSystem) -> GraspMap:
