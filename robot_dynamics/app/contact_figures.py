@@ -61,7 +61,8 @@ def contact_figures(recording: Recording) -> dict[str, Any]:
         figures["surface_slip_max_m"] = _largest(recording["surface_slip"])
     if "slip_margin" in recording:
         figures["slip_margin_min"] = _smallest(recording["slip_margin"])
-        figures["slip_warning_lead_s"] = warning_lead(recording)
+        if "grasp_slip" in recording or "surface_slip" in recording:
+            figures["slip_warning_lead_s"] = warning_lead(recording)
     return figures
 
 

@@ -57,7 +57,8 @@ def slip(ax: Any, recording: Recording, rows: slice) -> None:
         label = "margin [N]" if i == 0 else None
         ax.plot(time[rows], shown[rows, i], color=_COLORS[i % 4], linewidth=1.2, label=label)
     slid = [recording[name] for name in ("grasp_slip", "surface_slip") if name in recording]
-    largest = 1e3 * np.concatenate(slid, axis=1).max(axis=1)
+    none = np.zeros((len(recording), 1))
+    largest = 1e3 * np.concatenate([none, *slid], axis=1).max(axis=1)
     top = float(np.nanmax(shown, initial=1.0))
     ax.plot(
         time[rows], np.where(largest < 2.0 * top, largest, np.nan)[rows],

@@ -24,12 +24,18 @@ class ContactRecorder:
         surfaces: Names of the surfaces.
         period: Control period [s].
         recovery: Internal force of the arms' wrenches in their contacts' frames (m, 6k).
+        slips: Whether the plant tells what slides.
     """
 
     def __init__(
-        self, arms: Sequence[str], surfaces: Sequence[str], period: float, recovery: Array
+        self,
+        arms: Sequence[str],
+        surfaces: Sequence[str],
+        period: float,
+        recovery: Array,
+        slips: bool = True,
     ) -> None:
-        self._recovery = recovery
+        self._recovery, self._slips = recovery, slips
         self._arms = {name: i for i, name in enumerate(arms)}
         self._surfaces = {name: i for i, name in enumerate(surfaces)}
         self._period = period
@@ -40,11 +46,11 @@ class ContactRecorder:
     def columns(self) -> dict[str, int]:
         """Width of each column."""
         k, s = len(self._arms), len(self._surfaces)
-        return {
-            "grasp_slip": k,
-            "friction_used": k,
-            **({"contact_force": s, "surface_slip": s} if s else {}),
-        }
+        every = {"grasp_slip": k, "friction_used": k, "contact_force": s, "surface_slip": s}
+        told = {name: width for name, width in every.items() if width}
+        if not self._slips:
+            return {name: width for name, width in told.items() if name == "contact_force"}
+        return told
 
     def internal_force(self, contacts: Sequence[ContactReport]) -> Array:
         """Return the internal force (m,): palms may have turned on the object meanwhile."""
@@ -72,6 +78,10 @@ class ContactRecorder:
             if contact.state is Touch.SLIDING:
                 moving[at] = max(moving[at], speed)
         self._surface_slip += self._period * moving
-        if not self._surfaces:
-            return self._grasp_slip.copy(), used
-        return self._grasp_slip.copy(), used, force, self._surface_slip.copy()
+        every = {
+            "grasp_slip": self._grasp_slip.copy(),
+            "friction_used": used,
+            "contact_force": force,
+            "surface_slip": self._surface_slip.copy(),
+        }
+        return tuple(every[name] for name in self.columns)

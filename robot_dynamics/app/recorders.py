@@ -244,7 +244,8 @@ def _contact_recorder(scenario: Scenario, system: GraspSystem) -> ContactRecorde
     arms = [arm.name for arm in scenario.cell.arms]
     surfaces = [surface.name for surface in scenario.cell.surfaces]
     recovery = true_wrench_maps(scenario, system).recovery
-    return ContactRecorder(arms, surfaces, scenario.control.period, recovery)
+    slips = scenario.plant.engine == "engine"
+    return ContactRecorder(arms, surfaces, scenario.control.period, recovery, slips)
 
 
 def _internal_size(scenario: Scenario, system: GraspSystem) -> int:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.manipulation.grasp_map import GraspMap
 from robot_dynamics.simulation.contact.mujoco_scene import mujoco_scene
+from robot_dynamics.simulation.contact.report import ContactReport, Touch
 from robot_dynamics.simulation.contact.scene import ContactScene
 from robot_dynamics.simulation.mujoco_plant import MujocoPlant
 from robot_dynamics.simulation.settings import PlantSettings
@@ -68,6 +69,34 @@ class MujocoContactPlant(MujocoPlant):
     def _xml(self, step: float, stiffness_time: float) -> str:
         return mujoco_scene(self.scene, self._start, step, stiffness_time)
 
+    def contacts(self) -> tuple[ContactReport, ...]:
+        """Return forces of the arms, then of the surfaces; what slides is not told."""
+        reports = []
+        for i, (arm, frame) in enumerate(
+            zip(self.system.arms, self.scene.finger_frames, strict=True)
+        ):
+            turn, point = frame[:3, :3].T, frame[:3, 3]
+            moment, force = self._wrenches[i, :3], self._wrenches[i, 3:]
+            moment = moment - np.cross(point, force)
+            state = Touch.STICKING if i in self.scene.pushing else Touch.HELD
+            reports.append(_report(arm.name, state, turn @ force, turn @ moment))
+        for surface in self.scene.surfaces:
+            normal = np.array([0.0, 0.0, self._pressed(surface.name)])
+            state = Touch.STICKING if normal.any() else Touch.OPEN
+            reports.append(_report(surface.name, state, normal, np.zeros(3)))
+        return tuple(reports)
+
+    def _pressed(self, name: str) -> float:
+        """Return the force [N] by which the object is pressed on a surface."""
+        total, wrench = 0.0, np.zeros(6)
+        geom = self._model.geom(name).id
+        for i in range(self._data.ncon):
+            contact = self._data.contact[i]
+            if geom in (contact.geom1, contact.geom2):
+                self._mujoco.mj_contactForce(self._model, self._data, i, wrench)
+                total += float(wrench[0])
+        return total
+
     def surface_force(self, name: str) -> Array:
         """Return the force [N] by a surface on the object, in world axes (3,)."""
         total, wrench = np.zeros(3), np.zeros(6)
@@ -81,3 +110,11 @@ class MujocoContactPlant(MujocoPlant):
             force = contact.frame.reshape(3, 3).T @ wrench[:3]
             total += force if contact.geom2 != geom else -force
         return total
+
+
+def _report(name: str, state: Touch, force: Array, moment: Array) -> ContactReport:
+    """Return what is known of a contact; the rest is zero."""
+    rest = np.zeros(3)
+    return ContactReport(
+        name, state, rest, np.eye(3), force, moment, np.zeros(2), 0.0, 0.0, 0.0, 0
+    )
