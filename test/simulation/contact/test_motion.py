@@ -72,7 +72,7 @@ def test_a_bouncing_ball(e):
             tops.append(m.q[2])
         before[0] = m.v[5]
 
-    run(motion, 2.2 if e > 0.5 else 0.95, after=watch)
+    run(motion, 1.9 if e > 0.5 else 0.95, after=watch)
     assert_allclose(tops[:3], [e**2, e**4, e**6][: len(tops[:3])], atol=4e-6)
     assert len(tops) >= 2
 
@@ -203,7 +203,7 @@ def test_a_turning_slide_is_against_the_slip():
 def test_energy_never_grows_in_passive_contact(stiffness):
     """A box thrown on a floor tumbles: no step adds energy, but for the time steps' error.
 
-    Of 5.4 J and 1600 steps: 3e-8 J a step on a rigid floor, where only turning in flight is not
+    Of 5.4 J, in 1600 steps: 3e-8 J a step on a rigid floor, where only turning in flight is not
     exact. On an elastic one, which gives back what it stores, a point enters and leaves within a
     step, whose spring is known to half a step: 6e-5 J of what it stores, measured. Both bars leave
     a factor of four.
@@ -223,7 +223,7 @@ def test_energy_never_grows_in_passive_contact(stiffness):
         gaps = motion.terms(motion.q, rest, rest, rest, rest, 0.0).gaps
         return 0.5 * stiffness * float((np.minimum(gaps, 0.0) ** 2).sum())
 
-    run(motion, 0.8, after=lambda m: seen.append(energy() + stored()))
+    run(motion, 0.4, after=lambda m: seen.append(energy() + stored()))
     growth = np.diff(seen)
     assert growth.max() < (1e-7 if np.isinf(stiffness) else 2.5e-4)
     assert seen[-1] < seen[0] - 1.0
