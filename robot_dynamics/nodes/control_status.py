@@ -48,7 +48,8 @@ def figures(loop: ControlLoop, step: LawStep | None) -> dict[str, object]:
     safety = loop.safety
     found = fault_figures(safety)
     if step is not None:
-        found |= zip(_SCALES, step.scales.tolist(), strict=True)
+        # A law may have more of them.
+        found |= zip(_SCALES, step.scales[: len(_SCALES)].tolist(), strict=True)
         found["closure error [m or rad]"] = float(np.max(np.abs(step.closure), initial=0.0))
     intake = loop.supervised.intake
     if intake is not None and (intake.taken or intake.refusal):

@@ -31,13 +31,18 @@ INTO_THE_WALL = "reference.touches=[{surface: wall, from_s: 12.5}]"
             "tray", WITHOUT_FRICTION, "cannot control the rotation about", id="no force closure"
         ),
         pytest.param(
-            "wipe", OFF_THE_WALL, "the object is not on that surface", id="not on the surface"
+            "wipe",
+            OFF_THE_WALL,
+            "the object is not on that surface",
+            id="not on the surface",
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             "wipe",
             INTO_THE_WALL,
             "into 'wall' where it is not to be touched",
             id="against the constraint",
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             "tray",
@@ -50,6 +55,7 @@ INTO_THE_WALL = "reference.touches=[{surface: wall, from_s: 12.5}]"
             "reference.segments=[{duration_s: 9, move: [0.0, 0.0, 0.62]}]",
             "singularity|does not reach",
             id="singularity",
+            marks=pytest.mark.slow,
         ),
     ],
 )
