@@ -26,7 +26,7 @@ from robot_dynamics.nodes.control_loop import ControlLoop, Outcome
 from robot_dynamics.nodes.control_record import ControlRecord
 from robot_dynamics.nodes.control_status import condition, figures
 from robot_dynamics.nodes.conversions import CommandWriter, read_time, read_wrench
-from robot_dynamics.nodes.diagnostics import OK, Diagnostics, Durations
+from robot_dynamics.nodes.diagnostics import OK, Diagnostics, Durations, Latency
 from robot_dynamics.nodes.drive_facts import require_known_drives
 from robot_dynamics.nodes.drive_gravity import DriveGravity
 from robot_dynamics.nodes.guard_link import GuardLink
@@ -106,7 +106,7 @@ class ControlSession:
         loop.safety.note_drives(self._gravity.added)
         self._outcome: Outcome | None = None
         self._tick = self._latest_tick = -1
-        self._durations = Durations(period)
+        self._durations, self._latency = Durations(period), Latency()
         self._heard_at = time.monotonic()
         self._cycle_at = 0
         self._gone = self._starting = False
@@ -207,6 +207,7 @@ class ControlSession:
 
     def _on_joints(self, topic: str, message: JointState) -> None:
         self._heard_at = time.monotonic()
+        self._latency.sampled(topic, self._inbox.published)
         stamp = read_time(message.header.stamp)
         now = time.monotonic_ns()
         self._latest_tick = tick_of(stamp, self._period)
@@ -258,6 +259,7 @@ class ControlSession:
             return
         self._outcome = outcome
         self._send(tick, outcome)
+        self._latency.sent()
         self._record.note(tick, outcome)
         if outcome.step is not None:
             self._objects.publish(stamp_of(tick, self._period), outcome.step)
@@ -405,6 +407,7 @@ class ControlSession:
         if changed or self._diagnostics.due():
             found = figures(self.loop, self._record.step)
             found |= {"tick": self._tick, **self._durations.figures("control cycle")}
+            found |= self._latency.figures()
             self._diagnostics.publish(level, message, found)
         if changed and level != OK:
             self._complain(message)

@@ -12,6 +12,8 @@ from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, fault_figures
 
 _SCALES = ("force scale", "motion scale", "rate scale", "support over limit", "smallest pivot")
+# What hybrid laws have besides.
+_MORE_SCALES = ("contact force scale", "lost acceleration [m/s^2]")
 
 
 def condition(loop: ControlLoop, refusal: str = "", warning: str = "") -> tuple[bytes, str]:
@@ -48,8 +50,8 @@ def figures(loop: ControlLoop, step: LawStep | None) -> dict[str, object]:
     safety = loop.safety
     found = fault_figures(safety)
     if step is not None:
-        # A law may have more of them.
-        found |= zip(_SCALES, step.scales[: len(_SCALES)].tolist(), strict=True)
+        # A law has the first of them, or all.
+        found |= zip((*_SCALES, *_MORE_SCALES), step.scales.tolist(), strict=False)
         found["closure error [m or rad]"] = float(np.max(np.abs(step.closure), initial=0.0))
     intake = loop.supervised.intake
     if intake is not None and (intake.taken or intake.refusal):

@@ -88,6 +88,35 @@ class Durations:
         }
 
 
+class Latency:
+    """How old the samples were that commands answer, when the commands were sent.
+
+    By the machine's clock, from the publication of the samples: what messages and computation
+    take together. Between two machines their clocks' difference is in it.
+    """
+
+    def __init__(self) -> None:
+        self._sampled: dict[str, int] = {}
+        self._ages: list[float] = []
+
+    def sampled(self, source: str, published: int) -> None:
+        """Note when the last sample of a source was published [ns]; 0 if nobody knows."""
+        if published:
+            self._sampled[source] = published
+
+    def sent(self) -> None:
+        """Note that a command is on its way; the oldest of its samples counts."""
+        if self._sampled:
+            self._ages.append(1e-3 * (time.time_ns() - min(self._sampled.values())))
+
+    def figures(self) -> dict[str, object]:
+        """Return mean and maximum in microseconds since the last call; nothing without any."""
+        ages, self._ages = self._ages, []
+        if not ages:
+            return {}
+        return {"latency mean [us]": float(np.mean(ages)), "latency max [us]": max(ages)}
+
+
 def fault_figures(safety: FaultLatch) -> dict[str, object]:
     """Return the faults since the last reset, and when the first came, as values of a status.
 

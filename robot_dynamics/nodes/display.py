@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Markers for RViz: the object and where it is to be, the grasp wrenches, and the paths.
+"""Markers for RViz: the object and where it is to be, wrenches, surfaces, and the paths.
 
 Everything is in the frame "world", at the newest transform there is. A wrench is drawn where it
-acts, as an arrow by the arm on the object.
+acts, as an arrow by the arm on the object, and by the object on a surface.
 """
 
 from __future__ import annotations
@@ -11,89 +11,108 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point
 from numpy.typing import NDArray
-from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from robot_dynamics.app.topic_names import WORLD
 from robot_dynamics.description.description import Shape
-from robot_dynamics.nodes.conversions import point_of, rotation_of, write_pose
+from robot_dynamics.manipulation.contact_settings import SurfaceSettings
+from robot_dynamics.nodes.conversions import point_of, write_pose
+from robot_dynamics.nodes.markers import (
+    FORCE_COLOR,
+    FORCE_SCALE,
+    MOMENT_COLOR,
+    MOMENT_SCALE,
+    arrow,
+    line,
+    matrix_of,
+    point_arrow,
+    pose_vector,
+    shape_marker,
+)
+from robot_dynamics.nodes.surface_markers import SurfaceMarkers
 
 Array = NDArray[np.float64]
 
-FORCE_SCALE = 0.003  # [m/N]
-MOMENT_SCALE = 0.03  # [m/(N m)]
-ARROW = (0.012, 0.024, 0.0)  # diameters of shaft and head, length of the head (0: by RViz) [m]
 PATH_STEP = 0.002  # [m] between points of the actual path
 PATH_POINTS = 2000  # of the actual path; beyond that every second one is dropped
-_WOOD = (0.82, 0.66, 0.44, 1.0)
 _GHOST_ALPHA = 0.25
-_FORCE, _MOMENT = (0.85, 0.2, 0.15, 1.0), (0.2, 0.35, 0.85, 1.0)
 _PATH, _REFERENCE = (0.1, 0.55, 0.2, 1.0), (0.4, 0.4, 0.4, 0.8)
-
-_KINDS = {
-    "box": Marker.CUBE,
-    "sphere": Marker.SPHERE,
-    "cylinder": Marker.CYLINDER,
-    "capsule": Marker.CYLINDER,
-    "mesh": Marker.MESH_RESOURCE,
-}
 
 
 class Display:
     """The markers of a run.
 
     Args:
-        shapes: Shapes of the object in its own frame.
-        grasps: Pose (4, 4) of each grasp frame in the object.
-        reference: Positions of the object along its reference (N, 3).
+        bodies: Shapes of each of the object's bodies, in its own frame: one, or two halves.
+        grasps: Pose (4, 4) of each grasp frame: in the object, or in the half that the arm holds,
+            the first arm the first one.
+        reference: Positions of the object, or its first half, along its reference (N, 3).
+        surfaces: What the object may touch.
     """
 
-    def __init__(self, shapes: Sequence[Shape], grasps: Sequence[Array], reference: Array) -> None:
-        visual = [s for s in shapes if s.role == "visual"] or [*shapes]
-        visual = visual or [Shape("", "visual", "sphere", np.eye(4), (0.05,))]
-        self._shapes = visual
+    def __init__(
+        self,
+        bodies: Sequence[Sequence[Shape]],
+        grasps: Sequence[Array],
+        reference: Array,
+        surfaces: Sequence[SurfaceSettings] = (),
+    ) -> None:
+        shown = [(i, shape) for i, shapes in enumerate(bodies) for shape in _visual(shapes)]
+        self._shapes = shown
         self._grasps = [np.asarray(grasp) for grasp in grasps]
         self._path: list[Point] = []
         self._last = np.full(3, np.inf)
-        self._object = [_shape_marker("object", i, s) for i, s in enumerate(visual)]
+        self._object = [shape_marker("object", n, s) for n, (_, s) in enumerate(shown)]
         self._ghost = [
-            _shape_marker("object_reference", i, s, alpha=_GHOST_ALPHA)
-            for i, s in enumerate(visual)
+            shape_marker("object_reference", n, s, alpha=_GHOST_ALPHA)
+            for n, (i, s) in enumerate(shown)
+            if i == 0
         ]
-        self._forces = [_arrow("grasp_force", i, _FORCE) for i in range(len(grasps))]
-        self._moments = [_arrow("grasp_moment", i, _MOMENT) for i in range(len(grasps))]
-        self._reference_path = _line("reference_path", _REFERENCE)
+        self._forces = [arrow("grasp_force", i, FORCE_COLOR) for i in range(len(grasps))]
+        self._moments = [arrow("grasp_moment", i, MOMENT_COLOR) for i in range(len(grasps))]
+        self._surfaces = SurfaceMarkers(surfaces)
+        self._reference_path = line("reference_path", _REFERENCE)
         self._reference_path.points = [point_of(p) for p in _thinned(reference)]
-        self._actual_path = _line("path", _PATH)
+        self._actual_path = line("path", _PATH)
         markers = [*self._object, *self._ghost, *self._forces, *self._moments]
-        self._message = MarkerArray(markers=[*markers, self._reference_path, self._actual_path])
+        markers += [*self._surfaces.markers, self._reference_path, self._actual_path]
+        self._message = MarkerArray(markers=markers)
 
-    def fill(self, pose: Array, target: Array, wrenches: Array | None) -> MarkerArray:
+    def fill(
+        self,
+        poses: Sequence[Array],
+        target: Array,
+        wrenches: Array | None,
+        contact_force: Array | None = None,
+    ) -> MarkerArray:
         """Return the markers of an instant; the same object every time.
 
         Args:
-            pose: Pose of the object, x y z qx qy qz qw (7,).
-            target: Where it is to be (7,).
+            poses: Pose of each of the object's bodies, x y z qx qy qz qw (7,).
+            target: Where the first one is to be (7,).
             wrenches: Grasp wrenches by the arms on the object (k, 6), angular first, in the
                 grasp frames; None if nothing was measured.
+            contact_force: Forces by the object on all surfaces (C,), in the order of
+                `SURFACE_ROWS`; None if there are none.
         """
-        for at, markers in ((pose, self._object), (target, self._ghost)):
-            body = _matrix(at)
-            for marker, shape in zip(markers, self._shapes, strict=True):
-                write_pose(marker.pose, _pose(body @ shape.pose))
-        self._draw_wrenches(_matrix(pose), wrenches)
-        if np.linalg.norm(pose[:3] - self._last) > PATH_STEP:
-            self._last = pose[:3].copy()
-            self._path.append(point_of(pose[:3]))
+        frames, wanted = [matrix_of(pose) for pose in poses], matrix_of(target)
+        for marker, (i, shape) in zip(self._object, self._shapes, strict=True):
+            write_pose(marker.pose, pose_vector(frames[i] @ shape.pose))
+        for marker, (_, shape) in zip(self._ghost, self._shapes, strict=False):
+            write_pose(marker.pose, pose_vector(wanted @ shape.pose))
+        self._draw_wrenches(frames, wrenches)
+        self._surfaces.draw_forces(frames[0], contact_force)
+        at = poses[0][:3]
+        if np.linalg.norm(at - self._last) > PATH_STEP:
+            self._last = at.copy()
+            self._path.append(point_of(at))
             if len(self._path) > PATH_POINTS:
                 del self._path[1::2]
         self._actual_path.points = self._path
         # A strip of one point is an error to RViz.
-        for line in (self._actual_path, self._reference_path):
-            line.action = Marker.ADD if len(line.points) > 1 else Marker.DELETE
+        for strip in (self._actual_path, self._reference_path):
+            strip.action = Marker.ADD if len(strip.points) > 1 else Marker.DELETE
         return self._message
 
     def forget_path(self) -> None:
@@ -101,93 +120,19 @@ class Display:
         self._path = []
         self._last = np.full(3, np.inf)
 
-    def _draw_wrenches(self, body: Array, wrenches: Array | None) -> None:
+    def _draw_wrenches(self, bodies: Sequence[Array], wrenches: Array | None) -> None:
         for i, grasp in enumerate(self._grasps):
-            frame = body @ grasp
+            frame = bodies[min(i, len(bodies) - 1)] @ grasp
             pairs = ((self._moments[i], 0, MOMENT_SCALE), (self._forces[i], 3, FORCE_SCALE))
             for marker, first, scale in pairs:
                 vector = np.zeros(3) if wrenches is None else wrenches[i, first : first + 3]
-                along = scale * (frame[:3, :3] @ vector)
-                visible = bool(np.linalg.norm(along) > 1e-3)  # an arrow of no length is an error
-                marker.action = Marker.ADD if visible else Marker.DELETE
-                tip = frame[:3, 3]
-                # Forces point at the object from outside, as a push is drawn.
-                marker.points = [point_of(tip - along), point_of(tip)]
+                point_arrow(marker, frame[:3, 3], scale * (frame[:3, :3] @ vector))
 
 
-def _shape_marker(namespace: str, number: int, shape: Shape, alpha: float = 1.0) -> Marker:
-    marker = _marker(namespace, number, _KINDS[shape.kind])
-    size = shape.size
-    if shape.kind == "box":
-        scale = size
-    elif shape.kind == "sphere":
-        scale = (2 * size[0],) * 3
-    elif shape.kind == "mesh":
-        scale = size
-        marker.mesh_resource = shape.mesh
-        marker.mesh_use_embedded_materials = shape.color is None and alpha == 1.0
-    else:
-        caps = 2 * size[0] if shape.kind == "capsule" else 0.0
-        scale = (2 * size[0], 2 * size[0], size[1] + caps)
-    marker.scale.x, marker.scale.y, marker.scale.z = (float(value) for value in scale)
-    *rgb, own = shape.color or _WOOD
-    marker.color = _color((*rgb, own * alpha))
-    return marker
-
-
-def _arrow(namespace: str, number: int, color: Sequence[float]) -> Marker:
-    marker = _marker(namespace, number, Marker.ARROW)
-    marker.scale.x, marker.scale.y, marker.scale.z = ARROW
-    marker.color = _color(color)
-    return marker
-
-
-def _line(namespace: str, color: Sequence[float]) -> Marker:
-    marker = _marker(namespace, 0, Marker.LINE_STRIP)
-    marker.scale.x = 0.004  # width [m]
-    marker.color = _color(color)
-    return marker
-
-
-def _marker(namespace: str, number: int, kind: int) -> Marker:
-    marker = Marker(ns=namespace, id=number, type=kind, action=Marker.ADD)
-    marker.header.frame_id = WORLD
-    marker.header.stamp = Time()  # the newest transform there is
-    marker.pose.orientation.w = 1.0
-    return marker
-
-
-def _color(rgba: Sequence[float]) -> ColorRGBA:
-    r, g, b, a = (float(value) for value in rgba)
-    return ColorRGBA(r=r, g=g, b=b, a=a)
-
-
-def _matrix(pose: Array) -> Array:
-    """Return the homogeneous matrix (4, 4) of a pose x y z qx qy qz qw (7,)."""
-    matrix = np.eye(4)
-    matrix[:3, :3] = rotation_of(pose[3:])
-    matrix[:3, 3] = pose[:3]
-    return matrix
-
-
-def _pose(matrix: Array) -> Array:
-    """Return the pose x y z qx qy qz qw (7,) of a homogeneous matrix (4, 4)."""
-    return np.concatenate([matrix[:3, 3], quaternion_of(matrix[:3, :3])])
-
-
-def quaternion_of(R: Array) -> Array:
-    """Return the quaternion qx qy qz qw (4,) of a matrix (3, 3) with body axes as columns."""
-    # The eigenvector of the largest eigenvalue (Bar-Itzhack): no cases, no lost digits.
-    xx, xy, xz, yx, yy, yz, zx, zy, zz = R.ravel()
-    K = np.array(
-        [
-            [xx - yy - zz, yx + xy, zx + xz, zy - yz],
-            [yx + xy, yy - xx - zz, zy + yz, xz - zx],
-            [zx + xz, zy + yz, zz - xx - yy, yx - xy],
-            [zy - yz, xz - zx, yx - xy, xx + yy + zz],
-        ]
-    )
-    return np.asarray(np.linalg.eigh(K)[1][:, -1])
+def _visual(shapes: Sequence[Shape]) -> list[Shape]:
+    """Return what of a body is shown; a ball if it has no shapes."""
+    visual = [shape for shape in shapes if shape.role == "visual"] or [*shapes]
+    return visual or [Shape("", "visual", "sphere", np.eye(4), (0.05,))]
 
 
 def _thinned(positions: Array) -> Array:

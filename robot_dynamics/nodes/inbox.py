@@ -32,12 +32,16 @@ class _HiddenSubscriptions(MutuallyExclusiveCallbackGroup):
 class Inbox:
     """Reads subscriptions in the order in which they were added.
 
+    Attributes:
+        published: When the message that is being read was published, by the clock of its
+            publisher's machine [ns].
+
     Args:
         node: The node that subscribes.
     """
 
     def __init__(self, node: Node) -> None:
-        self._node = node
+        self._node, self.published = node, 0
         self._group = _HiddenSubscriptions()
         self._subscriptions: list[tuple[Subscription, Callable[[Any], None]]] = []
         self._awaited: list[Subscription] = []
@@ -99,7 +103,9 @@ class Inbox:
                 if taken is None:
                     break
                 found = True
-                callback(taken[0])
+                message, about = taken
+                self.published = about["source_timestamp"]
+                callback(message)
         return found
 
     def clear(self) -> None:

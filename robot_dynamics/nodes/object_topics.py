@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the controller tells about the object: its estimate, its reference, and markers."""
+"""What the controller tells about the object: its estimate, its reference, its frame, markers."""
 
 from __future__ import annotations
 
@@ -10,19 +10,26 @@ from collections.abc import Sequence
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
+from numpy.typing import NDArray
 from rclpy.node import Node
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 from visualization_msgs.msg import MarkerArray
 
 from robot_dynamics.app.scenario import Scenario
-from robot_dynamics.control.protocol import LawStep
+from robot_dynamics.control.hybrid.controller import HybridController
+from robot_dynamics.control.hybrid.step import HybridStep
+from robot_dynamics.control.jointed.law import JointedLawStep
+from robot_dynamics.control.protocol import ControlLaw, LawStep
 from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST
 from robot_dynamics.description.load import load_description
 from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.conversions import OdometryWriter, ReferenceWriter, WrenchWriter
 from robot_dynamics.nodes.display import Display
+from robot_dynamics.nodes.object_frame import ObjectFrame
 from robot_dynamics.nodes.run_metadata import RunMetadata
+
+Array = NDArray[np.float64]
 
 MARKERS_S = 0.05  # wall-clock time between markers
 LOOK_S = 0.1  # wall-clock time between looks at who listens
@@ -51,7 +58,8 @@ class ObjectTopics:
     ) -> None:
         self._node, self._scenario, self._loop = node, scenario, loop
         stream = topics.STREAM
-        body = loop.system.model.bodies[loop.system.object_body].name
+        bodies = [loop.system.model.bodies[i].name for i in loop.system.object_bodies]
+        body = bodies[0]
         self._odometry = node.create_publisher(Odometry, topics.OBJECT_ODOMETRY, stream)
         self._reference = node.create_publisher(
             MultiDOFJointTrajectory, topics.OBJECT_REFERENCE, stream
@@ -62,16 +70,19 @@ class ObjectTopics:
         )
         self._markers = node.create_publisher(MarkerArray, topics.MARKERS, stream)
         self._metadata = RunMetadata(node, scenario, loop, joint_state_topics)
+        self._frame = ObjectFrame(node, bodies)
         self._every = (
             self._odometry,
             self._reference,
             self._force,
             self._force_reference,
             self._markers,
+            *filter(None, (self._frame.publisher,)),
         )
         self._odometry_writer = OdometryWriter(body)
         self._reference_writer = ReferenceWriter(body)
         self._force_writer = WrenchWriter(topics.middle_frame(body))
+        self._internal = _internal_columns(loop.supervised.controller)
         # Else read when somebody wants to see it: it would delay the start.
         self._display: Display | None = self._make_display() if in_real_time else None
         self._listened: set[object] = set()
@@ -83,6 +94,8 @@ class ObjectTopics:
         row = step.reference
         if self._odometry in listened:
             self._odometry.publish(self._odometry_writer.fill(stamp, step.pose, step.twist))
+        if self._frame.publisher in listened:
+            self._frame.publish(stamp, _poses(step))
         if self._reference in listened:
             message = self._reference_writer.fill(stamp, row[POSE], row[TWIST], row[ACCELERATION])
             self._reference.publish(message)
@@ -90,7 +103,7 @@ class ObjectTopics:
             if self._force in listened:
                 self._force.publish(self._force_writer.fill(stamp, step.internal_force))
             if self._force_reference in listened:
-                self._force_reference.publish(self._force_writer.fill(stamp, row[FORCE]))
+                self._force_reference.publish(self._force_writer.fill(stamp, row[self._internal]))
 
     def keep_house(self, step: LawStep | None, loop: ControlLoop) -> None:
         """Look who listens, and show markers if somebody does; on the wall clock."""
@@ -107,7 +120,10 @@ class ObjectTopics:
                 self._display = self._make_display()
             wrenches = [stream.values for stream in loop.wrenches.values()]
             message = self._display.fill(
-                step.pose, step.reference[POSE], np.stack(wrenches) if wrenches else None
+                _poses(step),
+                step.reference[POSE],
+                np.stack(wrenches) if wrenches else None,
+                step.contact_force if isinstance(step, HybridStep) else None,
             )
             self._markers.publish(message)
 
@@ -122,7 +138,21 @@ class ObjectTopics:
             self._node.destroy_publisher(topic)
 
     def _make_display(self) -> Display:
-        shapes = load_description(self._scenario.cell.object.urdf).shapes
+        cell = self._scenario.cell
+        second = () if cell.object.joint is None else (cell.object.joint.urdf,)
+        bodies = [load_description(urdf).shapes for urdf in (cell.object.urdf, *second)]
         reference = self._loop.supervised.reference
         times = np.linspace(0.0, reference.duration, _PATH_SAMPLES)
-        return Display(shapes, self._loop.system.grasps, reference.rows(times)[:, POSE][:, :3])
+        path = reference.rows(times)[:, POSE][:, :3]
+        return Display(bodies, self._loop.system.grasps, path, cell.surfaces)
+
+
+def _poses(step: LawStep) -> list[Array]:
+    """Return the poses (7,) of the object's bodies: one, or two halves."""
+    second = [step.second_pose] if isinstance(step, JointedLawStep) else []
+    return [step.pose, *second]
+
+
+def _internal_columns(law: ControlLaw) -> slice:
+    """Return where a row of the reference has the internal force."""
+    return law.layout.reference["internal"] if isinstance(law, HybridController) else FORCE

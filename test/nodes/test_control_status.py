@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -77,6 +79,16 @@ def test_the_states_of_a_run(measured):
     level, words = condition(loop)
     assert level == ERROR
     assert words.startswith("stopped: left: velocity")
+
+
+def test_laws_of_surfaces_have_more_to_say():
+    """What limits leave of the force on surfaces, and what a singularity takes."""
+    loop = ControlLoop(SCENARIO, SCENARIO.control.period)
+    step = SimpleNamespace(scales=np.arange(7.0), closure=np.zeros(6))
+    found = figures(loop, step)
+    assert found["smallest pivot"] == 4.0
+    assert found["contact force scale"] == 5.0
+    assert found["lost acceleration [m/s^2]"] == 6.0
 
 
 def test_old_samples_are_counted(measured):

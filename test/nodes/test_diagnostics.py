@@ -3,6 +3,7 @@
 """Diagnostics come once a second and on change, with figures that are right."""
 
 import ast
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 pytest.importorskip("diagnostic_msgs", reason="ROS 2 is not installed")
 
 from robot_dynamics.nodes import control_status
-from robot_dynamics.nodes.diagnostics import OK, WARN, Diagnostics, Durations
+from robot_dynamics.nodes.diagnostics import OK, WARN, Diagnostics, Durations, Latency
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "ros.md"
@@ -28,6 +29,25 @@ def test_durations_of_the_last_repetitions():
     assert figures["step p99 [us]"] == pytest.approx(99.01)
     assert figures["step max [us]"] == pytest.approx(100.0)
     assert figures["step overruns"] == 1
+
+
+def test_latency_since_the_last_report():
+    """From the oldest sample to the command, mean and maximum; every report begins anew."""
+    latency = Latency()
+    latency.sampled("left", 0)  # a middleware that does not say
+    latency.sent()
+    assert latency.figures() == {}
+    begin = time.time_ns()
+    latency.sampled("left", begin - 3_000_000)
+    latency.sampled("right", begin - 1_000_000)
+    latency.sent()
+    latency.sampled("left", begin - 1_000_000)
+    latency.sent()
+    passed = 1e-3 * (time.time_ns() - begin)
+    figures = latency.figures()
+    assert 3000.0 <= figures["latency max [us]"] <= 3000.0 + passed
+    assert 2000.0 <= figures["latency mean [us]"] <= 2000.0 + passed
+    assert latency.figures() == {}
 
 
 def test_a_status_says_what_it_is_about(ros):
@@ -67,7 +87,11 @@ def test_every_key_is_documented():
                          for k in d.keys if isinstance(k, ast.Constant)}  # fmt: skip
                 keys |= {s.slice.value for s in ast.walk(node) if isinstance(s, ast.Subscript)
                          and isinstance(s.slice, ast.Constant)}  # fmt: skip
-    keys |= {*control_status._SCALES}
+    keys |= {*control_status._SCALES, *control_status._MORE_SCALES}
+    latency = Latency()
+    latency.sampled("left", 1)
+    latency.sent()
+    keys |= latency.figures().keys()
     for name in ("control cycle", "round trip"):
         durations = Durations(1.0)
         durations.add(0.5)

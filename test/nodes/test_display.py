@@ -11,9 +11,10 @@ from rclpy.serialization import serialize_message
 from visualization_msgs.msg import Marker
 
 from robot_dynamics.description.description import Shape
+from robot_dynamics.manipulation.contact_settings import PartSettings, SurfaceSettings
 from robot_dynamics.model import pose
-from robot_dynamics.nodes.conversions import rotation_of
-from robot_dynamics.nodes.display import FORCE_SCALE, Display, quaternion_of
+from robot_dynamics.nodes.display import Display
+from robot_dynamics.nodes.markers import FORCE_SCALE
 
 HALF = np.sqrt(0.5)
 TURNED = np.array([1.0, 0.0, 0.5, 0.0, 0.0, HALF, HALF])  # by 90 degrees about z
@@ -30,7 +31,7 @@ WRENCHES = np.array([[0, 0, 0, 0, -50.0, 0], [0, 0, 0, 0, 50.0, 0]])
 
 def shown(display, at=TURNED, wrenches=WRENCHES):
     """Return the markers by namespace."""
-    message = display.fill(at, at, wrenches)
+    message = display.fill([at], at, wrenches)
     serialize_message(message)  # every field has the type it must have
     found = {}
     for marker in message.markers:
@@ -41,7 +42,7 @@ def shown(display, at=TURNED, wrenches=WRENCHES):
 @pytest.fixture
 def display():
     """Return the display of an object with three visual shapes."""
-    return Display(SHAPES, GRASPS, PATH)
+    return Display([SHAPES], GRASPS, PATH)
 
 
 def test_visual_shapes_are_shown_at_the_object(display):
@@ -101,7 +102,7 @@ def test_the_path_grows_with_the_motion(display):
 def test_a_long_path_is_thinned(display):
     """A day of motion does not fill the memory."""
     for i in range(5000):
-        display.fill(TURNED + 0.01 * i * np.eye(7)[0], TURNED, None)
+        display.fill([TURNED + 0.01 * i * np.eye(7)[0]], TURNED, None)
     assert len(shown(display)["path"][0].points) <= 2001
 
 
@@ -113,16 +114,38 @@ def test_the_reference_path_leaves_pauses_out(display):
 
 def test_an_object_without_shapes_is_a_ball():
     """Something is shown for any object."""
-    (ball,) = shown(Display([], GRASPS, PATH))["object"]
+    (ball,) = shown(Display([[]], GRASPS, PATH))["object"]
     assert ball.type == Marker.SPHERE
 
 
-def test_quaternions_of_all_rotations():
-    """Also of half turns, where formulas with a square root of the trace fail."""
-    random = np.random.default_rng(3)
-    cases = [*random.normal(size=(50, 4)), *np.eye(4)]
-    for case in cases:
-        q = case / np.linalg.norm(case)
-        found = quaternion_of(rotation_of(q))
-        # Eigenvectors of a 4x4 matrix are exact to a few roundings.
-        assert min(np.abs(found - q).max(), np.abs(found + q).max()) < 1e-14
+def test_an_object_of_two_halves():
+    """Each half is where it is, its arm's wrench is on it, and the first one has a ghost."""
+    halves = [SHAPES[1:2], SHAPES[1:2]]
+    display = Display(halves, [np.eye(4), np.eye(4)], PATH)
+    away = np.array([2.0, 3.0, 4.0, 0.0, 0.0, 0.0, 1.0])
+    found = {}
+    for marker in display.fill([TURNED, away], TURNED, WRENCHES).markers:
+        found.setdefault(marker.ns, []).append(marker)
+    first, second = found["object"]
+    assert (first.pose.position.x, second.pose.position.x) == (1.0, 2.0)
+    assert len({(marker.ns, marker.id) for marker in found["object"]}) == 2
+    (ghost,) = found["object_reference"]
+    assert ghost.pose.position.x == 1.0
+    tips = [marker.points[1] for marker in found["grasp_force"]]
+    assert [tip.z for tip in tips] == [0.5, 4.0]
+
+
+def test_surfaces_are_shown_with_what_the_object_exerts_on_them():
+    """A force on a wall is an arrow that ends where the object touches it."""
+    wall = SurfaceSettings(
+        "wall", "plane", (1.0, 0.6, 0.5), part=PartSettings(xyz=(0.0, 0.0, 0.1))
+    )
+    display = Display([SHAPES], GRASPS, PATH, [wall])
+    message = display.fill([TURNED], TURNED, None, np.array([20.0]))
+    serialize_message(message)
+    markers = {marker.ns: marker for marker in message.markers}
+    assert markers["surface"].type == Marker.CUBE
+    tail, tip = ([p.x, p.y, p.z] for p in markers["surface_force"].points)
+    assert np.allclose(tip, [1.0, 0.0, 0.6], atol=1e-15)
+    # The plane's z axis points into free space, up; the push goes down.
+    assert np.allclose(tail, [1.0, 0.0, 0.6 + 20.0 * FORCE_SCALE], atol=1e-15)
