@@ -183,7 +183,9 @@ def law_program(
         bent = [-value for value in E_F_dot_v]
         before = Surfaces(E_F, last["touched"], held)
         planned = before.along(_turned(place.E, target.acceleration), bent)
-        told = before.forces(times(fixed.W, felt), planned)
+        # Other surfaces may depend on those that bear a force, and must not take a part of it.
+        bearing = [maximum(t, w) for t, w in _pairs(last["touched"], wanted["wanted"])]
+        told = Surfaces(E_F, bearing, held).forces(times(fixed.W, felt), planned)
         known = maximum(has_wrenches, has_forces)
         on_surfaces = [
             has_forces * f + (1.0 - has_forces) * (has_wrenches * t + (1.0 - has_wrenches) * wish)

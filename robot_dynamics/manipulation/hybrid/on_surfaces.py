@@ -27,7 +27,7 @@ class Surfaces:
     """
 
     def __init__(self, E_F: Matrix, touched: Sequence[Scalar], held: ObjectTerms) -> None:
-        self.E_F, self.touched, self._held = E_F, touched, held
+        self.touched, self._held = touched, held
         self._E = [[c * value for value in row] for c, row in zip(touched, E_F, strict=True)]
         self._moved = [held.solve(row) for row in self._E]  # I_B^-1 E^T, by its columns
         G = [[dot(self._E[i], self._moved[j]) for j in range(i + 1)] for i in range(len(E_F))]
@@ -50,20 +50,18 @@ class Surfaces:
         return transposed_times(self._E, forces, 6) if self._E else [0.0] * 6
 
     def forces(self, wrench: Sequence[Scalar], acceleration: Sequence[Scalar]) -> list[Scalar]:
-        """Return the forces (C,) on all surfaces that a motion under a wrench (6,) tells.
+        """Return the forces (C,) on touched surfaces that a motion under a wrench (6,) tells.
 
         I_B a + Q_B = F - E_F^T f, taken along E_F I_B^-1, so that only the acceleration normal to
-        the surfaces matters.
+        the surfaces matters. There is none on the others, which may depend on them.
 
         Args:
             wrench: F, by the arms on the object.
             acceleration: a (6,) of the object.
         """
-        if not self.E_F:
+        if not self._E:
             return []
         held = self._held
         unheld = held.solve([f - b for f, b in zip(wrench, held.bias, strict=True)])
         rest = [a - b for a, b in zip(unheld, acceleration, strict=True)]
-        moved = [held.solve(row) for row in self.E_F]
-        G = [[dot(self.E_F[i], moved[j]) for j in range(i + 1)] for i in range(len(self.E_F))]
-        return factor(G).solve(times(self.E_F, rest))
+        return self._G.solve(times(self._E, rest))

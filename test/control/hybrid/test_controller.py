@@ -30,7 +30,7 @@ from robot_dynamics.control.start_check import StartError
 from robot_dynamics.control.touch_settings import ContactForceSettings
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.assembly import closed_configuration
-from robot_dynamics.manipulation.hybrid import Contact
+from robot_dynamics.manipulation.hybrid import Contact, Environment
 from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
 from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
@@ -144,6 +144,21 @@ def test_forces_on_surfaces_are_estimated():
         wrenches[i] = contact.directions @ forces[6 * i : 6 * i + 6]
     step = control.update(SETTLED, Q, REST, wrenches)
     assert step.contact_force == pytest.approx([12.0], abs=1e-8)
+
+
+@pytest.mark.parametrize("wrenches", [NO_FORCE, None])
+def test_a_surface_that_is_not_to_be_touched_changes_nothing(wrenches):
+    """A second floor 0.4 m below the first, of the same part, which the first one determines."""
+    floors = touching().surfaces
+    alone = controller(Plan(1, contact=20.0), environment=Environment(floors))
+    below = Environment((*floors, lambda at: floors[0](at) - 0.4))
+    both = controller(Plan(2, contact=[20.0, 0.0], wanted=[1.0, 0.0]), environment=below)
+    for control in (alone, both):
+        control.start(Q, REST)
+    for tick in (0, SETTLED):
+        one, two = alone.update(tick, Q, REST, wrenches), both.update(tick, Q, REST, wrenches)
+        assert_allclose(two.torque, one.torque, atol=1e-9)
+        assert_allclose(two.contact_force, [*one.contact_force, 0.0], atol=1e-9)
 
 
 def test_integrals_wait_for_contact_and_are_bounded():

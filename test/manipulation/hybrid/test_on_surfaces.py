@@ -73,3 +73,13 @@ def test_a_motion_tells_the_forces(gradients):
     assert_allclose(surfaces.forces(F.tolist(), a.tolist()), f, atol=1e-10)
     along = np.linalg.svd(gradients)[2][3:].T @ rng.standard_normal(3)
     assert_allclose(surfaces.forces(F.tolist(), (a + along).tolist()), f, atol=1e-10)
+
+
+def test_surfaces_that_are_not_touched_bear_nothing(gradients):
+    """Neither one that a touched one determines, nor one that would take a part of the force."""
+    floor, wall = gradients[0], gradients[1]
+    thing, a, f = held(), np.arange(6.0), 7.0
+    F = inertia() @ a + thing.bias + f * floor
+    E = [floor.tolist(), (-floor).tolist(), wall.tolist()]
+    surfaces = Surfaces(E, [1.0, 0.0, 0.0], thing)
+    assert_allclose(surfaces.forces(F.tolist(), a.tolist()), [f, 0.0, 0.0], atol=1e-10)
