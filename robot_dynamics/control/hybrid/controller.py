@@ -30,6 +30,7 @@ from robot_dynamics.control.hybrid.task_check import (
     check_task,
 )
 from robot_dynamics.control.reference import POSE, TWIST
+from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError, check_joints
 from robot_dynamics.errors import require_length
@@ -175,7 +176,9 @@ class HybridController:
         seen = self._evaluate(
             q, np.zeros_like(q), self._no_wrenches, self._followed.row(0), memory, 0.0
         )
-        off = seen.error.reshape(2, 3)
+        off = seen.error.reshape(2, 3).copy()
+        # Of half a turn, the rotation vector that the law takes from a matrix shows nothing.
+        off[0] = rotation_vector(product(seen.reference[POSE][3:], conjugate(seen.pose[3:])))
         gaps = np.vstack([off, seen.closure.reshape(-1, 3)])
         angles, distances = np.linalg.norm(gaps[::2], axis=1), np.linalg.norm(gaps[1::2], axis=1)
         names = ["the object", *(f"arm {arm.name!r}" for arm in self.system.arms[1:])]

@@ -25,6 +25,7 @@ from support.hybrid_control import (
 from robot_dynamics.control.coordinated import CoordinatedController
 from robot_dynamics.control.hybrid.settings import HybridSettings
 from robot_dynamics.control.reference import plan_reference
+from robot_dynamics.control.rotation_path import product
 from robot_dynamics.control.settings import ReferenceSettings
 from robot_dynamics.control.start_check import StartError
 from robot_dynamics.control.touch_settings import ContactForceSettings
@@ -265,6 +266,9 @@ def test_starts_from_afar_are_refused():
     control.check_start(Q, REST)
     with pytest.raises(StartError, match="the object is"):
         controller(Plan(start=[*(START[:3] + 0.1), *START[3:]])).check_start(Q, REST)
+    half_a_turn = product(np.array([0.6, 0.8, 0.0, 0.0]), START[3:])
+    with pytest.raises(StartError, match="180 degrees from where"):
+        controller(Plan(start=[*START[:3], *half_a_turn])).check_start(Q, REST)
     with pytest.raises(StartError, match="degrees from where"):
         control.check_start(Q + np.array([0.0] * 7 + [0.2] + [0.0] * 6), REST)
     with pytest.raises(StartError, match="moves at"):
