@@ -115,6 +115,7 @@ class ControlSession:
         self._gate = StateGate([*values["joint_state_topics"], *loop.wrenches])
         self._link: GuardLink | None = None
         self._create_topics(values)
+        diagnostics.concern(scenario.name)
 
     def _create_topics(self, values: Mapping[str, Any]) -> None:
         node, stream = self._node, topics.STREAM
@@ -177,6 +178,7 @@ class ControlSession:
 
     def destroy(self) -> None:
         """Take its topics off the node."""
+        self._diagnostics.concern("controller")
         self._inbox.clear()
         self._objects.destroy()
         if self._link is not None:

@@ -34,6 +34,10 @@ class Diagnostics:
         self._due = 0.0
         self._said: tuple[bytes, str] | None = None
 
+    def concern(self, hardware: str) -> None:
+        """Say what the status is about from now on."""
+        self._status.hardware_id = hardware
+
     def due(self) -> bool:
         """Return whether it is time for the regular message."""
         return time.monotonic() >= self._due

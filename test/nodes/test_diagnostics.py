@@ -70,6 +70,14 @@ def test_a_status_says_what_it_is_about(ros):
     assert (status.name, status.hardware_id) == ("speaker: state", "lift_box")
     assert (status.level, status.message) == (OK, "running")
     assert {v.key: v.value for v in status.values} == {"tick": "5", "scale": "0.1235"}
+
+    # A controller that is configured for another scenario.
+    diagnostics.concern("fold")
+    until = time.monotonic() + 10.0
+    while heard[-1].status[0].hardware_id != "fold":
+        assert time.monotonic() < until
+        diagnostics.publish(OK, "running", {})
+        ros.spin_once(node, timeout_sec=0.1)
     node.destroy_node()
 
 
