@@ -18,7 +18,7 @@ from robot_dynamics.compile.chain import Chain
 from robot_dynamics.compile.emission import emit_module
 from robot_dynamics.compile.errors import CompilerError
 from robot_dynamics.compile.host import Host, find_host, interpretation_forced
-from robot_dynamics.compile.machine import MachineCode, compile_object
+from robot_dynamics.compile.machine import MachineCode, compile_object, load_object
 from robot_dynamics.compile.plain_function import (
     MachineLoop,
     interpreted_function,
@@ -85,7 +85,7 @@ class Kernel:
             CompilerError: If the code cannot be loaded.
         """
         ports = code.ports
-        machine = MachineCode(code.content, host)
+        machine = load_object(code.content, host)
         prepare = _preparation(machine, code.prepared)
         if can_be_ufunc(ports) and ufuncs_work():
             bind: Callable[..., Any] = UfuncTemplate(ports, machine.address, machine).bind

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import hashlib
 from functools import lru_cache
 from itertools import count
 from typing import Any
+from weakref import WeakValueDictionary
 
 from robot_dynamics.compile.emission import ENTRY, PREPARE
 from robot_dynamics.compile.errors import CompilerError
@@ -66,8 +68,29 @@ def compile_object(text: str, host: Host, effort: int = EFFORT) -> bytes:
         raise CompilerError(f"LLVM refused the generated code: {error}") from error
 
 
+def load_object(code: bytes, host: Host) -> MachineCode:
+    """Return object code in memory, the same object as long as somebody has it.
+
+    LLVM keeps some ten kilobytes of every library that was ever linked, for as long as the process
+    lives. Who loads the same kernels again and again, as every check of a start does, must not
+    make it link them anew.
+
+    Args:
+        code: What `compile_object` returned.
+        host: What it was made for.
+
+    Raises:
+        CompilerError: If the object code does not contain the two functions.
+    """
+    key = hashlib.sha256(code).digest()
+    machine = _loaded.get(key)
+    if machine is None:
+        machine = _loaded[key] = MachineCode(code, host)
+    return machine
+
+
 class MachineCode:
-    """Object code in memory.
+    """Object code in memory; see `load_object`.
 
     Attributes:
         address: The address of the loop. It is valid as long as this object lives.
@@ -101,6 +124,7 @@ class MachineCode:
 
 
 _numbers = count()
+_loaded: WeakValueDictionary[bytes, MachineCode] = WeakValueDictionary()
 
 
 @lru_cache(maxsize=1)

@@ -281,8 +281,7 @@ class ControlSession:
             if arm.name not in outcome.released:
                 self._command_topics[i].publish(self._command_writers[i].fill(tick, torque[own]))
             elif self._lockstep:  # the step must not wait for it
-                empty = torque[:0]
-                self._command_topics[i].publish(self._command_writers[i].fill(tick, empty))
+                self._command_topics[i].publish(self._command_writers[i].fill(tick, torque[:0]))
         if self._link is not None:
             self._link.beat(commanding=True)
 
@@ -307,6 +306,7 @@ class ControlSession:
         """
         loop = self.loop
         self.start_wanted = False
+        self._catch_up()
         self.require_startable()
         loop.forget_pause(self._now())
         self._prepare(self._now())
@@ -347,9 +347,16 @@ class ControlSession:
         Raises:
             RobotDynamicsError: If control runs, or a stream is still stale.
         """
+        self._catch_up()
         self.loop.reset(self._now())
+        self._gate.forget()  # a state that comes again may have been refused
         self._objects.reset()
         return "faults are forgotten; the fallback goes on until the next start"
+
+    def _catch_up(self) -> None:
+        """Read what came before a service was asked for: a reset simulator is elsewhere."""
+        if not self._starting and self._inbox.read():
+            self.on_messages()
 
     def _guarded(self) -> bool:
         """Return whether nothing about the guard stands against a start; say what does."""
@@ -387,8 +394,7 @@ class ControlSession:
         """Keep the arms supplied when states stop coming (wall clock)."""
         now = time.monotonic_ns()
         if self.loop.safety.in_charge and now - self._cycle_at > 1.5 * self._period * SECOND:
-            runs = self.loop.safety.law_runs
-            if not runs or not self.loop.arms.known(now):
+            if not self.loop.safety.law_runs or not self.loop.arms.known(now):
                 outcome = self.loop.cycle_without_samples(now)
                 self._cycle_at = now
                 self._outcome = outcome

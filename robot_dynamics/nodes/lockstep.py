@@ -134,8 +134,12 @@ class StateGate:
 
     def __init__(self, parts: Sequence[str]) -> None:
         self._parts = frozenset(parts)
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew: a state that is repeated is taken and answered as if it were new."""
         self.tick = -1
-        self._missing: set[str] = set(parts)
+        self._missing = set(self._parts)
         self._answered = self._again = False
 
     @property

@@ -5,6 +5,7 @@
 import ctypes
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import robot_dynamics
 from robot_dynamics.compile.emission import ENTRY, PREPARE
 from robot_dynamics.compile.errors import CompilerError
 from robot_dynamics.compile.host import find_host
-from robot_dynamics.compile.machine import MachineCode, compile_object
+from robot_dynamics.compile.machine import MachineCode, compile_object, load_object
 
 pytestmark = pytest.mark.skipif(find_host() is None, reason="there is no llvmlite")
 
@@ -30,6 +31,20 @@ def test_compiles_and_loads():
     machine = MachineCode(code, find_host())
     assert ctypes.CFUNCTYPE(ctypes.c_int64)(machine.address)() == 42
     assert ctypes.CFUNCTYPE(ctypes.c_int64)(machine.preparation)() == 43
+
+
+def test_the_same_code_is_linked_once():
+    """Code that somebody has is shared; once nobody has it, it is let go and linked anew."""
+    code = compile_object(ANSWER, find_host())
+    machine = load_object(code, find_host())
+    assert load_object(bytes(bytearray(code)), find_host()) is machine
+    other = compile_object(ANSWER.replace("42", "44"), find_host())
+    assert load_object(other, find_host()).address != machine.address
+    gone = weakref.ref(machine)
+    del machine
+    assert gone() is None
+    machine = load_object(code, find_host())
+    assert ctypes.CFUNCTYPE(ctypes.c_int64)(machine.address)() == 42
 
 
 def test_code_is_deterministic():

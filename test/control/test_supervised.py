@@ -8,6 +8,7 @@ import pytest
 from robot_dynamics.app.laws import supervised_law
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import load_scenario, true_system
+from robot_dynamics.compile.machine import MachineCode
 from robot_dynamics.control.faults import Cause, Finding, State
 from robot_dynamics.control.start_check import StartError
 from robot_dynamics.errors import RobotDynamicsError
@@ -184,6 +185,19 @@ def test_sensors_that_feel_another_object(scale, cause):
         measured = plant.step(update(pilot, measured)[0])
     assert pilot.safety.faults[0][1].cause is cause
     assert pilot.safety.object_held == (cause is not Cause.GRASP_LOST)
+
+
+def test_a_check_links_no_machine_code(monkeypatch):
+    """All that it needs is there: LLVM never gives back all memory of what was linked."""
+    scenario = load_scenario("lift_box")
+    pilot = supervised_law(scenario)
+    measured = make_plant(scenario, true_system(scenario, pilot.system)).reset()
+
+    def link(*arguments):
+        raise AssertionError("machine code is linked")
+
+    monkeypatch.setattr(MachineCode, "__init__", link)
+    pilot.check(measured.q, measured.qd)
 
 
 def test_a_slow_law_is_refused_on_a_clock(pair):

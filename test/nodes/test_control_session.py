@@ -15,6 +15,7 @@ from fake_arms import FakeArms
 
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.control.faults import SafetyError, State
+from robot_dynamics.control.start_check import StartError
 from robot_dynamics.nodes.control_session import ControlSession
 from robot_dynamics.nodes.diagnostics import Diagnostics
 from robot_dynamics.nodes.drive_facts import DRIVE_FACTS
@@ -46,6 +47,18 @@ class Bench:
         self.loop = self.session.loop
         self.arms = FakeArms(self.other, SCENARIO)
         self.arms.wait_for_listener()
+
+    def moving(self, speed):
+        """Bring a state in which the joints move, and let the session answer it."""
+
+        def spoil(message):
+            message.velocity = [speed] * len(message.name)
+            return message
+
+        self.arms.publish(spoil)
+        time.sleep(0.2)
+        self.inbox.read()
+        self.session.on_messages()
 
     def state(self):
         """Bring a state, and let the session answer it."""
@@ -105,6 +118,32 @@ def test_a_stop_is_no_pause(make):
         bench.session.start()
     bench.session.reset()
     bench.session.start()
+
+
+@pytest.mark.parametrize("ticks", [3, 30])
+def test_a_start_sees_the_reset_simulator(make, ticks):
+    """Arms that moved are reset, and start at once, though nobody has read where they are.
+
+    Simulators that were reset soon after they began go back in time by little.
+    """
+    bench = make(mode="lockstep")
+    bench.arms.tick = ticks
+    bench.moving(0.2)
+    bench.session.stop()
+    bench.arms.tick = 0
+    bench.moving(0.2)
+    if not bench.loop.complete:  # time has gone back by much
+        bench.arms.tick = 1
+        bench.moving(0.2)
+    bench.session.reset()
+    with pytest.raises(StartError, match="moves at 0.2 rad/s"):
+        bench.session.start()
+    bench.arms.tick = 0
+    bench.arms.publish()
+    time.sleep(0.5)  # it has come long since, and has not been read
+    bench.session.start()
+    assert bench.loop.safety.state is State.STARTING
+    assert bench.loop.began == 0
 
 
 def test_the_first_torque_is_that_of_the_support(make):
