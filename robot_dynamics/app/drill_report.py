@@ -104,7 +104,7 @@ def soak_lines(soak: dict[str, Any]) -> list[str]:
     lines = [
         f"{soak['simulated_s']:.0f} s simulated in {soak['wall_s']:.0f} s with {faults} faults, "
         f"{soak['commands']} commands, the largest {100 * soak['largest_torque']:.0f} % of its "
-        f"limit; {soak['repeated_starts']} starts had to be repeated"
+        "limit"
     ]
     for name, memory in soak["memory_mb"].items():
         files = soak["open_files"][name]

@@ -82,7 +82,6 @@ class Simulator:
             system, values["drives_compensate_gravity"], lambda: self._measurement.q
         )
         self._paused = False
-        self._steps_wanted = 0
         self._born = time.monotonic()
         self._described = False
         self._begin()
@@ -133,7 +132,7 @@ class Simulator:
     def _begin(self) -> None:
         """Go to the start of a run."""
         self._measurement = self._plant.reset()
-        self._tick = 0
+        self._tick = self._steps_wanted = 0
         self._gate.forget()
         self._drives.reset()
         self._done = self._held_back = False

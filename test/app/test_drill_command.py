@@ -57,7 +57,6 @@ def test_a_soak(fake, capsys):
         "simulated_s": 5.0,
         "wall_s": 3.0,
         "faults": {},
-        "repeated_starts": 0,
         "commands": 10,
         "largest_torque": 0.5,
         "memory_mb": {},

@@ -57,7 +57,6 @@ def test_the_figures_of_a_soak():
         "simulated_s": 60.0,
         "wall_s": 30.0,
         "faults": {"silent": 2, "frozen": 1},
-        "repeated_starts": 0,
         "commands": 1000,
         "largest_torque": 0.9,
         "memory_mb": {"simulator": [100.0, 106.0]},

@@ -208,7 +208,13 @@ def test_services_and_commands_in_lockstep(ros, start_node):
     # A reset begins anew, without those; stamps are multiples of the period.
     assert commander.call("reset") == (True, "at the start, brakes on")
     commander.spin_until(lambda: commander.tick == 0)
+    # Nor with a step that was asked for and has not been made.
+    assert commander.call("pause", SetBool.Request(data=True))[0]
+    assert commander.call("step")[0]
+    assert commander.call("reset")[0]
     commander.command(0)
+    assert stands_still() == 0
+    assert commander.call("pause", SetBool.Request(data=False))[0]
     commander.spin_until(lambda: commander.tick == 1)
     assert read_time(commander.states[-1].header.stamp) == round(PERIOD * 1e9)
     commander.spin_until(lambda: commander.times[-1] == round(PERIOD * 1e9))

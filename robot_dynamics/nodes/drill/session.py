@@ -18,7 +18,7 @@ SIMULATOR, CONTROLLER, GUARD = "simulator", "controller", "guard"
 MOVING_S = 0.6  # of simulated time from a start until the object moves
 _LONGEST_S = 3600.0
 _START_S = 60.0
-_ATTEMPTS = 4  # a busy machine may spoil a start
+_ATTEMPTS = 4  # on the wall clock, where a busy machine may spoil a start
 
 
 class Session:
@@ -29,7 +29,6 @@ class Session:
         lockstep: Whether simulated time waits for commands.
         stale_after_s: See below.
         heartbeat_timeout_s: See below.
-        repetitions: How often a way back to a run had to be tried again.
 
     Args:
         witness: Who watches.
@@ -70,7 +69,6 @@ class Session:
             }
         self.stale_after_s, self.heartbeat_timeout_s = stale_after_s, heartbeat_timeout_s
         self.nodes: dict[str, NodeProcess] = {}
-        self.repetitions = 0
 
     def __enter__(self) -> Session:
         return self
@@ -150,15 +148,14 @@ class Session:
         self._try(self._recover)
 
     def _try(self, action: Callable[[], object]) -> None:
-        for attempt in range(_ATTEMPTS):
+        for left in reversed(range(1 if self.lockstep else _ATTEMPTS)):
             try:
                 action()
                 return
             except DrillError:
                 self.check()
-                if attempt == _ATTEMPTS - 1:
+                if not left:
                     raise
-                self.repetitions += 1
 
     def _recover(self) -> None:
         witness = self._witness
@@ -174,9 +171,18 @@ class Session:
             witness.insist("guard/reset")
         witness.insist("simulator/reset")
         witness.forget()
-        witness.insist("controller/start")
+        self._start()
         if self.lockstep:
             witness.pause(False)
+
+    def _start(self) -> None:
+        """Start control; in lockstep nothing changes while one waits, so that it is asked once."""
+        if not self.lockstep:
+            self._witness.insist("controller/start")
+            return
+        success, message = self._witness.call("controller/start")
+        if not success:
+            raise DrillError(f"controller/start: {message}")
 
     def _step(self) -> None:
         self._witness.call("simulator/step")

@@ -111,7 +111,6 @@ class Soak:
             "simulated_s": self._simulated,
             "wall_s": time.monotonic() - begin,
             "faults": dict(self._faults),
-            "repeated_starts": self._session.repetitions,
             "commands": self._commands,
             "largest_torque": self._largest,
             "memory_mb": {name: used.memory_mb for name, used in usage.items()},
