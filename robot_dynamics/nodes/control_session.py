@@ -107,8 +107,7 @@ class ControlSession:
         self._outcome: Outcome | None = None
         self._tick = self._latest_tick = -1
         self._durations, self._latency = Durations(period), Latency()
-        self._heard_at = time.monotonic()
-        self._cycle_at = 0
+        self._cycle_at, self._heard_at = 0, time.monotonic()
         self._gone = self._starting = False
         self._said = self._refusal = ""
 
@@ -395,10 +394,9 @@ class ControlSession:
         now = time.monotonic_ns()
         if self.loop.safety.in_charge and now - self._cycle_at > 1.5 * self._period * SECOND:
             if not self.loop.safety.law_runs or not self.loop.arms.known(now):
-                outcome = self.loop.cycle_without_samples(now)
                 self._cycle_at = now
-                self._outcome = outcome
-                self._send(self._tick, outcome)
+                self._outcome = self.loop.cycle_without_samples(now)
+                self._send(self._tick, self._outcome)
 
     def keep_house(self) -> None:
         """Watch the simulator, and tell how things are."""
@@ -413,9 +411,8 @@ class ControlSession:
         level, message = condition(self.loop, self._refusal, guard or self._record.warning)
         changed = self._diagnostics.changed(level, message)
         if changed or self._diagnostics.due():
-            found = figures(self.loop, self._record.step)
+            found = figures(self.loop, self._record.step) | self._latency.figures()
             found |= {"tick": self._tick, **self._durations.figures("control cycle")}
-            found |= self._latency.figures()
             self._diagnostics.publish(level, message, found)
         if changed and level != OK:
             self._complain(message)
