@@ -392,11 +392,11 @@ class ControlSession:
     def on_period(self) -> None:
         """Keep the arms supplied when states stop coming (wall clock)."""
         now = time.monotonic_ns()
-        if self.loop.safety.in_charge and now - self._cycle_at > 1.5 * self._period * SECOND:
-            if not self.loop.safety.law_runs or not self.loop.arms.known(now):
-                self._cycle_at = now
-                self._outcome = self.loop.cycle_without_samples(now)
-                self._send(self._tick, self._outcome)
+        safety, late = self.loop.safety, now - self._cycle_at > 1.5 * self._period * SECOND
+        if safety.in_charge and late and not (safety.law_runs and self.loop.arms.known(now)):
+            self._cycle_at = now
+            self._outcome = self.loop.cycle_without_samples(now)
+            self._send(self._tick, self._outcome)
 
     def keep_house(self) -> None:
         """Watch the simulator, and tell how things are."""

@@ -136,7 +136,7 @@ def test_a_start_sees_the_reset_simulator(make, ticks):
         bench.arms.tick = 1
         bench.moving(0.2)
     bench.session.reset()
-    with pytest.raises(StartError, match="moves at 0.2 rad/s"):
+    with pytest.raises(StartError, match=r"moves at 0\.2 rad/s"):
         bench.session.start()
     bench.arms.tick = 0
     bench.arms.publish()
