@@ -75,11 +75,9 @@ class ControlSession:
         begin: Callable[[], None],
     ) -> None:
         self._node, self._inbox, self._scenario = node, inbox, scenario
-        self._diagnostics, self._begin = diagnostics, begin
+        self._diagnostics, self._begin, self._given = diagnostics, begin, given
         self._lockstep = values["mode"] == "lockstep"
-        self._silence_limit = values["silence_limit"]
-        self._patience = values["patience"]
-        self._sources, self._given = values["joint_state_topics"], given
+        self._patience, self._sources = values["patience"], values["joint_state_topics"]
         self._attended = bool(values["progress"] or values["output"])
         self.start_wanted = values["autostart"] == "always" or (
             self._lockstep and values["autostart"] == "in_lockstep"
@@ -94,7 +92,7 @@ class ControlSession:
             stale_after_s=0.0 if self._lockstep else values["stale_after"],
         )
         # Both sides are slow without a code generator.
-        self._silence_limit += _SILENT_STEPS * loop.supervised.step_time
+        self._silence_limit = values["silence_limit"] + _SILENT_STEPS * loop.supervised.step_time
         limited = self._lockstep or values["output"] or values["duration"] > 0.0
         ticks = scenario.ticks(loop.supervised.reference, values["duration"] or None)
         self._record = ControlRecord(
@@ -110,7 +108,6 @@ class ControlSession:
         self._cycle_at, self._heard_at = 0, time.monotonic()
         self._gone = self._starting = False
         self._said = self._refusal = ""
-
         self._gate = StateGate([*values["joint_state_topics"], *loop.wrenches])
         self._link: GuardLink | None = None
         self._create_topics(values)
