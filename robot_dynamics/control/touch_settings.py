@@ -27,6 +27,9 @@ class ContactForceSettings:
         touch_n: Force from which a surface counts as touched [N].
         lost_after_s: Time without any force after which it counts as lost, and is approached
             again [s]; a bounce is shorter.
+        touch_within_m: Distance before a surface, as it is believed to lie, within which an
+            estimated force counts as touch [m]; farther away it is an error of the estimate. A
+            measured force counts anywhere.
     """
 
     law: Literal["damped", "literal"] = "damped"
@@ -36,6 +39,7 @@ class ContactForceSettings:
     integral_limit_n: float = number(20.0, "N", minimum=0.0)
     touch_n: float = number(0.5, "N", above=0.0)
     lost_after_s: float = number(0.1, "s", above=0.0)
+    touch_within_m: float = number(0.05, "m", above=0.0)
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,7 @@ class HybridGains:
         safe_pivot: Smallest relative pivot of the arms that is not damped.
         touch: Force at which a surface is taken to be touched [N].
         lost_after: Time without force after which it is taken to be left [s].
+        touch_within: Distance before a surface within which an estimated force is touch [m].
         period: Control period [s].
         lead: What the model is evaluated ahead of the measurement [s].
         friction_share: Part of the joints' known friction that is compensated.
@@ -76,6 +77,7 @@ class HybridGains:
     safe_pivot: Any
     touch: Any
     lost_after: Any
+    touch_within: Any
     period: Any
     lead: Any
     friction_share: Any
@@ -152,6 +154,7 @@ def hybrid_gains(
         safe_pivot=hybrid.safe_pivot,
         touch=contact.touch_n,
         lost_after=contact.lost_after_s,
+        touch_within=contact.touch_within_m,
         period=settings.period,
         lead=(settings.command_delay_periods + 0.5) * settings.period,
         friction_share=settings.friction.share,

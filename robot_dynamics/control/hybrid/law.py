@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, trace
+from robot_dynamics.control.contact_phase import positive
 from robot_dynamics.control.hybrid.constants import LawConstants
 from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.hybrid.integrals import (
@@ -184,7 +185,11 @@ def law_program(
         before = Surfaces(E_F, last["touched"], held)
         planned = before.along(_turned(place.E, target.acceleration), bent)
         # Other surfaces may depend on those that bear a force, and must not take a part of it.
-        bearing = [maximum(t, w) for t, w in _pairs(last["touched"], wanted["wanted"])]
+        near = _near(system.environment.leaders, distance, gain.touch_within)
+        bearing = [
+            maximum(t, w * n)
+            for t, w, n in zip(last["touched"], wanted["wanted"], near, strict=True)
+        ]
         told = Surfaces(E_F, bearing, held).forces(times(fixed.W, felt), planned)
         known = maximum(has_wrenches, has_forces)
         on_surfaces = [
@@ -192,8 +197,9 @@ def law_program(
             for f, t, wish in zip(sensed[2:], told, wanted["compared_contact"], strict=True)
         ]
         touched, without, pressed_on = touches(
-            system.environment.leaders, last, on_surfaces, wanted["wanted"], gain, known
-        )
+            system.environment.leaders, last, on_surfaces, wanted["wanted"], gain, known,
+            [maximum(has_forces, n) for n in near],
+        )  # fmt: skip
         surfaces = Surfaces(E_F, touched, held)
 
         # What the surfaces leave of motion (35), and the forces (42), (43).
@@ -222,8 +228,8 @@ def law_program(
         away = [0.0] * n
         if options.avoid:
             slopes = manipulability_gradient(model, points, place, arms.Xup, arms.X0)
-            near = maximum(0.0, 1.0 - side.pivot / (_NEAR * gain.safe_pivot))
-            away = [near * minimum(maximum(g, -_STEEP), _STEEP) for g in slopes]
+            close = maximum(0.0, 1.0 - side.pivot / (_NEAR * gain.safe_pivot))
+            away = [close * minimum(maximum(g, -_STEEP), _STEEP) for g in slopes]
         posture, towards = posture_wish(gain, q, qd, away)
         law = decoupling_torque(
             side, C_arms, contacts, held, fixed.W, fixed.share, fixed.internal,
@@ -297,6 +303,11 @@ def law_program(
 def _turned(E: Rotation, six: Sequence[Scalar]) -> list[Scalar]:
     """Return a six-vector of world axes in the axes of E."""
     return [*(E * Vector3.of(six[:3])), *(E * Vector3.of(six[3:]))]
+
+
+def _near(leaders: Sequence[int], distance: Sequence[Scalar], within: Scalar) -> list[Scalar]:
+    """Return 1 for surfaces that are nearer than that, or passed (C,); their leaders tell."""
+    return [1.0 if at == -1 else positive(distance[at] + within) for at in leaders]
 
 
 def _pairs(a: Sequence[Scalar], b: Sequence[Scalar]) -> Iterator[tuple[Scalar, Scalar]]:

@@ -129,10 +129,8 @@ def test_a_surface_that_is_far_is_approached():
     assert seen[-1] == 0.0
 
 
-def test_forces_on_surfaces_are_estimated():
-    """At rest, what the grasps feel less the weight is the force on the floor."""
-    control = controller(Plan(1), environment=touching())
-    control.start(Q, REST)
+def pressing_wrenches(control):
+    """Return what the grasps feel of 12 N on the floor, or of an object that much lighter."""
     body = SYSTEM.model.bodies[SYSTEM.object_body].inertia
     # Grasp forces that carry the weight but for 12 N, which the floor carries.
     wrench = np.zeros(6)
@@ -143,8 +141,30 @@ def test_forces_on_surfaces_are_estimated():
     wrenches = np.zeros((2, 6))
     for i, contact in enumerate(control.hybrid_system.contacts):
         wrenches[i] = contact.directions @ forces[6 * i : 6 * i + 6]
-    step = control.update(SETTLED, Q, REST, wrenches)
+    return wrenches
+
+
+def test_forces_on_surfaces_are_estimated():
+    """At rest, what the grasps feel less the weight is the force on the floor."""
+    control = controller(Plan(1), environment=touching())
+    control.start(Q, REST)
+    step = control.update(SETTLED, Q, REST, pressing_wrenches(control))
     assert step.contact_force == pytest.approx([12.0], abs=1e-8)
+
+
+@pytest.mark.parametrize(("below", "touched"), [(0.33, 0.0), (0.04, 1.0), (-0.04, 1.0)])
+def test_an_estimated_force_in_free_air_is_no_touch(below, touched):
+    """An object that is lighter than believed feels like a floor, of which there is none near.
+
+    A floor that is 4 cm off from where it is believed to be is touched all the same.
+    """
+    floors = touching().surfaces
+    there = Environment((lambda at: floors[0](at) - below,))
+    control = controller(Plan(1, contact=20.0), environment=there)
+    control.start(Q, REST)
+    step = control.update(SETTLED, Q, REST, pressing_wrenches(control))
+    assert step.touched == [touched]
+    assert step.contact_force == pytest.approx([12.0 * touched], abs=1e-8)
 
 
 @pytest.mark.parametrize("wrenches", [NO_FORCE, None])
