@@ -148,7 +148,11 @@ def _in_words(omega: Array, v: Array, point: Array) -> str:
     if speed < _INDEPENDENT * max(float(np.linalg.norm(v)), 1e-300):
         return f"the translation along {_numbers(v / np.linalg.norm(v))}"
     through = point + np.cross(omega, v) / speed**2
-    return f"the rotation about {_numbers(omega / speed)} through {_numbers(through)} m"
+    axis = f"about {_numbers(omega / speed)} through {_numbers(through)} m"
+    pitch = float(omega @ v) / speed**2
+    if abs(pitch) < _INDEPENDENT:
+        return f"the rotation {axis}"
+    return f"the screw motion {axis} with a pitch of {pitch:.3g} m/rad"
 
 
 def _numbers(values: Array) -> str:

@@ -49,7 +49,7 @@ class TorqueRoom(NamedTuple):
     Attributes:
         J_S: S^T J (d, n).
         rest: Torques without contact forces, M qdd + h (n,).
-        limits: Largest torques (n,).
+        limits: Largest torques (n,); infinite for drives without a limit.
     """
 
     J_S: Array
@@ -135,10 +135,12 @@ class Squeeze:
         w = np.asarray(wrench, dtype=float)
         rows, lower, upper = self._rows, self._bounds - self._loads @ w, self._none
         if room is not None:
-            taken = room.rest + room.J_S.T @ (self._distribution.share @ w)
-            rows = np.vstack([rows, room.J_S.T @ self._unit / room.limits[:, None]])
-            lower = np.concatenate([lower, (-room.limits - taken) / room.limits])
-            upper = np.concatenate([upper, (room.limits - taken) / room.limits])
+            bounded = np.isfinite(room.limits)
+            J_T, limits = room.J_S.T[bounded], room.limits[bounded]
+            taken = room.rest[bounded] + J_T @ (self._distribution.share @ w)
+            rows = np.vstack([rows, J_T @ self._unit / limits[:, None]])
+            lower = np.concatenate([lower, (-limits - taken) / limits])
+            upper = np.concatenate([upper, (limits - taken) / limits])
         return self._solve(w[None], wish, rows, lower, upper)
 
     def in_loop(self, wrench: Array, wish: Array) -> Array | None:

@@ -47,6 +47,19 @@ def test_grasps_that_hold(kind, count, turned):
     require_force_closure(grasp_of(kind, count, turned=turned), 0.1)
 
 
+def test_a_screw_that_is_left_free_is_named_with_its_pitch():
+    """A nut on a thread of 10 mm/rad: the thread bears f_z together with -0.01 m f_z of moment."""
+    bears = np.delete(np.eye(6), [2, 5], axis=1)
+    nut = Contact.of_directions(
+        np.column_stack([bears, [0.0, 0.0, -0.01, 0.0, 0.0, 1.0]]), pose((0.1, 0.0, 0.0))
+    )
+    with pytest.raises(
+        RobotDynamicsError,
+        match=r"the screw motion about \(0, 0, -?1\) through \(0.1, 0, 0\) m with a pitch of 0.01 m",
+    ):
+        require_force_closure([nut], 0.1)
+
+
 def test_lines_along_one_axis_do_not_hold():
     """Two line contacts along one line leave the roll about it."""
     with pytest.raises(RobotDynamicsError, match=r"the rotation about \(-?1, 0, 0\)"):

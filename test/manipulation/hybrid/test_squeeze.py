@@ -138,6 +138,19 @@ def test_torque_limits_move_the_load_to_the_arm_that_can():
         squeeze.at(10.0 * WEIGHT, None, room)
 
 
+def test_drives_without_a_limit_take_what_is_left():
+    """The weak arm keeps its limits; the other one, which has none, bears whatever load."""
+    contacts = facing("rigid")
+    distribution, squeeze = squeezing(contacts, margin=0.0)
+    limits = np.concatenate([np.full(6, 5.0), np.full(6, np.inf)])
+    with np.errstate(invalid="raise"):  # no row of numbers that are none
+        found = squeeze.at(100.0 * WEIGHT, None, TorqueRoom(np.eye(12), np.zeros(12), limits))
+    forces = distribution.contact_forces(100.0 * WEIGHT, found.internal_force)
+    assert np.all(np.abs(forces[:6]) <= 5.0 + 1e-9)
+    wrench = held_by(contacts).constant_wrench_map @ forces
+    assert_allclose(wrench, 100.0 * WEIGHT, atol=1e-9 * 2000.0)
+
+
 def test_contacts_without_limits_need_no_squeeze():
     """Rigid grasps that bear anything: the wish is all there is."""
     distribution, squeeze = squeezing(facing("rigid"))
