@@ -55,7 +55,7 @@ def test_a_screw_that_is_left_free_is_named_with_its_pitch():
     )
     with pytest.raises(
         RobotDynamicsError,
-        match=r"the screw motion about \(0, 0, -?1\) through \(0.1, 0, 0\) m with a pitch of 0.01 m",
+        match=r"the screw motion about \(0, 0, -?1\) through \(0.1, 0, 0\) m with a pitch of 0.01",
     ):
         require_force_closure([nut], 0.1)
 
