@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -117,6 +117,7 @@ def simulate(
     measurement = simulated.reset()
     supervised.check(measurement.q, measurement.qd)
     last = supervised.start(0, measurement.q, measurement.qd, measurement.wrenches)
+    sent = np.zeros(len(measurement.q))
     clock = time.perf_counter
     first_torque = clock() - started
     begin = clock()
@@ -131,7 +132,8 @@ def simulate(
             raise RobotDynamicsError(f"control failed: {supervised.safety.cause}")
         seen.write(measurement, simulated.truth(), simulated.contacts())
         done.write(tick, torque, step, 1e6 * elapsed)
-        measurement = simulated.step(torque)
+        sent = _with_holding_drives(torque, sent, believed, supervised.safety.released)
+        measurement = simulated.step(sent)
         if tick == watch.next:
             watch.tell(tick, step)
     wall = clock() - begin
@@ -143,6 +145,19 @@ def simulate(
         done.finish(scenario.start_tick, **more)
     )
     return Run(recording, report_of(recording))
+
+
+def _with_holding_drives(
+    torque: Array, last: Array, system: GraspSystem, released: Sequence[str]
+) -> Array:
+    """Return the torque (na,) that acts: drives that get no commands keep their last torque."""
+    if not released:
+        return torque
+    acting = torque.copy()
+    for arm, own in zip(system.arms, system.arm_slices, strict=True):
+        if arm.name in released:
+            acting[own] = last[own]
+    return acting
 
 
 def make_plant(scenario: Scenario, system: GraspSystem) -> Plant:

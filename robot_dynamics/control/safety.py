@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.control.checks import ClosureCheck, MeasurementCheck, TorqueCheck
 from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.faults import Cause, FaultLatch, Finding, SafetyError, State
+from robot_dynamics.control.lost_arms import LostArms
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.control.streams import JointStream, StreamError, StreamWatch, VectorStream
 from robot_dynamics.errors import ArgumentError, require_length
@@ -88,7 +89,7 @@ class SafetyLayer(FaultLatch):
 
     def _clear(self) -> None:
         super()._clear()
-        self._lost: dict[int, int] = {}  # arm index: since when
+        self._lost = LostArms(self._end_after)
         self._unfit = "nothing was measured yet."
         self.released: tuple[str, ...] = ()
 
@@ -276,14 +277,15 @@ class SafetyLayer(FaultLatch):
     def trip(self, now: int, found: Finding) -> bool:
         """Take up the response to a fault; see `FaultLatch.trip`."""
         ran = self.law_runs or self.state is State.INACTIVE
-        if not super().trip(now, found):
+        new = super().trip(now, found)
+        if found.cause is Cause.ARM_LOST and found.subject in self._arms and self.in_charge:
+            self._lost.lose(self._arms.index(found.subject), now)  # anew by every bad sample
+        if not new:
             return False
         if ran and not self.law_runs:
             self._hold = self._q.copy()
         if found.cause is Cause.GRASP_LOST:
             self._object_held = False
-        if found.cause is Cause.ARM_LOST and found.subject in self._arms:
-            self._lost.setdefault(self._arms.index(found.subject), now)
         return True
 
     def rejected(self, now: int, error: StreamError, cause: Cause) -> None:
@@ -321,17 +323,30 @@ class SafetyLayer(FaultLatch):
         found = list(self._measurement.findings())
         lost = {one.subject for one in found if one.cause is Cause.ARM_LOST}
         for i, (arm, own) in enumerate(zip(self._arms, self._slices, strict=True)):
-            if i not in self._lost and arm not in lost:
+            if arm in lost:
+                continue
+            heard = self._heard(arm, now)
+            if heard is not None:
+                self._lost.take_back(i, heard)
+            if i not in self._lost:
                 self._q[own] = self._measurement.q[own]
                 self._qd[own] = self._measurement.qd[own]
         self._unfit = str(found[0]) if found else ""
         for one in found:
             self.trip(now, one)
 
+    def _heard(self, arm: str, now: int) -> int | None:
+        """Return when an arm's last good sample came; None if that was too long ago."""
+        own = [w for w, cause in self._watches if cause is Cause.ARM_LOST and w.name == arm]
+        if any(watch.is_stale(now) for watch in own):
+            return None
+        # Without a stream, the numbers that were observed are of this instant.
+        return min((w.arrival for w in own if w.arrival is not None), default=now)
+
     def _fall_back(self, now: int) -> Array:
-        ended = [i for i, since in self._lost.items() if now - since >= self._end_after]
+        self._lost.give_up(now)
         if self._drives_hold:
-            self.released = tuple(self._arms[i] for i in ended)
+            self.released = tuple(self._arms[i] for i in self._lost.ended)
         torque = self._fallback.torque(
             self._q,
             self._qd,
@@ -340,7 +355,7 @@ class SafetyLayer(FaultLatch):
             self._period,
             held=self._object_held,
             lost=self._lost,
-            ended=ended,
+            ended=self._lost.ended,
         )
         self._last[:] = torque
         return torque

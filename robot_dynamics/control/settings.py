@@ -257,7 +257,8 @@ class SafetySettings:
             twice this times the joint's inertia.
         lost_arm_end: What follows for an arm whose state is lost: its drive's own hold, for
             which commands to it cease, or zero torque.
-        lost_arm_end_after_s: When that follows [s]; gravity at the last good position until then.
+        lost_arm_end_after_s: When that follows [s]; gravity at the last good position until then,
+            and the fallback's damping again if good samples come before.
         minimum_arm_distance_m: Distance that links of different arms, and of one arm, must keep,
             on the reference and while control runs [m].
         minimum_object_distance_m: Distance that links must keep from the box around the object

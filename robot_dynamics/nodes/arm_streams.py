@@ -17,7 +17,7 @@ from robot_dynamics.control.faults import Cause, Finding, State
 from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.control.streams import JointStream, StreamWatch
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.nodes.joint_samples import JointSamples, follow_time, stacked
+from robot_dynamics.nodes.joint_samples import JointSamples, stacked
 
 Array = NDArray[np.float64]
 
@@ -123,9 +123,8 @@ class ArmStreams:
     ) -> bool:
         """Take a message of joint states; see `JointSamples.accept`."""
         self.now = now
-        if self.safety.state is State.INACTIVE:
-            follow_time(stamp, self.watches)
-        newer = self._samples.accept(topic, stamp, names, position, velocity, now)
+        before = self.safety.state is State.INACTIVE
+        newer = self._samples.accept(topic, stamp, names, position, velocity, now, follow=before)
         if self.complaints:  # forget those about streams that have brought something good since
             good = {watch.name for watch in self.watches if watch.arrival == now}
             self.complaints = {n: s for n, s in self.complaints.items() if n not in good}

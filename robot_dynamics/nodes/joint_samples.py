@@ -63,6 +63,8 @@ class JointSamples:
         position: ArrayLike,
         velocity: ArrayLike,
         now: int,
+        *,
+        follow: bool = False,
     ) -> bool:
         """Take a message; return whether any arm has a newer sample because of it.
 
@@ -73,9 +75,12 @@ class JointSamples:
             position: Their positions [rad or m].
             velocity: Their velocities [rad/s or m/s].
             now: The time of its arrival.
+            follow: Whether the time of its arms may jump; other arms' messages are of other times.
         """
         if names != self._names:
             self._sort(topic, names)
+        if follow:
+            follow_time(stamp, (stream.watch for stream in (*self._concerned, *self._spared)))
         newer = False
         for stream in self._concerned:
             newer |= self._offer(stream, stamp, names, position, velocity, now)

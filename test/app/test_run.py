@@ -119,6 +119,25 @@ def test_a_fault_makes_a_run_bad():
     assert run.report["torque_fraction_of_limit_max"] <= 1.0
 
 
+@pytest.mark.parametrize(("seconds", "back"), [(0.002, True), (0.3, False)])
+def test_arms_without_numbers(seconds, back):
+    """Damped as soon as there are good ones again; after 0.2 s without, left to a drive that
+    keeps its last torque.
+    """
+    fault = f"{{kind: position_nan, arm: left, time_s: 0.5, duration_s: {seconds}}}"
+    run = simulate("lift_box", overrides=[f"plant.faults=[{fault}]"], duration=1.1)
+    speed = np.abs(run.recording["joint_velocity"])
+    assert np.isfinite(run.recording["commanded_torque"]).all()
+    assert not run.ok
+    if back:
+        # Limits are 2.4 rad/s; 0.6 s at 20 1/s leave 1e-5 of a motion of some 0.1 rad/s.
+        assert speed.max() < 2.4
+        assert speed[-1].max() < 1e-4
+    else:
+        assert speed[-1].max() > 1e-2
+        assert np.ptp(run.recording["applied_torque"][-100:, :7], axis=0).max() == 0.0
+
+
 @pytest.mark.parametrize(
     ("override", "message"),
     [

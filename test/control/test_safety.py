@@ -94,12 +94,61 @@ def test_an_arm_that_sends_no_number(what):
     np.testing.assert_allclose(tau[:2], support(Q, True)[:2])  # of tick 1, without damping
     np.testing.assert_allclose(tau[2:], (support(q, True) - 20.0 * qd)[2:])
     assert safety.released == ()
-    # numbers again do not revive the arm: its state was lost
-    assert not safety.observe(3, Q + 0.02, QD, WRENCHES)
-    np.testing.assert_allclose(safety.command(3)[:2], support(Q, True)[:2])
-    safety.observe(12, Q, QD, WRENCHES)
-    assert not safety.command(12)[:2].any()
+    for tick in range(3, 13):
+        assert not safety.observe(tick, q, qd, WRENCHES)
+        tau = safety.command(tick)
+        assert safety.released == (() if tick < 12 else ("left",))
+    assert not tau[:2].any()
+    # numbers again come too late: its drive holds the arm
+    assert not safety.observe(13, Q, QD, WRENCHES)
+    assert not safety.command(13)[:2].any()
     assert safety.released == ("left",)
+
+
+def test_an_arm_that_sends_numbers_again():
+    """It is damped like the other one; the fault stays, and the law does not run."""
+    safety = running(lost_arm_end_after_s=0.02)
+    bad, qd = Q * np.nan, QD + 0.5
+    assert not safety.observe(2, bad, qd, WRENCHES)
+    safety.command(2)
+    for tick in range(3, 30):  # longer than what ends an arm that stays lost
+        q = Q + 0.01 * tick
+        assert not safety.observe(tick, q, qd, WRENCHES)
+        np.testing.assert_allclose(safety.command(tick), support(q, True) - 20.0 * qd)
+    assert safety.released == ()
+    assert safety.state is State.FALLBACK
+    assert len(safety.faults) == 2  # the other arm's was as bad
+    assert not safety.observe(30, bad, qd, WRENCHES)
+    np.testing.assert_allclose(safety.command(30), support(q, True))  # without damping again
+
+
+def test_a_sample_that_was_refused_is_not_the_one_before_it():
+    """Numbers stay those of the last good sample: an arm is back only with a newer one."""
+    safety = layer()
+    streams = {arm: JointStream(arm, joints, 0.1, PERIOD) for arm, joints in ARMS.items()}
+    for stream in streams.values():
+        safety.monitor(stream, Cause.ARM_LOST)
+
+    def instant(tick, bad=()):
+        for i, (arm, stream) in enumerate(streams.items()):
+            own = slice(2 * i, 2 * i + 2)
+            if arm in bad:
+                error = StreamError(arm, "refused.")
+                safety.rejected(tick, error, Cause.ARM_LOST)
+            else:
+                stream.accept(tick, list(ARMS[arm]), Q[own], qd[own], tick)
+        safety.observe(tick, Q, qd)
+
+    qd = QD + 0.5
+    instant(0)
+    safety.start(0)
+    for tick in (1, 2, 3):
+        instant(tick, bad=("left",))
+        tau = safety.command(tick)
+        np.testing.assert_allclose(tau[:2], support(Q, True)[:2])
+        np.testing.assert_allclose(tau[2:], (support(Q, True) - 20.0 * qd)[2:])
+    instant(4)
+    np.testing.assert_allclose(safety.command(4), support(Q, True) - 20.0 * qd)
 
 
 def test_a_lost_arm_may_end_with_zero_torque():

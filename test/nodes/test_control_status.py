@@ -72,7 +72,7 @@ def test_the_states_of_a_run(measured):
     # After the declared time their drives hold arms that are lost.
     last = 3 + round(SCENARIO.safety.lost_arm_end_after_s / SCENARIO.control.period)
     for tick in range(3, last):
-        feed(loop, measured, tick)
+        feed(loop, measured, tick, qd=np.full(14, np.nan))
         loop.cycle(tick, tick)
     assert figures(loop, step)["left to their drives"] == "left, right"
     loop.stop(last)

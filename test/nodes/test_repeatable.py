@@ -19,7 +19,10 @@ CHANGES = [
     "plant.sensors={position: 1e-5, velocity: 1e-3, force: 0.2, moment: 0.01, encoder_step: 1e-5}",
     "plant.sensors.wrench_delay_periods=2",
     "plant.sensors.sample_periods={right: 2}",
-    "plant.faults=[{kind: torque_dropout, arm: left, time_s: 0.6, duration_s: 0.004}]",
+    # A moment without torque; an arm whose numbers come back; one that is left to its drive.
+    "plant.faults=[{kind: torque_dropout, arm: left, time_s: 0.6, duration_s: 0.004}, "
+    "{kind: position_nan, arm: right, time_s: 1.8, duration_s: 0.1}, "
+    "{kind: position_nan, arm: left, time_s: 2.5, duration_s: 0.3}]",
 ]
 
 

@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 found = Soak(witness, scenario, folder, options.soak, options.seed).run()
                 print_event("soak", **found)
             else:
-                _drill(witness, options.only, scenario, slower, folder)
+                try_hazards(witness, options.only, scenario, slower, folder)
         finally:
             witness.close()
         print_event("done")
@@ -63,9 +63,22 @@ def at_most(scenario: Scenario, rate_hz: float) -> Scenario:
     return replace(scenario, control=replace(control, rate_hz=min(control.rate_hz, rate_hz)))
 
 
-def _drill(
+def try_hazards(
     witness: Witness, only: Sequence[str], scenario: Scenario, slower: Scenario, folder: Path
 ) -> None:
+    """Try hazards in lockstep, then on the wall clock, and print what came of each.
+
+    Args:
+        witness: Who watches.
+        only: Names of hazards; none for all.
+        scenario: What runs in lockstep.
+        slower: What runs on the wall clock.
+        folder: Where nodes run.
+
+    Raises:
+        UnknownNameError: If a name is that of no hazard.
+        DrillError: If nodes do not do what they do without any hazard.
+    """
     names = [hazard.name for hazard in HAZARDS]
     for name in only:
         if name not in names:

@@ -13,8 +13,11 @@ from robot_dynamics.nodes.drill.session import CONTROLLER, SIMULATOR, Session
 from robot_dynamics.nodes.drill.witness import DrillError, Witness
 
 
+@pytest.mark.slow
 def test_there_and_back(ros, tmp_path):
-    """After a fault that throws the arms about; a node that ends by itself is told of."""
+    """Proves the way back after a fault that throws the arms about, and that a node that ends by
+    itself is told of; a trial goes there and back in the short run.
+    """
     scenario = load_scenario("lift_box")
     witness = Witness(build_system(scenario))
     with Session(witness, scenario, tmp_path, lockstep=True) as session:
