@@ -87,11 +87,14 @@ class AcceptanceSettings:
         settle_s: How long a reference must be at rest until errors count as settled [s].
         engine: Bars with our own engine as the plant.
         mujoco: Bars with MuJoCo as the plant.
+        stop: Words of the sentence with which the controller is to stop, in a scenario about
+            that; by default it must not.
     """
 
     settle_s: float = field(default=0.5, metadata={"minimum": 0.0, "unit": "s"})
     engine: BarSettings = field(default_factory=BarSettings)
     mujoco: BarSettings = field(default_factory=BarSettings)
+    stop: str = ""
 
     def bars(self, engine: Engine) -> dict[str, float]:
         """Return the bars that are asked for with an engine, by the field's name."""

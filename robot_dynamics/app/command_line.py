@@ -327,6 +327,8 @@ class _Outputs:
 
         for line in summary(run.report):
             print(line)
+        for sentence in run.report["warnings"]:
+            print(f"robot_dynamics: warning: {sentence}", file=sys.stderr)
         written = []
         written += [run.write_report(path) for path in self.reports]
         if self.recording is not None:

@@ -55,7 +55,7 @@ def contact_scene(scenario: Scenario, system: GraspSystem) -> ContactScene:
         ArgumentError: If there is a surface that cannot be simulated.
     """
     arms = tuple(
-        ArmContact(contact, Material(cone_of(arm.contact)))
+        ArmContact(contact, Material(cone_of(arm.contact)), arm.contact.face or (np.inf, np.inf))
         for arm, contact in zip(
             scenario.cell.arms, contacts_of(scenario.cell, system), strict=True
         )

@@ -99,6 +99,7 @@ def common_metadata(scenario: Scenario, system: GraspSystem) -> dict[str, Any]:
         "object": system.model.bodies[system.object_body].name,
         "effort_limits": [limit if np.isfinite(limit) else None for limit in effort],
         "acceptance": scenario.acceptance.bars(scenario.plant.engine),
+        "expected_stop": scenario.acceptance.stop,
         **(touching if hybrid else {}),
         "units": UNITS | (CONTACT_UNITS if hybrid else {}) | (UNITS_OF_HALVES if halves else {}),
         "versions": {

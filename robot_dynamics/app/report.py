@@ -197,8 +197,11 @@ def _broken(recording: Recording) -> list[str]:
     """Return what is wrong with the recording itself, whatever its figures are."""
     sentences = []
     fault = recording.metadata.get("fault")
-    if fault:
+    expected_stop = recording.metadata.get("expected_stop", "")
+    if fault and not (expected_stop and expected_stop in fault):
         sentences.append(f"the controller stopped, {fault}")
+    if expected_stop and not fault:
+        sentences.append(f"the controller did not stop; expected {expected_stop!r}.")
     ticks, expected = recording[TICK], recording.get("ticks")
     if len(ticks) != expected or not np.array_equal(ticks, np.arange(len(ticks))):
         missing = np.setdiff1d(np.arange(expected), ticks)

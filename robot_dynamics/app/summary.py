@@ -26,6 +26,15 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
     if squeeze:
         force += f"; squeeze {squeeze[0]:.1f} to {squeeze[1]:.1f} N"
     yield f"  internal force {force}"
+    if report.get("contact_force_max_n") is not None:
+        yield (
+            f"  on surfaces    {f('contact_force_max_n')} N at most; off by "
+            f"{f('contact_force_error_settled_fraction', 100.0)} % at rest and "
+            f"{f('contact_force_error_moving_fraction', 100.0)} % moving; touches settle in "
+            f"{f('touch_settling_max_s')} s"
+        )
+    if report.get("slip_warning_lead_s") is not None:
+        yield f"  slip           foreseen {f('slip_warning_lead_s')} s before it began"
     yield (
         f"  torques        {f('torque_fraction_of_limit_max', 100.0)} % of the limit at most, "
         f"joint {report['most_loaded_joint']}"

@@ -45,6 +45,8 @@ class ContactSettings:
             with [m].
         directions: Wrenches that a contact of the kind "own" can exert, each [mx my mz fx fy fz]
             in the grasp's frame.
+        face: Half lengths of the object's face along x and y of the grasp's frame [m]: beyond its
+            edge a contact that slips has nothing to touch. Without end by default.
     """
 
     kind: Literal["rigid", "soft_finger", "point", "frictionless_point", "pin", "line", "own"] = (
@@ -53,6 +55,7 @@ class ContactSettings:
     friction: float = number(0.5, "", minimum=0.0, maximum=10.0)
     torsional_friction: float = number(0.01, "m", minimum=0.0, maximum=10.0)
     directions: tuple[Wrench, ...] = ()
+    face: tuple[float, float] | None = field(default=None, metadata={"unit": "m", "above": 0.0})
 
     def __post_init__(self) -> None:
         if (self.kind == "own") != bool(self.directions):

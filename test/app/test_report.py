@@ -236,3 +236,15 @@ def test_written(recording, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["report.json"]
     with pytest.raises(RecordingError, match="cannot be written"):
         write_report(report, tmp_path / "no" / "report.json")
+
+
+def test_a_stop_that_is_expected(recording):
+    """A scenario about a fault is good if control stops with its words, and no good otherwise."""
+    recording.metadata["expected_stop"] = "disagree"
+    assert report_of(recording)["failures"] == [
+        "the controller did not stop; expected 'disagree'."
+    ]
+    recording.metadata["fault"] = "at 1 s: right: it and arm 'left' disagree."
+    assert report_of(recording)["ok"]
+    recording.metadata["fault"] = "at 1 s: left: lost."
+    assert report_of(recording)["failures"] == ["the controller stopped, at 1 s: left: lost."]

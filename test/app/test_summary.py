@@ -19,3 +19,20 @@ def test_figures_that_are_missing(run):
     lines = list(summary(empty))
     assert "NOT GOOD" in lines[0]
     assert "? mm" in lines[1]
+
+
+def test_a_run_on_surfaces(run):
+    """Forces on surfaces, and how long before it began a slip was foreseen, have their lines."""
+    figures = {
+        "contact_force_max_n": 43.9,
+        "contact_force_error_settled_fraction": 0.001,
+        "contact_force_error_moving_fraction": 0.058,
+        "touch_settling_max_s": 0.17,
+        "slip_warning_lead_s": 0.56,
+    }
+    text = "\n".join(summary(run.report | figures))
+    assert (
+        "43.9 N at most; off by 0.1 % at rest and 5.8 % moving; touches settle in 0.17 s" in text
+    )
+    assert "foreseen 0.56 s before it began" in text
+    assert "on surfaces" not in "\n".join(summary(run.report))
