@@ -20,6 +20,7 @@ from robot_dynamics.control.hybrid.law import LawOptions, law_program
 from robot_dynamics.control.hybrid.layout import Layout
 from robot_dynamics.control.hybrid.planned_forces import Sliding
 from robot_dynamics.control.hybrid.rows import HybridPlan
+from robot_dynamics.control.hybrid.sensed import finite_array, unit_pose
 from robot_dynamics.control.hybrid.settings import HybridSettings
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.hybrid.surface_check import Grip, SurfaceRow
@@ -294,14 +295,22 @@ class HybridController:
             pose: Of the object in the world, x y z qx qy qz qw (7,), for `object_pose: sensor`.
             twist: Its angular velocity and the velocity of its origin, world axes (6,).
             contact_force: Forces by the object on the surfaces (C,); None to estimate them again.
+
+        Raises:
+            ArgumentError: If one has another shape or a number that is not finite, or the
+                quaternion is zero; nothing is taken then.
         """
-        if pose is not None:
-            self._seen[POSE] = pose
-        if twist is not None:
-            self._seen[TWIST] = twist
+        C = self.layout.surfaces
+        at_pose = None if pose is None else unit_pose(pose)
+        moving = None if twist is None else finite_array("twist", twist, 6)
+        pushed = None if contact_force is None else finite_array("contact_force", contact_force, C)
+        if at_pose is not None:
+            self._seen[POSE] = at_pose
+        if moving is not None:
+            self._seen[TWIST] = moving
         at = self.layout.sensed
-        self._sensed[at["contact"]] = contact_force is not None
-        self._sensed[at["forces"]] = 0.0 if contact_force is None else contact_force
+        self._sensed[at["contact"]] = pushed is not None
+        self._sensed[at["forces"]] = 0.0 if pushed is None else pushed
 
     def hold(self, tick: int) -> None:
         """Come to rest on the path from a tick on; forces stay what they are then.

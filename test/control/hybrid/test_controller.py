@@ -315,6 +315,25 @@ def test_the_object_may_be_seen_from_outside():
     assert_allclose(np.abs(step.closure).max(), 0.0, atol=1e-9)
 
 
+def test_what_sensors_cannot_mean_is_refused_and_forgotten():
+    """A pose, twist or force that is none raises, and the torques stay what they were."""
+    control = controller(
+        Plan(1), environment=touching(), hybrid=HybridSettings(object_pose="sensor")
+    )
+    control.start(Q, REST)
+    control.sense(pose=START, twist=np.zeros(6))
+    before = control.update(SETTLED, Q, REST).torque
+    for bad in (
+        {"pose": np.where(np.arange(7) == 0, np.nan, START)},
+        {"pose": START, "twist": [np.inf] * 6},
+        {"pose": START + 1.0, "contact_force": [1.0, 2.0]},
+    ):
+        with pytest.raises(RobotDynamicsError, match="expected"):
+            control.sense(**bad)
+    control.sense(pose=[*START[:3], *(2.0 * START[3:])])
+    assert_allclose(control.update(SETTLED, Q, REST).torque, before, atol=1e-9)
+
+
 def test_it_offers_what_a_law_offers():
     """Each column has its width in what a step records; references are columns of a recording."""
     control = controller(Plan(1), environment=touching())

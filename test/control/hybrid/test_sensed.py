@@ -1,0 +1,45 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What sensors say is refused if it cannot be true."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from robot_dynamics.control.hybrid.sensed import finite_array, unit_pose
+from robot_dynamics.errors import ArgumentError
+
+
+@pytest.mark.parametrize("size", [1e-200, 0.5, 1.0005, 1e200])
+def test_quaternions_are_made_unit_ones(size):
+    """Whatever their length is, the orientation is theirs."""
+    pose = unit_pose([1.0, 2.0, 3.0, *(size * np.array([0.0, 0.6, 0.0, 0.8]))])
+    assert_allclose(pose, [1.0, 2.0, 3.0, 0.0, 0.6, 0.0, 0.8], rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ([0.0] * 7, "quaternion of zeros"),
+        ([np.nan, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], "finite"),
+        ([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.inf], "finite"),
+        ([0.0] * 6, r"shape \(6,\), expected \(7,\)"),
+        ("nowhere", "expected 7 numbers"),
+        (3.0, r"shape \(\), expected \(7,\)"),
+    ],
+)
+def test_poses_that_are_none_are_refused(values, sentence):
+    """Each with a sentence that says what was expected."""
+    with pytest.raises(ArgumentError, match=sentence):
+        unit_pose(values)
+
+
+def test_other_values_are_taken_as_they_are():
+    """No forces on no surfaces, too; the array is a copy."""
+    given = np.array([1.0, -2.0])
+    taken = finite_array("contact_force", given, 2)
+    given[0] = np.nan
+    assert_allclose(taken, [1.0, -2.0])
+    assert finite_array("contact_force", [], 0).shape == (0,)
