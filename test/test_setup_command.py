@@ -119,7 +119,7 @@ def test_all_checks_run_although_one_fails(checkout):
     """A failing check does not hide the next ones, and its name is said at the end."""
     result, calls = checkout.run("test")
     checks = [call.split()[2] for call in calls if call.startswith("python -m")]
-    assert checks[-5:] == ["ruff", "ruff", "mypy", "sphinx", "pytest"]
+    assert checks[-6:] == ["ruff", "ruff", "mypy", "sphinx", "pytest", "pytest"]
     assert result.stdout.splitlines()[-1] == "== FAILED: mypy"
     assert result.returncode == 1
 

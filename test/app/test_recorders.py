@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the two sides of a run write down."""
 
-import timeit
-
 import numpy as np
 import pytest
 
@@ -90,20 +88,3 @@ def test_the_reference_begins_where_it_is_said_to(scenario, law):
     for name in law.columns:
         assert np.isnan(recording[name][650:]).all(), name
         assert np.isfinite(recording[name][:650]).all(), name
-
-
-def test_writing_costs_little(scenario, law):
-    """A row of each side costs a few microseconds.
-
-    The bound is 3 us on an idle machine; the test allows 5 times that for a busy one, and takes
-    the best of several tries.
-    """
-    plant = PlantRecorder(law.system, scenario, 30_000)
-    control = ControlRecorder(law, scenario, 30_000)
-    measurement, truth = measured(0)
-    step, torque = stepped(), np.zeros(14)
-    for write in (
-        lambda: plant.write(measurement, truth),
-        lambda: control.write(0, torque, step, 1.0),
-    ):
-        assert min(timeit.repeat(write, number=1000, repeat=8)) / 1000 < 15e-6
