@@ -117,22 +117,33 @@ def surface_facts(cell: CellSettings) -> SurfaceFacts:
             grips[surface.name] = Grip(first, (first + 1, first + 2), surface.friction)
         elif surface.kind in PUSHED:
             sliding[first] = Sliding(surface.friction, surface.part.xyz)
-        units = ("m", "m", "m") if surface.sticks else _UNITS[surface.kind]
-        for i, unit in enumerate(units[: surface.rows]):
+        components = _components(surface)
+        for i in range(surface.rows):
+            component, sign = components[i]
             pushed = surface.kind in PUSHED and i == 0
-            force = "N" if unit == "m" else "N m"
-            rows.append(SurfaceRow(surface.name, pushed, unit, force))
+            unit, force = ("m", "N") if component >= 3 else ("rad", "N m")
+            rows.append(SurfaceRow(surface.name, pushed, unit, force, component, sign))
     return SurfaceFacts(tuple(rows), sliding, grips)
 
 
-# Of the functions of each kind of surface, in their order.
-_UNITS = {
-    "plane": ("m", "rad", "rad"),
-    "sphere": ("m",),
-    "cylinder": ("m",),
-    "line": ("m", "m"),
-    "hole": ("m", "m", "rad", "rad"),
-    "hinge": ("m", "m", "m", "rad", "rad"),
+def _components(surface: SurfaceSettings) -> tuple[tuple[int, float], ...]:
+    """Return component and sign of each of a surface's forces; see `SurfaceRow`."""
+    if surface.sticks:
+        return (5, 1.0), (3, 1.0), (4, 1.0)
+    if surface.kind == "plane" and surface.part.kind == "face":  # its z axis points into the plane
+        return (5, 1.0), (1, -1.0), (0, 1.0)
+    return _COMPONENTS[surface.kind]
+
+
+# Of the functions of each kind of surface, in their order. Which axis an edge turns about depends
+# on where it points.
+_COMPONENTS = {
+    "plane": ((5, 1.0), (-1, 1.0)),
+    "sphere": ((5, 1.0),),
+    "cylinder": ((5, 1.0),),
+    "line": ((3, 1.0), (4, 1.0)),
+    "hole": ((3, 1.0), (4, 1.0), (1, 1.0), (0, -1.0)),
+    "hinge": ((3, 1.0), (4, 1.0), (5, 1.0), (1, 1.0), (0, -1.0)),
 }
 
 

@@ -185,11 +185,6 @@ class CoordinatedController:
         """Where references that come while control runs stand in a row's forces."""
         return {"internal": slice(0, self._force_size)}
 
-    @property
-    def surfaces(self) -> tuple[str, ...]:
-        """Names of surfaces that are touched: none."""
-        return ()
-
     def follow(self, plan: Plan, tick: int) -> None:
         """Follow another plan from a tick on, without a jump; `start` begins the reference anew.
 

@@ -190,11 +190,7 @@ class FollowingLaw(ControlLaw, Protocol):
 
     @property
     def force_columns(self) -> Mapping[str, slice]:
-        """Where they stand among a row's forces: "internal", and "contact" where there is any."""
-
-    @property
-    def surfaces(self) -> tuple[str, ...]:
-        """Names of the surfaces that "contact" is about, in its order."""
+        """Where forces stand among a row's: "internal"; of a `TouchingLaw` "contact", "wanted"."""
 
     def follow(self, plan: Any, tick: int) -> None:
         """Follow another plan from a tick on, without a jump of the torque.
@@ -204,3 +200,44 @@ class FollowingLaw(ControlLaw, Protocol):
                 `rows`, with as many columns as the law's own reference.
             tick: Control periods since the start.
         """
+
+
+class PlanCheck(Protocol):
+    """Looks at a plan a little at a time."""
+
+    @property
+    def done(self) -> bool:
+        """Whether everything has been looked at."""
+
+    def advance(self, points: int) -> None:
+        """Look at some more points.
+
+        Raises:
+            RobotDynamicsError: If the plan is bad.
+        """
+
+
+@runtime_checkable
+class TouchingLaw(FollowingLaw, Protocol):
+    """A following law whose object touches surfaces, in contacts that can slip."""
+
+    @property
+    def surfaces(self) -> Mapping[str, slice]:
+        """By name, where the forces on each surface stand among "contact", and "wanted" alike."""
+
+    def contact_forces(self, surface: str, wrench: Array) -> Array:
+        """Return the forces on a surface of a wrench (6,) in its frame, angular first.
+
+        Raises:
+            RobotDynamicsError: If the surface does not bear it.
+        """
+
+    def internal_forces(self, wrench: Array) -> Array:
+        """Return the internal forces of a wrench (6,) in the grasp's middle, angular first.
+
+        Raises:
+            RobotDynamicsError: If the grasp has no such internal force.
+        """
+
+    def plan_check(self, plan: Any) -> PlanCheck:
+        """Return a check of whether contacts and surfaces bear a plan."""

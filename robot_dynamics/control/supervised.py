@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -240,22 +240,31 @@ class SupervisedController:
         intake.take_path(when, times, poses, twists, accelerations, late=late)
 
     def follow_internal_force(self, values: ArrayLike) -> None:
-        """Let the internal force be this from now on (6(k-1),) [N m, N].
+        """Let the internal force be this from now on; see `ReferenceIntake.take_internal_force`.
 
         Raises:
             TrajectoryError: If it is refused.
         """
-        intake, step = self._following()
-        intake.take_internal_force(values, step)
+        intake, _ = self._following()
+        intake.take_internal_force(values)
 
-    def follow_contact_force(self, surface: str, force: float) -> None:
-        """Let the force by the object on a surface be this from now on [N].
+    def follow_contact_force(self, surface: str, wrench: ArrayLike) -> None:
+        """Let the force on a surface be this; see `ReferenceIntake.take_contact_force`.
 
         Raises:
             RobotDynamicsError: If it is refused.
         """
         intake, step = self._following()
-        intake.take_contact_force(surface, force, step)
+        intake.take_contact_force(surface, wrench, step)
+
+    def follow_surfaces(self, names: Iterable[str]) -> None:
+        """Let the object touch these surfaces alone; see `ReferenceIntake.take_surfaces`.
+
+        Raises:
+            RobotDynamicsError: If it is refused.
+        """
+        intake, step = self._following()
+        intake.take_surfaces(names, step)
 
     def _following(self) -> tuple[ReferenceIntake, LawStep]:
         """Return what takes references, and the last step of the law that runs.

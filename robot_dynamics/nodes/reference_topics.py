@@ -11,6 +11,7 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from numpy.typing import NDArray
 from rclpy.node import Node
+from std_msgs.msg import String
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from robot_dynamics.app.topic_names import SECOND, WORLD
@@ -25,7 +26,7 @@ Array = NDArray[np.float64]
 
 
 class ReferenceTopics:
-    """Subscriptions for the object's trajectory, the internal force, and forces on surfaces.
+    """Subscriptions for the object's trajectory, forces, and surfaces to be touched.
 
     What is refused is told in the log, and changes nothing.
 
@@ -50,6 +51,8 @@ class ReferenceTopics:
         for kind, topic, take in (
             (MultiDOFJointTrajectory, topics.REFERENCE_TRAJECTORY, self._take_path),
             (WrenchStamped, topics.REFERENCE_INTERNAL_FORCE, self._take_internal_force),
+            # Before the forces: there is none on what is not to be touched.
+            (String, topics.REFERENCE_SURFACES, self._take_surfaces),
             (WrenchStamped, topics.REFERENCE_CONTACT_FORCE, self._take_contact_force),
         ):
             inbox.subscribe(kind, topic, self._telling(take), topics.STREAM, awaited=False)
@@ -86,8 +89,11 @@ class ReferenceTopics:
         self._pilot.follow_internal_force(read_wrench(message))
 
     def _take_contact_force(self, message: WrenchStamped) -> None:
-        force = message.wrench.force
-        self._pilot.follow_contact_force(message.header.frame_id, float(force.z))
+        self._pilot.follow_contact_force(message.header.frame_id, read_wrench(message))
+
+    def _take_surfaces(self, message: String) -> None:
+        names = (name.strip() for name in message.data.split(","))
+        self._pilot.follow_surfaces([name for name in names if name])
 
 
 def _require(what: str, given: str, expected: Sequence[str]) -> None:

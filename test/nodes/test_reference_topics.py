@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from geometry_msgs.msg import Transform, Twist, WrenchStamped
+from std_msgs.msg import String
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 from robot_dynamics.nodes import topics
@@ -25,7 +26,7 @@ class Pilot:
     """Takes down what it is to follow."""
 
     def __init__(self):
-        self.paths, self.internal, self.contact = [], [], []
+        self.paths, self.internal, self.contact, self.surfaces = [], [], [], []
 
     def follow_path(self, now, times, poses, twists, accelerations, *, late):
         """Take a path."""
@@ -37,7 +38,11 @@ class Pilot:
 
     def follow_contact_force(self, surface, force):
         """Take a force on a surface."""
-        self.contact.append((surface, force))
+        self.contact.append((surface, force.tolist()))
+
+    def follow_surfaces(self, names):
+        """Take surfaces to be touched."""
+        self.surfaces.append(names)
 
 
 class Bench:
@@ -57,8 +62,12 @@ class Bench:
             name: self.node.create_publisher(WrenchStamped, name, topics.STREAM)
             for name in (topics.REFERENCE_INTERNAL_FORCE, topics.REFERENCE_CONTACT_FORCE)
         }
+        self.surfaces = self.node.create_publisher(
+            String, topics.REFERENCE_SURFACES, topics.STREAM
+        )
+        every = (self.path, *self.forces.values(), self.surfaces)
         until = time.monotonic() + 10.0
-        while not all(p.get_subscription_count() for p in (self.path, *self.forces.values())):
+        while not all(p.get_subscription_count() for p in every):
             assert time.monotonic() < until
             time.sleep(0.01)
 
@@ -129,7 +138,14 @@ def test_forces_arrive(bench):
     assert bench.pilot.internal[0].tolist() == [0.0, 1.0, 0.0, 30.0, 0.0, 5.0]
     message.header.frame_id = "wall"
     bench.send(bench.forces[topics.REFERENCE_CONTACT_FORCE], message)
-    assert bench.pilot.contact == [("wall", 5.0)]
+    assert bench.pilot.contact == [("wall", [0.0, 1.0, 0.0, 30.0, 0.0, 5.0])]
+
+
+def test_surfaces_arrive_by_name(bench):
+    """Separated by commas; an empty text is none."""
+    for text in ("hole, bottom", "", " wall "):
+        bench.send(bench.surfaces, String(data=text))
+    assert bench.pilot.surfaces == [["hole", "bottom"], [], ["wall"]]
 
 
 def test_what_is_none_of_ours_is_refused(bench):

@@ -3,7 +3,8 @@
 """The rows that a hybrid controller follows, by ticks: of a plan, a halt, or one after another.
 
 Only what is still to come is kept, and the little that measured forces are compared with: plans
-may follow one another for as long as the controller runs.
+may follow one another for as long as the controller runs. Of a plan that takes over a part is
+looked up at a time, so that no control period waits for a long one.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from robot_dynamics.control.rotation_path import conjugate, product, rotation_ve
 from robot_dynamics.errors import ArgumentError
 
 Array = NDArray[np.float64]
+
+_AT_ONCE_S = 0.25  # of a plan that takes over, looked up at once
 
 
 class FollowedRows:
@@ -50,14 +53,15 @@ class FollowedRows:
         self._period, self._begin, self._blend_s = period, begin, blend_s
         self._late, self._ahead = 1 + delay, (delay + 0.5) * period
         self._check(plan)
-        rows = self._looked_up(plan, 0.0, plan.duration)
+        self._count = self._count_of(plan.duration)
+        rows = self._looked_up(plan, 0.0, self._count)
         self._original = plan, with_compared(rows, rows[:0], self._at, self._late)
         self.restart()
 
     @property
     def last(self) -> int:
         """The tick of the last row."""
-        return self._begin + self._first + len(self._rows) - 1
+        return self._begin + self._first + self._count - 1
 
     def restart(self) -> None:
         """Follow the first plan from its beginning."""
@@ -65,24 +69,29 @@ class FollowedRows:
         # Rows are changed where surfaces are left. `_first` is the number of the first row that
         # is kept, `_base` that at which the plan began.
         self._rows, self._first, self._base = rows.copy(), 0, 0
+        self._count = len(rows)
+        self._source: HasRows = self._plan
+        self._source_begin = 0.0
 
     def row(self, tick: int) -> Array:
         """Return the row of a tick; the last one after all of them."""
-        return np.asarray(self._rows[self._index(tick)])
+        index = self._index(tick)
+        return np.asarray(self._rows[index])
 
     def hold(self, tick: int) -> None:
         """Come to rest on the path from a tick on; forces stay what they are then."""
         index = self._index(tick)
         begin = (self._first + index - self._base) * self._period
         halt = Halt(self._plan, begin)
-        self._continue_with(self._looked_up(halt, begin, halt.duration), index)
+        self._continue_with(halt, begin, halt.duration, index)
 
     def follow(self, plan: HybridPlan, tick: int) -> None:
         """Follow another plan from a tick on, without a jump.
 
         Its time 0 is there. What it differs by from the old one, in pose, velocity, acceleration
-        and forces, fades over the time of blending, so that the torque has no jump; which
-        surfaces are to be touched changes at once.
+        and forces, fades over the time of blending, so that the torque has no jump. Surfaces that
+        are to be touched can be touched at once; those that are to be left are left when their
+        force has faded.
 
         Raises:
             ArgumentError: If its rows have another width than the layout's.
@@ -90,7 +99,7 @@ class FollowedRows:
         self._check(plan)
         index = self._index(tick)
         begins = self._first + index
-        self._continue_with(self._looked_up(plan, 0.0, plan.duration), index)
+        self._continue_with(plan, 0.0, plan.duration, index)
         self._plan, self._base = plan, begins
 
     def depart(self, tick: int, seen: Array, error: Array) -> Array:
@@ -110,28 +119,49 @@ class FollowedRows:
         axis = off[:3] / angle if angle > 0.0 else np.array([0.0, 0.0, 1.0])
         last[:3] -= off[3:]
         last[3:7] = product(turn(axis, np.array(-angle)), planned[3:])
-        count = int(np.ceil(self._blend_s / self._period)) + 1
+        count = self._count_of(self._blend_s)
+        self._look_up_to(index + count)
         part = self._rows[index : index + count, :width]
         moved = blended(part, last[:width], self._period, self._blend_s, slice(0, 0))
         self._rows[index : index + count, :width] = moved[: len(part)]
         return np.asarray(self._rows[index])
 
     def _index(self, tick: int) -> int:
-        return min(max(tick - self._begin - self._first, 0), len(self._rows) - 1)
+        index = min(max(tick - self._begin - self._first, 0), self._count - 1)
+        self._look_up_to(index + 1)
+        return index
 
-    def _looked_up(self, source: HasRows, begin: float, duration: float) -> Array:
-        count = int(np.ceil(duration / self._period)) + 1
+    def _count_of(self, duration: float) -> int:
+        return int(np.ceil(duration / self._period)) + 1
+
+    def _looked_up(self, source: HasRows, begin: float, count: int) -> Array:
         return looked_up(source, begin + np.arange(count) * self._period, self._ahead)
 
-    def _continue_with(self, rows: Array, index: int) -> None:
-        """Follow rows from an index on, smoothly; what is over is forgotten."""
-        width = rows.shape[1]
+    def _look_up_to(self, count: int) -> None:
+        """Look up what is followed as far as that many rows, or to its end."""
+        known = len(self._rows)
+        if known >= min(count, self._count):
+            return
+        more = min(max(count - known, self._count_of(_AT_ONCE_S)), self._count - known)
+        begin = self._source_begin + known * self._period
+        rows = self._looked_up(self._source, begin, more)
+        past = self._rows[max(0, known - self._late) :]
+        self._rows = np.vstack([self._rows, with_compared(rows, past, self._at, self._late)])
+
+    def _continue_with(self, source: HasRows, begin: float, duration: float, index: int) -> None:
+        """Follow a source from an index on, smoothly; what is over is forgotten."""
         forces = np.r_[self._at["contact"], self._at["internal"]]
-        now = self._rows[index, :width]
+        blend = self._count_of(self._blend_s)
+        count = max(self._count_of(duration), blend + 1)
+        first = max(blend + 1, self._count_of(_AT_ONCE_S))
+        rows = self._looked_up(source, begin, min(count, first))
+        now, wanted = self._rows[index, : rows.shape[1]], self._at["wanted"]
         rows = blended(rows, now, self._period, self._blend_s, forces)
+        rows[:blend, wanted] = np.maximum(rows[:blend, wanted], now[wanted])
         past = self._rows[max(0, index - self._late) : index]
         self._rows = with_compared(rows, past, self._at, self._late)
         self._first += index
+        self._count, self._source, self._source_begin = count, source, begin
 
     def _check(self, plan: HybridPlan) -> None:
         expected, found = self._at["internal"].stop, plan.rows(np.zeros(1)).shape[1]

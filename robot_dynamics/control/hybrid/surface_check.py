@@ -31,12 +31,17 @@ class SurfaceRow(NamedTuple):
             space. Others hold the object both ways.
         unit: Of p.
         force_unit: Of its force.
+        component: Of the wrench by the object on the surface, in the surface's frame, that is its
+            force, angular first; for a push, z stands for it. -1 if it is none of them.
+        sign: Of the force, where the component is positive.
     """
 
     name: str
     pushed: bool = True
     unit: str = "m"
     force_unit: str = "N"
+    component: int = 5
+    sign: float = 1.0
 
 
 class Grip(NamedTuple):

@@ -140,7 +140,7 @@ def check_task(
     inside = rows[:, Columns.of(len(system.environment.surfaces)).internal]
     forces = distribution.contact_forces(planned_wrenches(system, rows, sliding), inside)
     margins = contact_margins(system.contacts, forces)
-    slipping = list(_slips(system, times, margins, chosen.margin))
+    slipping = list(slipping_contacts(system, times, margins, chosen.margin))
     slipping += slipping_pushes(grips or {}, times, rows, len(system.environment.surfaces))
     path = follow_contacts(system, motion, forces, times, np.asarray(q, dtype=float))
     problems += _arms(system, times, path, limits, chosen)
@@ -158,7 +158,10 @@ def checked_times(duration: float, spacing: float = TaskOptions().spacing) -> Ar
     return np.linspace(0.0, max(duration, spacing), count)
 
 
-def _slips(system: HybridSystem, times: Array, margins: Array, least: float) -> Iterator[Problem]:
+def slipping_contacts(
+    system: HybridSystem, times: Array, margins: Array, least: float
+) -> Iterator[Problem]:
+    """Yield contacts of arms whose margins (N, k) come down below the least that is expected."""
     for i, tool in enumerate(system.tools):
         # Written so that a NaN counts as slip.
         short = ~(margins[:, i] >= least - _ROUNDING)

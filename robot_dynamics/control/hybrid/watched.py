@@ -12,11 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.hybrid.controller import HybridController
+from robot_dynamics.control.hybrid.named_forces import (
+    contact_forces,
+    internal_forces,
+    surface_slices,
+)
+from robot_dynamics.control.hybrid.plan_check import ContactCheck
 from robot_dynamics.control.hybrid.planned_forces import Columns, Sliding, planned_wrenches
+from robot_dynamics.control.hybrid.rows import HybridPlan
 from robot_dynamics.control.hybrid.slip_monitor import SlipMonitor, SlipReport
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.hybrid.surface_check import Grip, SurfaceRow
 from robot_dynamics.control.hybrid.task_check import TaskOptions
+from robot_dynamics.control.reference import FORCE
 
 Array = NDArray[np.float64]
 
@@ -89,7 +97,11 @@ class WatchedController(HybridController):
         ]
         limits |= {name: grip.cone for name, grip in watched.grips.items()}
         self.monitor = SlipMonitor(limits, 0.0, self.period)
+        # A plan that comes is looked at before it is followed; then what is measured tells.
+        self._unplanned = SlipMonitor(limits, 0.0, self.period)
+        self._watching = self.monitor
         self.foreseen: tuple[str, ...] = ()
+        self._surfaces = surface_slices(watched.surfaces)
         if limits:
             self.foreseen = self.monitor.expect(self._planned())
 
@@ -111,6 +123,51 @@ class WatchedController(HybridController):
         options = TaskOptions(margin=task.margin, may_slip=task.may_slip)
         self.checked_task(q, task.surfaces, task.sliding, options, task.grips)
 
+    @property
+    def force_columns(self) -> dict[str, slice]:
+        """Where references that come while control runs stand in a row's forces."""
+        at, first = self.layout.reference, FORCE.start
+        return {
+            name: slice(at[name].start - first, at[name].stop - first)
+            for name in ("contact", "wanted", "internal")
+        }
+
+    @property
+    def surfaces(self) -> dict[str, slice]:
+        """By name, where the forces on each surface stand among "contact"."""
+        return self._surfaces
+
+    def contact_forces(self, surface: str, wrench: Array) -> Array:
+        """Return the forces on a surface of a wrench (6,) in its frame; see `named_forces`."""
+        return contact_forces(self._task.surfaces[self._surfaces[surface]], wrench)
+
+    def internal_forces(self, wrench: Array) -> Array:
+        """Return the internal forces of a wrench (6,); see `named_forces`."""
+        return internal_forces(self.distribution.names, wrench)
+
+    def plan_check(self, plan: HybridPlan) -> ContactCheck:
+        """Return a check of whether contacts and surfaces bear a plan, to be done in parts."""
+        task = self._task
+        return ContactCheck(
+            self.hybrid_system,
+            self.distribution,
+            plan,
+            margin=-np.inf if task.may_slip else task.margin,
+            surfaces=task.surfaces,
+            sliding=task.sliding,
+            grips=task.grips,
+        )
+
+    def follow(self, reference: HybridPlan, tick: int) -> None:
+        """Follow another reference from a tick on; see `HybridController.follow`."""
+        super().follow(reference, tick)
+        self._watching = self._unplanned
+
+    def start(self, q: Array, qd: Array, last: Array | None = None) -> HybridStep:
+        """Begin anew, with the first reference; see `HybridController.start`."""
+        self._watching = self.monitor
+        return super().start(q, qd, last)
+
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> WatchedStep:
         """Return the step of a control instant; see `HybridController.update`."""
         step = super().update(tick, q, qd, wrenches)
@@ -123,7 +180,7 @@ class WatchedController(HybridController):
             on_arms = self._in_frames(step.felt[None])
             pushes = self._on_grips(step.contact_force[None], step.touched[None])
             felt = np.concatenate([on_arms, pushes], axis=1)[0]
-        slip = self.monitor.step(row, felt)
+        slip = self._watching.step(row, felt)
         if slip.warnings and len(self._slips) < _KEPT and not self.foreseen:
             new = [f"at {tick * self.period:.3g} s: {said}" for said in slip.warnings]
             self._slips += new if not self._slips else []

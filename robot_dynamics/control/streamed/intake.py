@@ -8,13 +8,14 @@ moves asks for a continuation; if none comes, it comes to rest, and the referenc
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control.faults import Cause, Finding
-from robot_dynamics.control.protocol import FollowingLaw, LawStep
+from robot_dynamics.control.protocol import FollowingLaw, LawStep, PlanCheck, TouchingLaw
 from robot_dynamics.control.proximity import Proximity
 from robot_dynamics.control.reference import FORCE
 from robot_dynamics.control.settings import SafetySettings
@@ -26,7 +27,7 @@ from robot_dynamics.control.streamed.trajectory import (
     TrajectoryError,
 )
 from robot_dynamics.control.streamed.transition import Plan, WithForces, distance_between
-from robot_dynamics.errors import UnknownNameError
+from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.manipulation.system import GraspSystem
 
 Array = NDArray[np.float64]
@@ -40,7 +41,16 @@ class _Candidate:
     def __init__(self, path: ObjectTrajectory, begin: float | None) -> None:
         # When its time 0 is, on the steady clock [s]; None for when it is found good.
         self.path, self.begin = path, begin
-        self.check: ReachCheck | None = None
+        self.checks: list[PlanCheck] = []
+
+
+class _Forces:
+    """Forces that have come, and are being looked at with the path that is followed."""
+
+    def __init__(self, changes: Array) -> None:
+        self.changes = changes  # of a row's forces; NaN where nothing changes
+        self.checks: list[PlanCheck] = []
+        self.begun = False
 
 
 class ReferenceIntake:
@@ -70,6 +80,8 @@ class ReferenceIntake:
     ) -> None:
         self._period = period
         self._law, self._system, self._settings = law, system, settings
+        self._touching = law if isinstance(law, TouchingLaw) else None
+        self._width = max(part.stop for part in law.force_columns.values())
         self._terms, self._proximity = terms, proximity
         self.begin()
 
@@ -77,12 +89,15 @@ class ReferenceIntake:
         """Forget everything: control starts, with the reference of its own."""
         self.refusal = ""
         self.taken = 0
-        self._candidate: _Candidate | None = None
-        self._waiting: _Candidate | None = None
+        # At one time either a path or forces are looked at; others wait.
+        self._looked_at: _Candidate | _Forces | None = None
+        self._waiting_path: _Candidate | None = None
+        self._waiting_forces: Array | None = None  # changes, as of `_Forces`
+        self._path_was_last = False
         self._path: Plan | None = None  # what is followed; None for the law's own reference
         self._path_began = 0.0
-        self._forces: Array | None = None  # what is wanted; None for those that are followed
-        self._forces_new = False
+        self._forces = np.full(self._width, np.nan)  # what is given of a row's; NaN for nothing
+        self._held = np.full(self._width, np.nan)  # what is not given, on a path without forces
         self._lost_at: float | None = None
 
     def take_path(
@@ -122,36 +137,72 @@ class ReferenceIntake:
         except TrajectoryError as error:
             self.refusal = str(error)
             raise
-        candidate = _Candidate(path, None if late is None else now - late)
-        if self._candidate is None:
-            self._candidate = candidate
-        else:
-            self._waiting = candidate
+        self._waiting_path = _Candidate(path, None if late is None else now - late)
 
-    def take_internal_force(self, values: ArrayLike, step: LawStep) -> None:
-        """Take an internal force, as a row of the law's reference has it (m,) [N m, N].
+    def take_internal_force(self, values: ArrayLike) -> None:
+        """Take an internal force.
+
+        Args:
+            values: As a row of the law's reference has it (m,) [N m, N]; of a law that touches
+                surfaces a wrench (6,), see `TouchingLaw.internal_forces`.
 
         Raises:
             TrajectoryError: If it is refused.
         """
-        self._take_force("internal", np.asarray(values, dtype=float), step)
+        given = np.asarray(values, dtype=float)
+        size = self._law.force_columns["internal"]
+        expected = 6 if self._touching is not None else size.stop - size.start
+        self._require_fit(given, expected)
+        if self._touching is not None:
+            given = self._named(self._touching.internal_forces, given)
+        self._take({"internal": (slice(None), given)})
 
-    def take_contact_force(self, surface: str, force: float, step: LawStep) -> None:
-        """Take the force by the object on a surface [N]; pressing only.
+    def take_contact_force(self, surface: str, wrench: ArrayLike, step: LawStep) -> None:
+        """Take the force by the object on a surface that it is to touch.
+
+        Args:
+            surface: The surface's name.
+            wrench: Moment and force on it, in its frame (6,); see `TouchingLaw.contact_forces`.
+            step: What the law has just done.
 
         Raises:
-            TrajectoryError: If it is refused.
-            UnknownNameError: If there is no such surface.
+            RobotDynamicsError: If it is refused.
         """
-        surfaces = self._law.surfaces
-        if surface not in surfaces:
-            self.refusal = str(UnknownNameError("surface", surface, surfaces))
-            raise UnknownNameError("surface", surface, surfaces)
-        values = self._wanted(step)[self._law.force_columns["contact"]].copy()
-        values[surfaces.index(surface)] = force
-        if force < 0.0:
-            self._refuse(f"a force of {force:g} N pulls at a surface; expected at least 0 N.")
-        self._take_force("contact", values, step)
+        law, own = self._on(surface)
+        values = np.asarray(wrench, dtype=float)
+        self._require_fit(values, 6)
+        if not self._wanted(step)[law.force_columns["wanted"]][own].any():
+            self._refuse(
+                f"a force on {surface!r}, which is not to be touched; expected it among the "
+                "surfaces to be touched first."
+            )
+        forces = self._named(lambda given: law.contact_forces(surface, given), values)
+        self._take({"contact": (own, forces)})
+
+    def take_surfaces(self, names: Iterable[str], step: LawStep) -> None:
+        """Take which surfaces are to be touched from now on; all others are left.
+
+        A surface that was not to be touched begins without force.
+
+        Args:
+            names: Of the surfaces.
+            step: What the law has just done.
+
+        Raises:
+            RobotDynamicsError: If there is no such surface.
+        """
+        slices = [self._on(name)[1] for name in names]
+        law = self._touching
+        if law is None:
+            self._refuse("surfaces to be touched; the control law knows of none.")
+        wanted = self._wanted(step)
+        before = wanted[law.force_columns["wanted"]] > 0.0
+        after = np.zeros(len(before), dtype=bool)
+        for own in slices:
+            after[own] = True
+        forces = np.where(after & before, wanted[law.force_columns["contact"]], 0.0)
+        every = slice(None)
+        self._take({"wanted": (every, after.astype(float)), "contact": (every, forces)})
 
     def advance(self, now: float, tick: int, q: Array, step: LawStep) -> None:
         """Look at what has come, and let the law follow it when it is good.
@@ -162,28 +213,37 @@ class ReferenceIntake:
             q: Positions of the arm joints (na,).
             step: What the law has just done.
         """
-        candidate = self._candidate
-        if candidate is not None:
-            try:
-                self._look_at(candidate, now, q, step)
-            except TrajectoryError as error:
-                self.refusal = str(error)
-                self._go_on()
-                candidate = None
-        good = candidate is not None and candidate.check is not None and candidate.check.done
-        if candidate is not None and good:
-            self._go_on()
+        if self._looked_at is None:
+            self._looked_at = self._next()
+        candidate = self._looked_at
+        if candidate is None:
+            return
+        try:
+            if isinstance(candidate, _Forces):
+                self._begin_forces(candidate, now, tick)
+            else:
+                self._begin_path(candidate, now, q, step)
+            _look_further(candidate.checks)
+        except RobotDynamicsError as error:
+            self.refusal = str(error)
+            self._looked_at = None
+            return
+        if not all(check.done for check in candidate.checks):
+            return
+        self._looked_at = None
+        if isinstance(candidate, _Forces):
+            self._forces = _changed(self._forces, candidate.changes)
+        else:
             self._path = candidate.path
             self._path_began = now if candidate.begin is None else candidate.begin
+            self._held = self._followed(step)
             self._lost_at = None
             if candidate.path.moving_end:
                 end = self._path_began + candidate.path.duration - HALT_S
                 self._lost_at = max(end, now) + self._settings.reference_stale_after_s
-        if good or self._forces_new:
-            self._forces_new = False
-            self._law.follow(self._plan(now, tick, step), tick)
-            self.refusal = ""
-            self.taken += 1
+        self._law.follow(self._plan(now, tick, self._forces), tick)
+        self.refusal = ""
+        self.taken += 1
 
     def lost(self, now: float) -> Finding | None:
         """Return that the stream of trajectories has ended in motion, if it has."""
@@ -196,54 +256,112 @@ class ReferenceIntake:
             f"one within {self._settings.reference_stale_after_s:g} s.",
         )
 
-    def _look_at(self, candidate: _Candidate, now: float, q: Array, step: LawStep) -> None:
+    def _next(self) -> _Candidate | _Forces | None:
+        """Return what is to be looked at next; path and forces take turns."""
+        path, forces = self._waiting_path, self._waiting_forces
+        if path is not None and (forces is None or not self._path_was_last):
+            self._waiting_path, self._path_was_last = None, True
+            return path
+        if forces is None:
+            return None
+        self._waiting_forces, self._path_was_last = None, False
+        return _Forces(forces)
+
+    def _begin_forces(self, new: _Forces, now: float, tick: int) -> None:
+        if not new.begun:
+            new.begun = True
+            plan = self._plan(now, tick, _changed(self._forces, new.changes))
+            new.checks = self._checks_of_law(plan)
+
+    def _begin_path(self, new: _Candidate, now: float, q: Array, step: LawStep) -> None:
+        if new.checks:
+            return
         settings = self._settings
-        if candidate.check is None:
-            delay = 0.0 if candidate.begin is None else candidate.begin - now
-            plan = WithForces(candidate.path, (), delay)
-            moved, turned = distance_between(plan.rows([0.0])[0], step.reference)
-            if not (moved <= settings.tracking_limit_m and turned <= settings.tracking_limit_rad):
-                raise TrajectoryError(
-                    f"it begins {moved:.3g} m and {turned:.3g} rad from where the object is to be "
-                    f"now, expected at most {settings.tracking_limit_m:g} m and "
-                    f"{settings.tracking_limit_rad:g} rad."
-                )
-            candidate.check = ReachCheck(
-                self._system, settings, self._terms, self._proximity, plan, q
+        delay = 0.0 if new.begin is None else new.begin - now
+        plan = WithForces(new.path, _changed(self._followed(step), self._forces), delay)
+        moved, turned = distance_between(plan.rows([0.0])[0], step.reference)
+        if not (moved <= settings.tracking_limit_m and turned <= settings.tracking_limit_rad):
+            raise TrajectoryError(
+                f"it begins {moved:.3g} m and {turned:.3g} rad from where the object is to be "
+                f"now, expected at most {settings.tracking_limit_m:g} m and "
+                f"{settings.tracking_limit_rad:g} rad."
             )
-        candidate.check.advance(_POINTS)
+        new.checks = [
+            ReachCheck(self._system, settings, self._terms, self._proximity, plan, q),
+            *self._checks_of_law(plan),
+        ]
+
+    def _checks_of_law(self, plan: Plan) -> list[PlanCheck]:
+        return [] if self._touching is None else [self._touching.plan_check(plan)]
 
     def _go_on(self) -> None:
         """Look at what has come meanwhile, next time."""
         self._candidate, self._waiting = self._waiting, None
 
-    def _plan(self, now: float, tick: int, step: LawStep) -> Plan:
+    def _plan(self, now: float, tick: int, forces: Array) -> Plan:
         """Return path and forces that are wanted, from now on."""
         if self._path is not None:
-            return WithForces(self._path, self._wanted(step), self._path_began - now)
+            forces = _changed(self._held, forces)
+            return WithForces(self._path, forces, self._path_began - now)
         gone = max(tick - self._law.ramp_ticks, 0) * self._period
-        return WithForces(self._law.reference, self._wanted(step), -gone)
+        return WithForces(self._law.reference, forces, -gone)
+
+    def _followed(self, step: LawStep) -> Array:
+        """Return the forces that are followed, or were to be held."""
+        return _changed(step.reference[FORCE][: self._width], self._held)
 
     def _wanted(self, step: LawStep) -> Array:
         """Return the forces that are wanted: the last ones given, else those that are followed."""
-        return step.reference[FORCE] if self._forces is None else self._forces
+        wanted = _changed(self._followed(step), self._forces)
+        if isinstance(self._looked_at, _Forces):
+            wanted = _changed(wanted, self._looked_at.changes)
+        return wanted if self._waiting_forces is None else _changed(wanted, self._waiting_forces)
 
-    def _take_force(self, kind: str, values: Array, step: LawStep) -> None:
-        own = self._law.force_columns[kind]
-        wanted = self._wanted(step).copy()
-        if values.shape != wanted[own].shape:
-            self._refuse(f"{values.size} components, expected {wanted[own].size}.")
+    def _on(self, surface: str) -> tuple[TouchingLaw, slice]:
+        """Return the law that touches a surface, and where its forces stand."""
+        law = self._touching
+        slices = {} if law is None else law.surfaces
+        if law is None or surface not in slices:
+            error = UnknownNameError("surface", surface, slices)
+            self.refusal = str(error)
+            raise error
+        return law, slices[surface]
+
+    def _require_fit(self, values: Array, size: int) -> None:
+        if values.shape != (size,):
+            self._refuse(f"{values.size} components, expected {size}.")
         largest = self._settings.wrench_limit_n
         if not (np.abs(values) <= largest).all():
             self._refuse(
                 f"a force of {values.tolist()}; expected finite ones up to {largest:g} N."
             )
-        wanted[own] = values
-        touched = self._law.force_columns.get("wanted")
-        if kind == "contact" and touched is not None:
-            wanted[touched] = values > 0.0
-        self._forces, self._forces_new = wanted, True
 
-    def _refuse(self, sentence: str) -> None:
+    def _named(self, forces: Callable[[Array], Array], wrench: Array) -> Array:
+        try:
+            return forces(wrench)
+        except RobotDynamicsError as error:
+            self._refuse(str(error))
+
+    def _take(self, parts: Mapping[str, tuple[slice, Array]]) -> None:
+        """Take parts of a row's forces; they are looked at with what waits already."""
+        if self._waiting_forces is None:
+            self._waiting_forces = np.full(self._width, np.nan)
+        for kind, (own, given) in parts.items():
+            self._waiting_forces[self._law.force_columns[kind]][own] = given
+
+    def _refuse(self, sentence: str) -> NoReturn:
         self.refusal = str(TrajectoryError(sentence))
         raise TrajectoryError(sentence)
+
+
+def _look_further(checks: Iterable[PlanCheck]) -> None:
+    """Look at some more points of the first of the checks that are not done."""
+    for check in checks:
+        if not check.done:
+            check.advance(_POINTS)
+            return
+
+
+def _changed(forces: Array, changes: Array) -> Array:
+    """Return forces with changes, which are NaN where there is none."""
+    return np.where(np.isnan(changes), forces, changes)

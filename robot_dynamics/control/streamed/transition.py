@@ -31,15 +31,15 @@ class Plan(HasRows, Protocol):
 
 
 class WithForces:
-    """A path with forces that stay.
+    """A path with forces that stay, or some of them.
 
     Attributes:
         duration: When the path has come to rest [s].
         start: Pose x y z qx qy qz qw at the beginning (7,).
 
     Args:
-        path: Rows without forces (19 columns).
-        forces: The columns that follow (m,).
+        path: Rows (N, 19 or more).
+        forces: The columns that follow pose and motion (m,); NaN for those of the path.
         delay: When the path begins [s]; negative if a part of it is over.
     """
 
@@ -52,8 +52,12 @@ class WithForces:
     def rows(self, times: ArrayLike) -> Array:
         """Return rows as `Reference.rows` does."""
         t = np.atleast_1d(np.asarray(times, dtype=float)) - self._delay
-        rows = self._path.rows(t)[:, : FORCE.start]
-        return np.concatenate([rows, np.tile(self._forces, (len(t), 1))], axis=1)
+        rows = self._path.rows(t)
+        forces = np.tile(self._forces, (len(t), 1))
+        own = np.isnan(self._forces)
+        if own.any():
+            forces[:, own] = rows[:, FORCE][:, own]
+        return np.concatenate([rows[:, : FORCE.start], forces], axis=1)
 
     def settled_intervals(self, settle_s: float) -> list[tuple[float, float]]:
         """Return from when to when it has been at rest; only its end is known to be."""
