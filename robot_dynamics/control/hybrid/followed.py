@@ -83,7 +83,7 @@ class FollowedRows:
         index = self._index(tick)
         begin = (self._first + index - self._base) * self._period
         halt = Halt(self._plan, begin)
-        self._continue_with(halt, begin, halt.duration, index)
+        self._continue_with(halt, begin, halt.duration, tick)
 
     def follow(self, plan: HybridPlan, tick: int) -> None:
         """Follow another plan from a tick on, without a jump.
@@ -97,10 +97,8 @@ class FollowedRows:
             ArgumentError: If its rows have another width than the layout's.
         """
         self._check(plan)
-        index = self._index(tick)
-        begins = self._first + index
-        self._continue_with(plan, 0.0, plan.duration, index)
-        self._plan, self._base = plan, begins
+        self._continue_with(plan, 0.0, plan.duration, tick)
+        self._plan, self._base = plan, self._first
 
     def depart(self, tick: int, seen: Array, error: Array) -> Array:
         """Take the path up from where the object is, come back to it smoothly; return the row.
@@ -148,8 +146,9 @@ class FollowedRows:
         past = self._rows[max(0, known - self._late) :]
         self._rows = np.vstack([self._rows, with_compared(rows, past, self._at, self._late)])
 
-    def _continue_with(self, source: HasRows, begin: float, duration: float, index: int) -> None:
-        """Follow a source from an index on, smoothly; what is over is forgotten."""
+    def _continue_with(self, source: HasRows, begin: float, duration: float, tick: int) -> None:
+        """Follow a source from a tick on, smoothly; what is over is forgotten."""
+        index = self._index(tick)
         forces = np.r_[self._at["contact"], self._at["internal"]]
         blend = self._count_of(self._blend_s)
         count = max(self._count_of(duration), blend + 1)
@@ -160,7 +159,7 @@ class FollowedRows:
         rows[:blend, wanted] = np.maximum(rows[:blend, wanted], now[wanted])
         past = self._rows[max(0, index - self._late) : index]
         self._rows = with_compared(rows, past, self._at, self._late)
-        self._first += index
+        self._first = max(tick - self._begin, self._first)  # the last row may have stayed a while
         self._count, self._source, self._source_begin = count, source, begin
 
     def _check(self, plan: HybridPlan) -> None:
