@@ -135,15 +135,15 @@ def _components(surface: SurfaceSettings) -> tuple[tuple[int, float], ...]:
     return _COMPONENTS[surface.kind]
 
 
-# Of the functions of each kind of surface, in their order. Which axis an edge turns about depends
-# on where it points.
+# Of the functions of each kind of surface, in their order; a peg's axis points into its hole.
+# Which axes edges and hinges turn about depends on where they point.
 _COMPONENTS = {
     "plane": ((5, 1.0), (-1, 1.0)),
     "sphere": ((5, 1.0),),
     "cylinder": ((5, 1.0),),
     "line": ((3, 1.0), (4, 1.0)),
-    "hole": ((3, 1.0), (4, 1.0), (1, 1.0), (0, -1.0)),
-    "hinge": ((3, 1.0), (4, 1.0), (5, 1.0), (1, 1.0), (0, -1.0)),
+    "hole": ((3, 1.0), (4, 1.0), (1, -1.0), (0, 1.0)),
+    "hinge": ((3, 1.0), (4, 1.0), (5, 1.0), (-1, 1.0), (-1, 1.0)),
 }
 
 

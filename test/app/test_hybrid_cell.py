@@ -31,7 +31,7 @@ def test_surfaces_stand_one_after_the_other():
     scenario, _, held, _ = prepared("peg")
     assert surface_rows(scenario.cell) == {"hole": slice(0, 4), "bottom": slice(4, 5)}
     assert held.environment.leaders == (-1, -1, -1, -1, 4)
-    rows, sliding = surface_facts(scenario.cell)
+    rows, sliding, _ = surface_facts(scenario.cell)
     assert [row.pushed for row in rows] == [False] * 4 + [True]
     assert [row.unit for row in rows] == ["m", "m", "rad", "rad", "m"]
     assert {at: one.friction for at, one in sliding.items()} == {4: 0.1}

@@ -18,7 +18,7 @@ from robot_dynamics.control.hybrid.followed import FollowedRows
 from robot_dynamics.control.hybrid.gains import hybrid_gains
 from robot_dynamics.control.hybrid.law import LawOptions, law_program
 from robot_dynamics.control.hybrid.layout import Layout
-from robot_dynamics.control.hybrid.planned_forces import Sliding
+from robot_dynamics.control.hybrid.planned_forces import Sliding, object_motion
 from robot_dynamics.control.hybrid.rows import HybridPlan
 from robot_dynamics.control.hybrid.sensed import finite_array, unit_pose
 from robot_dynamics.control.hybrid.settings import HybridSettings
@@ -390,7 +390,16 @@ class HybridController:
         error at once; what is an error already remains one.
         """
         self._leaving = True
-        return self._followed.depart(tick, self._last.pose, self._last.error)
+        last, system = self._last, self.hybrid_system
+        row = np.array(self._followed.row(tick))[None]
+        seen = row.copy()
+        seen[:, POSE], seen[:, TWIST] = last.pose, last.twist
+        x, R, twist, _ = object_motion(seen, system.held.center)
+        off = (twist - object_motion(row, system.held.center).twist)[0]
+        E_F = system.environment.terms(x[0], R[0], twist[0]).E_F[last.touched > 0.0]
+        rate = np.linalg.pinv(E_F) @ E_F @ off  # of the centre of mass
+        rate[3:] -= np.cross(rate[:3], x[0] - last.pose[:3])
+        return self._followed.depart(tick, last.pose, last.error, rate)
 
     def _of_model(self, q: Array) -> Array:
         """Return positions of the arm joints (na,) in the order of the arms' model."""

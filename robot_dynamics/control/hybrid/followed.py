@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from robot_dynamics.control.halt import Halt, HasRows
 from robot_dynamics.control.hybrid.layout import Layout
 from robot_dynamics.control.hybrid.rows import HybridPlan, blended, looked_up, with_compared
-from robot_dynamics.control.reference import POSE
+from robot_dynamics.control.reference import POSE, TWIST
 from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector, turn
 from robot_dynamics.errors import ArgumentError
 
@@ -100,13 +100,16 @@ class FollowedRows:
         self._continue_with(plan, 0.0, plan.duration, tick)
         self._plan, self._base = plan, self._first
 
-    def depart(self, tick: int, seen: Array, error: Array) -> Array:
+    def depart(self, tick: int, seen: Array, error: Array, rate: Array) -> Array:
         """Take the path up from where the object is, come back to it smoothly; return the row.
+
+        A path that is over is not come back to: the object comes to rest where it is.
 
         Args:
             tick: When a surface is left.
             seen: Pose of the object (7,).
             error: What counts as its error (6,): that remains one.
+            rate: What its velocity is off the path's without being an error (6,).
         """
         index, width = self._index(tick), self._at["internal"].stop
         last = self._rows[index].copy()
@@ -117,8 +120,15 @@ class FollowedRows:
         axis = off[:3] / angle if angle > 0.0 else np.array([0.0, 0.0, 1.0])
         last[:3] -= off[3:]
         last[3:7] = product(turn(axis, np.array(-angle)), planned[3:])
+        last[TWIST] += rate
         count = self._count_of(self._blend_s)
         self._look_up_to(index + count)
+        if index == self._count - 1:
+            rest = self._rows[index].copy()
+            rest[:3] = last[:3] + 0.5 * self._blend_s * rate[3:]
+            rest[3:7] = last[3:7]
+            self._rows = np.vstack([self._rows[:index], np.tile(rest, (count + 1, 1))])
+            self._count = len(self._rows)
         part = self._rows[index : index + count, :width]
         moved = blended(part, last[:width], self._period, self._blend_s, slice(0, 0))
         self._rows[index : index + count, :width] = moved[: len(part)]

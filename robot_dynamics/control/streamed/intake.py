@@ -294,10 +294,6 @@ class ReferenceIntake:
     def _checks_of_law(self, plan: Plan) -> list[PlanCheck]:
         return [] if self._touching is None else [self._touching.plan_check(plan)]
 
-    def _go_on(self) -> None:
-        """Look at what has come meanwhile, next time."""
-        self._candidate, self._waiting = self._waiting, None
-
     def _plan(self, now: float, tick: int, forces: Array) -> Plan:
         """Return path and forces that are wanted, from now on."""
         if self._path is not None:

@@ -66,10 +66,58 @@ def test_leaving_a_surface_is_no_error():
     seen = plain.row(tick)[:7].copy()
     seen[2] -= 0.05
     error = np.array([0.0, 0.0, 0.0, 0.001, 0.0, 0.0])
-    row = rows.depart(tick, seen, error)
+    row = rows.depart(tick, seen, error, np.zeros(6))
     assert_allclose(row[:3] - seen[:3], error[3:], atol=1e-12)
     later = tick + round(BLEND / PERIOD)
     assert_allclose(rows.row(later), plain.row(later), atol=1e-12)
+
+
+def test_a_surface_is_left_when_its_force_has_faded():
+    """It is to be touched as long as there is a force on it."""
+    rows, at = followed(Plan(1, contact=20.0)), LAYOUT.reference
+    rows.follow(Plan(1, wanted=0.0), BEGIN + 40)
+    part = np.array([rows.row(BEGIN + 40 + k) for k in range(40)])
+    on = part[:, at["wanted"]][:, 0] > 0.0
+    assert on[: round(BLEND / PERIOD)].all()
+    assert not on[round(BLEND / PERIOD) + 1 :].any()
+    assert_allclose(part[~on][:, at["contact"]], 0.0)
+
+
+def test_a_plan_begins_where_it_is_followed():
+    """Long after the end of the one before as well: no part of it is left out."""
+    rows, late = followed(), BEGIN + 500
+    end = rows.row(late)[:3].copy()
+    moving = Plan(1, start=np.concatenate([end, START[3:]]), velocity=(0.0, 0.1, 0.0))
+    rows.follow(moving, late)
+    assert_allclose(rows.row(late)[:3], end, atol=1e-12)
+    assert rows.row(late + 60)[1] == pytest.approx(end[1] + 0.06, abs=1e-12)
+    assert rows.last == late + 100
+
+
+def test_a_plan_is_looked_up_in_parts_alike():
+    """A path followed for longer than a part is what the plan says, also what is compared."""
+    rows, at = followed(), LAYOUT.reference
+    rows.follow(Plan(1, start=START, velocity=(0.1, 0.0, 0.0), contact=20.0), BEGIN)
+    whole = followed(Plan(1, start=START, velocity=(0.1, 0.0, 0.0), contact=20.0))
+    blend = round(BLEND / PERIOD)
+    for k in (30, 31, 60, 99):
+        assert k > blend
+        assert_allclose(rows.row(BEGIN + k), whole.row(BEGIN + k), atol=1e-12)
+    assert rows.row(BEGIN + 99)[at["compared_contact"]] == pytest.approx(20.0)
+
+
+def test_a_path_that_is_over_is_not_come_back_to():
+    """The object comes to rest where it leaves the surface, from the velocity that it has."""
+    rows = followed(Plan(1))
+    seen = rows.row(BEGIN + 300)[:7].copy()
+    seen[0] -= 0.003
+    rate = np.array([0.0, 0.0, 0.0, -0.01, 0.0, 0.0])
+    row = rows.depart(BEGIN + 300, seen, np.zeros(6), rate)
+    assert_allclose(row[:7], seen, atol=1e-12)
+    assert_allclose(row[7:13], rate, atol=1e-12)
+    last = rows.row(BEGIN + 999)
+    assert last[0] == pytest.approx(seen[0] - 0.5 * BLEND * 0.01, abs=1e-12)
+    assert_allclose(last[7:19], 0.0, atol=1e-12)
 
 
 def test_a_plan_of_other_forces_is_refused():

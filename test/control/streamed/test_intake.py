@@ -24,11 +24,11 @@ HERE = SCENARIO.object_pose
 
 
 class Cell:
-    """Arms that hold a box still, controlled in lockstep."""
+    """Arms that hold an object still, controlled in lockstep."""
 
-    def __init__(self):
-        self.pilot = supervised_law(SCENARIO)
-        self.plant = make_plant(SCENARIO, true_system(SCENARIO, self.pilot.system))
+    def __init__(self, scenario=SCENARIO):
+        self.pilot = supervised_law(scenario)
+        self.plant = make_plant(scenario, true_system(scenario, self.pilot.system))
         self.begin()
 
     def begin(self):
@@ -189,4 +189,87 @@ def test_what_is_refused_at_once(cell):
     with pytest.raises(TrajectoryError, match="3 components, expected 6"):
         cell.pilot.follow_internal_force([0.0, 0.0, 0.0])
     with pytest.raises(UnknownNameError, match="unknown surface 'wall'; there is no surface"):
-        cell.pilot.follow_contact_force("wall", 5.0)
+        cell.pilot.follow_contact_force("wall", [0.0, 0.0, 0.0, 0.0, 0.0, 5.0])
+    with pytest.raises(TrajectoryError, match="the control law knows of none"):
+        cell.pilot.follow_surfaces([])
+
+
+def still(name):
+    """Return a hybrid scenario in which nothing moves, and nothing is touched, by itself."""
+    scenario = load_scenario(name)
+    return replace(scenario, reference=replace(scenario.reference, segments=(), touches=()))
+
+
+def push(force):
+    """Return a push on a surface."""
+    return [0.0, 0.0, 0.0, 0.0, 0.0, force]
+
+
+def test_tasks_follow_one_another_without_a_jump():
+    """Approach a wall, touch it, press it, wipe it, leave it: each when it is asked for.
+
+    Pressing with 20 N more changes a torque by several N m; the same change at once would be the
+    jump that there is not: a force fades in at up to 1.9 / 150 of it in a period, and a little is
+    left for the servos. Where the wall is left control goes from force to motion, at the velocity
+    that the object has: less than half of what the rate limit lets through.
+    """
+    scenario = still("wipe")
+    cell, here = Cell(scenario), scenario.object_pose
+
+    def at(x, z=0.0):
+        pose = here.copy()
+        pose[[0, 2]] += [x, z]
+        return pose
+
+    def jump(begin):
+        return np.abs(np.diff(np.array(cell.torques[begin:]), axis=0)).max()
+
+    with pytest.raises(TrajectoryError, match="which is not to be touched"):
+        cell.pilot.follow_contact_force("wall", push(5.0))
+    cell.follow([0.0, 0.6], [at(0.0), at(0.039)])  # the wall is met at 0.04 m
+    cell.run(0.7)
+    assert cell.pilot.intake.taken == 1
+    cell.pilot.follow_surfaces(["wall"])
+    cell.run(0.1)
+    assert cell.pilot.intake.taken == 2
+    assert jump(1) < 0.1
+    assert not cell.steps[-1].touched[0]
+    cell.follow([0.0, 0.3], [at(0.039), at(0.044)])
+    cell.pilot.follow_contact_force("wall", push(10.0))
+    cell.run(0.8)
+    assert cell.steps[-1].touched[0]
+    assert cell.steps[-1].contact_force[0] == pytest.approx(10.0, rel=0.05)
+
+    pressing = len(cell.torques)
+    cell.pilot.follow_contact_force("wall", push(30.0))
+    cell.run(0.6)
+    assert cell.steps[-1].contact_force[0] == pytest.approx(30.0, rel=0.05)
+    change = np.abs(cell.torques[-1] - cell.torques[pressing - 1]).max()
+    assert jump(pressing) < 0.03 * change
+    leaving = len(cell.torques)
+    cell.pilot.follow_surfaces([])
+    cell.run(0.6)
+    assert not cell.steps[-1].touched[0]
+    assert jump(leaving) < 1.0
+    cell.follow([0.0, 0.5], [at(0.044), at(0.02)])
+    cell.run(0.7)
+    assert np.allclose(cell.steps[-1].reference[POSE], at(0.02), atol=1e-12)
+    assert np.linalg.norm(cell.steps[-1].error[3:]) < 1e-3
+    assert jump(leaving) < 1.0
+    assert cell.pilot.safety.state is State.ACTIVE
+
+
+def test_a_squeeze_that_drops_the_tray_is_refused():
+    """More is followed; less than holds it inside its friction cones is not."""
+    cell = Cell(still("tray"))
+    squeeze = cell.pilot.controller.reference.rows(np.zeros(1))[0, 19]
+    wrench = np.zeros(6)
+    for factor, taken in ((1.3, 1), (0.5, 1)):
+        wrench[3] = factor * squeeze
+        cell.pilot.follow_internal_force(wrench)
+        cell.run(0.5)
+        assert cell.pilot.intake.taken == taken
+    assert "would slip or open" in cell.pilot.intake.refusal
+    assert cell.steps[-1].reference[19] == pytest.approx(1.3 * squeeze)
+    assert cell.steps[-1].internal_force[0] == pytest.approx(1.3 * squeeze, rel=0.02)
+    assert cell.largest_jump() < 1.0
