@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control.halt import HasRows
-from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
-from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
+from robot_dynamics.control.reference import ACCELERATION, FORCE
+from robot_dynamics.control.streamed.curve import FADE, Points, hermite, points_of, powers, rows_of
 
 Array = NDArray[np.float64]
 
@@ -77,10 +77,9 @@ def blended(
 ) -> Array:
     """Return rows that begin with another one and become those that they are, smoothly.
 
-    Displacement, its rate and its acceleration, as they are between the plans where the new one
-    takes over, are carried on by a polynomial of fifth order that ends at rest: pose, velocity and
-    acceleration are continuous. The rotation between the plans is taken away about its own axis,
-    which is exact where the plans turn about the same one, and small where they hardly turn.
+    What the plans differ by where the new one takes over, as curves of position and quaternion
+    (see `control.streamed.curve`), fades by a polynomial of fifth order: pose, velocity and
+    acceleration are continuous, and each is the rate of the one before.
     Forces change by the same law.
 
     Args:
@@ -93,30 +92,15 @@ def blended(
     count = max(2, int(np.ceil(duration / period)))
     if len(rows) <= count:
         rows = np.vstack([rows, np.repeat(rows[-1:], count + 1 - len(rows), axis=0)])
-    rows, u = rows.copy(), np.arange(count) / count
-    T, first = count * period, rows[0].copy()
-    turned = rotation_vector(product(last[POSE][3:], conjugate(first[POSE][3:])))
-    offset = np.concatenate([turned, last[:3] - first[:3]])
-    rate = last[TWIST] - first[TWIST]
-    second = last[ACCELERATION] - first[ACCELERATION]
-    # Quintics with the given value, rate and second rate at u = 0 and none at u = 1.
-    of_value = [1 - 10 * u**3 + 15 * u**4 - 6 * u**5]
-    of_value += [-30 * u**2 + 60 * u**3 - 30 * u**4, -60 * u + 180 * u**2 - 120 * u**3]
-    of_rate = [u - 6 * u**3 + 8 * u**4 - 3 * u**5]
-    of_rate += [1 - 18 * u**2 + 32 * u**3 - 15 * u**4, -36 * u + 96 * u**2 - 60 * u**3]
-    of_second = [0.5 * u**2 - 1.5 * u**3 + 1.5 * u**4 - 0.5 * u**5]
-    of_second += [u - 4.5 * u**2 + 6 * u**3 - 2.5 * u**4, 1 - 9 * u + 18 * u**2 - 10 * u**3]
-    away = [
-        (np.outer(a, offset) + np.outer(b, rate * T) + np.outer(c, second * T * T)) / T**order
-        for order, (a, b, c) in enumerate(zip(of_value, of_rate, of_second, strict=True))
-    ]
-    part = rows[:count]
-    part[:, :3] += away[0][:, 3:]
-    angle = np.linalg.norm(away[0][:, :3], axis=1, keepdims=True)
-    half = 0.5 * np.sinc(angle / (2.0 * np.pi))
-    quaternions = np.hstack([half * away[0][:, :3], np.cos(0.5 * angle)])
-    part[:, 3:7] = product(quaternions, part[:, 3:7])
-    part[:, TWIST] += away[1]
-    part[:, ACCELERATION] += away[2]
-    part[:, forces] += np.outer(of_value[0], (last - first)[forces])
+    rows, u = rows.copy(), np.arange(count, dtype=float) / count
+    first, part = rows[0].copy(), rows[:count]
+    new = points_of(first[None])
+    now = points_of(last[None]).nearer_to(new)
+    value, rate, second = ((a - b)[0] for a, b in zip(now, new, strict=True))
+    still = np.zeros_like(value)
+    fading = hermite((value, rate, second), (still, still, still), count * period)
+    t: Array = u * (count * period)
+    mixed = (a + powers(t, len(c)) @ c for a, c in zip(points_of(part), fading, strict=True))
+    part[:, : FORCE.start] = rows_of(Points(*mixed))
+    part[:, forces] += np.outer(FADE(u), (last - first)[forces])
     return rows

@@ -69,6 +69,23 @@ def test_a_new_plan_takes_over_smoothly():
     assert np.all(np.diff(got[:400, FORCES[0]]) < 0.0)
 
 
+def test_turns_about_different_axes_are_mixed_exactly():
+    """Half a radian aside, about another axis: twist and its rate are those of the poses."""
+    h, count = 1e-3, 301
+    rows = np.zeros((count, WIDTH))
+    rows[:, 3:7] = Rotation.from_rotvec(np.outer(np.arange(count) * h, [0.8, 0, 0])).as_quat()
+    rows[:, 7] = 0.8
+    last = np.zeros(WIDTH)
+    last[3:7] = Rotation.from_rotvec([0.0, 0.5, 0.0]).as_quat()
+    last[9] = -0.6
+    got = blended(rows, last, h, 0.3, FORCES)
+    turn = Rotation.from_quat(got[:, 3:7])
+    spin = (turn[2:] * turn[:-2].inv()).as_rotvec() / (2 * h)
+    # Central differences err by h^2 / 6 times third derivatives, of 1e3 rad/s^3 at most.
+    assert_allclose(spin[:297], got[1:298, 7:10], atol=5e-4)
+    assert_allclose((got[2:299, 7:10] - got[:297, 7:10]) / (2 * h), got[1:298, 13:16], atol=2e-2)
+
+
 def test_a_short_plan_is_held_at_its_end():
     """A plan of one row is taken over in the same time."""
     rows = np.zeros((1, WIDTH))
