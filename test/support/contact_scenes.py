@@ -35,10 +35,13 @@ def between_fingers(
     kind: str = "frictional point",
     gravity=(0.0, 0.0, -9.81),
     face=(np.inf, np.inf),
+    link: LinkElement = BOX,
+    wrists: bool = False,
 ):
     """Return the box between two fingers that slide along x, towards each other, and its start.
 
-    Forces on the joints of the fingers are the forces that they squeeze with.
+    Forces on the joints of the fingers are the forces that they squeeze with. With wrists each
+    finger tilts about its point: first about its own x axis, then about its own y axis.
     """
     # z of a grasp is into the box: along x on its left side.
     grasps = []
@@ -48,13 +51,23 @@ def between_fingers(
         R = np.column_stack([np.cross(y, z), y, z])
         grasps.append(pose((sign * 0.05, 0.0, 0.0), R))
     fingers = []
+    joints = {"slide": ("prismatic", (0.0, 0.0, 1.0))}
+    if wrists:
+        joints |= {"tilt": ("revolute", (1.0, 0.0, 0.0)), "nod": ("revolute", (0.0, 1.0, 0.0))}
     for i in range(2):
-        links = (LinkElement("base"), LinkElement("tip", 0.3, (0.0, 0.0, 0.0), 1e-4 * np.eye(3)))
-        slide = JointElement("slide", "prismatic", "base", "tip", np.eye(4), (0.0, 0.0, 1.0))
-        fingers.append(Mechanism(f"finger{i}", links, (slide,)).prefixed(f"finger{i}_"))
-    cell = holding(
-        fingers, BOX, grasps, [[0.0], [0.0]], (0.5, 0.5), np.array([0, 0, 0, 0, 0, 0, 1.0])
-    )
+        names = ["base", *(f"{name}_link" for name in joints)][:-1] + ["tip"]
+        links = [LinkElement("base")]
+        links += [LinkElement(n, 0.3, (0.0, 0.0, 0.0), 1e-4 * np.eye(3)) for n in names[1:]]
+        chain = tuple(
+            JointElement(name, kind, parent, child, np.eye(4), axis)
+            for (name, (kind, axis)), parent, child in zip(
+                joints.items(), names[:-1], names[1:], strict=True
+            )
+        )
+        fingers.append(Mechanism(f"finger{i}", tuple(links), chain).prefixed(f"finger{i}_"))
+    rest = [[0.0] * len(joints)] * 2
+    start = np.array([0, 0, 0, 0, 0, 0, 1.0])
+    cell = holding(fingers, link, grasps, rest, (0.5, 0.5), start)
     system = replace(cell.system, model=cell.system.model.replace(gravity=gravity))
     contacts = tuple(
         ArmContact(Contact.of_kind(kind, grasp), material, face) for grasp in system.grasps

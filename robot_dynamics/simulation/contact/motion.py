@@ -101,7 +101,7 @@ class ContactMotion:
         self.residual, self.correction = 0.0, 0.0
         self.forces = ContactForces(np.zeros(self._rows), np.zeros(self._rows))
         self._acceleration, self._h = np.zeros(len(self.v)), 0.0
-        self._anchors = np.zeros((c, 4))  # place (3,) and spin, where sticking began
+        self._anchors = np.zeros((c, 3))  # places where sticking began
         self._anchored = np.zeros(c, dtype=bool)
 
     def advance(self, h: float, force: Array, drag: Array) -> None:
@@ -142,6 +142,10 @@ class ContactMotion:
 
         Position errors are the time steps' alone: of third order each where contacts stay as they
         are. Velocities stay. Elastic contacts give way, along the face a little as well.
+
+        A soft finger that sticks does not spin about the normal while it tilts, which constrains
+        velocities alone: a turn may come of a closed path of tilts. No angle is restored, and the
+        correction does not spin it.
         """
         rest = np.zeros(len(self.v))
         terms = self.terms(self.q, rest, self.v, rest, rest, 0.0)
@@ -151,10 +155,8 @@ class ContactMotion:
             of = error[self._b :].reshape(-1, self._w)
             to = rows[self._b :].reshape(-1, self._w)
             of[:, 0], to[:, 0] = terms.gaps, self.pressed & ~self._elastic
-            off = terms.places - self._anchors[:, :3]
+            off = terms.places - self._anchors
             of[:, 1:3] = np.einsum("cij,cj->ci", terms.axes[:, :2], off)
-            if self._w == 4:
-                of[:, 3] = terms.spins - self._anchors[:, 3]
             to[:, 1:] = (self._anchored & ~self._elastic)[:, None]
         self.correction = 0.0
         if rows.any() and np.abs(error[rows]).max() > 1e-15:
@@ -305,7 +307,7 @@ class ContactMotion:
         if (sticking == self._anchored).all():
             return
         new = sticking & ~self._anchored
-        self._anchors[new, :3], self._anchors[new, 3] = terms.places[new], terms.spins[new]
+        self._anchors[new] = terms.places[new]
         self._anchored = sticking
 
 

@@ -24,6 +24,7 @@ from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
 from robot_dynamics.dynamics.jacobian import columns_in_frame
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
+from robot_dynamics.manipulation.hybrid.grasp_kinematics import holonomic_rows
 from robot_dynamics.model.parameters import block_size, pack, unpack
 from robot_dynamics.scalar.derivatives import gradient
 from robot_dynamics.scalar.functions import absolute, sqrt
@@ -46,12 +47,11 @@ class StepTerms(NamedTuple):
         HJ: (H + h D)^-1 J^T, transposed (b + w c, nv).
         before: J v, at the start (b + w c,).
         after: J free (b + w c,).
-        error: What the rows that hold are open by (b,).
+        error: What the rows that hold are open by (b,); 0 for those blocked in velocity alone.
         places: Where the contacts that open are, relative (c, 3): on the face of the object, or in
             the world.
         axes: Their tangents and normal, in the coordinates of the places (c, 3, 3): t1, t2, n.
         gaps: Their distances [m] (c,).
-        spins: Angles of soft fingers on the face [rad] (c,).
         turns: From the axes of each arm's contact to those of its tool (k, 3, 3).
     """
 
@@ -65,7 +65,6 @@ class StepTerms(NamedTuple):
     places: Array
     axes: Array
     gaps: Array
-    spins: Array
     turns: Array
 
 
@@ -105,7 +104,6 @@ class ContactTerms:
             "places": np.zeros((c, 3)),
             "axes": np.zeros((c, 3, 3)),
             "gaps": np.zeros(c),
-            "spins": np.zeros(c),
             "turns": np.zeros((k, 3, 3)),
         }
 
@@ -153,7 +151,6 @@ class ContactTerms:
                 "places": geometry.places,
                 "axes": geometry.axes,
                 "gaps": geometry.gaps,
-                "spins": geometry.spins,
                 "turns": geometry.turns,
             }
             return {name: value for name, value in outputs.items() if value}
@@ -179,7 +176,6 @@ class _Geometry:
         self.places: list[list[Scalar]] = []
         self.axes: list[list[list[Scalar]]] = []
         self.gaps: list[Scalar] = []
-        self.spins: list[Scalar] = []
         self.turns: list[list[list[Scalar]]] = []
         opening: list[list[list[Scalar]]] = []
         for index, contact in enumerate(scene.contacts):
@@ -196,7 +192,9 @@ class _Geometry:
             if index in scene.holding:
                 S = contact.contact.directions.T.tolist()
                 moved = [-x for x in (*turn, *place)]
-                self.error += [dot(s, moved) for s in S]
+                # A rotation that is blocked alone is so in velocity: no position tells of it.
+                blocked = holonomic_rows(contact.contact)
+                self.error += [dot(s, moved) if b else 0.0 for s, b in zip(S, blocked, strict=True)]
                 self.J += [_combined(s, rows) for s in S]
             else:
                 cone = contact.friction
@@ -205,7 +203,6 @@ class _Geometry:
                 self.places.append([-x for x in place])
                 self.axes.append(np.eye(3).tolist())
                 self.gaps.append(-place.z)
-                self.spins.append(-turn.z * scale)
         for surface in scene.surfaces:
             for point in surface.points.tolist():
                 rows, place, axes, gap = self._on_surface(surface.surface, Vector3.of(point))
@@ -213,7 +210,6 @@ class _Geometry:
                 self.places.append(list(place))
                 self.axes.append(axes)
                 self.gaps.append(gap)
-                self.spins.append(0.0)
         self.J += [row for rows in opening for row in rows[:width]]
 
     def _finger(self, index: int) -> Transform:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
+from scipy.special import j1
 from support.contact_scenes import BOX, MASS, between_fingers, on_surfaces, run
 
 from robot_dynamics.manipulation.hybrid import FrictionCone
@@ -175,6 +176,66 @@ def test_soft_fingers_brake_a_spin():
     run(motion, 0.05, force=force)
     assert_allclose(motion.v, 0.0, atol=1e-12)  # 5 rad/s end after 0.083 s
     assert not motion.slipping.any()
+
+
+@pytest.mark.parametrize(("part", "turns"), [(0.999, False), (1.001, True)])
+def test_soft_fingers_hold_a_turn(part, turns):
+    """A weight W beside the fingers' line turns the box only beyond the limit of friction.
+
+    Each finger carries W / 2 and the moment W d / 2: (W / 2 mu N)^2 + (W d / 2 gamma N)^2 < 1.
+    Within a thousandth below it, the box stays where it is for two seconds, to rounding.
+    """
+    mu, gamma, squeeze, d = 0.5, 0.01, 100.0, 0.05
+    weight = part * 2.0 * squeeze / np.hypot(1.0 / mu, d / gamma)
+    inertia = np.diag([0.01, 0.012, 0.014])
+    box = LinkElement("box", weight / G, (0.0, -d, 0.0), inertia)
+    scene, start = between_fingers(Material(FrictionCone(mu, gamma)), "soft finger", link=box)
+    motion = ContactMotion(scene)
+    motion.start(start)
+    force = np.zeros(8)
+    force[scene.system.v_index] = squeeze
+    run(motion, 0.1 if turns else 2.0, force=force)
+    assert (motion.slipping == turns).all()
+    if turns:
+        assert motion.v[scene.system.object_v.start] > 1e-4
+    else:
+        assert_allclose(motion.q, start, atol=1e-12)
+        assert_allclose(motion.v, 0.0, atol=1e-12)
+
+
+def test_tilting_soft_fingers_turn_what_they_hold():
+    """Fingers that tilt to and fro roll on the box; without a spin it turns about their line.
+
+    About the line finger and box turn at sin(tilt) times the rate of the nod, so that a closed
+    path of the wrist leaves a turn (2 pi B J1(A) for amplitudes A and B): what sticks in velocity
+    has no angle to be restored. Measured: the joints' own path, summed up, which the trapezoidal
+    rule makes exact to the square of a step: 2e-5 of the turn.
+    """
+    scene, start = between_fingers(
+        Material(FrictionCone(0.5, 0.02)), "soft finger", gravity=(0, 0, 0), wrists=True
+    )
+    motion = ContactMotion(scene)
+    motion.start(start)
+    q_at, v_at = scene.system.q_index, scene.system.v_index
+    force, step, path = np.zeros(len(motion.v)), 2.5e-4, []
+    for i in range(round(1.1 / step)):
+        s = np.clip(2.0 * np.pi * (i * step), 0.0, 2.0 * np.pi)
+        tilt, nod = 0.3 * np.sin(s), 0.4 * (1.0 - np.cos(s))
+        wanted = np.array([0.0, tilt, nod, 0.0, -tilt, nod])
+        force[v_at] = 20.0 * (wanted - motion.q[q_at]) - 0.1 * motion.v[v_at]
+        force[v_at[[0, 3]]] = 50.0
+        run(motion, step, force=force)
+        if i % 8 == 7:
+            motion.correct()
+        path.append(motion.q[q_at])
+    assert motion.pressed.all()
+    assert not motion.slipping.any()
+    _, tilt, nod, _, other, _ = np.array(path).T
+    turn = np.trapezoid(np.sin(tilt), nod)
+    assert_allclose(np.trapezoid(np.sin(other), nod), -turn, rtol=1e-6)
+    assert_allclose(turn, 2.0 * np.pi * 0.4 * j1(0.3), rtol=0.2)  # as far as the wrists follow
+    rotation = Rotation.from_quat(motion.q[scene.system.object_q][3:]).as_rotvec()
+    assert_allclose(np.abs(rotation), [turn, 0.0, 0.0], atol=2e-5 * turn)
 
 
 def test_a_turning_slide_is_against_the_slip():

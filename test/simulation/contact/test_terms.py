@@ -77,8 +77,9 @@ def test_rows_of_closed_contacts(terms):
     places = (ends[0].places[0] - ends[1].places[0]) / (2.0 * SMALL)
     row = rates[terms.holding :][:4]
     assert_allclose([row[1], row[2], row[0]], places, rtol=1e-6, atol=1e-8)
-    spin = (ends[0].spins[0] - ends[1].spins[0]) / (2.0 * SMALL)
-    assert_allclose(row[3], spin, rtol=1e-6, atol=1e-8)
+    # The spin: how the finger's axes turn about the normal, in those of the contact.
+    change = (ends[1].turns[1].T - ends[0].turns[1].T) @ here.turns[1] / (2.0 * SMALL)
+    assert_allclose(row[3], 0.02 / 0.5 * change[1, 0], rtol=1e-6, atol=1e-8)
 
 
 def test_free_motion_and_masses_are_the_robots(terms):
