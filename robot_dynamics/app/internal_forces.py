@@ -8,6 +8,9 @@ for two arms. Other grasps name their internal forces in the metadata.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,9 +24,19 @@ _MOMENTS = ("twist", "bending", "moment")
 
 def squeezes(recording: Recording) -> list[int]:
     """Return which internal forces are squeezes."""
-    names = recording.metadata.get("internal_forces")
+    return squeezes_of(recording.metadata, recording["internal_force"].shape[1])
+
+
+def squeezes_of(metadata: Mapping[str, Any], count: int) -> list[int]:
+    """Return which internal forces of a law are squeezes.
+
+    Args:
+        metadata: Of the law, or of a recording of it.
+        count: Number of internal forces.
+    """
+    names = metadata.get("internal_forces")
     if names is None:
-        return [SQUEEZE] if recording["internal_force"].shape[1] == 6 else []
+        return [SQUEEZE] if count == 6 else []
     return [i for i, name in enumerate(names) if name.startswith("squeeze")]
 
 

@@ -24,7 +24,7 @@ class Progress:
         ticks: Control periods of the run.
         time_s: Simulated time [s].
         position_error_mm: Distance of the estimated object from the reference [mm].
-        squeeze_n: Measured squeeze [N]; None unless two arms hold the object.
+        squeeze_n: Measured squeeze [N]; None unless there is exactly one.
         torque_fraction: The largest torque over its limit at this instant.
     """
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.app.internal_forces import squeezes_of
 from robot_dynamics.app.laws import supervised_law
 from robot_dynamics.app.progress import Listener, Progress
 from robot_dynamics.app.recorders import ControlRecorder, PlantRecorder
@@ -21,8 +22,7 @@ from robot_dynamics.app.recording_files import save_recording
 from robot_dynamics.app.report import report_of, write_report
 from robot_dynamics.app.scenario import Scenario, build_system, load_scenario, true_system
 from robot_dynamics.control.coordinated import grasp_map
-from robot_dynamics.control.protocol import LawStep
-from robot_dynamics.control.reference import SQUEEZE
+from robot_dynamics.control.protocol import ControlLaw, LawStep
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem
@@ -113,7 +113,7 @@ def simulate(
     simulated = make_plant(scenario, truth)
     seen = PlantRecorder(truth, scenario, ticks)
     done = ControlRecorder(supervised.controller, scenario, ticks)
-    watch = _Watch(believed, ticks, control.period, progress)
+    watch = _Watch(supervised.controller, ticks, control.period, progress)
     measurement = simulated.reset()
     supervised.check(measurement.q, measurement.qd)
     last = supervised.start(0, measurement.q, measurement.qd, measurement.wrenches)
@@ -194,7 +194,7 @@ def make_plant(scenario: Scenario, system: GraspSystem) -> Plant:
     return EnginePlant(system, start, period, settings, maps)
 
 
-def progress_of(tick: int, ticks: int, period: float, step: LawStep, effort: Array) -> Progress:
+def progress_of(tick: int, ticks: int, period: float, step: LawStep, law: ControlLaw) -> Progress:
     """Return the figures of an instant.
 
     Args:
@@ -202,15 +202,16 @@ def progress_of(tick: int, ticks: int, period: float, step: LawStep, effort: Arr
         ticks: Control periods of the run.
         period: Control period [s].
         step: What the controller did.
-        effort: Largest torques (na,).
+        law: The controller: it knows the limits of torque, and which force is the squeeze.
     """
-    internal = step.internal_force
+    internal, effort = step.internal_force, law.system.limits["effort"]
+    squeezes = squeezes_of(law.metadata, len(internal))
     return Progress(
         tick + 1,
         ticks,
         (tick + 1) * period,
         1e3 * float(np.linalg.norm(step.error[3:])),
-        float(internal[SQUEEZE]) if len(internal) == 6 else None,
+        float(internal[squeezes[0]]) if len(squeezes) == 1 else None,
         float(np.max(np.abs(step.torque) / effort)),
     )
 
@@ -220,12 +221,12 @@ class _Watch:
 
     def __init__(
         self,
-        system: GraspSystem,
+        law: ControlLaw,
         ticks: int,
         period: float,
         callback: Listener | None,
     ) -> None:
-        self._effort, self._ticks, self._period = system.limits["effort"], ticks, period
+        self._law, self._ticks, self._period = law, ticks, period
         self._callback = callback
         self._stride = max(1, ticks // PROGRESS_STEPS)
         self.next = self._stride - 1 if callback else -1
@@ -233,6 +234,6 @@ class _Watch:
     def tell(self, tick: int, step: LawStep) -> None:
         """Call back, and note when to do so again."""
         if self._callback is not None:
-            self._callback(progress_of(tick, self._ticks, self._period, step, self._effort))
+            self._callback(progress_of(tick, self._ticks, self._period, step, self._law))
         last = self._ticks - 1
         self.next = min(tick + self._stride, last) if tick < last else -1

@@ -126,6 +126,7 @@ class ControlRecord:
         if not self._reporter.enabled:
             return
         period = self._scenario.control.period
-        figures = progress_of(tick, self._ticks, period, step, self._effort)
+        law = self._loop.supervised.controller
+        figures = progress_of(tick, self._ticks, period, step, law)
         self._reporter.tell("progress", **{**vars(figures), "torque_fraction": self._largest})
         self._largest = 0.0

@@ -4,7 +4,12 @@
 
 import numpy as np
 
-from robot_dynamics.app.internal_forces import internal_force_errors, moments, squeezes
+from robot_dynamics.app.internal_forces import (
+    internal_force_errors,
+    moments,
+    squeezes,
+    squeezes_of,
+)
 from robot_dynamics.app.recording import Recording
 
 
@@ -40,3 +45,11 @@ def test_a_single_arm_has_none():
     one = recording([])
     assert squeezes(one) == []
     np.testing.assert_array_equal(internal_force_errors(one), [[0.0], [0.0]])
+
+
+def test_six_named_forces_have_the_squeeze_where_its_name_is():
+    """The squeeze of two rigid grasps is the fourth of six unless the law names its forces."""
+    named = ["squeeze a-b", "shear x", "shear y", "twist", "bending x", "bending y"]
+    assert squeezes_of({}, 6) == [3]
+    assert squeezes_of({"internal_forces": named}, 6) == [0]
+    assert squeezes_of({"internal_forces": ["moment y", *["force x"] * 5]}, 6) == []

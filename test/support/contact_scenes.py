@@ -55,7 +55,7 @@ def between_fingers(
     if wrists:
         joints |= {"tilt": ("revolute", (1.0, 0.0, 0.0)), "nod": ("revolute", (0.0, 1.0, 0.0))}
     for i in range(2):
-        names = ["base", *(f"{name}_link" for name in joints)][:-1] + ["tip"]
+        names = ["base", *(f"{name}_link" for name in list(joints)[:-1]), "tip"]
         links = [LinkElement("base")]
         links += [LinkElement(n, 0.3, (0.0, 0.0, 0.0), 1e-4 * np.eye(3)) for n in names[1:]]
         chain = tuple(

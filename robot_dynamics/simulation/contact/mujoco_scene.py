@@ -28,12 +28,19 @@ _POINT = 5e-4  # radius of the spheres that stand for points [m]
 _THICKNESS = 5e-3  # half of a face's box [m]
 _ENDLESS = 10.0  # half lengths of what has no end [m]
 _APART = 0.05  # of the two connects that make a pin or a line [m]
-_TANGENT_STIFFNESS = 10.0  # of friction over that of normals, MuJoCo's impratio
+_TANGENT_STIFFNESS = 1000.0  # of friction over that of normals, MuJoCo's impratio
 # Time constant of rigid contacts over that of welds: sliding ones, which MuJoCo lifts by mu times
 # their speed, fall back within it, the more quietly the longer it is.
 _SOFTER = 5.0
 # Half a period of a rigid bounce, in steps.
 _STEPS_PER_BOUNCE = 20.0
+# Impedance of elastic contacts. MuJoCo adds d / (1 - d) of the object's mass to what moves, and
+# with an impedance near one, which is its default, a load presses nothing in: what slides, and is
+# lifted a little, then leaves the surface at once.
+_SPRING = 0.01
+# Time constant in steps with which friction on elastic surfaces stops a slip: the lift falls with
+# it, the creep of what sticks grows.
+_STEPS_OF_SLIP = 2.0
 
 
 def mujoco_scene(scene: ContactScene, start: Array, step: float, stiffness_time: float) -> str:
@@ -72,9 +79,8 @@ def mujoco_scene(scene: ContactScene, start: Array, step: float, stiffness_time:
                 held, f"{arm.name}_face", "box", [*size, _THICKNESS],
                 frame[:3, 3] + _THICKNESS * frame[:3, 2], frame[:3, :3],
             )  # fmt: skip
-            solref = compliance.of([place], contact.material)
             _pair(pairs, arm.name, f"{arm.name}_finger", f"{arm.name}_face", contact.friction,
-                  solref)  # fmt: skip
+                  compliance.of([place], contact.material))  # fmt: skip
             place += 1
         elif contact.contact.kind == "rigid":
             add_weld(arm, equality, stiffness_time)
@@ -103,18 +109,24 @@ def mujoco_scene(scene: ContactScene, start: Array, step: float, stiffness_time:
     for surface in scene.surfaces:
         _surface(world, surface.name, surface.surface)
         places = list(range(place, place + len(surface.points)))
-        solref = compliance.of(places, surface.material)
+        given = compliance.of(places, surface.material)
         cone = FrictionCone(surface.material.friction.friction)
         for j, point in enumerate(surface.points):
             name = f"{surface.name}_point{j}"
             _sphere(held, name, point)
-            _pair(pairs, name, name, surface.name, cone, solref)
+            _pair(pairs, name, name, surface.name, cone, given)
         place += len(places)
     return etree.tostring(root, pretty_print=True).decode()
 
 
 class _Compliance:
-    """What MuJoCo is told of a material: an acceleration -k r - b v along the normal."""
+    """What MuJoCo is told of a material.
+
+    With an impedance d and solref (-k, -b) a contact's acceleration along its normal is
+    (1 - d) of that without it less d (k r + b v) / d, where the force counts as that of the
+    object's mass m alone: a spring of k m / (1 - d) with a damper of b m / (1 - d), and a mass of
+    d m / (1 - d) that moves along while they push.
+    """
 
     def __init__(
         self, scene: ContactScene, start: Array, step: float, stiffness_time: float
@@ -122,15 +134,28 @@ class _Compliance:
         self._scene, self._start = scene, start
         self._step, self._time = step, stiffness_time
 
-    def of(self, places: list[int], material: Material) -> str:
-        """Return solref of contacts that are loaded together, by their places."""
+    def of(self, places: list[int], material: Material) -> dict[str, str]:
+        """Return attributes of contacts that are loaded together, by their places."""
         if material.elastic:
-            k = len(places) * material.stiffness / self._mass(places)
-        elif material.restitution > 0.0:
+            return self._spring(places, material)
+        if material.restitution > 0.0:
             k = (np.pi / (_STEPS_PER_BOUNCE * self._step)) ** 2
-        else:
-            return _text([_SOFTER * self._time, 1.0])
-        return _text([-k, -2.0 * damping_ratio(material.restitution) * np.sqrt(k)])
+            b = 2.0 * damping_ratio(material.restitution) * np.sqrt(k)
+            return {"solref": _text([-k, -b]), "solimp": STIFF}
+        return {"solref": _text([_SOFTER * self._time, 1.0]), "solimp": STIFF}
+
+    def _spring(self, places: list[int], material: Material) -> dict[str, str]:
+        """Return those of a spring and a damper, of the restitution with the mass behind them."""
+        system = self._scene.system
+        part = (1.0 - _SPRING) / float(system.model.bodies[system.object_body].inertia.mass)
+        k, n = material.stiffness, len(places)
+        c = 2.0 * damping_ratio(material.restitution) * np.sqrt(k * self._mass(places) / n)
+        slip = _SPRING / (_STEPS_OF_SLIP * self._step)
+        return {
+            "solref": _text([-k * part, -c * part]),
+            "solreffriction": _text([-1.0, -slip]),  # friction has no place to return to
+            "solimp": _text([_SPRING, _SPRING, 1e-3]),
+        }
 
     def _mass(self, places: list[int]) -> float:
         """Return the mass [kg] that moves along the mean normal, what holds held."""
@@ -207,13 +232,18 @@ def _geom(
 
 
 def _pair(
-    pairs: etree._Element, name: str, one: str, other: str, cone: FrictionCone, solref: str
+    pairs: etree._Element,
+    name: str,
+    one: str,
+    other: str,
+    cone: FrictionCone,
+    given: dict[str, str],
 ) -> None:
     condim = 1 if cone.friction == 0.0 else 4 if cone.torsion > 0.0 else 3
     friction = [cone.friction, cone.friction, cone.torsion, 0.0, 0.0]
     etree.SubElement(
         pairs, "pair", name=f"{name}_pair", geom1=one, geom2=other, condim=str(condim),
-        friction=_text(np.maximum(friction, 1e-5)), solref=solref, solimp=STIFF,
+        friction=_text(np.maximum(friction, 1e-5)), **given,
     )  # fmt: skip
 
 

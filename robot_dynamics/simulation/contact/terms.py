@@ -194,7 +194,9 @@ class _Geometry:
                 moved = [-x for x in (*turn, *place)]
                 # A rotation that is blocked alone is so in velocity: no position tells of it.
                 blocked = holonomic_rows(contact.contact)
-                self.error += [dot(s, moved) if b else 0.0 for s, b in zip(S, blocked, strict=True)]
+                self.error += [
+                    dot(s, moved) if b else 0.0 for s, b in zip(S, blocked, strict=True)
+                ]
                 self.J += [_combined(s, rows) for s in S]
             else:
                 cone = contact.friction

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.integrate import trapezoid
 from scipy.spatial.transform import Rotation
 from scipy.special import j1
 from support.contact_scenes import BOX, MASS, between_fingers, on_surfaces, run
@@ -231,8 +232,8 @@ def test_tilting_soft_fingers_turn_what_they_hold():
     assert motion.pressed.all()
     assert not motion.slipping.any()
     _, tilt, nod, _, other, _ = np.array(path).T
-    turn = np.trapezoid(np.sin(tilt), nod)
-    assert_allclose(np.trapezoid(np.sin(other), nod), -turn, rtol=1e-6)
+    turn = trapezoid(np.sin(tilt), nod)
+    assert_allclose(trapezoid(np.sin(other), nod), -turn, rtol=1e-6)
     assert_allclose(turn, 2.0 * np.pi * 0.4 * j1(0.3), rtol=0.2)  # as far as the wrists follow
     rotation = Rotation.from_quat(motion.q[scene.system.object_q][3:]).as_rotvec()
     assert_allclose(np.abs(rotation), [turn, 0.0, 0.0], atol=2e-5 * turn)

@@ -70,13 +70,28 @@ def test_surfaces_are_geoms_of_the_world():
     assert len(root.findall("contact/pair")) == 4
 
 
-def test_an_elastic_surface_is_stiff_for_the_mass_behind_it():
-    """Box and both fingers, 2.6 kg, move with the tip: k over that mass, and its damping."""
-    material = Material(FrictionCone(0.3), stiffness=1e4, restitution=0.3)
-    root = model(surfaces=(SurfaceContact("wall", plane((0.1, 0, 0), (-1, 0, 0)), TIP, material),))
+def test_an_elastic_surface_is_a_spring_that_a_load_presses_in():
+    """Pushed with 20 N the box stands 20 N / k deep, half of it on each of two points.
+
+    MuJoCo's own statics: the force over the depth, to what has not come to rest after half a
+    second. The damper is for the restitution with box and both fingers, 2.6 kg, behind it.
+    """
+    mujoco = pytest.importorskip("mujoco")
+    material, tips = Material(FrictionCone(0.3), stiffness=1e4, restitution=0.3), 2
+    points = [[0.05, 0.02, 0.0], [0.05, -0.02, 0.0]]
+    wall = SurfaceContact("wall", plane((0.05, 0, 0), (-1, 0, 0)), points, material)
+    root = model(surfaces=(wall,))
     stiffness, damping = (float(x) for x in root.find("contact/pair").get("solref").split())
-    assert_allclose(-stiffness, 1e4 / 2.6, rtol=1e-6)
-    assert_allclose(-damping, 2.0 * damping_ratio(0.3) * np.sqrt(1e4 / 2.6), rtol=1e-6)
+    expected = 2.0 * damping_ratio(0.3) * np.sqrt(1e4 * 2.6 / tips)
+    assert_allclose(damping / stiffness, expected / 1e4, rtol=1e-6)
+    made = mujoco.MjModel.from_xml_string(etree.tostring(root).decode())
+    made.opt.gravity[:] = 0.0
+    data = mujoco.MjData(made)
+    data.xfrc_applied[made.geom("wall_point0").bodyid[0], 0] = 20.0
+    for _ in range(round(0.5 / made.opt.timestep)):
+        mujoco.mj_step(made, data)
+    assert data.ncon >= tips
+    assert_allclose([c.dist for c in data.contact if c.dist < 0.0][:tips], -1e-3, rtol=1e-3)
 
 
 @pytest.mark.parametrize("e", [0.2, 0.3, 0.9])
