@@ -21,9 +21,9 @@ class MujocoContactPlant(MujocoPlant):
     """A scene in MuJoCo: its own dynamics, its own contacts.
 
     What holds gives way by 1e-4 of a load's acceleration, with a time constant of two steps; what
-    pushes, of ten. MuJoCo's friction lifts what slides by mu times its speed: forces of sliding
-    contacts come and go, and are right in the mean. Stiffness of elastic contacts is that at the
-    start, for MuJoCo states it over the mass. Bounces are those of a spring with a damper.
+    pushes, of ten. MuJoCo's friction lifts what slides by mu times its speed: forces of rigid
+    contacts that slide come and go, and are right in the mean. Elastic ones are springs with
+    dampers, those of the restitution with the masses at the start.
 
     Args:
         scene: Arms, object, contacts and surfaces as they truly are.

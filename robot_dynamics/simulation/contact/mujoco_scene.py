@@ -28,7 +28,7 @@ _POINT = 5e-4  # radius of the spheres that stand for points [m]
 _THICKNESS = 5e-3  # half of a face's box [m]
 _ENDLESS = 10.0  # half lengths of what has no end [m]
 _APART = 0.05  # of the two connects that make a pin or a line [m]
-_TANGENT_STIFFNESS = 1000.0  # of friction over that of normals, MuJoCo's impratio
+_TANGENT_STIFFNESS = 10.0  # of friction over that of normals, MuJoCo's impratio
 # Time constant of rigid contacts over that of welds: sliding ones, which MuJoCo lifts by mu times
 # their speed, fall back within it, the more quietly the longer it is.
 _SOFTER = 5.0
@@ -36,7 +36,7 @@ _SOFTER = 5.0
 _STEPS_PER_BOUNCE = 20.0
 # Impedance of elastic contacts. MuJoCo adds d / (1 - d) of the object's mass to what moves, and
 # with an impedance near one, which is its default, a load presses nothing in: what slides, and is
-# lifted a little, then leaves the surface at once.
+# lifted by friction, then leaves the surface at once.
 _SPRING = 0.01
 # Time constant in steps with which friction on elastic surfaces stops a slip: the lift falls with
 # it, the creep of what sticks grows.
@@ -48,8 +48,8 @@ def mujoco_scene(scene: ContactScene, start: Array, step: float, stiffness_time:
 
     Args:
         scene: Arms, object, contacts and surfaces.
-        start: Positions (nq,) at which the masses behind elastic contacts are taken: MuJoCo states
-            stiffness over mass.
+        start: Positions (nq,) at which the masses behind elastic contacts are taken, for their
+            dampers.
         step: Integration step [s].
         stiffness_time: Time constant of what is rigid [s]; at least two steps.
 
