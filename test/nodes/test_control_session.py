@@ -56,8 +56,12 @@ class Bench:
             return message
 
         self.arms.publish(spoil)
-        time.sleep(0.2)
-        self.inbox.read()
+        until = time.monotonic() + 20.0
+        self.loop.arms.now = None
+        while self.loop.arms.now is None or self.session.incomplete:
+            assert time.monotonic() < until
+            self.inbox.wait(0.01)
+            self.inbox.read()
         self.session.on_messages()
 
     def state(self):
@@ -140,7 +144,7 @@ def test_a_start_sees_the_reset_simulator(make, ticks):
         bench.session.start()
     bench.arms.tick = 0
     bench.arms.publish()
-    time.sleep(0.5)  # it has come long since, and has not been read
+    bench.inbox.wait(20.0)  # it has come, and has not been read
     bench.session.start()
     assert bench.loop.safety.state is State.STARTING
     assert bench.loop.began == 0
