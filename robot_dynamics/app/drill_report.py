@@ -11,6 +11,7 @@ from typing import Any
 _TITLES = (
     "hazard",
     "clock",
+    "tries",
     "fallback",
     "at most",
     "torque",
@@ -34,6 +35,7 @@ class DrillResult:
         commands: Number of commands that were seen.
         recovery: What was done to run again.
         problems: What was not as it has to be.
+        attempts: How often it was tried: on the wall clock a busy machine may spoil a trial.
     """
 
     hazard: str
@@ -46,6 +48,7 @@ class DrillResult:
     commands: int
     recovery: str
     problems: tuple[str, ...] = ()
+    attempts: int = 1
 
     @property
     def ok(self) -> bool:
@@ -90,6 +93,7 @@ def _row(result: DrillResult) -> tuple[str, ...]:
     return (
         result.hazard,
         "lockstep" if result.lockstep else "wall",
+        str(result.attempts),
         "none" if result.fallback_s is None else f"{1e3 * result.fallback_s:.1f} ms",
         "" if result.bound_s is None else f"{1e3 * result.bound_s:g} ms",
         f"{100.0 * result.largest_torque:.0f} %",

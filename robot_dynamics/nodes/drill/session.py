@@ -178,11 +178,16 @@ class Session:
     def _start(self) -> None:
         """Start control; in lockstep nothing changes while one waits, so that it is asked once."""
         if not self.lockstep:
-            self._witness.insist("controller/start")
+            # A guard may have taken over meanwhile, and holds the arms somewhere else.
+            self._witness.insist("controller/start", self._take_from_guard)
             return
         success, message = self._witness.call("controller/start")
         if not success:
             raise DrillError(f"controller/start: {message}")
+
+    def _take_from_guard(self) -> None:
+        self._witness.call("guard/reset")
+        self._witness.insist("simulator/reset")
 
     def _step(self) -> None:
         self._witness.call("simulator/step")
