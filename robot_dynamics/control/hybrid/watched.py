@@ -163,6 +163,11 @@ class WatchedController(HybridController):
         super().follow(reference, tick)
         self._watching = self._unplanned
 
+    def hold(self, tick: int) -> None:
+        """Come to rest; from then on slip is judged by what is felt."""
+        super().hold(tick)
+        self._watching = self._unplanned
+
     def start(self, q: Array, qd: Array, last: Array | None = None) -> HybridStep:
         """Begin anew, with the first reference; see `HybridController.start`."""
         self._watching = self.monitor

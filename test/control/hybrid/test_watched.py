@@ -39,6 +39,19 @@ def test_slip_is_foreseen_in_the_plan_and_told(tray):
     assert law.metadata["warnings"][: len(law.foreseen)] == list(law.foreseen)
 
 
+def test_another_plan_is_not_judged_by_the_old_one(tray):
+    """The 12 N that would slip are still to come when the arms stop, and never come then."""
+    law, q = tray
+    still, at = np.zeros_like(q), law.ramp_ticks + 50
+    for change in (law.hold, lambda tick: law.follow(law.reference, tick)):
+        law.start(q, still)
+        law.update(at, q, still)
+        change(at + 1)
+        assert law.update(law.ramp_ticks + 500, q, still).slip.warnings == ()
+    law.start(q, still)
+    assert law.update(law.ramp_ticks + 500, q, still).slip.ahead.min() < 0.0
+
+
 def test_a_task_that_slips_is_refused_unless_it_may(tray):
     """The same task, not allowed to slip, is refused before any torque."""
     scenario = load_scenario("tray_dropped", ["control.internal_force.may_slip=false"])
