@@ -28,7 +28,8 @@ if "--soak=3.0" in sys.argv:
     print_event("soak", problems=[], simulated_s=3.0)
 else:
     print_event("result", hazard="one", lockstep=True, seen="", fallback_s=None, bound_s=None,
-                stalled_s=0.0, largest_torque=0.5, commands=3, recovery="none", problems=["no"])
+                stalled_s=0.0, largest_torque=0.5, commands=3, attempts=1,
+                recovery="none", problems=["no"])
 fate = "{fate}"
 if fate == "fails":
     print_event("error", message="it cannot go on")
