@@ -36,8 +36,9 @@ def test_shipped_scenarios_are_accepted(shipped):
     assert scenario.name == shipped
     assert scenario.description
     assert scenario.acceptance.bars("engine")
-    # Objects with a joint have our own engine alone.
-    assert scenario.acceptance.bars("mujoco") or scenario.cell.object.joint
+    # MuJoCo has neither holes nor objects with a joint, and rigid contacts that slide chatter there.
+    without = {"fold", "peg", "tray_dropped", "wall_slip"}
+    assert bool(scenario.acceptance.bars("mujoco")) == (shipped not in without)
 
 
 def test_other_arms_do_the_same(shipped, scenario):
