@@ -54,7 +54,7 @@ def ros(domain):
 class NodeUnderTest:
     """A node of the package in a process of its own; what it says is read as it comes."""
 
-    def __init__(self, name, folder, **parameters):
+    def __init__(self, name, folder, *, remappings=(), environment=None, **parameters):
         self.name = name
         file = folder / f"{name}.yaml"
         values = {"progress": True, **parameters}
@@ -64,11 +64,17 @@ class NodeUnderTest:
             [
                 *(sys.executable, "-m", f"robot_dynamics.nodes.{name}"),
                 *("--ros-args", "--params-file", str(file)),
+                *(word for rule in remappings for word in ("-r", rule)),
             ],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT),
+                "PYTHONUNBUFFERED": "1",
+                **(environment or {}),
+            },
             cwd=folder,
         )
         self.said, self.words = queue.Queue(), []
@@ -123,8 +129,8 @@ def start_node(domain, tmp_path_factory):
     """Return a function that starts a node; all of them are ended after the module."""
     started = []
 
-    def start(name, **parameters):
-        node = NodeUnderTest(name, tmp_path_factory.mktemp(name), **parameters)
+    def start(name, **options):
+        node = NodeUnderTest(name, tmp_path_factory.mktemp(name), **options)
         started.append(node)
         return node
 
