@@ -13,7 +13,7 @@ from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, fault_figures
 
 _SCALES = ("force scale", "motion scale", "rate scale", "support over limit", "smallest pivot")
 # What hybrid laws have besides.
-_MORE_SCALES = ("contact force scale", "lost acceleration [m/s^2]")
+_MORE_SCALES = ("contact force scale", "lost acceleration [m/s^2]", "posture scale")
 
 
 def condition(loop: ControlLoop, refusal: str = "", warning: str = "") -> tuple[bytes, str]:

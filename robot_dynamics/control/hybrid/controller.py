@@ -150,7 +150,7 @@ class HybridController:
             "estimated_internal_force": layout.internal,
             "estimated_contact_force": layout.surfaces,
             "touched": layout.surfaces,
-            "control_scales": 7,
+            "control_scales": 8,
         }
 
     @property

@@ -4,7 +4,7 @@
 
 It sees the object through the contacts, closes the servo loops (41) to (43) of Yoshikawa and
 Zheng, applies their linearising law, and meets the torque limits in the stated order: support is
-never scaled, then the internal force, then the force on surfaces, then motion.
+never scaled, then the internal force, then the force on surfaces, then motion, then posture.
 """
 
 from __future__ import annotations
@@ -256,6 +256,14 @@ def law_program(
             has_wrenches,
         )  # fmt: skip
         lost = times(fixed.velocity, law.lost)
+        # (37): what the contacts are to make on the object, and what it is felt to make.
+        push = surfaces.wrench(u2)
+        asked = [
+            a + b + c for a, b, c in zip(held.times(acceleration), held.bias, push, strict=True)
+        ]
+        parts = [limited.parts[part * n + index] for part in range(3) for index in order]
+        columns = [[row[j] for row in fixed.internal] for j in range(m)]
+        grip = [side.feels(column) for column in columns]
         new_memory = [
             *seen.place.x, *seen.quaternion, *seen.twist.components(), *pose_integral,
             *contact_integral, *internal_integral, *touched, *without,
@@ -276,8 +284,13 @@ def law_program(
             "scales": [
                 limited.squeeze, limited.motion, limited.rate, limited.load, law.pivot,
                 limited.contact, sqrt(sum((value * value for value in lost[3:]), 0.0)),
+                limited.posture,
             ],
             "felt": felt,
+            "asked": asked,
+            "pushed": surfaces.wrench(on_surfaces),
+            "parts": parts,
+            "grip": [column[index] for index in order for column in grip],
         }  # fmt: skip
         return {
             "torque": [torque[index] for index in order],

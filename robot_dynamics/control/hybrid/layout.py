@@ -98,8 +98,12 @@ class Layout:
             touched=C,
             distance=C,
             support=self.joints,
-            scales=7,
+            scales=8,
             felt=self.directions,
+            asked=6,
+            pushed=6,
+            parts=3 * self.joints,
+            grip=self.joints * self.internal,
         )
 
     @cached_property

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stated compromise where torques have limits, over any scalars.
 
-Support is never scaled, then comes the internal force, then the force on surfaces, then motion:
-each is scaled as a whole, so that its direction stays, to the largest part that fits.
+Support is never scaled, then comes the internal force, then the force on surfaces, then motion,
+at last the arms' posture: each is scaled as a whole, so that its direction stays, to the largest
+part that fits. What comes last gives way first.
 """
 
 from __future__ import annotations
@@ -31,18 +32,22 @@ class LimitedTorque:
         squeeze: Part of the internal force that is let through.
         contact: Part of the force on surfaces.
         motion: Part of the motion.
+        posture: Part of the arms' self-motion, which the task does without.
         rate: Part of the torque's change.
         load: The largest support over its limit.
-        gate: 1 while nothing is scaled down or still ramping in, else 0.
+        gate: 1 while nothing of the task is scaled down or still ramping in, else 0.
+        parts: Internal force, force on surfaces and motion as they were asked for (3 n,).
     """
 
     torque: list[Scalar]
     squeeze: Scalar
     contact: Scalar
     motion: Scalar
+    posture: Scalar
     rate: Scalar
     load: Scalar
     gate: Scalar
+    parts: list[Scalar]
 
 
 def within_limits(
@@ -62,15 +67,19 @@ def within_limits(
         ramp: Part of the task that is let through at the start.
     """
     moving = [a + b for a, b in zip(law.motion, _rubbing(model, law, gain), strict=True)]
-    squeeze, contact, motion = (
-        [ramp * value for value in part] for part in (law.internal, law.contact, moving)
+    squeeze, contact, motion, posture = (
+        [ramp * value for value in part]
+        for part in (law.internal, law.contact, moving, law.posture)
     )
     of_squeeze = largest_scale(law.support, squeeze, gain.effort)
     gripped = _added(law.support, of_squeeze, squeeze)
     of_contact = largest_scale(gripped, contact, gain.effort)
     pressed = _added(gripped, of_contact, contact)
     of_motion = largest_scale(pressed, motion, gain.effort)
-    change = [t - p for t, p in zip(_added(pressed, of_motion, motion), previous, strict=True)]
+    moved = _added(pressed, of_motion, motion)
+    of_posture = largest_scale(moved, posture, gain.effort)
+    wanted = _added(moved, of_posture, posture)
+    change = [t - p for t, p in zip(wanted, previous, strict=True)]
     rate: Scalar = 1.0
     for value in change:
         rate = minimum(rate, gain.torque_rate * gain.period / maximum(absolute(value), _TINY))
@@ -80,7 +89,10 @@ def within_limits(
     least = minimum(minimum(of_squeeze, of_contact), minimum(minimum(of_motion, rate), ramp))
     gate = maximum(0.0, 1.0 - (1.0 - least) * 1e9)
     torque = _added(previous, rate, change)
-    return LimitedTorque(torque, of_squeeze, of_contact, of_motion, rate, load, gate)
+    return LimitedTorque(
+        torque, of_squeeze, of_contact, of_motion, of_posture, rate, load, gate,
+        [*squeeze, *contact, *motion],
+    )  # fmt: skip
 
 
 def _rubbing(model: Model, law: HybridTorqueParts, gain: HybridGains) -> list[Scalar]:

@@ -87,11 +87,12 @@ class HybridStep:
 
     @property
     def scales(self) -> Array:
-        """What limits let through, and more (7,).
+        """What limits let through, and more (8,).
 
         Of the internal force, of the motion, of the torque's change; the largest support over its
-        limit; the smallest relative pivot of the arms; let through of the force on surfaces; and
-        what damping near a singularity takes from the object's acceleration [m/s^2].
+        limit; the smallest relative pivot of the arms; let through of the force on surfaces;
+        what damping near a singularity takes from the object's acceleration [m/s^2]; and let
+        through of the arms' posture.
         """
         return self._found[self._at["scales"]]
 
@@ -115,6 +116,26 @@ class HybridStep:
     def felt(self) -> Array:
         """Measured contact forces (d,), along the contacts' directions; zero without sensors."""
         return self._found[self._at["felt"]]
+
+    @property
+    def asked(self) -> Array:
+        """What the contacts are to make on the object, about its centre in its axes (6,) (37)."""
+        return self._found[self._at["asked"]]
+
+    @property
+    def pushed(self) -> Array:
+        """What the object makes on touched surfaces, by `contact_force`, likewise (6,)."""
+        return self._found[self._at["pushed"]]
+
+    @property
+    def parts(self) -> Array:
+        """Torques as asked for, before limits: internal force, surfaces, motion (3, na)."""
+        return self._found[self._at["parts"]].reshape(3, -1)
+
+    @property
+    def grip(self) -> Array:
+        """Torques of each internal force (na, m)."""
+        return self._found[self._at["grip"]].reshape(self.parts.shape[1], -1)
 
     @property
     def recorded(self) -> tuple[Array, ...]:

@@ -85,7 +85,8 @@ class HybridTorqueParts:
             it: what holds everything up.
         internal: What makes the internal force.
         contact: What makes the force on the surfaces.
-        motion: What accelerates arms and object.
+        motion: What accelerates the object, and the arms with it.
+        posture: What moves arms with freedom to spare besides, without moving the object.
         acceleration: qdd (n,) (34).
         velocity: Velocities (n,) that go with the wanted velocity of the object.
         pivot: Smallest relative pivot of J_S H^-1 J_S^T: zero at a singularity.
@@ -96,6 +97,7 @@ class HybridTorqueParts:
     internal: list[Scalar]
     contact: list[Scalar]
     motion: list[Scalar]
+    posture: list[Scalar]
     acceleration: list[Scalar]
     velocity: list[Scalar]
     pivot: Scalar
@@ -187,6 +189,7 @@ def decoupling_torque(
     of_object = [a - b for a, b in zip(acceleration.object, spun, strict=True)]
     wanted = [a - b for a, b in zip(transposed_times(W, of_object, d), contacts.bias, strict=True)]
     drive, lost = arms.push(wanted, acceleration.posture)
+    kept, _ = arms.push([0.0] * d, acceleration.posture)  # of it, what keeps the object unmoved
     towards, _ = arms.push(transposed_times(W, velocity.object, d), velocity.posture)
     inertial = times(share, held.times(acceleration.object))
     carrying = times(share, held.bias)
@@ -197,7 +200,8 @@ def decoupling_torque(
         internal=arms.feels(times(internal, squeeze)) if squeeze else [0.0] * n,
         contact=arms.feels(times(share, push)),
         # H qdd = H free + drive, without a second product with H
-        motion=_sum(_sum(times(arms.H, acceleration.posture), drive), arms.feels(inertial)),
+        motion=_sum([a - b for a, b in zip(drive, kept, strict=True)], arms.feels(inertial)),
+        posture=_sum(times(arms.H, acceleration.posture), kept),
         acceleration=arms.moved(acceleration.posture, drive),
         velocity=arms.moved(velocity.posture, towards),
         pivot=arms.pivot,

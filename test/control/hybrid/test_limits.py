@@ -22,7 +22,9 @@ MODEL = build(plain_arm("arm", 3))
 EFFORT = np.array([10.0, 20.0, 5.0])
 
 
-def limited(support, internal, contact, motion, *, rate=np.inf, ramp=1.0, velocity=None):
+def limited(
+    support, internal, contact, motion, *, posture=(0.0,) * 3, rate=np.inf, ramp=1.0, velocity=None
+):  # fmt: skip
     """Return the limited torque of parts (3,), from the support."""
     gains = hybrid_gains(
         ControlSettings(), SafetySettings(effort_fraction=1.0, torque_rate=rate),
@@ -30,8 +32,8 @@ def limited(support, internal, contact, motion, *, rate=np.inf, ramp=1.0, veloci
     )  # fmt: skip
     still = [0.0] * 3
     law = HybridTorqueParts(
-        list(support), list(internal), list(contact), list(motion), still,
-        list(velocity or still), 1.0, [],
+        list(support), list(internal), list(contact), list(motion),
+        list(posture), still, list(velocity or still), 1.0, [],
     )  # fmt: skip
     return within_limits(MODEL, law, list(support), gains, ramp)
 
@@ -57,6 +59,20 @@ def test_each_part_has_what_the_ones_before_leave(internal, contact, motion):
     assert_allclose(found.torque, total, atol=1e-9)
     assert np.all(np.abs(found.torque) <= EFFORT * (1.0 + 1e-8))
     assert found.gate == float(found.squeeze == found.contact == found.motion == 1.0)
+
+
+@settings(max_examples=50, deadline=None)
+@given(parts, parts)
+def test_posture_gives_way_first(motion, posture):
+    """The task is what it is without it; posture has what fits, and stops no integral."""
+    support, none = np.array([5.0, -3.0, 1.0]), [0.0] * 3
+    alone = limited(support, none, none, motion)
+    found = limited(support, none, none, motion, posture=posture)
+    assert found.motion == alone.motion
+    assert found.gate == alone.gate
+    moved = np.array(found.torque) - np.array(alone.torque)
+    assert_allclose(moved, found.posture * np.array(posture), atol=1e-9)
+    assert np.all(np.abs(found.torque) <= EFFORT * (1.0 + 1e-8))
 
 
 def test_the_rate_of_the_torque_is_limited_last():
