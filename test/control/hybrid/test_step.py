@@ -13,7 +13,8 @@ from robot_dynamics.control.hybrid.step import HybridStep
 
 def test_the_contact_force_counts_among_what_is_let_through():
     """The smallest of squeeze, motion, rate and contact force; not the load, the pivot or the
-    posture, which the task does without."""
+    posture, which the task does without.
+    """
     layout = Layout(joints=14, directions=12, surfaces=1, arms=2)
     found = np.zeros(layout.size(layout.found))
     found[layout.found["scales"]] = [0.9, 0.8, 1.0, 0.5, 1e-3, 0.7, 0.2, 0.1]
