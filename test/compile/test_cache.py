@@ -271,28 +271,17 @@ def test_oldest_files_are_removed(folder, monkeypatch):
     assert len(list(folder.glob("*.kernel"))) <= 4
 
 
-def test_warm_load_is_fast(folder):
-    """A kernel of some thousand operations is there within milliseconds."""
+def test_a_warm_load_builds_nothing(folder):
+    """A kernel that has been built once is read from its file after that."""
     build = Builder(size=2000)
-    start = time.perf_counter()
-    load_kernel(b"key", build)
-    cold = time.perf_counter() - start
-    warm = []
     for _ in range(5):
-        start = time.perf_counter()
         load_kernel(b"key", build)
-        warm.append(time.perf_counter() - start)
     assert build.calls == 1
-    # Measured: 1 ms for a file of 100 kB; the limit leaves room for a busy machine.
-    assert min(warm) < max(0.02, 0.1 * cold)
 
 
-def test_source_hash_is_cheap_and_sees_changes():
-    """Hashing the package takes milliseconds, once per process."""
+def test_source_hash_is_taken_once():
+    """The package is hashed once per process."""
     cache.source_hash.cache_clear()
-    start = time.perf_counter()
     first = cache.source_hash()
-    elapsed = time.perf_counter() - start
-    # Measured: 3 ms for 100 files.
-    assert elapsed < 0.1
     assert len(first) == 32
+    assert cache.source_hash() is first

