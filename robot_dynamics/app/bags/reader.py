@@ -88,9 +88,10 @@ def _read(reader: Any, path: Path) -> tuple[dict[str, Any], list[_Part]]:
 def _metadata(reader: Any, path: Path) -> tuple[int, dict[str, Any], str]:
     """Return when the last run began [ns], its metadata, and the namespace of its topics."""
     found = [c for c in reader.connections if c.topic.rpartition("/")[2] == topics.RUN_METADATA]
-    if not found:
+    # A recorder lists topics of which nothing came as well.
+    if not any(connection.msgcount for connection in found):
         raise RecordingError(
-            f"{path}: has no topic {topics.RUN_METADATA}; expected a recording by this package, "
+            f"{path}: has nothing of the topic {topics.RUN_METADATA}; expected a recording by this package, "
             "or a bag of all topics recorded while its controller ran."
         )
     names = sorted({connection.topic for connection in found})
@@ -104,7 +105,7 @@ def _metadata(reader: Any, path: Path) -> tuple[int, dict[str, Any], str]:
         if not texts or text != texts[-1][1]:
             texts.append((at, text))
     try:
-        metadata = json.loads(texts[-1][1]) if texts else None
+        metadata = json.loads(texts[-1][1])
     except ValueError:
         metadata = None
     if not isinstance(metadata, dict) or metadata.pop("format", None) != FORMAT:

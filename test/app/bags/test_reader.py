@@ -123,7 +123,7 @@ def test_what_is_no_bag(bag, tmp_path):
     with Writer(tmp_path / "foreign", version=9, storage_plugin=StoragePlugin.MCAP) as writer:
         of = writer.add_connection("/chatter", "std_msgs/msg/String", typestore=make.store)
         writer.write(of, 1, make.bytes_of("std_msgs/String", make.text("hello")))
-    with pytest.raises(RecordingError, match="has no topic run_metadata; expected"):
+    with pytest.raises(RecordingError, match="has nothing of the topic run_metadata; expected"):
         read_bag(tmp_path / "foreign")
 
 
