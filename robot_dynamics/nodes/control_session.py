@@ -279,7 +279,7 @@ class ControlSession:
             elif self._lockstep:  # the step must not wait for it
                 self._command_topics[i].publish(self._command_writers[i].fill(tick, torque[:0]))
         if self._link is not None:
-            self._link.beat(commanding=True)
+            self._link.accompany()
 
     # -- start, stop, reset -------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from robot_dynamics.nodes.heartbeat import Beat, Custody, GuardError, GuardRepor
 from robot_dynamics.nodes.inbox import Inbox
 
 _BEAT_S = 0.01  # since the last beat, after which housekeeping sends one
+_OFTEN = 0.1  # part of the timeout after which a command is accompanied by a beat
 
 
 class GuardLink:
@@ -38,6 +39,8 @@ class GuardLink:
         self._timeout = timeout
         self._taken = False
         self._beat_at = 0.0
+        self._every = min(_BEAT_S, _OFTEN * timeout)
+        self._said: tuple[bool, ...] = ()
         self._topic = node.create_publisher(UInt64MultiArray, topics.HEARTBEAT, topics.STREAM)
         self._writer = NumberWriter(Beat._fields)
         inbox.subscribe(
@@ -71,19 +74,24 @@ class GuardLink:
 
     def beat(self, *, commanding: bool, checking: bool = False) -> None:
         """Send a heartbeat."""
-        safety = self._loop.safety
+        self._said = (*self._state(commanding), checking)
         self._beat_at = time.monotonic()
-        self._topic.publish(
-            self._writer.fill(
-                self._custody.next_beat(
-                    self._beat_at,
-                    commanding=commanding and safety.in_charge,
-                    ready=safety.state not in (State.FALLBACK, State.STOPPED),
-                    held=safety.object_held,
-                    checking=checking,
-                )
-            )
-        )
+        self._topic.publish(self._writer.fill(self._custody.next_beat(self._beat_at, *self._said)))
+
+    def accompany(self) -> None:
+        """Send a heartbeat with a command, if it says something new or none was sent of late.
+
+        To publish costs a good part of a control period.
+        """
+        new = self._said != (*self._state(True), False)
+        if new or time.monotonic() - self._beat_at >= self._every:
+            self.beat(commanding=True)
+
+    def _state(self, commanding: bool) -> tuple[bool, bool, bool]:
+        """Return whether arms rely on commands, no fault is latched, and the object is held."""
+        safety = self._loop.safety
+        ready = safety.state not in (State.FALLBACK, State.STOPPED)
+        return commanding and safety.in_charge, ready, safety.object_held
 
     def keep_beating(self, now: int) -> None:
         """Send a heartbeat if none was sent with a command of late."""

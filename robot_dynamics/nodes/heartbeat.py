@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who commands the arms: the agreement between a controller and the guard that watches it.
 
-The controller sends a beat after every command, and every 20 ms when it has nothing to command.
+The controller sends a beat with its commands, several in the time that the guard waits and at
+once when it says something new, and every 20 ms when it has nothing to command.
 The guard takes over when beats cease, and keeps the arms until it is reset; its reports say so.
 Two processes must not both send torques for longer than a message takes:
 
@@ -211,7 +212,7 @@ class Custody:
         return self.report.state is GuardState.IN_CHARGE and now - self._heard_at <= REPORT_S
 
     def next_beat(
-        self, now: float, *, commanding: bool, ready: bool, held: bool, checking: bool = False
+        self, now: float, commanding: bool, ready: bool, held: bool, checking: bool = False
     ) -> Beat:
         """Return the beat to send now; `is_taken` is to be asked before."""
         self._beat = Beat(round(now * 1e9), commanding, ready, held, checking)

@@ -8,6 +8,7 @@ asked to end; a second signal, which `ros2 launch` sends after the terminal's ow
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -173,6 +174,9 @@ def run(
 def _spin(managed: ManagedNode, signals: _Signals, reporter: Reporter) -> None:
     executor = SingleThreadedExecutor()
     executor.add_node(managed.node)
+    # Looking through everything that was made until now takes several control periods.
+    gc.collect()
+    gc.freeze()
     inbox, clock = managed.inbox, time.monotonic
     tidy_at = period_at = clock()
     try:

@@ -97,6 +97,24 @@ def test_beats_say_where_the_controller_stands(line):
     assert not line.beat().ready
 
 
+def test_commands_are_accompanied_now_and_then(line):
+    """By a beat that says something new at once, else by some in the time the guard waits."""
+    line.start()
+    line.link._every = 60.0
+    line.link.beat(commanding=True)
+    sent = line.link._beat_at
+    line.link.accompany()
+    assert line.link._beat_at == sent
+    line.link._every = 0.0
+    line.link.accompany()
+    assert line.link._beat_at > sent
+    line.link._every = 60.0
+    sent = line.link._beat_at
+    line.loop.stop(0)
+    line.link.accompany()
+    assert line.link._beat_at > sent
+
+
 def test_a_guard_that_is_in_charge_silences_the_controller(line):
     """Once it is heard nothing may be sent, the fault is latched, and starts are refused."""
     line.start()

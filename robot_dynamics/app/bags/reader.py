@@ -91,8 +91,8 @@ def _metadata(reader: Any, path: Path) -> tuple[int, dict[str, Any], str]:
     # A recorder lists topics of which nothing came as well.
     if not any(connection.msgcount for connection in found):
         raise RecordingError(
-            f"{path}: has nothing of the topic {topics.RUN_METADATA}; expected a recording by this package, "
-            "or a bag of all topics recorded while its controller ran."
+            f"{path}: has nothing of the topic {topics.RUN_METADATA}; expected a recording by "
+            "this package, or a bag of all topics recorded while its controller ran."
         )
     names = sorted({connection.topic for connection in found})
     if len(names) > 1:

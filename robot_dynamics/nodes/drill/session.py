@@ -34,8 +34,9 @@ class Session:
         witness: Who watches.
         scenario: What is run.
         folder: Where nodes run.
-        lockstep: Whether simulated time waits for commands; else drives hold the last torque for
-            ever, and there is a guard.
+        lockstep: Whether simulated time waits for commands.
+        guarded: On the wall clock, whether drives hold the last torque for ever and there is a
+            guard; else they brake when commands cease.
         stale_after_s: On the wall clock, silence of a stream that counts as its loss [s].
         heartbeat_timeout_s: Likewise of the controller [s].
     """
@@ -47,6 +48,7 @@ class Session:
         folder: Path,
         *,
         lockstep: bool,
+        guarded: bool = True,
         stale_after_s: float = 0.1,
         heartbeat_timeout_s: float = 0.25,
     ) -> None:
@@ -60,11 +62,11 @@ class Session:
             self._parameters = {SIMULATOR: common, CONTROLLER: common | {"autostart": "never"}}
         else:
             common |= {"mode": "wall_clock"}
-            held = {"on_command_timeout": "hold"}
+            held = {"on_command_timeout": "hold"} if guarded else {}
             watched = {"heartbeat_timeout": heartbeat_timeout_s, "stale_after": stale_after_s}
             self._parameters = {
                 SIMULATOR: common | held,
-                GUARD: common | watched,
+                **({GUARD: common | watched} if guarded else {}),
                 CONTROLLER: common | held | watched | {"autostart": "never"},
             }
         self.stale_after_s, self.heartbeat_timeout_s = stale_after_s, heartbeat_timeout_s

@@ -70,15 +70,17 @@ class Witness:
 
     Args:
         system: The arms.
+        hears_commands: Whether to hear commands, which is work for who sends them as well.
     """
 
-    def __init__(self, system: GraspSystem) -> None:
+    def __init__(self, system: GraspSystem, *, hears_commands: bool = True) -> None:
         self._node = Node("drill")
         self._inbox = Inbox(self._node)
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self._node)
         effort = system.limits["effort"]
-        for arm, own in zip(system.arms, system.arm_slices, strict=True):
+        arms = zip(system.arms, system.arm_slices, strict=True) if hears_commands else ()
+        for arm, own in arms:
             self._inbox.subscribe(
                 Float64MultiArray,
                 topics.commands(arm.name),
