@@ -17,9 +17,12 @@ from robot_dynamics.control.hybrid.task_check import checked_times
 from robot_dynamics.control.hybrid.watched import Watched, WatchedController
 from robot_dynamics.control.hybrid_reference import HybridReference, plan_hybrid_reference
 from robot_dynamics.control.settings import ForceStepSettings
+from robot_dynamics.description.orientations import rotation_of_rpy
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import ForceDistribution, HybridSystem, Squeeze
+from robot_dynamics.manipulation.hybrid.load_sharing import torque_metric
 from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.model.elements import pose
 
 Array = NDArray[np.float64]
 
@@ -53,9 +56,25 @@ def hybrid_law(scenario: Scenario, system: GraspSystem) -> WatchedController:
 
 def distribution_of(scenario: Scenario, system: HybridSystem) -> ForceDistribution:
     """Return how contact forces share the load, and the internal forces."""
-    if scenario.control.internal_force.basis == "orthonormal":
+    settings = scenario.control.internal_force
+    if settings.basis == "orthonormal":
         return ForceDistribution.least(system)
-    return ForceDistribution.of_contacts(system, [arm.load_share for arm in scenario.cell.arms])
+    shares = [arm.load_share for arm in scenario.cell.arms]
+    metric = _drives_metric(scenario, system) if settings.sharing == "drives" else None
+    return ForceDistribution.of_contacts(system, shares, metric)
+
+
+def _drives_metric(scenario: Scenario, system: HybridSystem) -> Array:
+    """Return the metric (d, d) that loads drives alike at the arms' postures."""
+    model = system.arms
+    q, still = np.zeros(model.nv), np.zeros(model.nv)
+    for arm in scenario.cell.arms:
+        path = model.support(model.link(arm.tool).body)
+        q[[model.v_slices[body].start for body in path]] = arm.posture
+    held = scenario.cell.object
+    there = pose(held.xyz, rotation_of_rpy(held.rpy))
+    terms = system.terms(q, still, there, np.zeros(6))
+    return torque_metric(terms.J_S, scenario.safety.effort_fraction * model.limits()["effort"])
 
 
 def hybrid_reference(

@@ -57,6 +57,7 @@ UNITS = {
 CONTACT_UNITS = {  # of runs under hybrid control besides
     "reference_contact_force": "N, N m: wanted on the surfaces",
     "estimated_contact_force": "N, N m: on the surfaces, as the controller sees it",
+    "added_internal_force": "as internal_force, what control added to the reference",
     "touched": "1 where the force on a surface is controlled, 0 where motion is",
     "contact_force": "N, what the object presses each surface with, true",
     "surface_slip": "m, how far the object slid on each surface, true",

@@ -46,12 +46,28 @@ class ForceServoSettings:
         margin_n: How far inside its friction cone a squeeze that is chosen automatically keeps
             every contact [N]; a task that does not keep it is refused.
         may_slip: Whether such a task is warned of only.
+        leeway_n: How much the law may add to the internal force that is asked for, so that every
+            contact stays that margin inside its cone and torques stay within their limits,
+            whatever the plan did not know [N]; 0 for nothing. Tasks that may slip do as they are
+            told.
+        sharing: How the arms share the load: "declared": by their `load_share`. "drives": so that
+            drives are loaded alike, by their torques over their limits at the posture of the
+            start.
     """
 
     bandwidth: float = _number(20.0, "1/s", minimum=0.0)
     basis: Literal["transmitted", "orthonormal"] = "transmitted"
     margin_n: float = _number(5.0, "N", minimum=0.0)
     may_slip: bool = False
+    leeway_n: float = _number(50.0, "N", minimum=0.0)
+    sharing: Literal["declared", "drives"] = "declared"
+
+    def __post_init__(self) -> None:
+        if self.basis == "orthonormal" and self.sharing == "drives":
+            raise ArgumentError(
+                "the orthonormal basis comes with the paper's own sharing of the load; expected "
+                "sharing 'declared', or the basis 'transmitted'."
+            )
 
 
 @dataclass(frozen=True)

@@ -69,3 +69,23 @@ def test_bad_tasks_are_refused_before_any_torque(name, override, message, monkey
     monkeypatch.setattr(ContactPlant, "step", never)
     with pytest.raises(RobotDynamicsError, match=message):
         simulate(load_scenario(name, [override]))
+
+
+@pytest.mark.parametrize("leeway", [50, 0])
+def test_a_tray_that_is_heavier_than_believed_is_squeezed_harder(leeway):
+    """The constant squeeze of the plan drops it; the one that is chosen in the loop does not."""
+    run = simulate(
+        "tray",
+        overrides=[
+            "plant.object_mass_scale=1.6",
+            "reference.segments=[{duration_s: 0.6, move: [0.0, 0.0, 0.08]}]",
+            f"control.internal_force.leeway_n={leeway}",
+        ],
+    )
+    slipped = run.recording["grasp_slip"].max()
+    if leeway:
+        assert run.recording.metadata.get("fault") is None
+        assert slipped < 1e-3  # the scenario's own bar
+        assert run.recording["added_internal_force"][:, 0].max() < leeway
+    else:
+        assert slipped > 5e-3

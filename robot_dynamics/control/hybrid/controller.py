@@ -16,6 +16,7 @@ from robot_dynamics.control.hybrid.constants import law_parameters
 from robot_dynamics.control.hybrid.contact_damping import contact_damping
 from robot_dynamics.control.hybrid.followed import FollowedRows
 from robot_dynamics.control.hybrid.gains import hybrid_gains
+from robot_dynamics.control.hybrid.internal_choice import InternalChoice
 from robot_dynamics.control.hybrid.law import LawOptions, law_program
 from robot_dynamics.control.hybrid.layout import Layout
 from robot_dynamics.control.hybrid.planned_forces import Sliding, object_motion
@@ -119,6 +120,8 @@ class HybridController:
             delay=settings.command_delay_periods,
             blend_s=self.hybrid.blend_s,
         )
+        self._choice = InternalChoice.of(self.hybrid_system, self.distribution, settings, layout)
+        self._none_added = np.zeros(layout.internal)
         self._no_wrenches = np.zeros((layout.arms, 6))
         self._sensed = np.zeros(Layout.size(layout.sensed))
         self._seen = np.concatenate([reference.start, np.zeros(6)])
@@ -148,6 +151,7 @@ class HybridController:
             "estimated_twist": 6,
             "estimated_closure": 6 * (layout.arms - 1),
             "estimated_internal_force": layout.internal,
+            "added_internal_force": layout.internal,
             "estimated_contact_force": layout.surfaces,
             "touched": layout.surfaces,
             "control_scales": 8,
@@ -274,7 +278,7 @@ class HybridController:
         self._sensed[0] = wrenches is not None
         if wrenches is None:
             wrenches = self._no_wrenches
-        step = self._evaluate(q, qd, wrenches, row, self._memory, ramp)
+        step = self._chosen(q, qd, wrenches, row, ramp)
         lost = (self._last.touched > step.touched).any() and not self._leaving
         self._memory, self._last = step.memory, step
         self._leaving = False
@@ -354,12 +358,27 @@ class HybridController:
             "reference_contact_force": rows[:, at["contact"]],
         }
 
+    def _chosen(self, q: Array, qd: Array, wrenches: Array, row: Array, ramp: float) -> HybridStep:
+        """Return the step of a row, with the internal force that contacts and drives need."""
+        choice, memory = self._choice, self._memory
+        if choice is None:
+            return self._evaluate(q, qd, wrenches, row, memory, ramp)
+        chosen = choice.row(row, self._last.asked)
+        step = self._evaluate(q, qd, wrenches, chosen, memory, ramp)
+        if ramp == 1.0:
+            other = choice.row_within(row, step, self._effort)
+            if other is not None:
+                step = self._evaluate(q, qd, wrenches, other, memory, ramp)
+        choice.remember()
+        step.reference, step.added_internal_force = row, choice.added
+        return step
+
     def _evaluate(
         self, q: Array, qd: Array, wrenches: Array, row: Array, memory: Array, ramp: float
     ) -> HybridStep:
         given = (q, qd, wrenches, self._sensed, row, memory, ramp, *self._more)
         torque, after, found = self._law(*given)
-        return HybridStep(torque, after, found, row, self.layout.found)
+        return HybridStep(torque, after, found, row, self.layout.found, self._none_added)
 
     def _searched(self, q: Array) -> Array:
         """Return a memory at rest in which the object is where arms at `q` (na,) hold it."""
@@ -424,3 +443,6 @@ class HybridController:
         )
         block = law_parameters(self.hybrid_system, self.gains, self.distribution, self._holding())
         self._law = self.kernel.bind(block)
+        self._effort = self.gains.effort[self._order]
+        if self._choice is not None:
+            self._choice.begin()

@@ -22,9 +22,10 @@ class HybridStep:
         torque: The command [N m].
         memory: What the next step needs of this one.
         reference: The row of the reference that was followed.
+        added_internal_force: What was added to its internal force (m,); see `InternalChoice`.
     """
 
-    __slots__ = ("_at", "_found", "memory", "reference", "torque")
+    __slots__ = ("_at", "_found", "added_internal_force", "memory", "reference", "torque")
 
     def __init__(
         self,
@@ -33,9 +34,11 @@ class HybridStep:
         found: Array,
         reference: Array,
         at: Mapping[str, slice],
+        added_internal_force: Array,
     ) -> None:
         self.torque, self.memory, self.reference = torque, memory, reference
         self._found, self._at = found, at
+        self.added_internal_force = added_internal_force
 
     @property
     def pose(self) -> Array:
@@ -145,6 +148,7 @@ class HybridStep:
             self.twist,
             self.closure,
             self.internal_force,
+            self.added_internal_force,
             self.contact_force,
             self.touched,
             self.scales,

@@ -42,7 +42,8 @@ class WatchedStep(HybridStep):
     __slots__ = ("slip",)
 
     def __init__(self, step: HybridStep, slip: SlipReport) -> None:
-        super().__init__(step.torque, step.memory, step._found, step.reference, step._at)
+        added = step.added_internal_force
+        super().__init__(step.torque, step.memory, step._found, step.reference, step._at, added)
         self.slip = slip
 
     @property

@@ -81,8 +81,8 @@ def torque_metric(J_S: Array, limits: ArrayLike) -> Array:
         ArgumentError: If a limit is not positive, or an arm is at a singularity.
     """
     most = np.asarray(limits, dtype=float)
-    if not np.all(most > 0.0):
-        raise ArgumentError(f"torque limits {most.tolist()}, expected positive numbers.")
+    if not np.all((most > 0.0) & (most < np.inf)):
+        raise ArgumentError(f"torque limits {most.tolist()}, expected positive finite numbers.")
     scaled = J_S / most
     Q = scaled @ scaled.T
     sizes = np.linalg.eigvalsh(Q)

@@ -56,6 +56,26 @@ class TorqueRoom(NamedTuple):
     rest: Array
     limits: Array
 
+    def left(self, wrench: Array, distribution: ForceDistribution) -> GripRoom:
+        """Return what is left for internal forces where the contacts make a wrench (6,)."""
+        taken = self.rest + self.J_S.T @ (distribution.share @ wrench)
+        grip = self.J_S.T @ distribution.internal
+        return GripRoom(grip, -self.limits - taken, self.limits - taken)
+
+
+class GripRoom(NamedTuple):
+    """What drives have left for internal forces: lower <= grip f_IS <= upper.
+
+    Attributes:
+        grip: Torques of each internal force (n, m).
+        lower: (n,); -infinity for drives without a limit.
+        upper: (n,); infinity for those.
+    """
+
+    grip: Array
+    lower: Array
+    upper: Array
+
 
 class SqueezeChoice(NamedTuple):
     """An internal force.
@@ -111,10 +131,10 @@ class Squeeze:
         planes = contact_planes(contacts, margin, sides)
         A, scale = distribution.internal, np.where(moments, 1.0 / length, 1.0)
         # The size of an internal force is that of its contact forces: |y| with y = L^T f_IS.
-        self._lower = np.linalg.cholesky((scale[:, None] * A).T @ (scale[:, None] * A))
+        self._scaled = scaled = scale[:, None] * A
+        self._lower = np.linalg.cholesky(scaled.T @ scaled)
         self._to_internal = np.linalg.inv(self._lower.T)
-        self._unit = A @ self._to_internal
-        self._rows = planes.rows @ self._unit
+        self._rows = planes.rows @ (A @ self._to_internal)
         self._loads = planes.rows @ distribution.share
         self._bounds, self._owners = planes.lower, planes.contact
         self._none = np.full(len(planes.lower), np.inf)
@@ -133,33 +153,53 @@ class Squeeze:
             SqueezeError: If there is none; it says which contact cannot hold, and by how much.
         """
         w = np.asarray(wrench, dtype=float)
-        rows, lower, upper = self._rows, self._bounds - self._loads @ w, self._none
-        if room is not None:
-            bounded = np.isfinite(room.limits)
-            J_T, limits = room.J_S.T[bounded], room.limits[bounded]
-            taken = room.rest[bounded] + J_T @ (self._distribution.share @ w)
-            rows = np.vstack([rows, J_T @ self._unit / limits[:, None]])
-            lower = np.concatenate([lower, (-limits - taken) / limits])
-            upper = np.concatenate([upper, (limits - taken) / limits])
-        return self._solve(w[None], wish, rows, lower, upper)
+        left = None if room is None else room.left(w, self._distribution)
+        return self._solve(w[None], wish, *self._program(self._bounds - self._loads @ w, left))
 
-    def in_loop(self, wrench: Array, wish: Array) -> Array | None:
+    def in_loop(self, wrench: Array, wish: Array, room: GripRoom | None = None) -> Array | None:
         """Return the internal force of `at`, without its figures.
 
-        None if nothing holds the object, or a number is none.
+        None if nothing holds the object, a number is none, or the solver gives up.
 
         A wish that holds by itself, which is the rule, costs two products.
+
+        Args:
+            wrench: What the contacts are to make on the object, in its axes (6,).
+            wish: f_IS (m,).
+            room: What the drives have left for it.
         """
         lower = self._bounds - self._loads @ wrench
         goal = self._lower.T @ wish
         if not np.isfinite(goal.sum() + lower.sum()):
             return None
-        if bool((self._rows @ goal >= lower).all()):
+        if room is None and bool((self._rows @ goal >= lower).all()):
             return wish
         if not len(goal):
             return None
-        y = nearest_within(goal, self._rows, lower, self._none)
+        try:
+            y = nearest_within(goal, *self._program(lower, room))
+        except RobotDynamicsError:
+            return None
         return None if y is None else self._to_internal @ y
+
+    def size(self, internal_force: Array) -> float:
+        """Return the largest contact force [N] of an internal force (m,), moments over length."""
+        return float(np.abs(self._scaled @ internal_force).max(initial=0.0))
+
+    def _program(self, lower: Array, room: GripRoom | None) -> tuple[Array, Array, Array]:
+        """Return rows and bounds of what is to hold: contacts, and drives if they count."""
+        if room is None:
+            return self._rows, lower, self._none
+        bounded = np.isfinite(room.lower) | np.isfinite(room.upper)
+        rows = room.grip[bounded] @ self._to_internal
+        # Rows of about one, whatever the limits are: a drive may have none at all.
+        sizes = np.linalg.norm(rows, axis=1)
+        sizes = np.where(sizes > 0.0, sizes, 1.0)
+        return (
+            np.vstack([self._rows, rows / sizes[:, None]]),
+            np.concatenate([lower, room.lower[bounded] / sizes]),
+            np.concatenate([self._none, room.upper[bounded] / sizes]),
+        )
 
     def over(self, wrenches: ArrayLike, wish: ArrayLike | None = None) -> SqueezeChoice:
         """Return one internal force for all wrenches (N, 6) of a reference, nearest to a wish.

@@ -26,7 +26,7 @@ from robot_dynamics.control.coordinated import CoordinatedController
 from robot_dynamics.control.hybrid.settings import HybridSettings
 from robot_dynamics.control.reference import plan_reference
 from robot_dynamics.control.rotation_path import product
-from robot_dynamics.control.settings import ReferenceSettings
+from robot_dynamics.control.settings import ForceServoSettings, ReferenceSettings
 from robot_dynamics.control.start_check import StartError
 from robot_dynamics.control.touch_settings import ContactForceSettings
 from robot_dynamics.errors import RobotDynamicsError
@@ -204,7 +204,9 @@ def limited(room, **parts):
     off = np.array([*[parts.get("motion", 0.0)] * 3, 0.0, 0.0, 0.0, 0.0])
     contact, squeeze = parts.get("contact", 0.0), parts.get("squeeze", 0.0)
     plan = Plan(1, contact=contact, squeeze=squeeze, start=START + off)
-    control = controller(plan, environment=touching())
+    force = ForceServoSettings(leeway_n=parts.get("leeway", 0.0))
+    settings = replace(SETTINGS, internal_force=force)
+    control = controller(plan, settings=settings, environment=touching())
     control._limits = {**control._limits, "effort": room / SAFETY.effort_fraction}
     control.start(Q, REST)
     control.sense(contact_force=[contact / 2.0])
@@ -235,6 +237,23 @@ def test_limits_are_met_in_order(room):
     assert step.let_through == min(*step.scales[:3], step.scales[5])
     assert step.let_through < 1.0
     assert integral == [0.0]
+
+
+@pytest.mark.parametrize("room", [1.0, 0.1])
+def test_the_internal_force_gives_way_before_the_task(room):
+    """Where a squeeze is too much, the nearest internal force that fits lets all of the task pass.
+
+    Without leeway a part is held back. Torques are those of the law with that internal force.
+    """
+    parts = {"squeeze": 40.0, "contact": 30.0}
+    support = limited(np.full(14, 1e6))[0].torque
+    effort = np.full(14, np.abs(support).max() + room)
+    assert limited(effort, **parts)[0].let_through < 0.9
+    step, _ = limited(effort, **parts, leeway=100.0)
+    assert step.let_through == pytest.approx(1.0, abs=1e-9)
+    assert np.abs(step.support + step.parts[0]).max() == pytest.approx(effort[0], rel=1e-8)
+    ample, _ = limited(np.full(14, 1e6), **parts)
+    assert_allclose(step.torque, ample.torque + ample.grip @ step.added_internal_force, atol=1e-8)
 
 
 def test_it_follows_another_plan_without_a_jump():

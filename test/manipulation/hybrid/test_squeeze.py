@@ -93,6 +93,14 @@ def test_in_the_loop_it_is_the_same():
     assert squeeze.in_loop(WEIGHT, np.full(3, np.nan)) is None
 
 
+def test_the_size_of_an_internal_force_is_that_of_its_largest_contact_force():
+    """A squeeze of 1 N presses with 1 N; a twist of 1 N m counts by the length of 0.1 m."""
+    distribution, squeeze = squeezing(facing("soft finger", FINGER))
+    assert distribution.names == ("squeeze", "twist")
+    assert squeeze.size(np.array([1.0, 0.0])) == pytest.approx(1.0)
+    assert squeeze.size(np.array([0.0, 1.0])) == pytest.approx(10.0)
+
+
 def test_one_squeeze_serves_a_whole_reference():
     """It keeps the margin at every wrench, and is no larger than the worst of them needs."""
     contacts = around("frictional point", 3, POINT)
@@ -149,6 +157,20 @@ def test_drives_without_a_limit_take_what_is_left():
     assert np.all(np.abs(forces[:6]) <= 5.0 + 1e-9)
     wrench = held_by(contacts).constant_wrench_map @ forces
     assert_allclose(wrench, 100.0 * WEIGHT, atol=1e-9 * 2000.0)
+
+
+def test_drives_that_can_do_nothing_do_nothing():
+    """A limit of zero: the internal force is the one with which that drive has no torque."""
+    contacts = facing("rigid")
+    distribution, squeeze = squeezing(contacts, margin=0.0)
+    limits = np.where(np.arange(12) == 5, 0.0, 50.0)
+    room = TorqueRoom(np.eye(12), np.zeros(12), limits)
+    with np.errstate(all="raise"):
+        found = squeeze.at(WEIGHT, None, room)
+        in_loop = squeeze.in_loop(WEIGHT, np.zeros(6), room.left(WEIGHT, distribution))
+    forces = distribution.contact_forces(WEIGHT, found.internal_force)
+    assert forces[5] == pytest.approx(0.0, abs=1e-9)
+    assert_allclose(in_loop, found.internal_force, atol=1e-12)
 
 
 def test_contacts_without_limits_need_no_squeeze():

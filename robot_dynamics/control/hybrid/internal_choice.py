@@ -1,0 +1,132 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The internal force, chosen anew in every control period: inside cones, and within torques.
+
+What is asked for is granted where every contact is its margin inside what it bears. Where one is
+not, because the object is heavier than believed or is pushed, the nearest internal force is taken
+for which all are; where torque limits rule, the nearest with which they let the task through as
+well. What was added stays for a while, so that it neither chatters nor leaves with a jump.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.control.hybrid.layout import Layout
+from robot_dynamics.control.hybrid.step import HybridStep
+from robot_dynamics.control.settings import ControlSettings
+from robot_dynamics.manipulation.hybrid import ForceDistribution, HybridSystem, Squeeze
+from robot_dynamics.manipulation.hybrid.squeeze import GripRoom
+
+Array = NDArray[np.float64]
+
+_RELEASE_S = 0.3  # time constant with which what was added fades where it is not needed
+_NONE = 1e-9  # internal force that is none [N]
+_ALL = 1.0 - 1e-9  # part of the task that is all of it
+
+
+class InternalChoice:
+    """Chooses internal forces, period by period.
+
+    Attributes:
+        added: To what is asked for (m,).
+
+    Args:
+        squeeze: Contacts, their margin, and the sharing of forces.
+        at: Where forces stand in a row that is followed; see `Layout.reference`.
+        most: Largest contact force of what is added [N].
+        period: Of control [s].
+        late: Control periods after which measured forces answer what was asked for.
+    """
+
+    def __init__(
+        self, squeeze: Squeeze, at: Mapping[str, slice], most: float, period: float, late: int
+    ) -> None:
+        self._squeeze, self._most = squeeze, most
+        self._own, self._compared = at["internal"], at["compared_internal"]
+        self._keep, self._late = math.exp(-period / _RELEASE_S), late
+        none = np.zeros(self._own.stop - self._own.start)
+        # Solvers are loaded now, not when something slips.
+        squeeze.in_loop(np.zeros(6), none, GripRoom(none[None], np.full(1, -1.0), np.full(1, 1.0)))
+        self.begin()
+
+    @classmethod
+    def of(
+        cls,
+        system: HybridSystem,
+        distribution: ForceDistribution,
+        settings: ControlSettings,
+        layout: Layout,
+    ) -> InternalChoice | None:
+        """Return what settings ask for; None where there is nothing to choose."""
+        force = settings.internal_force
+        if force.may_slip or not (force.leeway_n > 0.0 and layout.internal):
+            return None
+        squeeze = Squeeze(
+            system.contacts, distribution, force.margin_n, names=system.tools, length=system.length
+        )
+        late = 1 + settings.command_delay_periods
+        return cls(squeeze, layout.reference, force.leeway_n, settings.period, late)
+
+    def begin(self) -> None:
+        """Forget what was added."""
+        self.added = np.zeros(self._own.stop - self._own.start)
+        self._before: deque[Array] = deque([self.added] * self._late, maxlen=self._late)
+
+    def row(self, row: Array, asked: Array) -> Array:
+        """Return a row (w,) with the internal force that contacts need for a wrench (6,)."""
+        self._next(row, asked, None)
+        return self._with_added(row)
+
+    def row_within(self, row: Array, step: HybridStep, effort: Array) -> Array | None:
+        """Return a row with which efforts (na,) let through what a step holds back.
+
+        None if they let through all of it, or no internal force helps.
+
+        Args:
+            row: As planned (w,).
+            step: Of the row that was made of it.
+            effort: Largest torques.
+        """
+        squeeze, motion, *_, contact, _, _ = step.scales.tolist()
+        if min(squeeze, motion, contact) >= _ALL:
+            return None
+        inside, pushing, moving = step.parts
+        # Each part has what the ones before leave: limits hold after every one of them.
+        base = step.support + inside - step.grip @ (row[self._own] + self.added)
+        after = np.cumsum([base, pushing, moving], axis=0)
+        room = GripRoom(step.grip, -effort - after.min(axis=0), effort - after.max(axis=0))
+        if not self._next(row, step.asked, room):
+            return None
+        return self._with_added(row)
+
+    def remember(self) -> None:
+        """Keep what was added in this period, for the answer of the sensors to it."""
+        self._before.append(self.added)
+
+    def _next(self, row: Array, asked: Array, room: GripRoom | None) -> bool:
+        """Choose what is added to a row's internal force; return whether that has changed."""
+        planned = row[self._own]
+        faded = self.added if room is not None else self._keep * self.added
+        found = self._squeeze.in_loop(asked, planned + faded, room)
+        if found is None:  # nothing is better than what there is
+            return False
+        added = found - planned
+        size = self._squeeze.size(added)
+        if size > self._most:
+            added = added * (self._most / size)
+        self.added = added if size > _NONE else np.zeros_like(added)
+        return True
+
+    def _with_added(self, row: Array) -> Array:
+        if not (self.added.any() or self._before[0].any()):
+            return row
+        row = row.copy()
+        row[self._own] += self.added
+        row[self._compared] += self._before[0]
+        return row
