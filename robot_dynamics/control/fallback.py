@@ -118,13 +118,19 @@ class FallbackTorque:
         # 2 w, and a sampled loop bears it if 2 w h is small; its diagonal alone damps light
         # motions many times more than that.
         w = self._bandwidth
-        acceleration = -2.0 * w * qd
-        if kind == "hold":
-            acceleration = acceleration + w * w * (hold - q)
+        with np.errstate(over="ignore"):
+            acceleration = -2.0 * w * qd
+            if kind == "hold":
+                acceleration = acceleration + w * w * (hold - q)
         inertia = self._inertia_at(q)
         for i, own in enumerate(self._arms):
-            if i not in lost:
-                tau[own] += inertia[own, own] @ acceleration[own]
+            if i in lost:
+                continue
+            with np.errstate(over="ignore", invalid="ignore"):
+                damping = inertia[own, own] @ acceleration[own]
+            # A velocity near the largest number there is overflows; gravity alone is safe then.
+            if np.isfinite(damping).all():
+                tau[own] += damping
         return tau
 
     def _zero(self, q: Array) -> Array:

@@ -42,6 +42,15 @@ def test_hold_adds_a_spring():
     np.testing.assert_allclose(tau, support(Q, True) + 25.0 * INERTIA * 0.1)
 
 
+@pytest.mark.parametrize("kind", ["gravity_compensation_with_damping", "hold"])
+def test_velocities_near_the_largest_number(kind):
+    """Where damping overflows, that arm gets gravity alone; the other one is damped as ever."""
+    qd = np.array([1e308, -1e308, *QD[2:]])
+    tau = fallback(fallback=kind).torque(Q, qd, Q, ZERO, 0.002, held=False)
+    np.testing.assert_array_equal(tau[:2], support(Q, False)[:2])
+    np.testing.assert_allclose(tau[2:], (support(Q, False) - 10.0 * INERTIA * QD)[2:])
+
+
 def test_zero_is_zero():
     """For drives that compensate gravity themselves."""
     assert not fallback(fallback="zero").torque(Q, QD, Q, ZERO, 0.002, held=True).any()
