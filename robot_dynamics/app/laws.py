@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from robot_dynamics.app.jointed_cell import joint_order, jointed_system
 from robot_dynamics.app.scenario import Scenario, build_system
 from robot_dynamics.control.coordinated import CoordinatedController
+from robot_dynamics.control.gravity import GravityLaw
 from robot_dynamics.control.jointed.fold_plan import FoldPlan
 from robot_dynamics.control.jointed.law import JointedLaw
 from robot_dynamics.control.protocol import ControlLaw
@@ -68,7 +69,9 @@ def supervised_law(
 
 
 def _box_around_object(scenario: Scenario) -> Array | None:
-    """Return lower and upper corner (2, 3) of the object's shapes, if it has any."""
+    """Return lower and upper corner (2, 3) of the object's shapes, if there are any."""
+    if scenario.control.law == "gravity":  # the object need not be there
+        return None
     description = load_description(scenario.cell.object.urdf)
     points = [
         shape.points() for shape in description.shapes if shape.link == description.mechanism.root
@@ -79,6 +82,10 @@ def _box_around_object(scenario: Scenario) -> Array | None:
 
 def _coordinated(scenario: Scenario, system: GraspSystem) -> ControlLaw:
     return CoordinatedController(system, scenario.control, scenario.safety, scenario.plan())
+
+
+def _gravity(scenario: Scenario, system: GraspSystem) -> ControlLaw:
+    return GravityLaw(system, scenario.control, scenario.safety, scenario.plan())
 
 
 def _hybrid(scenario: Scenario, system: GraspSystem) -> ControlLaw:
@@ -102,6 +109,7 @@ LAWS: dict[str, Callable[[Scenario, GraspSystem], ControlLaw]] = {
     "coordinated": _coordinated,
     "hybrid": _hybrid,
     "jointed": _jointed,
+    "gravity": _gravity,
 }
 
 _ONE_FREE_BODY = ("coordinated",)  # laws whose object is one body that touches nothing else

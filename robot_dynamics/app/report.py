@@ -298,8 +298,10 @@ def _smallest(values: Array) -> float | None:
     return None if lowest is None else -lowest
 
 
-def _delay_margin(recording: Recording) -> float:
-    """Return how much further delay the object's servo would have borne [s]."""
+def _delay_margin(recording: Recording) -> float | None:
+    """Return how much further delay the object's servo would have borne [s]; None without one."""
+    if "object_gains" not in recording.metadata:
+        return None
     gains = PidGains(*recording.get("object_gains"))
     return delay_margin(gains, recording.get("period_s"), recording.get("plant_delay_periods"))
 

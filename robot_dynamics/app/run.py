@@ -177,6 +177,10 @@ def make_plant(scenario: Scenario, system: GraspSystem) -> Plant:
         from robot_dynamics.app.hybrid_plant import make_hybrid_plant
 
         return make_hybrid_plant(scenario, system, start)
+    if scenario.control.law == "gravity":
+        from robot_dynamics.simulation.arms_plant import ArmsPlant
+
+        return ArmsPlant(system, start, period, settings)
     if system.halves is not None:
         if settings.engine != "engine":
             raise RobotDynamicsError(

@@ -28,7 +28,12 @@ from robot_dynamics.control.gains import delay_margin, force_delay_margin, servo
 from robot_dynamics.control.protocol import ObjectPlan
 from robot_dynamics.control.reference import Reference, plan_reference
 from robot_dynamics.control.rotation_path import from_rpy
-from robot_dynamics.control.settings import ControlSettings, ReferenceSettings, SafetySettings
+from robot_dynamics.control.settings import (
+    ControlSettings,
+    ReferenceSettings,
+    SafetySettings,
+    SegmentSettings,
+)
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.load import load_description
 from robot_dynamics.description.orientations import rotation_of_rpy
@@ -118,7 +123,8 @@ class Scenario:
         """Return what the object is to do, counted from `start_tick` on.
 
         For the hybrid law that is its motion: forces depend on contacts, see `hybrid_law`. Of an
-        object with a joint it is what the first half does, for as long as the fold takes.
+        object with a joint it is what the first half does, for as long as the fold takes. Where
+        arms only hold themselves up, the object stays where it is for as long.
 
         Raises:
             ArgumentError: If it asks for a squeeze in a basis of internal forces that has none,
@@ -138,6 +144,9 @@ class Scenario:
             reference = plan_reference(settings, self.object_pose, squeeze=[1.0])
         elif self.cell.object.joint is not None:
             reference = first_half(self.reference, self.cell.object.joint, self.object_pose)
+        elif self.control.law == "gravity":
+            pauses = tuple(SegmentSettings(one.duration_s) for one in self.reference.segments)
+            reference = plan_reference(ReferenceSettings(pauses), self.object_pose)
         else:
             reference = plan_reference(self.reference, self.object_pose, len(self.cell.arms))
         self.ticks(reference)

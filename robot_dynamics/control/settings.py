@@ -126,6 +126,7 @@ class ControlSettings:
         law: "coordinated": Yoshikawa and Zheng's controller of an object in rigid grasps.
             "hybrid": their controller of an object in any grasp that touches surfaces besides.
             "jointed": Unseren's controller of an object of two halves with a joint.
+            "gravity": none of them, and no object: arms that only hold themselves up.
         rate_hz: Control rate [Hz].
         object: Servo of the object's position and orientation.
         internal_force: Servo of the internal force.
@@ -138,7 +139,7 @@ class ControlSettings:
         start: Conditions and manner of the start.
     """
 
-    law: Literal["coordinated", "hybrid", "jointed"] = "coordinated"
+    law: Literal["coordinated", "hybrid", "jointed", "gravity"] = "coordinated"
     rate_hz: float = _number(500.0, "Hz", above=0.0, maximum=1e5)
     object: ServoSettings = field(default_factory=ServoSettings)
     internal_force: ForceServoSettings = field(default_factory=ForceServoSettings)

@@ -5,6 +5,7 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -48,6 +49,15 @@ def test_a_dry_run_is_good(scenario):
     assert run.ok, run.report["failures"]
     # Leaves room for what the description does not know, as friction and cables.
     assert run.report["torque_fraction_of_limit_max"] < scenario.safety.effort_fraction
+
+
+def test_empty_hands_can_be_held_up(folder, scenario):
+    """Step 7 of the guide: the arms alone stay where they are, within what control may use."""
+    gravity = load_scenario(folder / "gravity.yaml")
+    assert gravity.control.law == "gravity"
+    run = simulate(gravity, duration=0.2)
+    assert np.ptp(run.recording["joint_position"], axis=0).max() == 0.0
+    assert run.report["torque_fraction_of_limit_max"] < gravity.safety.effort_fraction
 
 
 def test_facts_that_a_real_robot_must_state(folder, scenario):
