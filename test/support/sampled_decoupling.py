@@ -26,7 +26,7 @@ from support.mechanisms import BENT, holding, plain_arm
 PLANES = (Plane((0.05, 0.0, -0.12), (0.0, 0.0, -1.0)), Plane((0.12, 0.0, 0.03), (1.0, 0.0, 0.0)))
 STEP = 2.5e-4  # of integration [s]
 SMOOTH = 0.05  # duration of a step [s]
-BEGIN, END = 0.1, 0.25  # when it begins, and when all is over, after the ramp [s]
+BEGIN, END = 0.3, 0.45  # when it begins, and when all is over, after the ramp [s]
 MOVE, FORCE = 0.01, 10.0  # how far steps go [m, N]
 
 

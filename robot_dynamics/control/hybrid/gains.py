@@ -49,6 +49,8 @@ class HybridGains:
         touch_within: Distance before a surface within which an estimated force is touch [m].
         period: Control period [s].
         lead: What the model is evaluated ahead of the measurement [s].
+        trend: How many times the last change of the accelerations is added to the last ones, for
+            their mean over that time.
         friction_share: Part of the joints' known friction that is compensated.
         friction_velocity: Speed at which Coulomb friction is taken to be fully there [rad/s].
         torque_rate: Largest change of a torque [N m/s].
@@ -80,6 +82,7 @@ class HybridGains:
     touch_within: Any
     period: Any
     lead: Any
+    trend: Any
     friction_share: Any
     friction_velocity: Any
     torque_rate: Any
@@ -157,6 +160,7 @@ def hybrid_gains(
         touch_within=contact.touch_within_m,
         period=settings.period,
         lead=(settings.command_delay_periods + 0.5) * settings.period,
+        trend=acceleration_trend(settings.command_delay_periods),
         friction_share=settings.friction.share,
         friction_velocity=settings.friction.velocity,
         torque_rate=safety.torque_rate,
@@ -166,3 +170,17 @@ def hybrid_gains(
         lower=limits["lower"],
         upper=limits["upper"],
     )
+
+
+def acceleration_trend(delay: int) -> float:
+    """Return how the mean acceleration until the torque's middle follows from the last two.
+
+    A command acts for a period, `delay` periods after its measurement. Until its middle the last
+    `delay` commands act for a period each, then itself for half of one. Accelerations are those
+    that commands were made for, a_1 of the last and a_2 of the one before, in steps that stay as
+    they are: a_1 + (a_1 - a_2) of the command to come. The mean is a_1 + trend (a_1 - a_2).
+
+    Args:
+        delay: Control periods between a measurement and the command's action on it.
+    """
+    return (1.0 - delay * (delay - 1.0)) / (2.0 * delay + 1.0)

@@ -154,9 +154,11 @@ def law_program(
 
         # The model, where it will be when the torque acts.
         if options.ahead:
-            q_then, qd_then, then = ahead_of(
-                gain.lead, q, qd, last["joint_acceleration"], seen, last["acceleration"]
+            expected, of_object = (
+                [a + gain.trend * more for a, more in _pairs(last[name], last[f"{name}_change"])]
+                for name in ("joint_acceleration", "acceleration")
             )
+            q_then, qd_then, then = ahead_of(gain.lead, q, qd, expected, seen, of_object)
             arms = ArmState.of(model, q_then, qd_then, parameters)
         else:
             q_then, qd_then, then = q, qd, seen
@@ -267,7 +269,9 @@ def law_program(
         new_memory = [
             *seen.place.x, *seen.quaternion, *seen.twist.components(), *pose_integral,
             *contact_integral, *internal_integral, *touched, *without,
-            *acceleration, *law.acceleration, *torque,
+            *acceleration, *law.acceleration,
+            *(a - b for a, b in _pairs(acceleration, last["acceleration"])),
+            *(a - b for a, b in _pairs(law.acceleration, last["joint_acceleration"])), *torque,
         ]  # fmt: skip
         origin = seen.place.x - E.inverse_times(center)
         at_origin = seen.twist.linear - seen.twist.angular.cross(center)

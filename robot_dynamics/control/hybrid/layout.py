@@ -68,7 +68,8 @@ class Layout:
 
         The object's centre of mass and quaternion, its twist in its axes; integrals; for each
         surface whether it is touched and for how long there was no force; the accelerations that
-        were wanted of object and joints, and the last torque.
+        were wanted of object and joints, and their changes since the step before; and the last
+        torque.
         """
         C, n = self.surfaces, self.joints
         return _slices(
@@ -81,6 +82,8 @@ class Layout:
             without=C,
             acceleration=6,
             joint_acceleration=n,
+            acceleration_change=6,
+            joint_acceleration_change=n,
             torque=n,
         )
 

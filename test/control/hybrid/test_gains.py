@@ -11,7 +11,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from robot_dynamics.control.gains import servo_gains
-from robot_dynamics.control.hybrid.gains import HybridGains, hybrid_gains
+from robot_dynamics.control.hybrid.gains import (
+    HybridGains,
+    acceleration_trend,
+    hybrid_gains,
+)
 from robot_dynamics.control.hybrid.settings import HybridSettings
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.touch_settings import ContactForceSettings
@@ -57,3 +61,13 @@ def test_the_literal_law_has_no_limits():
     assert literal.gated == 0.0
     assert literal.contact_error == literal.contact_bound == np.inf
     assert replace(literal, gated=1.0) != literal
+
+
+@pytest.mark.parametrize("delay", [0, 1, 2, 3])
+def test_accelerations_that_change_evenly_are_expected_exactly(delay):
+    """Of commands that act one after the other, the last of them for half a period yet."""
+    sent = 0.3 * np.arange(7.0) - 1.0  # evenly; the last one is the command to come
+    acting = np.append(sent[len(sent) - 1 - delay : -1], 0.5 * sent[-1])
+    mean = acting.sum() / (delay + 0.5)
+    last, change = sent[-2], sent[-2] - sent[-3]
+    assert last + acceleration_trend(delay) * change == pytest.approx(mean, abs=1e-14)
