@@ -5,13 +5,15 @@
 Inside the package spatial vectors are angular first and twists are in world axes; messages have
 the linear part first, and an odometry's twist is in the moving frame. Times are integers of
 nanoseconds. Writers keep one message and fill it again: to build a new one for every control
-period would take longer than the control law.
+period would take longer than the control law. What is sent and read in every control period is
+not even serialized anew.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -24,6 +26,7 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension, UInt64MultiArra
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 from robot_dynamics.app.topic_names import SECOND, WORLD
+from robot_dynamics.nodes.serialized import Layout, Reader
 
 Array = NDArray[np.float64]
 
@@ -54,6 +57,7 @@ class JointStateWriter:
 
     def __init__(self, joints: Sequence[str]) -> None:
         self.message = JointState(name=list(joints))
+        self._layouts: dict[tuple[int, int], Layout] = {}
 
     def fill(self, stamp: int, q: Array, qd: Array, effort: Array | None = None) -> JointState:
         """Return the message of an instant; the same object every time."""
@@ -64,12 +68,65 @@ class JointStateWriter:
         message.effort = doubles(effort) if effort is not None else array("d")
         return message
 
+    def serialized(self, stamp: int, q: Array, qd: Array) -> bytes:
+        """Return the serialized message of an instant."""
+        n = len(q)
+        layout = self._layouts.get((n, len(qd)))
+        if layout is None:
+            layout = Layout(lambda s, x: self.fill(s, x[:n], x[n:]), n + len(qd))
+            self._layouts[n, len(qd)] = layout
+        return layout.write(stamp, np.concatenate([q, qd]))
+
+
+class JointSample(NamedTuple):
+    """What is to be known of a message of joint states.
+
+    Attributes:
+        stamp: Its time [ns].
+        names: Names of the joints.
+        position: As many, or as many as the message has.
+        velocity: Likewise.
+    """
+
+    stamp: int
+    names: list[str]
+    position: Array
+    velocity: Array
+
+
+def joint_state_reader() -> Reader[JointSample]:
+    """Return what reads serialized joint states; efforts are left out."""
+
+    def read(message: JointState) -> JointSample:
+        stamp, names = read_time(message.header.stamp), list(message.name)
+        return JointSample(
+            stamp, names, np.asarray(message.position), np.asarray(message.velocity)
+        )
+
+    def layout(message: JointState) -> Layout:
+        n, end = len(message.position), len(message.position) + len(message.velocity)
+
+        def fill(stamp: int, numbers: Array) -> JointState:
+            write_time(message.header.stamp, stamp)
+            message.position, message.velocity = doubles(numbers[:n]), doubles(numbers[n:end])
+            message.effort = doubles(numbers[end:])
+            return message
+
+        return Layout(fill, end + len(message.effort))
+
+    def make(like: JointSample, stamp: int, numbers: Array) -> JointSample:
+        n, end = len(like.position), len(like.position) + len(like.velocity)
+        return JointSample(stamp, like.names, numbers[:n], numbers[n:end])
+
+    return Reader(JointState, read, layout, make)
+
 
 class CommandWriter:
     """Torques of an arm's joints, numbered by the tick they answer."""
 
     def __init__(self) -> None:
         self.message = Float64MultiArray()
+        self._layouts: dict[int, Layout] = {}
 
     def fill(self, tick: int, torque: Array) -> Float64MultiArray:
         """Return the message with the torques (n,) of an arm; the same object every time."""
@@ -77,10 +134,31 @@ class CommandWriter:
         self.message.data = doubles(torque)
         return self.message
 
+    def serialized(self, tick: int, torque: Array) -> bytes:
+        """Return the serialized message with the torques (n,) of an arm."""
+        layout = self._layouts.get(len(torque))
+        if layout is None:
+            layout = self._layouts[len(torque)] = Layout(self.fill, len(torque), counted=True)
+        return layout.write(tick % _SEQUENCE_NUMBERS, torque)
+
 
 def read_command(message: Float64MultiArray) -> tuple[int, Array]:
     """Return tick, modulo 2^32, and torques (n,) of a command."""
     return int(message.layout.data_offset), np.asarray(message.data)
+
+
+def command_reader() -> Reader[tuple[int, Array]]:
+    """Return what does the same with serialized commands."""
+
+    def layout(message: Float64MultiArray) -> Layout:
+        writer = CommandWriter()
+        writer.message = message
+        return Layout(writer.fill, len(message.data), counted=True)
+
+    def make(like: tuple[int, Array], number: int, torque: Array) -> tuple[int, Array]:
+        return number, torque
+
+    return Reader(Float64MultiArray, read_command, layout, make)
 
 
 def answers(number: int, tick: int) -> bool:
@@ -117,6 +195,7 @@ class WrenchWriter:
     def __init__(self, frame: str) -> None:
         self.message = WrenchStamped()
         self.message.header.frame_id = frame
+        self._layout: Layout | None = None
 
     def fill(self, stamp: int, wrench: Array) -> WrenchStamped:
         """Return the message of a wrench (6,), angular first; the same object every time."""
@@ -125,11 +204,32 @@ class WrenchWriter:
         torque.x, torque.y, torque.z, force.x, force.y, force.z = wrench.tolist()
         return self.message
 
+    def serialized(self, stamp: int, wrench: Array) -> bytes:
+        """Return the serialized message of a wrench (6,), angular first."""
+        if self._layout is None:
+            self._layout = Layout(self.fill, 6)
+        return self._layout.write(stamp, wrench)
+
 
 def read_wrench(message: WrenchStamped) -> Array:
     """Return a wrench (6,), angular first."""
     force, torque = message.wrench.force, message.wrench.torque
     return np.array([torque.x, torque.y, torque.z, force.x, force.y, force.z])
+
+
+def wrench_reader() -> Reader[tuple[int, Array]]:
+    """Return what reads serialized wrenches: times [ns], and wrenches (6,), angular first."""
+
+    def read(message: WrenchStamped) -> tuple[int, Array]:
+        return read_time(message.header.stamp), read_wrench(message)
+
+    def layout(message: WrenchStamped) -> Layout:
+        return Layout(WrenchWriter(message.header.frame_id).fill, 6)
+
+    def make(like: tuple[int, Array], stamp: int, wrench: Array) -> tuple[int, Array]:
+        return stamp, wrench
+
+    return Reader(WrenchStamped, read, layout, make)
 
 
 class OdometryWriter:

@@ -20,6 +20,8 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
+_Entry = tuple[Subscription, Callable[[Any], None], Callable[[bytes], Any] | None]
+
 
 class _HiddenSubscriptions(MutuallyExclusiveCallbackGroup):
     """Keeps subscriptions, but not their events, away from executors."""
@@ -43,7 +45,7 @@ class Inbox:
     def __init__(self, node: Node) -> None:
         self._node, self.published = node, 0
         self._group = _HiddenSubscriptions()
-        self._subscriptions: list[tuple[Subscription, Callable[[Any], None]]] = []
+        self._subscriptions: list[_Entry] = []
         self._awaited: list[Subscription] = []
         self._sets: dict[int, Any] = {}
 
@@ -55,6 +57,7 @@ class Inbox:
         quality: QoSProfile,
         *,
         awaited: bool,
+        reader: Callable[[bytes], Any] | None = None,
     ) -> None:
         """Subscribe to a topic.
 
@@ -64,11 +67,13 @@ class Inbox:
             callback: Called with every message by `read`.
             quality: The quality of service.
             awaited: Whether `wait` returns when a message has come: for what comes last.
+            reader: Makes of a serialized message what the callback is called with; without it
+                that is the message.
         """
         subscription = self._node.create_subscription(
             kind, topic, callback, quality, callback_group=self._group
         )
-        self._subscriptions.append((subscription, callback))
+        self._subscriptions.append((subscription, callback, reader))
         if awaited:
             self._awaited.append(subscription)
 
@@ -79,7 +84,7 @@ class Inbox:
             seconds: At most so long [s].
             for_any: Return for messages of all topics.
         """
-        topics = [s for s, _ in self._subscriptions] if for_any else self._awaited
+        topics = [s for s, *_ in self._subscriptions] if for_any else self._awaited
         if not topics:
             time.sleep(max(0.0, seconds))
             return
@@ -97,21 +102,22 @@ class Inbox:
     def read(self) -> bool:
         """Call back for every message that is there; return whether there was any."""
         found = False
-        for subscription, callback in self._subscriptions:
+        for subscription, callback, reader in self._subscriptions:
+            handle, kind, raw = subscription.handle, subscription.msg_type, reader is not None
             while True:
-                taken = subscription.handle.take_message(subscription.msg_type, False)
+                taken = handle.take_message(kind, raw)
                 if taken is None:
                     break
                 found = True
                 message, about = taken
                 self.published = about["source_timestamp"]
-                callback(message)
+                callback(message if reader is None else reader(message))
         return found
 
     def clear(self) -> None:
         """End all subscriptions."""
         self.close()
-        for subscription, _ in self._subscriptions:
+        for subscription, *_ in self._subscriptions:
             self._node.destroy_subscription(subscription)
         self._subscriptions.clear()
         self._awaited.clear()

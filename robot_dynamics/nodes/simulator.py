@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from functools import partial
 
+import numpy as np
+from numpy.typing import NDArray
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -22,7 +24,7 @@ from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import build_system, load_scenario, true_system
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes import topics
-from robot_dynamics.nodes.conversions import answers, read_command
+from robot_dynamics.nodes.conversions import answers, command_reader
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Durations
 from robot_dynamics.nodes.drive import Drives
 from robot_dynamics.nodes.drive_gravity import DriveGravity
@@ -34,6 +36,8 @@ from robot_dynamics.nodes.run_file import RunFile
 from robot_dynamics.nodes.state_topics import StateTopics
 from robot_dynamics.simulation.faults import fault_of
 from robot_dynamics.simulation.plant import Measurement
+
+Array = NDArray[np.float64]
 
 HUNG_AFTER_S = 10.0  # without a command in the middle of a run, somebody's launcher is told
 _DESCRIBE_AFTER_S = 1.0  # the description is published when control runs, or after this
@@ -120,6 +124,7 @@ class Simulator:
                 partial(self._on_command, arm),
                 topics.STREAM,
                 awaited=self._lockstep and arm == arms[-1],
+                reader=command_reader(),
             )
         node.create_service(SetBool, "~/pause", self._on_pause)
         node.create_service(Trigger, "~/step", self._on_step)
@@ -214,8 +219,8 @@ class Simulator:
 
     # -- messages and services ----------------------------------------------------------------
 
-    def _on_command(self, arm: str, message: Float64MultiArray) -> None:
-        number, torque = read_command(message)
+    def _on_command(self, arm: str, command: tuple[int, Array]) -> None:
+        number, torque = command
         self._numbers[arm] = number
         try:
             self._gate.offer(arm, number if self._lockstep else None, torque)

@@ -100,7 +100,7 @@ class StateTopics:
         # Wrenches first: whoever acts on joint states has those of the same instant by then.
         for (arm, topic, writer), wrench in zip(self._wrenches, seen.wrenches, strict=True):
             if not self._faults.is_on("wrench_silent", arm):
-                topic.publish(writer.fill(stamp, wrench))
+                topic.publish(writer.serialized(stamp, wrench))
         moves = self._skip and seen.tick != self._last_tick
         self._last_tick = seen.tick
         for joints in self._joints:
@@ -137,7 +137,7 @@ class _JointTopic:
         """
         qd = qd[self._all] if self._velocities else qd[:0]
         if not self._faults.active:
-            self.publisher.publish(self._writer.fill(stamp, q[self._all], qd))
+            self.publisher.publish(self._writer.serialized(stamp, q[self._all], qd))
             self._sent = stamp, q, qd
             return
         self._count += 1

@@ -11,6 +11,8 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from copy import deepcopy
 
+from rclpy.serialization import deserialize_message
+
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.nodes.conversions import read_time
 from robot_dynamics.nodes.state_topics import StateTopics
@@ -28,12 +30,14 @@ PERIOD = 0.002
 class Topic:
     """A publisher that keeps what it is given."""
 
-    def __init__(self):
-        self.messages = []
+    def __init__(self, kind):
+        self.kind, self.messages = kind, []
         self.listeners = 0
 
     def publish(self, message):
-        """Keep a copy: messages are filled again."""
+        """Keep a copy: messages are filled again, or serialized."""
+        if isinstance(message, bytes):
+            message = deserialize_message(message, self.kind)
         self.messages.append(deepcopy(message))
 
     def get_subscription_count(self):
@@ -59,7 +63,7 @@ class Arms:
 
     def create_publisher(self, kind, topic, quality):
         """Stand in for the node."""
-        return self.topics.setdefault(topic, Topic())
+        return self.topics.setdefault(topic, Topic(kind))
 
     def publish(self, *ticks):
         """Publish the states of some ticks."""
