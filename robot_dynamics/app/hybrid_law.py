@@ -121,9 +121,10 @@ def _squeeze(
         names=[arm.name for arm in scenario.cell.arms],
         length=system.length,
     )
-    rows = reference.rows(checked_times(reference.duration))
+    times = checked_times(reference.duration)
+    rows = reference.rows(times)
     sliding = surface_facts(scenario.cell).sliding
-    return chooser.over(planned_wrenches(system, rows, sliding)).internal_force
+    return chooser.over(planned_wrenches(system, rows, sliding), times=times).internal_force
 
 
 def _with(steps: Sequence[ForceStepSettings], internal: Array) -> tuple[ForceStepSettings, ...]:

@@ -49,11 +49,14 @@ def moments(recording: Recording) -> NDArray[np.bool_]:
 
 
 def internal_force_errors(recording: Recording) -> tuple[Array, Array]:
-    """Return what forces (ticks,) [N] and moments (ticks,) [N m] differ by from the reference.
+    """Return what forces (ticks,) [N] and moments (ticks,) [N m] differ by from what was wanted.
 
-    Of several wrenches the one that is off most; of named forces all together.
+    That is the reference, with what control has added to it so that contacts hold. Of several
+    wrenches the one that is off most; of named forces all together.
     """
     error = recording["internal_force"] - recording["reference_internal_force"]
+    if "added_internal_force" in recording:
+        error = error - recording["added_internal_force"]
     if "internal_forces" not in recording.metadata:
         parts = error.reshape(len(recording), error.shape[1] // 6, 6)
         force, moment = (np.linalg.norm(parts[..., at], axis=2) for at in _FORCE_MOMENT)

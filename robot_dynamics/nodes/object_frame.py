@@ -15,6 +15,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from robot_dynamics.app.topic_names import SECOND, WORLD
+from robot_dynamics.description.orientations import quaternion_of_rotation
 from robot_dynamics.nodes.conversions import write_quaternion, write_time
 
 Array = NDArray[np.float64]
@@ -24,7 +25,7 @@ _QUEUE = QoSProfile(depth=100)  # as everybody publishes TF: reliable, volatile
 
 
 class ObjectFrame:
-    """Publishes the poses of the object's bodies in the world.
+    """Publishes the poses of the object's bodies in the world, and where internal forces are told.
 
     Attributes:
         publisher: On /tf; None without `tf2_msgs`, which package registries of Python lack.
@@ -32,9 +33,12 @@ class ObjectFrame:
     Args:
         node: The node that publishes.
         bodies: Names of their frames.
+        middle: Name of the frame of internal forces, and its pose (4, 4) in the first body.
     """
 
-    def __init__(self, node: Node, bodies: Sequence[str]) -> None:
+    def __init__(
+        self, node: Node, bodies: Sequence[str], middle: tuple[str, Array] | None = None
+    ) -> None:
         self.publisher: Any = None
         try:
             kind = importlib.import_module("tf2_msgs.msg").TFMessage
@@ -44,6 +48,13 @@ class ObjectFrame:
         transforms = [TransformStamped(child_frame_id=body) for body in bodies]
         for transform in transforms:
             transform.header.frame_id = WORLD
+        self._moving = tuple(transforms)
+        if middle is not None:
+            name, at = middle
+            fixed = TransformStamped(child_frame_id=name)
+            fixed.header.frame_id = bodies[0]
+            _write(fixed, [*at[:3, 3].tolist(), *quaternion_of_rotation(at[:3, :3])])
+            transforms.append(fixed)
         self._message = kind(transforms=transforms)
         self._shown = -1
 
@@ -57,10 +68,16 @@ class ObjectFrame:
         if self._shown >= 0 and 0 <= stamp - self._shown < INTERVAL_S * SECOND:
             return
         self._shown = stamp
-        for transform, pose in zip(self._message.transforms, poses, strict=True):
+        for transform in self._message.transforms:
             write_time(transform.header.stamp, stamp)
-            x, y, z, *quaternion = pose.tolist()
-            to = transform.transform.translation
-            to.x, to.y, to.z = x, y, z
-            write_quaternion(transform.transform.rotation, quaternion)
+        for transform, pose in zip(self._moving, poses, strict=True):
+            _write(transform, pose.tolist())
         self.publisher.publish(self._message)
+
+
+def _write(transform: TransformStamped, pose: Sequence[float]) -> None:
+    """Write a pose x y z qx qy qz qw into a transform."""
+    x, y, z, *quaternion = pose
+    to = transform.transform.translation
+    to.x, to.y, to.z = x, y, z
+    write_quaternion(transform.transform.rotation, quaternion)

@@ -17,11 +17,13 @@ from visualization_msgs.msg import MarkerArray
 
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.control.hybrid.controller import HybridController
+from robot_dynamics.control.hybrid.named_forces import wrench_components
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.jointed.law import JointedLawStep
 from robot_dynamics.control.protocol import ControlLaw, LawStep
 from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST
 from robot_dynamics.description.load import load_description
+from robot_dynamics.manipulation.grasp_map import middle_frame
 from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.conversions import OdometryWriter, ReferenceWriter, WrenchWriter
@@ -70,7 +72,10 @@ class ObjectTopics:
         )
         self._markers = node.create_publisher(MarkerArray, topics.MARKERS, stream)
         self._metadata = RunMetadata(node, scenario, loop, joint_state_topics)
-        self._frame = ObjectFrame(node, bodies)
+        middle = None
+        if loop.system.halves is None and len(loop.system.arms) > 1:
+            middle = (topics.middle_frame(body), middle_frame(loop.system.grasps))
+        self._frame = ObjectFrame(node, bodies, middle)
         self._every = (
             self._odometry,
             self._reference,
@@ -83,6 +88,9 @@ class ObjectTopics:
         self._reference_writer = ReferenceWriter(body)
         self._force_writer = WrenchWriter(topics.middle_frame(body))
         self._internal = _internal_columns(loop.supervised.controller)
+        # Which components of a wrench the internal forces of two arms are; None of others.
+        self._components = _wrench_components(loop)
+        self._wrench = np.zeros(6)
         # Else read when somebody wants to see it: it would delay the start.
         self._display: Display | None = self._make_display() if in_real_time else None
         self._listened: set[object] = set()
@@ -99,11 +107,14 @@ class ObjectTopics:
         if self._reference in listened:
             message = self._reference_writer.fill(stamp, row[POSE], row[TWIST], row[ACCELERATION])
             self._reference.publish(message)
-        if step.internal_force.shape == (6,):  # of two arms: one wrench
+        if self._components is not None:
+            wrench = self._wrench
             if self._force in listened:
-                self._force.publish(self._force_writer.fill(stamp, step.internal_force))
+                wrench[self._components] = step.internal_force
+                self._force.publish(self._force_writer.fill(stamp, wrench))
             if self._force_reference in listened:
-                self._force_reference.publish(self._force_writer.fill(stamp, row[self._internal]))
+                wrench[self._components] = row[self._internal]
+                self._force_reference.publish(self._force_writer.fill(stamp, wrench))
 
     def keep_house(self, step: LawStep | None, loop: ControlLoop) -> None:
         """Look who listens, and show markers if somebody does; on the wall clock."""
@@ -151,6 +162,14 @@ def _poses(step: LawStep) -> list[Array]:
     """Return the poses (7,) of the object's bodies: one, or two halves."""
     second = [step.second_pose] if isinstance(step, JointedLawStep) else []
     return [step.pose, *second]
+
+
+def _wrench_components(loop: ControlLoop) -> list[int] | None:
+    """Return which components of a wrench in the grasps' middle internal forces are, if any."""
+    law, system = loop.supervised.controller, loop.system
+    if isinstance(law, HybridController):
+        return wrench_components(law.distribution.names)
+    return list(range(6)) if system.halves is None and len(system.arms) == 2 else None
 
 
 def _internal_columns(law: ControlLaw) -> slice:

@@ -75,6 +75,20 @@ def test_bodies_are_published_in_the_world(installed):
     assert other.transform.translation.y == 4.0
 
 
+def test_the_frame_of_internal_forces_is_fixed_in_the_object(installed):
+    """A quarter turn about z, 0.2 m along x, whatever the object does."""
+    node, at = Listener(), np.eye(4)
+    at[:3, :3], at[0, 3] = [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], 0.2
+    frame = ObjectFrame(node, ["box"], ("box_grasp_middle", at))
+    for stamp in (0, 1_000_000_000):
+        frame.publish(stamp, [POSE])
+        box, middle = node.last
+        assert (middle.header.frame_id, middle.child_frame_id) == ("box", "box_grasp_middle")
+        assert middle.header.stamp == box.header.stamp
+        assert middle.transform.translation.x == 0.2
+        assert middle.transform.rotation.z == pytest.approx(np.sqrt(0.5))
+
+
 def test_fifty_times_a_second_are_enough(installed):
     """Of 501 control periods within a second; time that goes back is followed at once."""
     node = Listener()

@@ -131,7 +131,9 @@ def test_other_laws_tell_of_their_objects_as_well(ros, name):
         assert along == pytest.approx(FORCE_SCALE * step.contact_force[0], abs=1e-9)
         wanted = read_wrench(heard["object/internal_force_reference"])
         law = loop.supervised.controller
-        assert wanted.tolist() == step.reference[law.layout.reference["internal"]].tolist()
+        squeeze, *_ = step.reference[law.layout.reference["internal"]].tolist()
+        assert wanted.tolist() == [0.0, 0.0, 0.0, squeeze, 0.0, 0.0]
+        assert squeeze == 30.0
     node.destroy_node()
 
 

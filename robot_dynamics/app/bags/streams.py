@@ -25,6 +25,7 @@ from robot_dynamics.app.bags.messages import (
 )
 from robot_dynamics.app.recording import RecordingError
 from robot_dynamics.app.topic_names import WORLD
+from robot_dynamics.control.hybrid.named_forces import wrench_components
 from robot_dynamics.description.orientations import rotation_of_quaternion
 
 Array = NDArray[np.float64]
@@ -161,6 +162,23 @@ class Wrenches(Stream):
 
 
 @dataclass(frozen=True)
+class Components(Wrenches):
+    """Some components of a wrench, the others zero, in an order of their own."""
+
+    components: tuple[int, ...]
+
+    def write(self, make: Messages, tick: int, stamp: int, values: Sequence[Array]) -> Any:
+        """Return the message of a control period."""
+        wrench = np.zeros(6)
+        wrench[list(self.components)] = values[0]
+        return make.wrench(stamp, self.frame, wrench)
+
+    def read(self, message: Any) -> Sequence[Array]:
+        """Return the numbers of each place."""
+        return [wrench_of(message.wrench)[list(self.components)]]
+
+
+@dataclass(frozen=True)
 class BodyMotion(Stream):
     """Pose in the world and twist of a body; an odometry has the twist in the body's axes."""
 
@@ -216,11 +234,19 @@ class References(Stream):
         return [pose, twist_of(velocity)]
 
 
+_INTERNAL_FORCES = (
+    (topics.INTERNAL_FORCE, "estimated_internal_force"),
+    (topics.INTERNAL_FORCE_REFERENCE, "reference_internal_force"),
+    (topics.TRUE_INTERNAL_FORCE, "internal_force"),
+)
+
+
 def standard_streams(metadata: Mapping[str, Any]) -> list[Stream]:
     """Return the streams of a run that have a message of their own.
 
     Args:
-        metadata: Of a recording: "arms", "arm_joints", "tools", "joints", "object".
+        metadata: Of a recording: "arms", "arm_joints", "tools", "joints", "object", and the names
+            of "internal_forces" if they have any.
 
     Raises:
         RecordingError: If something of it is missing.
@@ -252,10 +278,13 @@ def standard_streams(metadata: Mapping[str, Any]) -> list[Stream]:
             (whole("reference_pose", 7), whole("reference_twist", 6)),
             body,
         ),
-        Wrenches(topics.INTERNAL_FORCE, (whole("estimated_internal_force", 6),), middle),
-        Wrenches(topics.INTERNAL_FORCE_REFERENCE, (whole("reference_internal_force", 6),), middle),
-        Wrenches(topics.TRUE_INTERNAL_FORCE, (whole("internal_force", 6),), middle),
     ]
+    named = metadata.get("internal_forces")
+    components = list(range(6)) if named is None else wrench_components(named)
+    if components is not None:
+        for topic, column in _INTERNAL_FORCES:
+            place = whole(column, len(components))
+            found.append(Components(topic, (place,), middle, tuple(components)))
     first = 0
     for i, (arm, tool, count) in enumerate(zip(arms, tools, counts, strict=True)):
         wrench = Place("grasp_wrench", 6 * i, 6, 6 * k)

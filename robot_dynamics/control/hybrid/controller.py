@@ -185,6 +185,8 @@ class HybridController:
         # Of half a turn, the rotation vector that the law takes from a matrix shows nothing.
         off[0] = rotation_vector(product(seen.reference[POSE][3:], conjugate(seen.pose[3:])))
         gaps = np.vstack([off, seen.closure.reshape(-1, 3)])
+        if not np.isfinite(gaps).all():
+            self.check_path(q)  # surfaces that block the same motion are told there
         angles, distances = np.linalg.norm(gaps[::2], axis=1), np.linalg.norm(gaps[1::2], axis=1)
         names = ["the object", *(f"arm {arm.name!r}" for arm in self.system.arms[1:])]
         for subject, angle, distance in zip(names, angles, distances, strict=True):

@@ -77,6 +77,16 @@ def internal_forces(names: Sequence[str], wrench: Array) -> Array:
     return np.array([wrench[i] if i >= 0 else 0.0 for i in found])
 
 
+def wrench_components(names: Sequence[str]) -> list[int] | None:
+    """Return of internal forces which components of a wrench in the middle they are (m,).
+
+    The wrench is that which `internal_forces` takes. None if it does not tell all of them: of more
+    arms than two, or of an orthonormal basis.
+    """
+    found = [_INTERNAL.get(name, -1) for name in names]
+    return found if found and min(found) >= 0 else None
+
+
 def _refuse_others(wrench: Array, components: Sequence[int], who: str) -> None:
     expected = sorted(set(components) - {-1})
     for i in np.flatnonzero(wrench):

@@ -49,7 +49,7 @@ class SlipMonitor:
 
     Args:
         watched: What each bears, by name.
-        margin: Least distance that is expected of all [N].
+        margin: Least distance that is expected, of all or of each (k,) [N].
         period: Of control [s].
         horizon_s: How far ahead is looked [s].
     """
@@ -57,17 +57,18 @@ class SlipMonitor:
     def __init__(
         self,
         watched: Mapping[str, ContactLimits],
-        margin: float,
+        margin: ArrayLike,
         period: float,
         horizon_s: float = 0.5,
     ) -> None:
-        if not (margin >= 0.0 and period > 0.0 and horizon_s >= 0.0):
+        least = np.broadcast_to(np.asarray(margin, dtype=float), len(watched))
+        if not (np.all(least >= 0.0) and period > 0.0 and horizon_s >= 0.0):
             raise ArgumentError(
-                f"slip is watched with a margin of {margin:g} N, every {period:g} s, "
+                f"slip is watched with margins of {least.tolist()} N, every {period:g} s, "
                 f"{horizon_s:g} s ahead; expected a positive period and nothing negative."
             )
         self.names, self._limits = tuple(watched), tuple(watched.values())
-        self._margin, self._period = margin, period
+        self._margin, self._period = least, period
         self._ahead = round(horizon_s / period)
         self._plan(np.full((1, len(self.names)), np.inf))
 
@@ -84,7 +85,11 @@ class SlipMonitor:
             )
         self._plan(self._distances(planned))
         return tuple(
-            self._sentence(i, float(self._period * np.argmax(short)), self._planned[:, i].min())
+            self._sentence(
+                i,
+                f"{self._period * np.argmax(short):.3g} s after the reference's start",
+                self._planned[:, i].min(),
+            )
             for i, short in enumerate((self._planned < self._margin - _ROUNDING).T)
             if short.any()
         )
@@ -112,7 +117,9 @@ class SlipMonitor:
         short[0] |= now < least
         when = np.where(short.any(axis=0), self._period * np.argmax(short, axis=0), np.inf)
         warnings = tuple(
-            self._sentence(int(i), float(when[i]), float(ahead[i]))
+            self._sentence(
+                int(i), f"in {when[i]:.3g} s" if when[i] > 0.0 else "now", float(ahead[i])
+            )
             for i in np.flatnonzero(np.isfinite(when))
         )
         return SlipReport(now, ahead, when, warnings)
@@ -130,14 +137,13 @@ class SlipMonitor:
         distances = np.stack(found, axis=-1) if found else np.zeros((len(wrenches), 0))
         return np.where(np.isnan(distances), -np.inf, distances)
 
-    def _sentence(self, i: int, when: float, left: float) -> str:
+    def _sentence(self, i: int, when: str, left: float) -> str:
         name = self.names[i]
-        time = "now" if when == 0.0 else f"in {when:.3g} s"
         what = f"{-left:.3g} N are missing to hold" if left < 0.0 else f"{left:.3g} N are left"
         verdict = "slips" if left < 0.0 else "is near to slipping"
         return (
-            f"contact {name!r} {verdict}: it falls short of its margin of {self._margin:g} N "
-            f"{time}; {what} at worst."
+            f"contact {name!r} {verdict}: it falls short of its margin of {self._margin[i]:g} N "
+            f"{when}; {what} at worst."
         )
 
 

@@ -97,9 +97,11 @@ class WatchedController(HybridController):
             i for i, one in enumerate(self.hybrid_system.contacts) if one.limits is not None
         ]
         limits |= {name: grip.cone for name, grip in watched.grips.items()}
-        self.monitor = SlipMonitor(limits, 0.0, self.period)
+        # The margin is declared for contacts; a push on a surface is to stick, by however little.
+        margins = [watched.margin] * len(self._watched) + [0.0] * len(watched.grips)
+        self.monitor = SlipMonitor(limits, margins, self.period)
         # A plan that comes is looked at before it is followed; then what is measured tells.
-        self._unplanned = SlipMonitor(limits, 0.0, self.period)
+        self._unplanned = SlipMonitor(limits, margins, self.period)
         self._watching = self.monitor
         self.foreseen: tuple[str, ...] = ()
         self._surfaces = surface_slices(watched.surfaces)

@@ -201,8 +201,18 @@ class Squeeze:
             np.concatenate([self._none, room.upper[bounded] / sizes]),
         )
 
-    def over(self, wrenches: ArrayLike, wish: ArrayLike | None = None) -> SqueezeChoice:
+    def over(
+        self,
+        wrenches: ArrayLike,
+        wish: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+    ) -> SqueezeChoice:
         """Return one internal force for all wrenches (N, 6) of a reference, nearest to a wish.
+
+        Args:
+            wrenches: What the contacts are to make (N, 6), one after the other.
+            wish: f_IS (m,); none by default, for the least.
+            times: When (N,) [s], for refusals; else they count wrenches.
 
         Raises:
             SqueezeError: As `at`; it says at which wrench.
@@ -210,7 +220,7 @@ class Squeeze:
         w = np.asarray(wrenches, dtype=float)
         # The internal force is one: of each plane only the wrench counts that is worst for it.
         lower = np.max(self._bounds - w @ self._loads.T, axis=0, initial=-np.inf)
-        return self._solve(w, wish, self._rows, lower, self._none)
+        return self._solve(w, wish, self._rows, lower, self._none, times)
 
     def margins(self, wrenches: ArrayLike, internal_force: ArrayLike) -> Array:
         """Return how far contacts are inside their cones (..., k) [N], exactly."""
@@ -220,7 +230,13 @@ class Squeeze:
         return contact_margins(self._contacts, forces)
 
     def _solve(
-        self, w: Array, wish: ArrayLike | None, rows: Array, lower: Array, upper: Array
+        self,
+        w: Array,
+        wish: ArrayLike | None,
+        rows: Array,
+        lower: Array,
+        upper: Array,
+        times: ArrayLike | None = None,
     ) -> SqueezeChoice:
         wanted = np.zeros(len(self._lower)) if wish is None else np.asarray(wish, dtype=float)
         if not (np.all(np.isfinite(w)) and np.all(np.isfinite(wanted))):
@@ -232,12 +248,14 @@ class Squeeze:
         else:  # without internal forces, a grasp holds or does not
             y = goal if np.all((lower <= 0.0) & (upper >= 0.0)) else None
         if y is None:
-            raise self._refusal(w, rows, lower)
+            raise self._refusal(w, rows, lower, times)
         internal = self._to_internal @ y
         margins = self.margins(w, internal)
         return SqueezeChoice(internal, margins.min(axis=0), np.argmin(margins, axis=0))
 
-    def _refusal(self, w: Array, rows: Array, lower: Array) -> SqueezeError:
+    def _refusal(
+        self, w: Array, rows: Array, lower: Array, times: ArrayLike | None
+    ) -> SqueezeError:
         """Return why there is no internal force: what can be had, and what is in the way."""
         cones = len(self._rows)
         found = deepest(
@@ -259,6 +277,8 @@ class Squeeze:
         # The wrench that is worst for the plane that counts most.
         worst = int(np.argmin(w @ self._loads[found.tight[0]]))
         where = f" at wrench {worst + 1} of {len(w)}" if len(w) > 1 else ""
+        if times is not None:
+            where = f" at {np.asarray(times)[worst]:.3g} s"
         load = np.round(w[worst], 3) + 0.0
         return SqueezeError(
             names,

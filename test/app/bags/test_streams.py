@@ -46,3 +46,19 @@ def test_metadata_of_something_else():
     """A recording that does not say what its columns are is refused."""
     with pytest.raises(RecordingError, match="metadata have no 'arms'"):
         standard_streams({})
+
+
+def test_named_internal_forces_are_a_wrench():
+    """Palms squeeze and twist: force x and torque x. Those of three arms go as numbers."""
+    pytest.importorskip("rosbags", reason="rosbags is not installed")
+    metadata = {
+        "arms": ["left", "right"], "tools": ["l", "r"], "object": "tray", "joints": ["a", "b"],
+        "arm_joints": [1, 1], "internal_forces": ["squeeze", "twist"],
+    }  # fmt: skip
+    streams = {stream.topic: stream for stream in standard_streams(metadata)}
+    stream = streams["object/internal_force"]
+    message = stream.write(Messages(), 0, 0, [np.array([30.0, 0.5])])
+    assert (message.wrench.force.x, message.wrench.torque.x) == (30.0, 0.5)
+    assert stream.read(message)[0].tolist() == [30.0, 0.5]
+    metadata["internal_forces"] = ["squeeze a-b", "moment x of a"]
+    assert "object/internal_force" not in {s.topic for s in standard_streams(metadata)}

@@ -24,6 +24,7 @@ from support.hybrid_control import (
 
 from robot_dynamics.control.coordinated import CoordinatedController
 from robot_dynamics.control.hybrid.settings import HybridSettings
+from robot_dynamics.control.preflight import PreflightError
 from robot_dynamics.control.reference import plan_reference
 from robot_dynamics.control.rotation_path import product
 from robot_dynamics.control.settings import ForceServoSettings, ReferenceSettings
@@ -312,6 +313,15 @@ def test_starts_from_afar_are_refused():
         control.check_start(Q + np.array([0.0] * 7 + [0.2] + [0.0] * 6), REST)
     with pytest.raises(StartError, match="moves at"):
         control.check_start(Q, REST + 0.1)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of the division that is refused
+def test_two_walls_in_one_are_refused_by_their_names():
+    """Their forces cannot be told apart: no number comes of it, and the start says why."""
+    twice = Environment(touching().surfaces * 2)
+    control = controller(Plan(2, contact=20.0), environment=twice)
+    with pytest.raises(PreflightError, match="block the same motion of the object"):
+        control.check_start(Q, REST)
 
 
 def test_a_grasp_that_cannot_hold_is_refused():

@@ -9,6 +9,7 @@ from robot_dynamics.control.hybrid.named_forces import (
     contact_forces,
     internal_forces,
     surface_slices,
+    wrench_components,
 )
 from robot_dynamics.control.hybrid.surface_check import SurfaceRow
 from robot_dynamics.errors import ArgumentError
@@ -56,3 +57,14 @@ def test_of_more_arms_all_squeezes_are_one():
     """Moments between three arms have no component of one wrench."""
     names = ("squeeze a-b", "squeeze a-c", "moment x of a")
     assert internal_forces(names, np.array([0, 0, 0, 9.0, 0, 0])).tolist() == [9.0, 9.0, 0.0]
+
+
+def test_internal_forces_of_two_arms_are_a_wrench():
+    """Its components give the forces back; others are no wrench."""
+    wrench = np.array([1.0, 0.0, 0.0, 4.0, 0.0, 0.0])
+    for names in (TWO_ARMS, ("squeeze", "twist")):
+        again = np.zeros(6)
+        again[wrench_components(names)] = internal_forces(names, wrench)
+        assert again.tolist() == wrench.tolist()
+    assert wrench_components(("squeeze a-b", "moment x of a")) is None
+    assert wrench_components(()) is None

@@ -50,7 +50,7 @@ def test_a_plan_with_too_little_squeeze_is_told_of_beforehand():
     planned = carried(2.5)
     sentences = monitor(margin=0.0).expect(planned)
     assert len(sentences) == 2
-    assert f"in {slips_at(planned):.3g} s" in sentences[0]
+    assert f"{slips_at(planned):.3g} s after the reference's start" in sentences[0]
     missing = -FINGER.distance(planned).min()
     assert "'left' slips: it falls short of its margin of 0 N" in sentences[0]
     assert f"{missing:.3g} N are missing to hold at worst" in sentences[0]
