@@ -8,9 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.control.reference import ACCELERATION, FORCE, SQUEEZE, TWIST, plan_reference
+from robot_dynamics.control.reference import (
+    ACCELERATION,
+    FORCE,
+    SQUEEZE,
+    TWIST,
+    looked_up,
+    plan_reference,
+)
 from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
 from robot_dynamics.control.settings import (
     ForceStepSettings,
@@ -167,7 +175,7 @@ def test_force_steps_follow_one_another():
 
 def test_a_whole_wrench_and_more_arms():
     """Three arms have twelve components; one has none and its rows are narrower."""
-    wrench = tuple(float(i) for i in range(12))
+    wrench = tuple(float(i) for i in range12)
     force = (ForceStepSettings(0.0, wrench=wrench, duration_s=1.0),)
     reference = plan_reference(ReferenceSettings(force=force), UPRIGHT, arm_count=3)
     np.testing.assert_array_equal(reference.row(1.0)[FORCE], wrench)
@@ -218,3 +226,18 @@ def test_a_squeeze_needs_two_arms_and_a_start_needs_a_pose():
         plan_reference(ReferenceSettings(force=(ForceStepSettings(0.0, 1.0),)), UPRIGHT, 3)
     with pytest.raises(ArgumentError, match="unit quaternion"):
         plan_reference(ReferenceSettings(), np.zeros(7))
+
+
+class Ramp:
+    """A plan on which every number is the time."""
+
+    def rows(self, times):
+        """Return rows of the time."""
+        return np.repeat(np.asarray(times, dtype=float)[:, None], 25, axis=1)
+
+
+def test_accelerations_and_forces_are_looked_up_when_they_act():
+    """Pose and twist are of the measurement's time, the rest of that of the command."""
+    rows = looked_up(Ramp(), np.array([1.0, 2.0]), 0.5)
+    assert_allclose(rows[:, :13], [[1.0] * 13, [2.0] * 13])
+    assert_allclose(rows[:, 13:], [[1.5] * 12, [2.5] * 12])

@@ -39,7 +39,6 @@ from robot_dynamics.errors import require_length
 from robot_dynamics.manipulation.hybrid import Contact, Environment, ForceDistribution
 from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.spatial import Rotation
 
 Array = NDArray[np.float64]
 
@@ -386,8 +385,11 @@ class HybridController:
         """Return a memory at rest in which the object is where arms at `q` (na,) hold it."""
         at = self.layout.memory
         memory = np.zeros(Layout.size(at))
-        place = self._memory[at["place"]]
-        memory[at["place"]] = place if place.any() else self._place_of(self.reference.start)
+        memory[at["place"]] = self._memory[at["place"]]
+        if not memory[at["place"]].any():  # nothing was seen yet: it is where it is to start
+            row = self._followed.row(0)[None]
+            x = object_motion(row, self.hybrid_system.held.center).x[0]
+            memory[at["place"]] = [*x, *row[0, POSE][3:]]
         still = np.zeros(len(self._order))
         for _ in range(_SEARCH):
             seen = self._evaluate(q, still, self._no_wrenches, self._followed.row(0), memory, 0.0)
@@ -396,13 +398,6 @@ class HybridController:
             if moved <= _FOUND:
                 break
         return memory
-
-    def _place_of(self, start: Array) -> Array:
-        """Return centre of mass and quaternion (7,) of a pose of the object's origin."""
-        E = Rotation.from_quaternion(*start[3:].tolist())
-        R = np.array([list(row) for row in E.transpose().rows])
-        center = np.asarray(self.hybrid_system.held.center, dtype=float)
-        return np.concatenate([start[:3] + R @ center, start[3:]])
 
     def _depart(self, tick: int) -> Array:
         """Return the row of a tick, with the path taken up from where the object is.

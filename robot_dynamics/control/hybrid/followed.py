@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from robot_dynamics.control.halt import Halt, HasRows
 from robot_dynamics.control.hybrid.layout import Layout
-from robot_dynamics.control.hybrid.rows import HybridPlan, blended, looked_up, with_compared
-from robot_dynamics.control.reference import POSE, TWIST
+from robot_dynamics.control.hybrid.rows import HybridPlan, blended, with_compared
+from robot_dynamics.control.reference import POSE, TWIST, looked_up
 from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector, turn
 from robot_dynamics.errors import ArgumentError
 

@@ -10,8 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.control.halt import HasRows
-from robot_dynamics.control.reference import ACCELERATION, FORCE
+from robot_dynamics.control.reference import FORCE
 from robot_dynamics.control.streamed.curve import FADE, Points, hermite, points_of, powers, rows_of
 
 Array = NDArray[np.float64]
@@ -38,20 +37,6 @@ class HybridPlan(Protocol):
 
     def settled_intervals(self, settle_s: float) -> list[tuple[float, float]]:
         """Return from when to when it has been at rest for `settle_s` [s]."""
-
-
-def looked_up(source: HasRows, times: ArrayLike, ahead: float) -> Array:
-    """Return one row a time: where to be then, and what to do when the command acts.
-
-    Args:
-        source: What is followed.
-        times: Times of measurements (N,) [s].
-        ahead: How much later the middle of the command's action on them is [s].
-    """
-    times = np.asarray(times, dtype=float)
-    rows = source.rows(times)
-    rows[:, ACCELERATION.start :] = source.rows(times + ahead)[:, ACCELERATION.start :]
-    return rows
 
 
 def with_compared(rows: Array, before: Array, at: Mapping[str, slice], late: int) -> Array:

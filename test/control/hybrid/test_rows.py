@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Rows that are followed: looked up ahead, compared late, and taken over without a jump."""
+"""Rows that are followed: compared late, and taken over without a jump."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.control.hybrid.layout import Layout
-from robot_dynamics.control.hybrid.rows import blended, looked_up, with_compared
+from robot_dynamics.control.hybrid.rows import blended, with_compared
 
 LAYOUT = Layout(joints=14, directions=12, surfaces=1, arms=2)
 WIDTH = LAYOUT.reference["internal"].stop
@@ -22,13 +22,6 @@ class Ramp:
     def rows(self, times):
         """Return rows of the time."""
         return np.repeat(np.asarray(times, dtype=float)[:, None], WIDTH, axis=1)
-
-
-def test_accelerations_and_forces_are_looked_up_when_they_act():
-    """Pose and twist are of the measurement's time, the rest of that of the command."""
-    rows = looked_up(Ramp(), np.array([1.0, 2.0]), 0.5)
-    assert_allclose(rows[:, :13], [[1.0] * 13, [2.0] * 13])
-    assert_allclose(rows[:, 13:], [[1.5] * (WIDTH - 13), [2.5] * (WIDTH - 13)])
 
 
 def test_measured_forces_are_compared_with_what_they_answer():
