@@ -17,7 +17,7 @@ from robot_dynamics.control.gains import check_gains, servo_gains
 from robot_dynamics.control.halt import Halt
 from robot_dynamics.control.law import LawGains, law_parameters, law_program
 from robot_dynamics.control.preflight import check_reference
-from robot_dynamics.control.reference import FORCE, POSE, TWIST, HasRows, Reference, looked_up
+from robot_dynamics.control.reference import HasRows, Reference, looked_up, reference_columns
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import check_start
 from robot_dynamics.control.streamed.transition import Plan, Transition
@@ -276,12 +276,7 @@ class CoordinatedController:
 
     def references(self, times: Array) -> dict[str, Array]:
         """Return what was to be done at times (N,) [s], as columns of a recording."""
-        rows = self.reference.rows(times)
-        return {
-            "reference_pose": rows[:, POSE],
-            "reference_twist": rows[:, TWIST],
-            "reference_internal_force": rows[:, FORCE],
-        }
+        return reference_columns(self.reference.rows(times))
 
     def _evaluate(
         self, q: Array, qd: Array, wrenches: Array, row: Array, ramp: float

@@ -175,7 +175,7 @@ def test_force_steps_follow_one_another():
 
 def test_a_whole_wrench_and_more_arms():
     """Three arms have twelve components; one has none and its rows are narrower."""
-    wrench = tuple(float(i) for i in range12)
+    wrench = tuple(float(i) for i in range(12))
     force = (ForceStepSettings(0.0, wrench=wrench, duration_s=1.0),)
     reference = plan_reference(ReferenceSettings(force=force), UPRIGHT, arm_count=3)
     np.testing.assert_array_equal(reference.row(1.0)[FORCE], wrench)

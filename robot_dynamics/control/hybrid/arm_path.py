@@ -119,13 +119,11 @@ def _error(contact: Contact, there: Array, wanted: Array, kept: Array | None) ->
     turn = np.zeros(3)  # in the contact's axes
     if kept is not None:
         back = R.T @ there[:3, :3]
-        turn = np.cross(back @ kept, kept) if kept.any() else -_rotation_vector(back)
+        turn = (
+            np.cross(back @ kept, kept) if kept.any() else -Rotation.from_matrix(back).as_rotvec()
+        )
     away = np.concatenate([turn, R.T @ (wanted[:3, 3] - there[:3, 3])])
     return np.asarray(contact.directions.T @ away)
-
-
-def _rotation_vector(R: Array) -> Array:
-    return np.asarray(Rotation.from_matrix(R).as_rotvec())
 
 
 def _kept_axis(contact: Contact) -> Array | None:

@@ -26,7 +26,7 @@ from robot_dynamics.control.jointed.law_program import (
 from robot_dynamics.control.jointed.object_task import ObjectTask
 from robot_dynamics.control.jointed.rehearsal import rehearse_fold
 from robot_dynamics.control.preflight import check_motion
-from robot_dynamics.control.reference import FORCE, POSE, TWIST
+from robot_dynamics.control.reference import FORCE, POSE, reference_columns
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import check_start
 from robot_dynamics.control.torque_limits import torque_limits
@@ -298,13 +298,8 @@ class JointedLaw:
 
     def references(self, times: Array) -> dict[str, Array]:
         """Return what was to be done at times (N,) [s], as columns of a recording."""
-        rows = self.reference.rows(times)
-        return {
-            "reference_pose": rows[:, POSE],
-            "reference_twist": rows[:, TWIST],
-            "reference_internal_force": rows[:, FORCE],
-            "reference_second_pose": self.reference.second_rows(times)[:, POSE],
-        }
+        columns = reference_columns(self.reference.rows(times))
+        return {**columns, "reference_second_pose": self.reference.second_rows(times)[:, POSE]}
 
     def parts(self, posture: Array, q: Array, qd: Array, first: Array, second: Array) -> Seen:
         """Return what the law sees and asks for, evaluated at states (N, n) without looking ahead.
