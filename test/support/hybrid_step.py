@@ -13,7 +13,8 @@ from scipy.spatial.transform import Rotation
 from robot_dynamics.compile import compile_program
 from robot_dynamics.control.hybrid.constants import law_parameters
 from robot_dynamics.control.hybrid.gains import HybridGains
-from robot_dynamics.control.hybrid.law import LawOptions, law_program
+from robot_dynamics.control.hybrid.law import LawStep, law_program
+from robot_dynamics.control.hybrid.law_inputs import LawInputs, LawOptions
 from robot_dynamics.control.hybrid.layout import Layout
 from robot_dynamics.manipulation.hybrid import ForceDistribution
 from support.hybrid_systems import environment_of, state_of
@@ -51,71 +52,90 @@ def bare_gains(system, **changes) -> HybridGains:
     return replace(plain, **changes)
 
 
+def arguments_of(state, *, gains=None, distribution=None, ramp=1.0, wrenches=None, **changes):
+    """Return the inputs of a step of the law at a state, its block, and the sharing of forces.
+
+    Args:
+        state: System and state (`support.hybrid_systems.HeldState`).
+        gains: Gains; those of the law alone by default.
+        distribution: Sharing of forces; the physical one by default.
+        ramp: Part of the task that is let through.
+        wrenches: Measured grasp wrenches (k, 6).
+        changes: Parts of the reference and of the memory, by their names in `Layout`; what is
+            not given is the state at rest in itself, all surfaces touched.
+    """
+    system, layout = state.system, Layout.of(state.system)
+    gains = gains or bare_gains(system)
+    distribution = distribution or ForceDistribution.of_contacts(system)
+    R, x = state.pose[:3, :3], state.pose[:3, 3]
+    center = R @ np.asarray(system.held.center)
+    quaternion = Rotation.from_matrix(R).as_quat()
+    own = np.concatenate([R.T @ state.twist[:3], R.T @ state.twist[3:]])
+    # A sample before it was where it came from.
+    before = Rotation.from_rotvec(-gains.period * state.twist[:3]) * Rotation.from_matrix(R)
+    at_origin = state.twist[3:] - np.cross(state.twist[:3], center)
+    given = {
+        "pose": np.concatenate([x, quaternion]),
+        "twist": np.concatenate([state.twist[:3], at_origin]),
+        "wanted": np.ones(layout.surfaces),
+    }
+    kept = {
+        "place": np.concatenate([x + center - gains.period * state.twist[3:], before.as_quat()]),
+        "touched": np.ones(layout.surfaces),
+    }
+    kept["memory_twist"] = own
+    reference = np.zeros(layout.size(layout.reference))
+    memory = np.zeros(layout.size(layout.memory))
+    for name, at in layout.reference.items():
+        reference[at] = changes.get(name, given.get(name, 0.0))
+    for name, at in layout.memory.items():
+        key = "memory_twist" if name == "twist" else name
+        memory[at] = changes.get(key, kept.get(key, 0.0))
+    sensed = np.zeros(layout.size(layout.sensed))
+    sensed[0] = wrenches is not None
+    if "forces" in changes:
+        sensed[1], sensed[2:] = 1.0, changes["forces"]
+    if wrenches is None:
+        wrenches = np.zeros((layout.arms, 6))
+    block = law_parameters(system, gains, distribution)
+    arrays = (state.q, state.qd, wrenches, sensed, reference, memory, np.float64(ramp))
+    return arrays, block, distribution
+
+
+def inputs_of(state, **given) -> LawInputs:
+    """Return the inputs at a state, taken apart, over floats; see `arguments_of`."""
+    arrays, block, _ = arguments_of(state, **given)
+    lists = [np.asarray(array).tolist() for array in (*arrays, block)]
+    return LawInputs.of(state.system, range(state.system.arms.nv), lists)
+
+
 class HybridLaw:
-    """The law's kernel for a kind of system."""
+    """The law for a kind of system: its kernel, or the code over floats that it is traced from."""
 
-    def __init__(self, system, options=None) -> None:
-        self.layout = Layout.of(system)
-        options = options or LawOptions(ahead=False)
-        program = law_program(system, range(system.arms.nv), options)
-        self.kernel = compile_program(program, lanes=1)
+    def __init__(self, system, options=None, *, compiled=True) -> None:
+        self.layout, order = Layout.of(system), tuple(range(system.arms.nv))
+        self.options, self.kernel = options or LawOptions(ahead=False), None
+        if compiled:
+            self.kernel = compile_program(law_program(system, order, self.options), lanes=1)
 
-    def run(self, state, *, gains=None, distribution=None, ramp=1.0, wrenches=None, **changes):
-        """Return what the law says at a state, by name.
-
-        Args:
-            state: System and state (`support.hybrid_systems.HeldState`).
-            gains: Gains; those of the law alone by default.
-            distribution: Sharing of forces; the physical one by default.
-            ramp: Part of the task that is let through.
-            wrenches: Measured grasp wrenches (k, 6).
-            changes: Parts of the reference and of the memory, by their names in `Layout`; what is
-                not given is the state at rest in itself, all surfaces touched.
-        """
-        system, layout = state.system, self.layout
-        gains = gains or bare_gains(system)
-        distribution = distribution or ForceDistribution.of_contacts(system)
-        R, x = state.pose[:3, :3], state.pose[:3, 3]
-        center = R @ np.asarray(system.held.center)
-        quaternion = Rotation.from_matrix(R).as_quat()
-        own = np.concatenate([R.T @ state.twist[:3], R.T @ state.twist[3:]])
-        # A sample before it was where it came from.
-        before = Rotation.from_rotvec(-gains.period * state.twist[:3]) * Rotation.from_matrix(R)
-        at_origin = state.twist[3:] - np.cross(state.twist[:3], center)
-        given = {
-            "pose": np.concatenate([x, quaternion]),
-            "twist": np.concatenate([state.twist[:3], at_origin]),
-            "wanted": np.ones(layout.surfaces),
-        }
-        kept = {
-            "place": np.concatenate(
-                [x + center - gains.period * state.twist[3:], before.as_quat()]
-            ),
-            "touched": np.ones(layout.surfaces),
-        }
-        kept["memory_twist"] = own
-        reference = np.zeros(layout.size(layout.reference))
-        memory = np.zeros(layout.size(layout.memory))
-        for name, at in layout.reference.items():
-            reference[at] = changes.get(name, given.get(name, 0.0))
-        for name, at in layout.memory.items():
-            key = "memory_twist" if name == "twist" else name
-            memory[at] = changes.get(key, kept.get(key, 0.0))
-        sensed = np.zeros(layout.size(layout.sensed))
-        sensed[0] = wrenches is not None
-        if "forces" in changes:
-            sensed[1], sensed[2:] = 1.0, changes["forces"]
-        if wrenches is None:
-            wrenches = np.zeros((layout.arms, 6))
-        law = self.kernel.bind(law_parameters(system, gains, distribution))
-        torque, memory, found = law(state.q, state.qd, wrenches, sensed, reference, memory, ramp)
+    def run(self, state, **given):
+        """Return what the law says at a state, by name; see `arguments_of`."""
+        arrays, block, distribution = arguments_of(state, **given)
+        if self.kernel:
+            torque, memory, found = self.kernel.bind(block)(*arrays)
+        else:
+            step = LawStep(state.system, tuple(range(state.system.arms.nv)), self.options)
+            lists = [array.tolist() for array in (*arrays, block)]
+            torque, memory, found = (np.array(value) for value in step(*lists).values())
+        layout = self.layout
         result = {name: found[at] for name, at in layout.found.items()}
         after = {f"new_{name}": memory[at] for name, at in layout.memory.items()}
         return {"torque": torque, "distribution": distribution, **result, **after}
 
 
 @cache
-def law_of(count, kind, joints, surfaces):
+def law_of(count, kind, joints, surfaces, compiled=True):
     """Return the law of a combination of `support.hybrid_systems`, compiled once."""
     rng = np.random.default_rng(0)
-    return HybridLaw(state_of(count, kind, joints, environment_of(surfaces), rng).system)
+    system = state_of(count, kind, joints, environment_of(surfaces), rng).system
+    return HybridLaw(system, compiled=compiled)

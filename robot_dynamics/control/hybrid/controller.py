@@ -17,7 +17,8 @@ from robot_dynamics.control.hybrid.contact_damping import contact_damping
 from robot_dynamics.control.hybrid.followed import FollowedRows
 from robot_dynamics.control.hybrid.gains import hybrid_gains
 from robot_dynamics.control.hybrid.internal_choice import InternalChoice
-from robot_dynamics.control.hybrid.law import LawOptions, law_program
+from robot_dynamics.control.hybrid.law import law_program
+from robot_dynamics.control.hybrid.law_inputs import LawOptions
 from robot_dynamics.control.hybrid.layout import Layout
 from robot_dynamics.control.hybrid.planned_forces import Sliding, object_motion
 from robot_dynamics.control.hybrid.rows import HybridPlan

@@ -12,10 +12,10 @@ from support.hybrid_systems import GRASPS, SURFACES, environment_of, state_of
 from robot_dynamics.manipulation.hybrid import hybrid_torque, system_motion
 
 
-def worst(count, kind, joints, surfaces, states):
+def worst(count, kind, joints, surfaces, states, compiled=True):
     """Return the largest relative errors of u1, u2, u3 and of the torque over some states."""
     rng = np.random.default_rng([count, joints, surfaces, len(kind)])
-    environment, law = environment_of(surfaces), law_of(count, kind, joints, surfaces)
+    environment, law = environment_of(surfaces), law_of(count, kind, joints, surfaces, compiled)
     largest, differs = 0.0, 0.0
     for _ in range(states):
         state = state_of(count, kind, joints, environment, rng)
@@ -60,6 +60,16 @@ def test_it_is_the_law_of_numpy(count, kind, surfaces, joints):
     Both lose digits with the condition of J: states with a condition of 100 are among them.
     """
     largest, differs = worst(count, kind, joints, SURFACES[surfaces], 20)
+    assert largest < 1e-9
+    assert differs < 1e-10
+
+
+@pytest.mark.parametrize("joints", [6, 7])
+@pytest.mark.parametrize("surfaces", SURFACES)
+@pytest.mark.parametrize(("count", "kind"), GRASPS)
+def test_it_decouples_in_every_combination(count, kind, surfaces, joints):
+    """The code that the kernels are traced from, over floats, at a state of each."""
+    largest, differs = worst(count, kind, joints, SURFACES[surfaces], 1, compiled=False)
     assert largest < 1e-9
     assert differs < 1e-10
 

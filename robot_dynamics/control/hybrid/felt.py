@@ -1,0 +1,135 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Forces at contacts and on surfaces as sensors tell them, and what is touched; any scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from robot_dynamics.control.contact_phase import positive
+from robot_dynamics.control.hybrid.gains import HybridGains
+from robot_dynamics.control.hybrid.touches import touches
+from robot_dynamics.manipulation.hybrid.decoupling_law import ObjectTerms
+from robot_dynamics.manipulation.hybrid.grasp_kinematics import ContactPoint, Matrix
+from robot_dynamics.manipulation.hybrid.object_observer import Seen
+from robot_dynamics.manipulation.hybrid.on_surfaces import Surfaces
+from robot_dynamics.scalar.functions import maximum
+from robot_dynamics.spatial import Scalar, Transform, Vector3
+
+
+def felt_at_contacts(
+    points: Sequence[ContactPoint],
+    seen: Seen,
+    X0: Sequence[Transform],
+    wrenches: Sequence[Sequence[Scalar]],
+) -> list[Scalar]:
+    """Return measured contact forces (d,), along the contacts' directions.
+
+    Args:
+        points: The contacts.
+        seen: The object.
+        X0: From the world to the arms' bodies.
+        wrenches: By the arms on the object, angular first, in the tools' frames (k, 6).
+    """
+    felt: list[Scalar] = []
+    for point, wrench in zip(points, wrenches, strict=True):
+        turn = point.turned(seen.place, X0)
+        felt += point.components(
+            [*(turn * Vector3.of(wrench[:3])), *(turn * Vector3.of(wrench[3:]))]
+        )
+    return felt
+
+
+@dataclass(frozen=True)
+class SurfaceSensing:
+    """What sensors there are for the forces on surfaces.
+
+    Attributes:
+        has_wrenches: 1 if grasp wrenches are measured.
+        has_forces: 1 if forces on surfaces are.
+        forces: Those (C,).
+        wrench: On the object, by the arms as they are felt (6,), in its axes.
+        distance: Values of the surfaces' functions (C,).
+        leaders: Which surface tells for each; see `Environment.leaders`.
+    """
+
+    has_wrenches: Scalar
+    has_forces: Scalar
+    forces: Sequence[Scalar]
+    wrench: Sequence[Scalar]
+    distance: Sequence[Scalar]
+    leaders: Sequence[int]
+
+    @property
+    def known(self) -> Scalar:
+        """1 if forces are measured or estimated."""
+        return maximum(self.has_wrenches, self.has_forces)
+
+
+@dataclass(frozen=True)
+class FeltSurfaces:
+    """Forces on surfaces, and what they tell (C,).
+
+    Attributes:
+        forces: Measured, or estimated; as wanted without any sensor.
+        touched: 1 for surfaces whose force is controlled.
+        without: For how long there was no force on them [s].
+        pressed: 1 where there is a force.
+    """
+
+    forces: list[Scalar]
+    touched: list[Scalar]
+    without: list[Scalar]
+    pressed: list[Scalar]
+
+    @classmethod
+    def of(
+        cls,
+        sensing: SurfaceSensing,
+        E_F: Matrix,
+        held: ObjectTerms,
+        acceleration: Sequence[Scalar],
+        bent: Sequence[Scalar],
+        wanted: Mapping[str, Sequence[Scalar]],
+        last: Mapping[str, Sequence[Scalar]],
+        gain: HybridGains,
+    ) -> FeltSurfaces:
+        """Return the forces, estimated from the grasp wrenches where they are not measured.
+
+        Args:
+            sensing: What there is to tell them.
+            E_F: Gradients of the surfaces (C, 6), in the object's axes.
+            held: The object.
+            acceleration: That is planned for it (6,). It is taken to move as planned: what the
+                servo asks for besides makes up for what the model lacks, and is no motion.
+            bent: Accelerations along the gradients that keep touched surfaces touched (C,).
+            wanted: Parts of a row of the reference.
+            last: The memory of the last step.
+            gain: When contacts begin and end.
+        """
+        planned = Surfaces(E_F, last["touched"], held).along(acceleration, bent)
+        # Other surfaces may depend on those that bear a force, and must not take a part of it.
+        near = _near(sensing.leaders, sensing.distance, gain.touch_within)
+        bearing = [
+            maximum(t, w * n)
+            for t, w, n in zip(last["touched"], wanted["wanted"], near, strict=True)
+        ]
+        told = Surfaces(E_F, bearing, held).forces(sensing.wrench, planned)
+        here, felt = sensing.has_forces, sensing.has_wrenches
+        forces = [
+            here * f + (1.0 - here) * (felt * t + (1.0 - felt) * wish)
+            for f, t, wish in zip(sensing.forces, told, wanted["compared_contact"], strict=True)
+        ]
+        return cls(
+            forces,
+            *touches(
+                sensing.leaders, last, forces, wanted["wanted"], gain, sensing.known,
+                [maximum(here, n) for n in near],
+            ),
+        )  # fmt: skip
+
+
+def _near(leaders: Sequence[int], distance: Sequence[Scalar], within: Scalar) -> list[Scalar]:
+    """Return 1 for surfaces that are nearer than that, or passed (C,); their leaders tell."""
+    return [1.0 if at == -1 else positive(distance[at] + within) for at in leaders]
