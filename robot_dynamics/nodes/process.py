@@ -9,6 +9,7 @@ asked to end; a second signal, which `ros2 launch` sends after the terminal's ow
 from __future__ import annotations
 
 import gc
+import math
 import os
 import signal
 import sys
@@ -21,17 +22,19 @@ import rclpy
 from numpy.linalg import LinAlgError
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.exceptions import ROSInterruptException
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from robot_dynamics.app.progress import print_event
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.nodes.errands import Errands
 from robot_dynamics.nodes.inbox import Inbox
 
 BAD_INPUT = 2  # exit status for files and settings, as shells use it
 FAILED = 1
 HOUSEKEEPING_S = 0.02  # between looks at services, at who listens, and at signals
+_SLACK_S = 0.005  # for which housekeeping waits for messages, to come after them
 
 
 class RunError(RobotDynamicsError):
@@ -172,35 +175,34 @@ def run(
 
 
 def _spin(managed: ManagedNode, signals: _Signals, reporter: Reporter) -> None:
-    executor = SingleThreadedExecutor()
-    executor.add_node(managed.node)
     # Looking through everything that was made until now takes several control periods.
     gc.collect()
     gc.freeze()
-    inbox, clock = managed.inbox, time.monotonic
+    inbox, errands, clock = managed.inbox, Errands(managed.node), time.monotonic
     tidy_at = period_at = clock()
     try:
         while rclpy.ok() and not signals.received:
             period = managed.period
-            next_at = min(tidy_at, period_at) if period else tidy_at
+            next_at = min(tidy_at + _SLACK_S, period_at if period else math.inf)
             inbox.wait(next_at - clock(), for_any=managed.incomplete)
-            if inbox.read():
+            heard = inbox.read()
+            if heard:
                 managed.on_messages()
             now = clock()
             if period and now >= period_at:
                 managed.on_period()
                 # Periods that were missed are not made up for.
                 period_at = max(period_at, now - period) + period
-            if now >= tidy_at:
+            # Best after messages: the next ones come a control period later.
+            if now >= tidy_at and (heard or now >= tidy_at + _SLACK_S):
                 tidy_at = now + HOUSEKEEPING_S
                 managed.keep_house()
-                executor.spin_once(timeout_sec=0)  # one call of a service, if there is any
+                errands.run()
                 if reporter.launcher_is_gone():
                     return
     finally:
         inbox.close()
-        executor.remove_node(managed.node)
-        executor.shutdown(timeout_sec=0.5)
+        errands.close()
 
 
 def _complain(name: str, reporter: Reporter, sentence: str) -> None:

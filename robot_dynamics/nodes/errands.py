@@ -1,0 +1,70 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Services, parameters and events of a node, run when there is something to run.
+
+An executor of rclpy takes a quarter of a millisecond, and several times that beside other
+processes, to find out that nobody has called a service: a good part of a control period, many
+times a second. Here a wait set that is kept is asked first.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
+from rclpy.node import Node
+
+EVENTS_S = 1.0  # between looks at what is no service, as qualities of service that do not match
+_KINDS = ("timer", "client", "service")
+
+
+class Errands:
+    """What an executor does for a node, at a fraction of the time when there is nothing to do.
+
+    Args:
+        node: The node. Its subscriptions are those of an `Inbox`, which are read there.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(node)
+        self._sizes = (-1, -1, -1)
+        self._wait_set: Any = None
+        self._events_at = 0.0
+
+    def run(self) -> None:
+        """Run one callback, if there is any to run."""
+        now = time.monotonic()
+        if now >= self._events_at or self._called():
+            self._events_at = now + EVENTS_S
+            self._executor.spin_once(timeout_sec=0)
+
+    def close(self) -> None:
+        """Let go of the node, before it is destroyed."""
+        self._wait_set = None
+        self._executor.remove_node(self._node)
+        self._executor.shutdown(timeout_sec=0.5)
+
+    def _called(self) -> bool:
+        """Return whether a service is called, an answer has come, or a timer is over."""
+        node = self._node
+        timers, clients, services = list(node.timers), list(node.clients), list(node.services)
+        sizes = len(timers), len(clients), len(services)
+        if sizes != self._sizes:
+            context: Any = node.context.handle
+            with context:
+                self._wait_set = _rclpy.WaitSet(0, 0, *sizes, 0, context)
+            self._sizes = sizes
+        wait_set = self._wait_set
+        wait_set.clear_entities()
+        for timer in timers:
+            wait_set.add_timer(timer.handle)
+        for client in clients:
+            wait_set.add_client(client.handle)
+        for service in services:
+            wait_set.add_service(service.handle)
+        wait_set.wait(0)
+        return any(wait_set.get_ready_entities(kind) for kind in _KINDS)

@@ -1,0 +1,75 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Services and events of a node are answered, and no executor runs when there are none."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+from std_srvs.srv import Trigger
+
+from robot_dynamics.nodes import errands as module
+from robot_dynamics.nodes.errands import Errands
+
+
+@pytest.fixture
+def node(ros):
+    """Return a node with a service."""
+    node = ros.create_node("errands")
+    node.answered = 0
+
+    def answer(request, response):
+        node.answered += 1
+        response.success = True
+        return response
+
+    node.create_service(Trigger, "~/ask", answer)
+    yield node
+    node.destroy_node()
+
+
+def until(condition, errands):
+    """Run errands until something is so."""
+    end = time.monotonic() + 20.0
+    while not condition():
+        assert time.monotonic() < end
+        errands.run()
+
+
+def test_calls_are_answered(node, monkeypatch):
+    """Those of services, also of ones made later, and answers to own calls; timers go off."""
+    monkeypatch.setattr(module, "EVENTS_S", 1e6)
+    errands = Errands(node)
+    client = node.create_client(Trigger, "errands/ask")
+    until(client.service_is_ready, errands)
+    future = client.call_async(Trigger.Request())
+    until(future.done, errands)
+    assert (future.result().success, node.answered) == (True, 1)
+    node.create_service(Trigger, "~/later", lambda request, response: response)
+    later = node.create_client(Trigger, "errands/later")
+    until(later.service_is_ready, errands)
+    until(later.call_async(Trigger.Request()).done, errands)
+    ticks = []
+    timer = node.create_timer(0.01, lambda: ticks.append(1))
+    until(lambda: len(ticks) > 2, errands)
+    node.destroy_timer(timer)
+    errands.close()
+
+
+def test_nothing_to_do_costs_no_executor(node, monkeypatch):
+    """It runs for events now and then, and not otherwise."""
+    errands = Errands(node)
+    runs = []
+    monkeypatch.setattr(errands._executor, "spin_once", lambda timeout_sec: runs.append(1))
+    monkeypatch.setattr(module, "EVENTS_S", 1e6)
+    for _ in range(20):
+        errands.run()
+    assert len(runs) == 1
+    errands._events_at = 0.0
+    errands.run()
+    assert len(runs) == 2
+    errands.close()
