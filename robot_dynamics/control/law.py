@@ -17,7 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, trace
+from robot_dynamics.control.joint_friction import friction_torque
 from robot_dynamics.control.pose_error import pose_error
+from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST
 from robot_dynamics.control.torque_limits import integrated, limited_torque
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
 from robot_dynamics.dynamics.kinematics import (
@@ -30,7 +32,7 @@ from robot_dynamics.manipulation.grasp_map import GraspMap
 from robot_dynamics.manipulation.object_estimate import ObjectEstimate, estimate_object
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model.parameters import block_size, pack, unpack
-from robot_dynamics.scalar.functions import maximum, sqrt
+from robot_dynamics.scalar.functions import maximum
 from robot_dynamics.scalar.linear_algebra import times
 from robot_dynamics.spatial import Motion, Scalar, Vector3
 
@@ -41,9 +43,6 @@ _TINY = 1e-12
 # What integrals may amount to, of the pose [rad/s^2, m/s^2] and of the internal force [N m, N].
 _LARGEST_CORRECTION = 10.0
 _LARGEST_FORCE = (20.0, 100.0)
-# A reference row: pose (7), twist (6), acceleration (6), internal force (6 (k-1)).
-_POSE, _TWIST, _ACCELERATION = slice(0, 7), slice(7, 13), slice(13, 19)
-_REFERENCE_SIZE = 19
 
 
 @dataclass(frozen=True)
@@ -179,9 +178,6 @@ def law_program(system: GraspSystem) -> Program:
             _spatial_acceleration(seen, servo),
             [kp_null * distance[j] - kd_null * qd[j] for j in range(na)],
         )
-        # Friction is compensated for the velocities that the servos want. Fed back from the
-        # measured ones its sign would chatter; fed forward from the reference's alone, friction
-        # would slow the servos' corrections down.
         towards = Wish(
             _in_object_axes(seen, [target.twist[i] + correction[i] / kd for i in range(6)]),
             [kp_null / kd_null * distance[j] for j in range(na)],
@@ -190,10 +186,7 @@ def law_program(system: GraspSystem) -> Program:
             system, terms, wish, towards, wanted_force, distribution, internal
         )
         joints = [model.bodies[i].joint for arm in system.arms for i in _bodies(system, arm)]
-        rubbing = [
-            share * (joint.damping * rate + joint.friction * rate / sqrt(rate * rate + v0 * v0))
-            for joint, rate in zip(joints, law.velocity, strict=True)
-        ]
+        rubbing = friction_torque(joints, law.velocity, share, v0)
 
         squeeze = [ramp * value for value in law.internal]
         motion = [ramp * (m + r) for m, r in zip(law.motion, rubbing, strict=True)]
@@ -232,7 +225,7 @@ def law_program(system: GraspSystem) -> Program:
         "q": na,
         "qd": na,
         "wrenches": (k, 6),
-        "reference": _REFERENCE_SIZE + nf,
+        "reference": FORCE.start + nf,
         "memory": 6 + nf + na,
         "ramp": (),
     }
@@ -249,10 +242,10 @@ class _Target:
     """A reference row, taken apart."""
 
     def __init__(self, row: Sequence[Scalar]) -> None:
-        self.pose = list(row[_POSE])
-        self.twist = list(row[_TWIST])
-        self.acceleration = list(row[_ACCELERATION])
-        self.internal_force = list(row[_REFERENCE_SIZE:])
+        self.pose = list(row[POSE])
+        self.twist = list(row[TWIST])
+        self.acceleration = list(row[ACCELERATION])
+        self.internal_force = list(row[FORCE])
 
 
 def _world_twist(seen: ObjectEstimate) -> list[Scalar]:

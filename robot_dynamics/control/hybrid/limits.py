@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from robot_dynamics.control.hybrid.gains import HybridGains
+from robot_dynamics.control.joint_friction import friction_torque
 from robot_dynamics.control.torque_limits import largest_scale
 from robot_dynamics.manipulation.hybrid.decoupling_law import HybridTorqueParts
 from robot_dynamics.model import Model
-from robot_dynamics.scalar.functions import absolute, maximum, minimum, sqrt
+from robot_dynamics.scalar.functions import absolute, maximum, minimum
 from robot_dynamics.spatial import Scalar
 
 # Guards divisions whose denominator may vanish; far below any torque [N m] that matters.
@@ -66,7 +67,9 @@ def within_limits(
         gain: Limits.
         ramp: Part of the task that is let through at the start.
     """
-    moving = [a + b for a, b in zip(law.motion, _rubbing(model, law, gain), strict=True)]
+    joints = [body.joint for body in model.bodies]
+    rubbing = friction_torque(joints, law.velocity, gain.friction_share, gain.friction_velocity)
+    moving = [a + b for a, b in zip(law.motion, rubbing, strict=True)]
     squeeze, contact, motion, posture = (
         [ramp * value for value in part]
         for part in (law.internal, law.contact, moving, law.posture)
@@ -93,16 +96,6 @@ def within_limits(
         torque, of_squeeze, of_contact, of_motion, of_posture, rate, load, gate,
         [*squeeze, *contact, *motion],
     )  # fmt: skip
-
-
-def _rubbing(model: Model, law: HybridTorqueParts, gain: HybridGains) -> list[Scalar]:
-    """Return the friction (n,) of the joints at the velocities that are wanted."""
-    v0, joints = gain.friction_velocity, [body.joint for body in model.bodies]
-    return [
-        gain.friction_share
-        * (joint.damping * rate + joint.friction * rate / sqrt(rate * rate + v0 * v0))
-        for joint, rate in zip(joints, law.velocity, strict=True)
-    ]
 
 
 def _added(a: Sequence[Scalar], scale: Scalar, b: Sequence[Scalar]) -> list[Scalar]:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, trace
+from robot_dynamics.control.joint_friction import friction_torque
 from robot_dynamics.control.pose_error import pose_error
 from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST
 from robot_dynamics.manipulation.jointed_object import JointedObjectSystem
@@ -28,7 +29,6 @@ from robot_dynamics.manipulation.jointed_object.decoupling import (
 )
 from robot_dynamics.manipulation.jointed_object.joint_space import joint_space_terms
 from robot_dynamics.model.parameters import block_size, pack, unpack
-from robot_dynamics.scalar.functions import sqrt
 from robot_dynamics.scalar.linear_algebra import times
 from robot_dynamics.spatial import Inertia, Rotation, Scalar, Transform, Vector3
 
@@ -167,7 +167,6 @@ def jointed_law_program(system: JointedObjectSystem) -> Program:
         ]
         inverses = ArmInverses.of(system, there)
         law = decoupled_torques(there, inverses, halves, by_model(joints), asked)
-        # Friction is compensated for the velocities that the servos want; see `control/law.py`.
         towards = [
             [
                 v + correction / gains.derivative
@@ -177,11 +176,9 @@ def jointed_law_program(system: JointedObjectSystem) -> Program:
         ]
         leaning = [gains.posture_proportional / gains.posture_derivative * d for d in distance]
         rates = by_arm(inverses.motion(kept_whole(there, towards, [0.0] * c), by_model(leaning)))
-        v0 = gains.friction_velocity
-        rubbing = [
-            gains.friction_share * (joint.damping * v + joint.friction * v / sqrt(v * v + v0 * v0))
-            for joint, v in zip(joints_of_arms, rates, strict=True)
-        ]
+        rubbing = friction_torque(
+            joints_of_arms, rates, gains.friction_share, gains.friction_velocity
+        )
         closure: list[Scalar] = [0.0] * 6
         for name, gap in zip(names, here["gap"], strict=True):
             closure[_AXES.index(name)] = gap
