@@ -54,5 +54,20 @@ class ControlStep(NamedTuple):
 
     @property
     def recorded(self) -> tuple[Array, ...]:
-        """The values of the columns of `CoordinatedController.columns`."""
+        """The values of the columns of `step_columns`."""
         return self.pose, self.twist, self.closure, self.internal_force, self.scales
+
+
+def step_columns(force: int) -> dict[str, int]:
+    """Return the columns that a step adds to a recording, and how wide they are.
+
+    Args:
+        force: Numbers of the internal force, 6(k-1).
+    """
+    return {
+        "estimated_pose": 7,
+        "estimated_twist": 6,
+        "estimated_closure": force,
+        "estimated_internal_force": force,
+        "control_scales": 5,
+    }

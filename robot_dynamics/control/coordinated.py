@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import load_kernel
-from robot_dynamics.control.control_step import ControlStep
+from robot_dynamics.control.control_step import ControlStep, step_columns
 from robot_dynamics.control.gain_ramp import RAMP_S, GainRamp, carried_over
 from robot_dynamics.control.gains import check_gains, servo_gains
 from robot_dynamics.control.halt import Halt
@@ -94,14 +94,7 @@ class CoordinatedController:
     @property
     def columns(self) -> dict[str, int]:
         """Width of each column that the law adds to a recording."""
-        force = self._force_size
-        return {
-            "estimated_pose": 7,
-            "estimated_twist": 6,
-            "estimated_closure": force,
-            "estimated_internal_force": force,
-            "control_scales": 5,
-        }
+        return step_columns(self._force_size)
 
     @property
     def metadata(self) -> dict[str, Any]:

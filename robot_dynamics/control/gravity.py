@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.arm_model import ArmModel
-from robot_dynamics.control.control_step import ControlStep
+from robot_dynamics.control.control_step import ControlStep, step_columns
 from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.reference import POSE, TWIST, Reference
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
@@ -72,14 +72,7 @@ class GravityLaw:
     @property
     def columns(self) -> dict[str, int]:
         """Width of each column that the law adds to a recording."""
-        force = len(self._force)
-        return {
-            "estimated_pose": 7,
-            "estimated_twist": 6,
-            "estimated_closure": force,
-            "estimated_internal_force": force,
-            "control_scales": 5,
-        }
+        return step_columns(len(self._force))
 
     @property
     def metadata(self) -> dict[str, Any]:
