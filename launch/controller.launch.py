@@ -12,7 +12,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from robot_dynamics.app.robot_folder import NODES, SCENARIO, remappings, robot_folder
+from robot_dynamics.app.robot_folder import node_settings
 
 # Typed, so that a path or a name that looks like a number stays text.
 PARAMETERS = {
@@ -32,12 +32,8 @@ PARAMETERS = {
 
 def controller(context: LaunchContext) -> list[Node]:
     """Return the node, with the parameters that were given."""
-    given = {name: context.launch_configurations[name] for name in [*PARAMETERS, "robot"]}
-    files, topics = [], []
-    if given["robot"]:
-        folder = robot_folder(given["robot"])
-        files, topics = [str(folder / NODES)], remappings(folder)
-        files.append({"scenario": str(folder / SCENARIO)})
+    given = context.launch_configurations
+    files, topics = node_settings(given["robot"])
     parameters = {
         name: ParameterValue(LaunchConfiguration(name), value_type=kind)
         for name, kind in PARAMETERS.items()

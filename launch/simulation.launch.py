@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulator: arms that hold an object, on the topics a real robot would have.
 
-Arguments that are left empty are as the node has them.
+`robot:=NAME` stands in for the real arms of config/robots/NAME, or of a folder of one's own: on
+their topics, with drives that do what their files state. Arguments that are left empty are as
+these files or the node have them.
 """
 
 from launch import LaunchContext, LaunchDescription
@@ -10,6 +12,8 @@ from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
+
+from robot_dynamics.app.robot_folder import node_settings
 
 # Typed, so that a path or a name that looks like a number stays text.
 PARAMETERS = {
@@ -26,6 +30,7 @@ PARAMETERS = {
 def simulator(context: LaunchContext) -> list[Node]:
     """Return the node, with the parameters that were given."""
     given = context.launch_configurations
+    files, topics = node_settings(given["robot"])
     parameters = {
         name: ParameterValue(LaunchConfiguration(name), value_type=kind)
         for name, kind in PARAMETERS.items()
@@ -36,7 +41,8 @@ def simulator(context: LaunchContext) -> list[Node]:
             package="robot_dynamics",
             executable="simulator",
             namespace=LaunchConfiguration("namespace"),
-            parameters=[parameters],
+            parameters=[*files, parameters],
+            remappings=topics,
             output="screen",
             # Whoever started this with other nodes must not be left with half of them.
             on_exit=Shutdown(reason="the simulator ended"),
@@ -49,9 +55,15 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription(
         [
             DeclareLaunchArgument(
+                "robot",
+                default_value="",
+                description="Real arms to stand in for: a name in config/robots, or a folder.",
+            ),
+            DeclareLaunchArgument(
                 "scenario",
-                default_value="lift_box",
-                description="A YAML file, or the name of a scenario that the package ships.",
+                default_value="",
+                description="A YAML file, or the name of a scenario that the package ships; "
+                "empty: that of the robot, else lift_box.",
             ),
             DeclareLaunchArgument(
                 "mode",

@@ -98,9 +98,9 @@ def test_parameters_have_their_types(file, given):
         assert values["mode"] == "wall_clock"
         if "use_sim_time" in values:
             assert values["use_sim_time"] is False
-        if given and file.name == "controller.launch.py":
-            assert values["autostart"] == "always"
+        assert ("scenario" in values) == bool(given)
+        if given:
             assert values["scenario"].endswith("two_panda/scenario.yaml")
             assert len(node._Node__remappings) == 4
-        elif file.name != "simulation.launch.py":
-            assert ("scenario" in values) == bool(given)
+            if file.name == "controller.launch.py":
+                assert values["autostart"] == "always"

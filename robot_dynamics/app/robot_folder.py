@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -39,6 +40,26 @@ def robot_folder(name: str | Path) -> Path:
                 f"{folder}: there is no {file}, expected {SCENARIO}, {NODES} and {TOPICS}."
             )
     return folder
+
+
+def node_settings(name: str | Path) -> tuple[list[Any], list[tuple[str, str]]]:
+    """Return what launch files give to the nodes of a robot: parameters, and remappings.
+
+    Args:
+        name: As for `robot_folder`; empty for no robot.
+
+    Returns:
+        A file and a dictionary of parameters, then pairs of our topics and theirs; both are
+        empty without a robot.
+
+    Raises:
+        RobotDynamicsError: If there is no such robot, or a file of it is missing or wrong.
+    """
+    if not str(name):
+        return [], []
+    folder = robot_folder(name)
+    parameters = [str(folder / NODES), {"scenario": str(folder / SCENARIO)}]
+    return parameters, remappings(folder)
 
 
 def remappings(folder: Path) -> list[tuple[str, str]]:

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 import yaml
 
-from robot_dynamics.app.robot_folder import NODES, TOPICS, remappings, robot_folder, shipped_robots
+from robot_dynamics.app.robot_folder import (
+    NODES,
+    TOPICS,
+    node_settings,
+    remappings,
+    robot_folder,
+    shipped_robots,
+)
 from robot_dynamics.app.run import simulate
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.description import DescriptionError
@@ -85,6 +92,15 @@ def test_topics_are_ours_on_the_left(folder, scenario):
     assert set(found) <= known
     assert {f"{arm}/commands" for arm in arms} | set(streams) <= set(found)
     assert all(name.startswith("/") for name in found.values())
+
+
+def test_what_launch_files_give_to_nodes(folder):
+    """Facts first, so that what is given by hand wins; nothing where no robot is named."""
+    (facts, values), topics = node_settings(folder)
+    assert Path(facts) == folder / NODES
+    assert Path(values["scenario"]) == folder / "scenario.yaml"
+    assert topics == remappings(folder)
+    assert node_settings("") == ([], [])
 
 
 def test_the_guide_names_them():
