@@ -49,6 +49,9 @@ def controller(context: LaunchContext) -> list[Node]:
             output="screen",
             # Whoever started this with other nodes must not be left with half of them.
             on_exit=Shutdown(reason="the controller ended"),
+            # Last commands and a long recording take longer than launch grants by itself.
+            sigterm_timeout="30",
+            sigkill_timeout="30",
         )
     ]
 

@@ -46,6 +46,9 @@ def simulator(context: LaunchContext) -> list[Node]:
             output="screen",
             # Whoever started this with other nodes must not be left with half of them.
             on_exit=Shutdown(reason="the simulator ended"),
+            # Last commands and a long recording take longer than launch grants by itself.
+            sigterm_timeout="30",
+            sigkill_timeout="30",
         )
     ]
 
