@@ -65,6 +65,7 @@ def supervised_law(
         wrist_sensors=wrist_sensors,
         object_box=_box_around_object(scenario),
         free_object=scenario.control.law in _ONE_FREE_BODY,
+        empty_hands=scenario.control.law == "gravity",
     )
 
 

@@ -146,7 +146,9 @@ class Scenario:
             reference = first_half(self.reference, self.cell.object.joint, self.object_pose)
         elif self.control.law == "gravity":
             pauses = tuple(SegmentSettings(one.duration_s) for one in self.reference.segments)
-            reference = plan_reference(ReferenceSettings(pauses), self.object_pose)
+            reference = plan_reference(
+                ReferenceSettings(pauses), self.object_pose, len(self.cell.arms)
+            )
         else:
             reference = plan_reference(self.reference, self.object_pose, len(self.cell.arms))
         self.ticks(reference)

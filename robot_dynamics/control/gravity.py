@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from robot_dynamics.control.arm_model import ArmModel
 from robot_dynamics.control.control_step import ControlStep, step_columns
 from robot_dynamics.control.fallback import FallbackTorque
-from robot_dynamics.control.reference import POSE, TWIST, Reference
+from robot_dynamics.control.reference import POSE, Reference, reference_columns
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import check_joints
 from robot_dynamics.manipulation.system import GraspSystem
@@ -109,12 +109,7 @@ class GravityLaw:
 
     def references(self, times: Array) -> dict[str, Array]:
         """Return the columns of a recording that tell where the object is taken to be."""
-        rows = self.reference.rows(times)
-        return {
-            "reference_pose": rows[:, POSE],
-            "reference_twist": rows[:, TWIST],
-            "reference_internal_force": np.zeros((len(rows), len(self._force))),
-        }
+        return reference_columns(self.reference.rows(times))
 
     def _support(self, q: Array, held: bool) -> Array:
         return self._arms.support(q)

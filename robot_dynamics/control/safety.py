@@ -50,6 +50,7 @@ class SafetyLayer(FaultLatch):
         unit_s: Unit of time stamps [s]: the period in lockstep, 1e-9 for nanoseconds.
         ramp_s: Time from start to active [s].
         wrench_count: Number of measured wrenches.
+        empty_hands: Whether the arms hold nothing while the law runs.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class SafetyLayer(FaultLatch):
         unit_s: float,
         ramp_s: float = 0.0,
         wrench_count: int = 0,
+        empty_hands: bool = False,
     ) -> None:
         self._arms = tuple(arms)
         joints = [joint for names in arms.values() for joint in names]
@@ -84,7 +86,7 @@ class SafetyLayer(FaultLatch):
         # What the fallback works with: numbers that were good, and the last torque sent.
         self._q, self._qd, self._last = (np.zeros(len(joints)) for _ in range(3))
         self._hold = self._q.copy()
-        self._object_held = True
+        self._holding = self._object_held = not empty_hands
         super().__init__()
 
     def _clear(self) -> None:
@@ -159,7 +161,7 @@ class SafetyLayer(FaultLatch):
             if not relied:
                 self._last[:] = values
         self._scaled_since = None
-        self._object_held = True
+        self._object_held = self._holding
         if not self._ramp:
             self.state = State.ACTIVE
 

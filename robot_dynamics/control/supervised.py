@@ -51,6 +51,7 @@ class SupervisedController:
             links keep away from.
         free_object: Whether the object is one body that touches nothing but the arms, so that the
             grasp wrenches make its motion.
+        empty_hands: Whether the arms hold nothing.
 
     Raises:
         RobotDynamicsError: If the settings do not fit the system.
@@ -66,6 +67,7 @@ class SupervisedController:
         wrist_sensors: bool = True,
         object_box: ArrayLike | None = None,
         free_object: bool = False,
+        empty_hands: bool = False,
     ) -> None:
         self.controller = law
         self.system = system = law.system
@@ -86,6 +88,7 @@ class SupervisedController:
             unit_s=unit_s,
             ramp_s=control.start.ramp_s,
             wrench_count=len(system.arms) if wrist_sensors else 0,
+            empty_hands=empty_hands,
         )
         # Everything that is needed in a fault is loaded now: nothing may be compiled then.
         self._support(system.posture, True)

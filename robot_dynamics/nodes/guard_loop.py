@@ -51,9 +51,7 @@ class GuardLoop:
     ) -> None:
         settings, period = scenario.safety, scenario.control.period
         self.system = system = build_system(scenario)
-        self._alone = self._laden = ArmModel(system)
-        if scenario.control.law != "gravity":  # whose arms hold nothing
-            self._laden = ArmModel(with_load_in_hand(system))
+        self._alone, self._laden = ArmModel(system), ArmModel(with_load_in_hand(system))
         self._effort = np.minimum(system.limits["effort"], 1e12)
         arms = {arm.name: arm.joints for arm in system.arms}
         self.safety = SafetyLayer(

@@ -84,6 +84,7 @@ def test_fallback_carries_no_object(pilot, elsewhere):
     still = np.zeros(len(elsewhere))
     pilot.check(elsewhere, still)
     pilot.start(0, elsewhere, still, None)
+    assert not pilot.safety.object_held  # which the heartbeat tells the guard
     pilot.safety.stop(1)
     for tick in range(1, 50):
         torque, _ = pilot.update(tick, tick, elsewhere, still, None)

@@ -10,7 +10,6 @@ import pytest
 from robot_dynamics.app.laws import supervised_law
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import load_scenario, true_system
-from robot_dynamics.control.arm_model import ArmModel
 from robot_dynamics.control.faults import State
 
 pytest.importorskip("rclpy", reason="the nodes' modules are not importable without ROS 2")
@@ -174,17 +173,3 @@ def test_it_is_able_when_every_arm_has_been_heard_of():
     guard.arms.take("joint_states", 0, names[7:], q[7:], 0 * q[7:], 0)
     assert guard.arms.all_heard
     assert guard.cycle(0) is None
-
-
-def test_empty_hands_are_held_up_without_an_object():
-    """Of arms that only hold themselves up a guard takes over their own weight, whatever it hears.
-
-    The controller's beats say that nothing was let go, which elsewhere adds the object's weight.
-    """
-    guard = GuardLoop(load_scenario("gravity"), PERIOD)
-    q = guard.system.posture
-    names = list(guard.system.joint_names)
-    own = ArmModel(guard.system).support(q)
-    guard.arms.take("joint_states", 0, names, q, np.zeros(len(q)), 0)
-    guard.take_over(0, "no heartbeat.", held=True)
-    np.testing.assert_allclose(guard.cycle(0), own, rtol=0.0, atol=1e-12)
