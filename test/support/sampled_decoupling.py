@@ -103,9 +103,10 @@ class Steps:
 class Disturbed:
     """The largest deviations during a step.
 
-    A torque that is held is right for the middle of its period, and the force that it makes
-    strays on the way: by as much before as after. Forces are therefore given at every step of
-    integration, and as means over control periods.
+    A torque that is held is right at one instant of its period; the forces that it makes stray on
+    the way, as the arms move on under it. Forces are therefore given at every instant, both ends
+    of each period among them; as means over periods; and as half of what they change by within
+    one, which is what is left at best, if they stray by as much before as after.
 
     Attributes:
         position: Of the object's origin [m].
@@ -115,6 +116,8 @@ class Disturbed:
         moment: Of internal moments [N m].
         mean_contact: Of the forces on planes, as means over periods [N].
         mean_force: Of internal forces, likewise [N].
+        half_contact: Half of the change of forces on planes within a period [N].
+        half_force: Of internal forces, likewise [N].
     """
 
     position: float
@@ -124,6 +127,8 @@ class Disturbed:
     moment: float
     mean_contact: float
     mean_force: float
+    half_contact: float
+    half_force: float
 
 
 def run(count, kind, surfaces, joints, what, period, **more):
@@ -131,46 +136,78 @@ def run(count, kind, surfaces, joints, what, period, **more):
     cell = cell_of(count, joints)
     plant = HybridPlant(cell, kind, PLANES[:surfaces], STEP)
     control = controller_of(plant, cell, what, period, **more)
-    q, qd = plant.joints
-    control.start(q, qd)
-    plan, ramp = control.reference, control.ramp_ticks * period
-    distribution = control.distribution
     moments = np.array(["moment" in name or "twist" in name or "bending" in name
-                        for name in distribution.names])  # fmt: skip
-    wrenches, worst = None, np.zeros(7)
-    per_period = round(period / STEP)
+                        for name in control.distribution.names])  # fmt: skip
+    moved, strayed = [], []
+    for state in holds(plant, control, period):
+        if state.time > BEGIN - 0.02:
+            moved.append(state.moved)
+            strayed.append(state.strayed)
+    moved, strayed = np.array(moved), np.array(strayed)  # (N, 2), (N, steps + 1, C + m)
+    weights = np.ones(strayed.shape[1])
+    weights[[0, -1]] = 0.5
+    mean = np.einsum("nki,k->ni", strayed, weights / weights.sum())
+    half = 0.5 * np.ptp(strayed, axis=1)
+
+    def largest(values):
+        of = np.abs(values).reshape(-1, surfaces + len(moments)).max(axis=0)
+        inside = of[surfaces:]
+        return [
+            of[:surfaces].max(initial=0.0),
+            inside[~moments].max(initial=0.0),
+            inside[moments].max(initial=0.0),
+        ]
+
+    at_all, means, halves = largest(strayed), largest(mean), largest(half)
+    return Disturbed(*moved.max(axis=0).tolist(), *at_all, *means[:2], *halves[:2])
+
+
+@dataclass(frozen=True)
+class Hold:
+    """A control period: what was off its plan.
+
+    Attributes:
+        time: When it began, after the ramp [s].
+        torque: That was held (n,).
+        moved: Distance and angle of the object at its end (2,).
+        strayed: Forces on planes and internal forces, at all steps of integration (steps + 1,
+            C + m).
+    """
+
+    time: float
+    torque: np.ndarray
+    moved: tuple[float, float]
+    strayed: np.ndarray
+
+
+def holds(plant, control, period):
+    """Run a plan, and yield each control period when it is over."""
+    control.start(*plant.joints)
+    plan, ramp = control.reference, control.ramp_ticks * period
+    wrenches, steps = None, round(period / STEP)
     for tick in range(round((ramp + END) / period)):
-        q, qd = plant.joints
         if tick:
             wrenches = plant.wrenches
-            if surfaces:
+            if plan.surfaces:
                 control.sense(contact_force=plant.surface_forces)
-        torque = control.update(tick, q, qd, wrenches).torque
-        strayed = np.zeros(surfaces + len(moments))
-        for k in range(per_period):
+        torque, time = control.update(tick, *plant.joints, wrenches).torque, tick * period - ramp
+        rows = plan.rows(time + STEP * np.arange(steps + 1))
+        plant.accelerate(torque)
+        strayed = [off_plan(plant, control, rows[0])]
+        for row in rows[1:]:
             plant.advance(torque)
-            t = tick * period + (k + 1) * STEP - ramp
-            if t < BEGIN - 0.02:
-                continue
-            row = plan.rows([t])[0]
-            pose_q = plant.q[plant.system.object_q]
-            inside = distribution.internal_force(plant.contact_forces)
-            contact = plant.surface_forces - row[19 : 19 + surfaces]
-            off = inside - row[19 + 2 * surfaces :]
-            strayed += np.concatenate([contact, off]) / per_period
-            turned = Rotation.from_quat(pose_q[3:]) * Rotation.from_quat(row[3:7]).inv()
-            found = [
-                np.linalg.norm(pose_q[:3] - row[:3]),
-                turned.magnitude(),
-                np.abs(contact).max(initial=0.0),
-                np.abs(off[~moments]).max(initial=0.0),
-                np.abs(off[moments]).max(initial=0.0),
-            ]
-            worst[:5] = np.maximum(worst[:5], found)
-        mean = np.abs(strayed)
-        worst[5] = max(worst[5], mean[:surfaces].max(initial=0.0))
-        worst[6] = max(worst[6], mean[surfaces:][~moments].max(initial=0.0))
-    return Disturbed(*worst.tolist())
+            strayed.append(off_plan(plant, control, row))
+        at, pose_q = rows[-1], plant.q[plant.system.object_q]
+        turned = Rotation.from_quat(pose_q[3:]) * Rotation.from_quat(at[3:7]).inv()
+        moved = float(np.linalg.norm(pose_q[:3] - at[:3])), float(turned.magnitude())
+        yield Hold(time, torque, moved, np.array(strayed))
+
+
+def off_plan(plant, control, row):
+    """Return what forces on planes and internal forces are off a row of the plan (C + m,)."""
+    C = control.layout.surfaces
+    inside = control.distribution.internal_force(plant.contact_forces)
+    return np.concatenate([plant.surface_forces - row[19 : 19 + C], inside - row[19 + 2 * C :]])
 
 
 def controller_of(plant, cell, what, period, hybrid=None, **more):
