@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robot_dynamics.scalar.functions import maximum, sqrt
+from robot_dynamics.scalar.functions import cos, sin, sqrt
 from robot_dynamics.spatial import Rotation, Scalar, Transform, Vector3, rotation_vector
 
-_TINY = 1e-12  # guards a division at half a turn
+_TINY = 1e-30  # guards a division where there is no turn [rad^2]
 
 
 def pose_error(wanted: Sequence[Scalar], seen: Transform) -> tuple[list[Scalar], list[Scalar]]:
@@ -28,11 +28,10 @@ def pose_error(wanted: Sequence[Scalar], seen: Transform) -> tuple[list[Scalar],
     rotation = rotation_vector(turned)
     position = Vector3.of(wanted[:3]) - seen.r
 
-    a, b, c = turned.rows
-    sine = Vector3(c[1] - b[2], a[2] - c[0], b[0] - a[1]) * 0.5
-    cosine = (a[0] + b[1] + c[2] - 1.0) * 0.5
-    half_cosine = sqrt(maximum((1.0 + cosine) * 0.5, _TINY))
-    ex, ey, ez = sine * (-0.5 / half_cosine)  # conjugate: R = (R_d R^T)^T R_d
+    # The measured orientation is (R_d R^T)^T R_d: a turn back, by half the angle for quaternions.
+    half = sqrt(rotation.dot(rotation) + _TINY) * 0.5
+    ex, ey, ez = rotation * (-0.5 * sin(half) / half)
+    half_cosine = cos(half)
     quaternion = [
         half_cosine * x + ex * w + ey * z - ez * y,
         half_cosine * y + ey * w + ez * x - ex * z,

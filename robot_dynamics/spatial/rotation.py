@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from robot_dynamics.scalar.functions import atan2, sqrt
+from robot_dynamics.scalar.functions import absolute, atan2, maximum, sqrt
 from robot_dynamics.spatial.vector3 import Scalar, Symmetric3, Vector3
 
-_TINY = 1e-12  # far below any sine that matters; keeps the axis of no rotation finite
+_TINY = 1e-18  # far below the rounding of any sine; keeps the axis of no rotation finite
+_LEAST = 1e-300  # makes a sign of zero
 
 Row = tuple[Scalar, Scalar, Scalar]
 
@@ -104,7 +105,9 @@ class Rotation:
 
 
 def rotation_vector(orientation: Rotation) -> Vector3:
-    """Return the rotation vector [rad] of an orientation, for any angle below pi.
+    """Return the rotation vector [rad] of an orientation, for any angle up to pi.
+
+    At pi itself the axis has either sign.
 
     Args:
         orientation: The matrix R whose columns are the turned axes, `R_1^T R_2` for the turn from
@@ -113,5 +116,29 @@ def rotation_vector(orientation: Rotation) -> Vector3:
     a, b, c = orientation.rows
     sine = Vector3(c[1] - b[2], a[2] - c[0], b[0] - a[1]) * 0.5
     cosine = (a[0] + b[1] + c[2] - 1.0) * 0.5
+    # Towards half a turn the sine does not tell the axis any more. The symmetric part of R less
+    # its cosine does, but not the sign. Beyond a right angle both are added up.
+    along = sine + _along_axis(orientation, cosine, sine) * maximum(-cosine, 0.0)
     size = sqrt(sine.dot(sine) + _TINY * _TINY)
-    return sine * (atan2(size, cosine) / size)
+    length = sqrt(along.dot(along) + _TINY * _TINY)
+    return along * (atan2(size, cosine) / length)
+
+
+def _along_axis(orientation: Rotation, cosine: Scalar, sine: Vector3) -> Vector3:
+    """Return a vector along the axis, on the side of the sine: not zero beyond a right angle.
+
+    Columns of (R + R^T) / 2 - cosine 1 = (1 - cosine) a a^T are along the axis a. They are added
+    up with the signs with which they agree, so that none needs to be chosen.
+    """
+    a, b, c = orientation.rows
+    xy, xz, yz = (a[1] + b[0]) * 0.5, (a[2] + c[0]) * 0.5, (b[2] + c[1]) * 0.5
+    sum_ = Vector3(a[0] - cosine, xy, xz)
+    for column in (Vector3(xy, b[1] - cosine, yz), Vector3(xz, yz, c[2] - cosine)):
+        sum_ = sum_ + column * _sign(sum_.dot(column))
+    return sum_ * _sign(sum_.dot(sine))
+
+
+def _sign(x: Scalar) -> Scalar:
+    """Return 1 or -1, also for zero."""
+    shifted = x + _LEAST
+    return shifted / absolute(shifted)

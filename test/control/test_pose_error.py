@@ -3,6 +3,7 @@
 """Errors of a pose, against SciPy's rotations."""
 
 import numpy as np
+import pytest
 from scipy.spatial.transform import Rotation as Turn
 
 from robot_dynamics.control.pose_error import pose_error
@@ -26,3 +27,17 @@ def test_errors_and_the_measured_pose():
         same = Turn.from_quat(pose[3:]).inv() * seen
         assert same.magnitude() < 1e-12
         assert np.dot(pose[3:], wanted[3:]) > 0.0  # its sign is the reference's
+
+
+def test_half_a_turn_is_an_error_too():
+    """Upside down the error is pi, and the measured pose is where it is."""
+    wanted = np.array([0.1, 0.2, 0.3, *Turn.from_rotvec([0.3, -0.2, 0.5]).as_quat()])
+    for short in (1e-3, 1e-6, 1e-9, 0.0):
+        away = Turn.from_rotvec((np.pi - short) * np.array([0.6, -0.48, 0.64]))
+        seen = away.inv() * Turn.from_quat(wanted[3:])
+        E = Rotation.of(seen.as_matrix().T.tolist())
+        error, pose = pose_error(wanted.tolist(), Transform(E, Vector3.of(wanted[:3].tolist())))
+        # Angles are to rounding of sine and cosine, as above.
+        assert np.linalg.norm(error[:3]) == pytest.approx(np.pi - short, abs=1e-12)
+        assert np.linalg.norm(pose[3:]) == pytest.approx(1.0, abs=1e-12)
+        assert (Turn.from_quat(pose[3:]).inv() * seen).magnitude() < 1e-12

@@ -50,3 +50,26 @@ def test_rotation_vector(angle):
     R = Rotation.of(ScipyRotation.from_rotvec(vector).as_matrix())
     # Near pi the sine is small, and with it the digits of the axis: 1e-16 / sin(3.1) is 2e-15.
     assert_allclose(list(rotation_vector(R)), vector, atol=1e-13)
+
+
+@pytest.mark.parametrize("short", [1e-2, 1e-5, 1e-7, 1e-9, 1e-12, 1e-15, 0.0])
+def test_rotation_vector_towards_half_a_turn(short):
+    """Axis and angle are SciPy's up to pi, about axes of the frame, between them, and any."""
+    rng = np.random.default_rng(6)
+    axes = [*np.eye(3), *-np.eye(3), [1, -1, 0], [1, 0, -1], [0, 1, -1], [1, 1, -1], [1, 1e-9, -1]]
+    axes += [[1e-9, 1, 0], [-1e-5, 1e-7, 1], *rng.normal(size=(20, 3))]
+    for axis in axes:
+        vector = (np.pi - short) * np.asarray(axis, dtype=float) / np.linalg.norm(axis)
+        turned = ScipyRotation.from_rotvec(vector)
+        found = np.array(list(rotation_vector(Rotation.of(turned.as_matrix()))))
+        # Rounding of R moves the angle by 2e-16, and the axis by as much.
+        assert (turned.inv() * ScipyRotation.from_rotvec(found)).magnitude() < 4e-15
+        if short > 1e-12:  # nearer to pi rounding may choose the other side
+            assert_allclose(found, vector, atol=1e-14)
+
+
+def test_a_vanishing_turn_keeps_its_small_vector():
+    """Near the identity the vector is the sine, as before anything is known of half turns."""
+    vector = np.array([3e-9, -2e-9, 1e-9])
+    R = Rotation.of(ScipyRotation.from_rotvec(vector).as_matrix())
+    assert_allclose(list(rotation_vector(R)), vector, atol=1e-16)

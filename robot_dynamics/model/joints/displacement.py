@@ -12,14 +12,16 @@ from __future__ import annotations
 import math
 
 from robot_dynamics.scalar.functions import atan2, cos, sin
-from robot_dynamics.spatial import Scalar, Transform, Vector3
+from robot_dynamics.spatial import Scalar, Transform, Vector3, rotation_vector
 
 
 def turning(X: Transform) -> list[Scalar]:
-    """Return the rotation d1, d2, d3 of a joint that should not turn at all."""
-    a, b, c = X.E.rows
-    # ½ (X23 - X32), ½ (X31 - X13), ½ (X12 - X21)
-    return [0.5 * (b[2] - c[1]), 0.5 * (c[0] - a[2]), 0.5 * (a[1] - b[0])]
+    """Return the rotation d1, d2, d3 of a joint that should not turn at all.
+
+    The rotation vector: the book's sines ½ (X23 - X32), ½ (X31 - X13), ½ (X12 - X21) to first
+    order, but not zero for half a turn.
+    """
+    return list(rotation_vector(X.E.transpose()))
 
 
 def tilt(X: Transform) -> list[Scalar]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robot_dynamics.model.joints.base import JointType, forces
-from robot_dynamics.model.joints.displacement import turning
+from robot_dynamics.model.joints.displacement import origin, turning
 from robot_dynamics.spatial import Scalar, Transform
 
 
@@ -23,8 +23,5 @@ class Fixed(JointType):
         return Transform.identity()
 
     def residual(self, X: Transform) -> list[Scalar]:
-        """Return the small displacement from where the successor should be to where it is."""
-        a, b, c = X.E.rows
-        # ½ [X53 - X62, X61 - X43, X42 - X51] of the block -E r x is ½ (tr E - E^T) r.
-        linear = (X.r * (a[0] + b[1] + c[2]) - X.E.inverse_times(X.r)) * 0.5
-        return [*turning(X), *linear]
+        """Return the displacement from where the successor should be to where it is."""
+        return [*turning(X), *origin(X)]

