@@ -32,9 +32,15 @@ STILL_CLOSED = 1e-4
 #: the limit of their friction while the face sticks.
 NO_SLIP = 1e-9
 #: A point deeper than this [m] has come from beside the face or the surface: it is not in contact.
+#: None may be so at the start.
 DEEP = 1e-3
 #: Impacts slower than this [m/s] do not bounce and are not counted.
 SLOW = 1e-3
+#: Beyond this [m/s, rad/s] numbers are no motion any more.
+FASTEST = 1e6
+# A step is halved where it would end this far [m, rad] from where its bias forces were taken ...
+_ASTRAY = 1e-4
+_SHORTEST = 16  # ... into as many parts at most
 _MOST_EVENTS = 12  # in a step; what closes beyond that closes at the step's end
 _SHIFT = 1e-10  # of the diagonal, for rows that depend on one another
 # Compliance of elastic contacts along the face, in parts of what moves there over a step. Corners
@@ -100,9 +106,24 @@ class ContactMotion:
         self.pressed, self.slipping = np.zeros(c, dtype=bool), np.zeros(c, dtype=bool)
         self.residual, self.correction = 0.0, 0.0
         self.forces = ContactForces(np.zeros(self._rows), np.zeros(self._rows))
-        self._acceleration, self._h = np.zeros(len(self.v)), 0.0
+        self._acceleration, self._trusted = np.zeros(len(self.v)), np.inf
         self._anchors = np.zeros((c, 3))  # places where sticking began
         self._anchored = np.zeros(c, dtype=bool)
+
+    def deepest(self) -> tuple[str, float]:
+        """Return the name of the rigid contact that is closed deepest, and how deep [m].
+
+        An empty name and zero if none is.
+        """
+        rest = np.zeros(len(self.v))
+        terms = self.terms(self.q, rest, rest, rest, rest, 0.0)
+        depth = np.where(self._elastic, 0.0, -terms.gaps)
+        if self._bounded:
+            depth = np.where(self._on_face(terms), depth, 0.0)
+        if not len(depth) or depth.max() <= 0.0:
+            return "", 0.0
+        worst = int(np.argmax(depth))
+        return self.scene.touches[worst][0], float(depth[worst])
 
     def advance(self, h: float, force: Array, drag: Array) -> None:
         """Go on by a step.
@@ -112,24 +133,38 @@ class ContactMotion:
             force: On the joints (nv,), held over the step.
             drag: Friction of joints over their velocity (nv,), [N m s/rad or N s/m].
         """
-        left, events, self._h = h, 0, h
-        while left > 1e-9 * h:
-            step = self._attempt(left, force, drag)
+        left, events = h, 0
+        while left > 1e-9 * h and np.abs(self.v).max() < FASTEST:
+            length = min(left, self._trusted)
+            step = self._attempt(length, force, drag)
+            while self._too_long(step, length) and length > 1.01 * h / _SHORTEST:
+                length *= 0.5
+                step = self._attempt(length, force, drag)
+            self._trusted = 2.0 * length
             if events < _MOST_EVENTS:
                 if step.arriving.any():
                     self._impact(step.arriving)
                     events += 1
                     continue
-                time = self._closing(step, left)
-                if time < left:
+                time = self._closing(step, length)
+                if time < length:
                     events += 1
                     if time > 0.0:
                         step = self._attempt(time, force, drag)
-                        self._accept(step, time, force, drag)
+                        self._accept(step, time, force, drag, smooth=False)
                         left -= time
                         continue
-            self._accept(step, left, force, drag)
-            return
+            self._accept(step, length, force, drag, smooth=events == 0)
+            left -= length
+
+    def _too_long(self, step: _Step, h: float) -> bool:
+        """Return whether motion changes so much within a step that a shorter one is to be tried.
+
+        Bias forces are those of a velocity that was foreseen for the middle of the step. By how
+        far the step ends elsewhere than that velocity would lead tells how right they are.
+        """
+        astray = h * (0.5 * (self.v + step.v) - self.v - 0.5 * h * self._acceleration)
+        return not (np.abs(astray).max() <= _ASTRAY)
 
     def take_forces(self) -> ContactForces:
         """Return forces and impulses, and begin to add up impulses anew."""
@@ -247,14 +282,14 @@ class ContactMotion:
             first = min(first, float(time))
         return first
 
-    def _accept(self, step: _Step, h: float, force: Array, drag: Array) -> None:
+    def _accept(self, step: _Step, h: float, force: Array, drag: Array, *, smooth: bool) -> None:
         self.q = self.terms.move(step.terms.q, 0.5 * h * step.v)
         mean = 0.5 * (self.v + step.v)
         self._of_drives += h * float(force @ mean)
         self._of_joint_friction -= h * float((drag * step.v) @ mean)
         self._account(step.found, step.before, step.after)
         # For the next step's bias forces, unless contacts have just changed: then none is known.
-        smooth = h >= self._h and bool((step.found.pressed == self.pressed).all())
+        smooth = smooth and bool((step.found.pressed == self.pressed).all())
         self._acceleration = (step.v - self.v) / h if smooth else np.zeros(len(self.v))
         self.v = step.v
         self.forces = ContactForces(step.found.P / h, self.forces.impulse)
@@ -273,9 +308,17 @@ class ContactMotion:
         terms = self.terms(self.q, self.v, self.v, rest, rest, 0.0)
         J, HJ, before, c = terms.J, terms.HJ, terms.before, terms.after
         speed = np.where(arriving, -before[self._normals], 0.0)
-        c[self._normals] -= np.where(speed > SLOW, self._restitution * speed, 0.0)
+        bounce = np.where(speed > SLOW, self._restitution * speed, 0.0)
         closed = (self.touching(terms, terms.gaps) | arriving) & ~self._elastic
-        found = self._solver.solve(J @ HJ.T, c, np.zeros(self._rows), closed)
+        W, rest_impulse = J @ HJ.T, np.zeros(self._rows)
+        wanted = c.copy()
+        wanted[self._normals] -= bounce
+        found = self._solver.solve(W, wanted, rest_impulse, closed)
+        if bounce.any() and (gain := _energy_gained(W, c, before, found.P)) > 0.0:
+            # With friction Newton's restitution may give energy. The part of it that leaves the
+            # energy as it was is between that and none, which never gives any.
+            plain = self._solver.solve(W, c, rest_impulse, closed)
+            found = found._replace(P=_without_gain(W, c, before, plain.P, found.P, gain))
         self.v = self.v + HJ.T @ found.P
         self._account(found, before, J @ self.v)
         self.impacts += speed > SLOW
@@ -309,6 +352,24 @@ class ContactMotion:
         new = sticking & ~self._anchored
         self._anchors[new] = terms.places[new]
         self._anchored = sticking
+
+
+def _energy_gained(W: Array, c: Array, before: Array, P: Array) -> float:
+    """Return by how much impulses change the kinetic energy [J]: P (u- + u+) / 2."""
+    return 0.5 * float(P @ (before + W @ P + c))
+
+
+def _without_gain(W: Array, c: Array, before: Array, plain: Array, P: Array, gain: float) -> Array:
+    """Return the impulses nearest to P, between the plain ones and P, that give no energy.
+
+    The energy is a quadratic function of the way s between them: gain = a s^2 + b s - loss.
+    """
+    loss = -_energy_gained(W, c, before, plain)
+    way = P - plain
+    a = 0.5 * float(way @ W @ way)
+    b = gain + loss - a
+    s = 2.0 * loss / (b + np.sqrt(b * b + 4.0 * a * loss)) if loss > 0.0 else 0.0
+    return plain + s * way
 
 
 class _Step(NamedTuple):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.grasp_map import GraspMap
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.contact.motion import ContactForces, ContactMotion
+from robot_dynamics.simulation.contact.motion import DEEP, FASTEST, ContactForces, ContactMotion
 from robot_dynamics.simulation.contact.observation import ContactObservation
 from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks
 from robot_dynamics.simulation.contact.scene import ContactScene
@@ -23,8 +23,6 @@ Array = NDArray[np.float64]
 
 _LONGEST_STEP_S = 0.00025  # where none is stated
 _BRAKES = 1e20  # friction of braked joints over their velocity [N m s/rad]
-# Beyond this [m/s, rad/s] numbers are no motion any more.
-_FASTEST = 1e6
 
 
 class ContactPlant(PeriodicPlant):
@@ -44,7 +42,8 @@ class ContactPlant(PeriodicPlant):
             the object.
 
     Raises:
-        ArgumentError: If the control period is no whole number of steps.
+        ArgumentError: If the control period is no whole number of steps, or the object starts
+            within something rigid.
     """
 
     def __init__(
@@ -71,6 +70,12 @@ class ContactPlant(PeriodicPlant):
 
     def _begin(self) -> None:
         self.motion.start(self._start)
+        name, depth = self.motion.deepest()
+        if depth > DEEP:
+            raise ArgumentError(
+                f"at the start the object is {1e3 * depth:.3g} mm deep in rigid {name!r}, "
+                f"expected {1e3 * DEEP:g} mm at most: nothing would push it out."
+            )
         self._forces = self._resting_forces()
         self._energy_at_start = self.energy()
 
@@ -84,7 +89,7 @@ class ContactPlant(PeriodicPlant):
                 rate * rate + drives.friction_velocity**2
             )
             motion.advance(self._h, force, drag)
-        if not np.abs(motion.v).max() < _FASTEST:
+        if not np.abs(motion.v).max() < FASTEST:
             raise SimulationError(
                 "the simulated motion grew without bound before "
                 f"{(self._tick + 1) * self.period:g} s; expected torques that keep it bounded."
