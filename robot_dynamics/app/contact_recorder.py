@@ -24,7 +24,6 @@ class ContactRecorder:
         surfaces: Names of the surfaces.
         period: Control period [s].
         recovery: Internal force of the arms' wrenches in their contacts' frames (m, 6k).
-        slips: Whether the plant tells what slides.
     """
 
     def __init__(
@@ -33,9 +32,8 @@ class ContactRecorder:
         surfaces: Sequence[str],
         period: float,
         recovery: Array,
-        slips: bool = True,
     ) -> None:
-        self._recovery, self._slips = recovery, slips
+        self._recovery = recovery
         self._arms = {name: i for i, name in enumerate(arms)}
         self._surfaces = {name: i for i, name in enumerate(surfaces)}
         self._period = period
@@ -47,10 +45,7 @@ class ContactRecorder:
         """Width of each column."""
         k, s = len(self._arms), len(self._surfaces)
         every = {"grasp_slip": k, "friction_used": k, "contact_force": s, "surface_slip": s}
-        told = {name: width for name, width in every.items() if width}
-        if not self._slips:
-            return {name: width for name, width in told.items() if name == "contact_force"}
-        return told
+        return {name: width for name, width in every.items() if width}
 
     def internal_force(self, contacts: Sequence[ContactReport]) -> Array:
         """Return the internal force (m,): palms may have turned on the object meanwhile."""

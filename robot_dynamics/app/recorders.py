@@ -246,8 +246,7 @@ def _contact_recorder(scenario: Scenario, system: GraspSystem) -> ContactRecorde
     arms = [arm.name for arm in scenario.cell.arms]
     surfaces = [surface.name for surface in scenario.cell.surfaces]
     recovery = true_wrench_maps(scenario, system).recovery
-    slips = scenario.plant.engine == "engine"
-    return ContactRecorder(arms, surfaces, scenario.control.period, recovery, slips)
+    return ContactRecorder(arms, surfaces, scenario.control.period, recovery)
 
 
 def _internal_size(scenario: Scenario, system: GraspSystem) -> int:

@@ -51,11 +51,3 @@ def test_internal_forces_are_those_of_the_contacts():
     forces = [report("left", Touch.STICKING, 20.0), report("right", Touch.STICKING, 30.0)]
     forces.append(report("wall", Touch.STICKING, 7.0))
     assert recorder.internal_force(forces) == [25.0]
-
-
-def test_a_plant_that_does_not_tell_slips_has_no_columns_of_them():
-    """Forces alone: nothing that was not measured is written down as zero."""
-    recorder = ContactRecorder(["left"], ["wall"], 0.01, np.zeros((1, 6)), slips=False)
-    assert recorder.columns == {"contact_force": 1}
-    reports = [report("left", Touch.HELD), report("wall", Touch.STICKING, 4.0)]
-    np.testing.assert_array_equal(recorder.values(reports), [[4.0]])

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.manipulation.grasp_map import GraspMap
+from robot_dynamics.simulation.contact.mujoco_contacts import MujocoContacts
 from robot_dynamics.simulation.contact.mujoco_scene import mujoco_scene
-from robot_dynamics.simulation.contact.report import ContactReport, Touch
+from robot_dynamics.simulation.contact.report import ContactReport
 from robot_dynamics.simulation.contact.scene import ContactScene
 from robot_dynamics.simulation.mujoco_plant import MujocoPlant
 from robot_dynamics.simulation.settings import PlantSettings
@@ -20,10 +21,9 @@ Array = NDArray[np.float64]
 class MujocoContactPlant(MujocoPlant):
     """A scene in MuJoCo: its own dynamics, its own contacts.
 
-    What holds gives way by 1e-4 of a load's acceleration, with a time constant of two steps; what
-    pushes, of ten. MuJoCo's friction lifts what slides by mu times its speed: forces of rigid
-    contacts that slide come and go, and are right in the mean. Elastic ones are springs with
-    dampers, those of the restitution with the masses at the start.
+    What holds gives way by 1e-4 of a load's acceleration, with a time constant of two steps. What
+    pushes is a spring with a damper, that of the restitution with the masses at the start; what is
+    rigid has `mujoco_scene.HARDEST`.
 
     Args:
         scene: Arms, object, contacts and surfaces as they truly are.
@@ -55,14 +55,16 @@ class MujocoContactPlant(MujocoPlant):
     def _begin(self) -> None:
         super()._begin()
         self._sum, self._count = np.zeros_like(self._wrenches), 0
+        self._contacts = MujocoContacts(self._mujoco, self._model, self._data, self.scene)
 
     def _stepped(self) -> None:
         super()._read_wrenches()
         self._sum += self._wrenches
         self._count += 1
+        self._contacts.stepped()
 
     def _read_wrenches(self) -> None:
-        """Take the mean over the period: MuJoCo's sliding contacts open and close all the time."""
+        """Take the mean over the period: a wrist feels a blow as that."""
         self._wrenches = self._sum / max(self._count, 1)
         self._sum, self._count = np.zeros_like(self._sum), 0
 
@@ -70,51 +72,5 @@ class MujocoContactPlant(MujocoPlant):
         return mujoco_scene(self.scene, self._start, step, stiffness_time)
 
     def contacts(self) -> tuple[ContactReport, ...]:
-        """Return forces of the arms, then of the surfaces; what slides is not told."""
-        reports = []
-        for i, (arm, frame) in enumerate(
-            zip(self.system.arms, self.scene.finger_frames, strict=True)
-        ):
-            turn, point = frame[:3, :3].T, frame[:3, 3]
-            moment, force = self._wrenches[i, :3], self._wrenches[i, 3:]
-            moment = moment - np.cross(point, force)
-            state = Touch.STICKING if i in self.scene.pushing else Touch.HELD
-            reports.append(_report(arm.name, state, turn @ force, turn @ moment))
-        for surface in self.scene.surfaces:
-            normal = np.array([0.0, 0.0, self._pressed(surface.name)])
-            state = Touch.STICKING if normal.any() else Touch.OPEN
-            reports.append(_report(surface.name, state, normal, np.zeros(3)))
-        return tuple(reports)
-
-    def _pressed(self, name: str) -> float:
-        """Return the force [N] by which the object is pressed on a surface."""
-        total, wrench = 0.0, np.zeros(6)
-        geom = self._model.geom(name).id
-        for i in range(self._data.ncon):
-            contact = self._data.contact[i]
-            if geom in (contact.geom1, contact.geom2):
-                self._mujoco.mj_contactForce(self._model, self._data, i, wrench)
-                total += float(wrench[0])
-        return total
-
-    def surface_force(self, name: str) -> Array:
-        """Return the force [N] by a surface on the object, in world axes (3,)."""
-        total, wrench = np.zeros(3), np.zeros(6)
-        geom = self._model.geom(name).id
-        for i in range(self._data.ncon):
-            contact = self._data.contact[i]
-            if geom not in (contact.geom1, contact.geom2):
-                continue
-            self._mujoco.mj_contactForce(self._model, self._data, i, wrench)
-            # From the first geom to the second, in axes whose first row is the normal.
-            force = contact.frame.reshape(3, 3).T @ wrench[:3]
-            total += force if contact.geom2 != geom else -force
-        return total
-
-
-def _report(name: str, state: Touch, force: Array, moment: Array) -> ContactReport:
-    """Return what is known of a contact; the rest is zero."""
-    rest = np.zeros(3)
-    return ContactReport(
-        name, state, rest, np.eye(3), force, moment, np.zeros(2), 0.0, 0.0, 0.0, 0
-    )
+        """Return what there is to say of each contact: arms in their order, then points."""
+        return (*self._contacts.arms(self._wrenches), *self._contacts.surfaces())

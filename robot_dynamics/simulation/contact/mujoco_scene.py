@@ -9,6 +9,8 @@ surfaces lie that much deeper, so that contact begins where the points are.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
@@ -18,28 +20,31 @@ from scipy.spatial.transform import Rotation
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.simulation.contact.scene import ContactScene, Material
-from robot_dynamics.simulation.contact.surfaces import Cylinder, Plane, PointFunction, Sphere
+from robot_dynamics.simulation.contact.surfaces import Cylinder, Hole, Plane, PointFunction, Sphere
 from robot_dynamics.simulation.contact.terms import ContactTerms
 from robot_dynamics.simulation.mujoco_model import STIFF, add_tool, add_weld, mujoco_tree
+from robot_dynamics.spatial import Vector3
 
 Array = NDArray[np.float64]
 
 _POINT = 5e-4  # radius of the spheres that stand for points [m]
 _THICKNESS = 5e-3  # half of a face's box [m]
 _ENDLESS = 10.0  # half lengths of what has no end [m]
+_BLOCK = 0.02  # half the thickness of walls around a hole [m]
+#: Flats that stand for a round hole: it is wider by 1.2 thousandths of its radius between them.
+_FLATS = 64
 _APART = 0.05  # of the two connects that make a pin or a line [m]
-_TANGENT_STIFFNESS = 10.0  # of friction over that of normals, MuJoCo's impratio
-# Time constant of rigid contacts over that of welds: sliding ones, which MuJoCo lifts by mu times
-# their speed, fall back within it, the more quietly the longer it is.
-_SOFTER = 5.0
-# Half a period of a rigid bounce, in steps.
-_STEPS_PER_BOUNCE = 20.0
-# Impedance of elastic contacts. MuJoCo adds d / (1 - d) of the object's mass to what moves, and
-# with an impedance near one, which is its default, a load presses nothing in: what slides, and is
-# lifted by friction, then leaves the surface at once.
+# Impedance of contacts. MuJoCo adds d / (1 - d) of the object's mass to what moves, and with an
+# impedance near one, which is its default, a load presses nothing in: what slides, and is lifted
+# by MuJoCo's convex friction, by mu times its speed, then leaves at once, and falls back.
 _SPRING = 0.01
-# Time constant in steps with which friction on elastic surfaces stops a slip: the lift falls with
-# it, the creep of what sticks grows.
+#: Of what is rigid [N/m]: no contact in MuJoCo is harder.
+HARDEST = 1e6
+# Friction is to be as stiff as what is rigid: its regularisation over that of normals, MuJoCo's
+# impratio, makes up for the small impedance.
+_TANGENT_STIFFNESS = 1e7
+# Time constant in steps with which friction stops a slip: the lift falls with it, the creep of
+# what sticks grows.
 _STEPS_OF_SLIP = 2.0
 
 
@@ -65,7 +70,7 @@ def mujoco_scene(scene: ContactScene, start: Array, step: float, stiffness_time:
     held = bodies[system.object_body]
     pairs = etree.SubElement(root, "contact")
     equality, sensor = etree.SubElement(root, "equality"), etree.SubElement(root, "sensor")
-    compliance = _Compliance(scene, start, step, stiffness_time)
+    compliance = _Compliance(scene, start, step)
     place = 0
     for i, (arm, contact) in enumerate(zip(system.arms, scene.contacts, strict=True)):
         tool = add_tool(system, arm, bodies, sensor)
@@ -107,14 +112,17 @@ def mujoco_scene(scene: ContactScene, start: Array, step: float, stiffness_time:
     world = root.find("worldbody")
     assert world is not None
     for surface in scene.surfaces:
-        _surface(world, surface.name, surface.surface)
+        geoms = surface_geoms(surface.name, surface.surface)
+        for part in geoms:
+            _geom(world, part.name, part.kind, part.size, part.at, part.axes)
         places = list(range(place, place + len(surface.points)))
         given = compliance.of(places, surface.material)
         cone = FrictionCone(surface.material.friction.friction)
         for j, point in enumerate(surface.points):
             name = f"{surface.name}_point{j}"
             _sphere(held, name, point)
-            _pair(pairs, name, name, surface.name, cone, given)
+            for part in geoms:
+                _pair(pairs, f"{name}_{part.name}", name, part.name, cone, given)
         place += len(places)
     return etree.tostring(root, pretty_print=True).decode()
 
@@ -128,27 +136,18 @@ class _Compliance:
     d m / (1 - d) that moves along while they push.
     """
 
-    def __init__(
-        self, scene: ContactScene, start: Array, step: float, stiffness_time: float
-    ) -> None:
-        self._scene, self._start = scene, start
-        self._step, self._time = step, stiffness_time
+    def __init__(self, scene: ContactScene, start: Array, step: float) -> None:
+        self._scene, self._start, self._step = scene, start, step
 
     def of(self, places: list[int], material: Material) -> dict[str, str]:
-        """Return attributes of contacts that are loaded together, by their places."""
-        if material.elastic:
-            return self._spring(places, material)
-        if material.restitution > 0.0:
-            k = (np.pi / (_STEPS_PER_BOUNCE * self._step)) ** 2
-            b = 2.0 * damping_ratio(material.restitution) * np.sqrt(k)
-            return {"solref": _text([-k, -b]), "solimp": STIFF}
-        return {"solref": _text([_SOFTER * self._time, 1.0]), "solimp": STIFF}
+        """Return attributes of contacts that are loaded together, by their places.
 
-    def _spring(self, places: list[int], material: Material) -> dict[str, str]:
-        """Return those of a spring and a damper, of the restitution with the mass behind them."""
+        A spring and a damper, of the restitution with the mass behind them; what is rigid is
+        pressed in by a micrometre a newton.
+        """
         system = self._scene.system
         part = (1.0 - _SPRING) / float(system.model.bodies[system.object_body].inertia.mass)
-        k, n = material.stiffness, len(places)
+        k, n = min(material.stiffness, HARDEST), len(places)
         c = 2.0 * damping_ratio(material.restitution) * np.sqrt(k * self._mass(places) / n)
         slip = _SPRING / (_STEPS_OF_SLIP * self._step)
         return {
@@ -189,25 +188,68 @@ def damping_ratio(restitution: float) -> float:
     return float(brentq(lambda z: kept(z) - restitution, 0.0, largest))
 
 
-def _surface(world: etree._Element, name: str, surface: PointFunction) -> None:
-    """Add a surface to the world, by the radius of points deeper than it is."""
+class Geom(NamedTuple):
+    """A part of a surface: a shape of MuJoCo's with its sizes, its place and its axes (3, 3)."""
+
+    name: str
+    kind: str
+    size: list[float]
+    at: Array
+    axes: Array
+
+
+def surface_geoms(name: str, surface: PointFunction) -> list[Geom]:
+    """Return what a surface is made of, by the radius of points deeper than it is.
+
+    Round holes are rings of flats, which touch the circle.
+
+    Raises:
+        RobotDynamicsError: If it is not translated.
+    """
     if isinstance(surface, Plane):
-        n = np.array(list(surface.normal), dtype=float)
-        point = np.array(list(surface.point), dtype=float) - _POINT * n
-        _geom(world, name, "plane", [0.0, 0.0, 1.0], point, _across(n))
-    elif isinstance(surface, Sphere) and not surface.inside:
-        center = np.array(list(surface.center), dtype=float)
-        _geom(world, name, "sphere", [surface.radius - _POINT], center, np.eye(3))
-    elif isinstance(surface, Cylinder) and not surface.inside:
-        axis = np.array(list(surface.axis), dtype=float)
-        point = np.array(list(surface.point), dtype=float)
-        size = [surface.radius - _POINT, _ENDLESS]
-        _geom(world, name, "cylinder", size, point, _across(axis))
-    else:
-        raise RobotDynamicsError(
-            f"in MuJoCo surface {name!r} would be another one, expected a plane, a sphere or a "
-            "cylinder that is touched from outside."
-        )
+        n = _array(surface.normal)
+        return [
+            Geom(name, "plane", [0.0, 0.0, 1.0], _array(surface.point) - _POINT * n, _across(n))
+        ]
+    if isinstance(surface, Sphere) and not surface.inside:
+        center = _array(surface.center)
+        return [Geom(name, "sphere", [surface.radius - _POINT], center, np.eye(3))]
+    if isinstance(surface, Cylinder):
+        point, axes = _array(surface.point), _across(_array(surface.axis))
+        if surface.inside:
+            return _ring(name, point, axes, surface.radius, -_ENDLESS, _ENDLESS)
+        return [Geom(name, "cylinder", [surface.radius - _POINT, _ENDLESS], point, axes)]
+    if isinstance(surface, Hole):
+        mouth, axes = _array(surface.mouth), _across(_array(surface.axis))
+        below = surface.depth + _POINT + _BLOCK
+        bottom = mouth - below * axes[:, 2]
+        size = [surface.radius + _BLOCK, surface.radius + _BLOCK, _BLOCK]
+        ring = _ring(name, mouth, axes, surface.radius, -below, -_POINT)
+        return [*ring, Geom(f"{name}_bottom", "box", size, bottom, axes)]
+    raise RobotDynamicsError(
+        f"in MuJoCo surface {name!r} would be another one, expected a plane, a cylinder, a hole, "
+        "or a sphere that is touched from outside."
+    )
+
+
+def _ring(
+    name: str, middle: Array, axes: Array, radius: float, low: float, high: float
+) -> list[Geom]:
+    """Return the boxes around a round hole, between two heights along its axis."""
+    found = []
+    half = 0.5 * (high - low)
+    width = (radius + 2.0 * _BLOCK) * np.tan(np.pi / _FLATS)
+    for i in range(_FLATS):
+        angle = 2.0 * np.pi * i / _FLATS
+        out = axes @ [np.cos(angle), np.sin(angle), 0.0]
+        at = middle + (radius + _POINT + _BLOCK) * out + 0.5 * (low + high) * axes[:, 2]
+        own = np.column_stack([out, np.cross(axes[:, 2], out), axes[:, 2]])
+        found.append(Geom(f"{name}_{i}", "box", [_BLOCK, width, half], at, own))
+    return found
+
+
+def _array(vector: Vector3) -> Array:
+    return np.array(list(vector), dtype=float)
 
 
 def _across(z: Array) -> Array:

@@ -20,10 +20,16 @@ from robot_dynamics.simulation.contact import (
     Material,
     SurfaceContact,
     cylinder,
+    hole,
     plane,
     sphere,
 )
-from robot_dynamics.simulation.contact.mujoco_scene import damping_ratio, mujoco_scene
+from robot_dynamics.simulation.contact.mujoco_scene import (
+    damping_ratio,
+    mujoco_scene,
+    surface_geoms,
+)
+from robot_dynamics.spatial import Vector3
 
 TIP = [[0.05, 0.0, 0.0]]
 
@@ -68,6 +74,32 @@ def test_surfaces_are_geoms_of_the_world():
     kinds = {geom.get("name"): geom.get("type") for geom in root.findall("worldbody/geom")}
     assert kinds == {"wall": "plane", "ball": "sphere", "bar": "cylinder"}
     assert len(root.findall("contact/pair")) == 4
+
+
+def test_a_hole_is_a_ring_of_flats():
+    """Points are as deep in the flats as in the circle, to what is between the two."""
+    bore = hole((0.1, 0.2, 0.3), (1.0, 2.0, 2.0), 0.03, 0.05)
+    *flats, bottom = surface_geoms("bore", bore)
+    axis, mouth = np.array([1.0, 2.0, 2.0]) / 3.0, np.array([0.1, 0.2, 0.3])
+    wider = 0.03 * (1.0 / np.cos(np.pi / len(flats)) - 1.0)
+    assert wider < 4e-5
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        across = np.cross(axis, rng.normal(size=3))
+        across *= rng.uniform(0.028, 0.031) / np.linalg.norm(across)
+        place = mouth - rng.uniform(0.001, 0.03) * axis + across
+        # Inner faces are a point's radius beyond the hole.
+        depths = []
+        for part in flats:
+            out, along, up = part.axes.T
+            off = place - part.at
+            assert abs(off @ up) < part.size[2]  # between mouth and bottom
+            if abs(off @ along) < part.size[1]:
+                depths.append(off @ out + part.size[0] + 5e-4)
+        assert -1e-12 < bore(Vector3.of(place.tolist())) - max(depths) < wider + 1e-12
+    # What the bottom's upper face is below the mouth.
+    top = bottom.at + bottom.size[2] * bottom.axes[:, 2]
+    assert_allclose(axis @ (mouth - top), 0.05 + 5e-4, atol=1e-12)
 
 
 def test_an_elastic_surface_is_a_spring_that_a_load_presses_in():
@@ -120,8 +152,8 @@ def test_less_restitution_than_a_damper_leaves():
 
 
 def test_what_is_not_translated_is_refused():
-    """Directions of the user's own, surfaces from inside and functions are named."""
-    inside = SurfaceContact("pipe", cylinder((0, 0, 0), (1, 0, 0), 0.1, inside=True), TIP)
+    """Directions of the user's own, balls from inside and functions are named."""
+    inside = SurfaceContact("bowl", sphere((0, 0, 0), 0.1, inside=True), TIP)
     own = SurfaceContact("dune", lambda r: r.x * r.x - 1.0, TIP)
     for surface in (inside, own):
         with pytest.raises(RobotDynamicsError, match=rf"'{surface.name}'.*expected a plane"):
