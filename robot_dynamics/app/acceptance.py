@@ -38,6 +38,9 @@ class BarSettings:
         contact_force_error_moving_fraction: The same while the object slides along the surface.
         contact_speed_moving_least: The least that the highest speed along it is to be [m/s].
         contact_force_max_n: Force on any surface at any time [N].
+        guide_force_max_n: Force at any time on a surface that none is wanted on, as on the sides
+            of a hole [N].
+        guide_force_max_n_least: A lower bound of the same [N].
         touch_speed_least: The least that the highest speed at a touch is to be [m/s].
         touch_settling_max_s: Time from a touch until its force stays within 5 % [s].
         touch_contacts_max: How often a surface is felt anew, the first time included.
@@ -66,6 +69,8 @@ class BarSettings:
     contact_force_error_moving_fraction: float | None = _bar("")
     contact_speed_moving_least: float | None = _bar("m/s")
     contact_force_max_n: float | None = _bar("N")
+    guide_force_max_n: float | None = _bar("N")
+    guide_force_max_n_least: float | None = _bar("N")
     touch_speed_least: float | None = _bar("m/s")
     touch_settling_max_s: float | None = _bar("s")
     touch_contacts_max: float | None = _bar("")

@@ -81,7 +81,8 @@ def touches(recording: Recording) -> list[Touch]:
 def warning_lead(recording: Recording) -> float | None:
     """Return how long before the first slip the monitor said so [s]; None if nothing slipped.
 
-    Negative if it did only afterwards, or not at all until the end of the run.
+    A warning that was taken back before the slip does not count. Negative if it came only
+    afterwards, or not at all until the end of the run.
     """
     moved = np.concatenate(
         [recording[name] for name in ("grasp_slip", "surface_slip") if name in recording], axis=1
@@ -89,8 +90,9 @@ def warning_lead(recording: Recording) -> float | None:
     slipped = np.flatnonzero((moved > recording.get("slip_tolerance_m")).any(axis=1))
     if not len(slipped):
         return None
-    warned = np.flatnonzero((recording["slip_margin"] < 0.0).any(axis=1))
-    first = warned[0] if len(warned) else len(recording)
+    warned = np.asarray((recording["slip_margin"] < 0.0).any(axis=1))
+    ends = [(begin, end) for begin, end in _spells(warned) if end > slipped[0]]
+    first = ends[0][0] if ends else len(recording)
     return float(slipped[0] - first) * float(recording.get("period_s"))
 
 
@@ -111,7 +113,10 @@ def _surface_figures(recording: Recording) -> dict[str, Any]:
     np.divide(np.abs(force - wanted), wanted, out=part, where=counted)
     resting = counted & (_since(speed > _REST) * period >= SETTLE_S)[:, None]
     moving = counted & (speed > _MOVING)[:, None]
+    guides = ~(wanted > 0.0).any(axis=0)
+    of_guides = {"guide_force_max_n": _largest(force[:, guides])} if guides.any() else {}
     return {
+        **of_guides,
         "contact_force_max_n": _largest(force),
         "contact_force_error_settled_fraction": _largest(part[resting]),
         "contact_force_error_moving_fraction": _largest(part[moving]),

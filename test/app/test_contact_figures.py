@@ -93,6 +93,8 @@ def test_a_slip_and_the_warning_before_it(recording):
     assert figures["grasp_slip_max_m"] == 2e-3
     assert figures["slip_margin_min"] == pytest.approx(-0.1)
     assert figures["slip_warning_lead_s"] == pytest.approx(0.3)
+    margin[5] = -0.1  # taken back long before the slip
+    assert warning_lead(recording) == pytest.approx(0.3)
     margin[:] = 0.4
     assert warning_lead(recording) == pytest.approx(-0.5)  # never said
     slip[:] = 0.0
@@ -111,6 +113,8 @@ def test_of_several_forces_of_a_surface_the_push_counts(recording):
     both = Recording(columns, {**recording.metadata, "surface_rows": [0, 4]})
     (one,) = touches(both)
     assert (one.surface, one.first) == (1, 30)
+    assert contact_figures(both)["guide_force_max_n"] == 3.0
+    assert "guide_force_max_n" not in contact_figures(recording)
 
 
 def test_a_run_without_contacts_has_no_such_figures(run):
