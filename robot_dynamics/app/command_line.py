@@ -21,7 +21,9 @@ from robot_dynamics.app.inspect_command import add_inspect, run_inspect
 from robot_dynamics.app.output_files import OutputError, require_parent
 from robot_dynamics.app.plot_command import add_plot, run_plot
 from robot_dynamics.app.reproduce_command import add_reproduce, run_reproduce
+from robot_dynamics.app.run_outputs import RunOutputs
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.resources import share_directory
 
 GOOD, BAD_RUN, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 _DESCRIPTION = """\
@@ -29,7 +31,6 @@ Rigid-body dynamics with closed loops, and torque control of several arms that h
 
 Exit status: 0 if all went well, 1 if a run was not good, 2 if a file or an argument was refused,
 130 after Ctrl-C."""
-_RECORDINGS = (".npz", ".mcap")  # what else is a folder
 _EXAMPLES = """\
 examples:
   robot_dynamics demo                              two arms lift a box, on ROS 2 topics
@@ -151,8 +152,9 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         default="lift_box",
         metavar="SCENARIO",
-        help="a YAML file, or the name of a shipped scenario (default: %(default)s)",
+        help="a YAML file, the folder of a robot, or a name from below (default: %(default)s)",
     )
+    parser.epilog = _shipped()
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="write the figure (.png, .pdf)")
     parser.add_argument(
@@ -191,10 +193,11 @@ def _demo(options: argparse.Namespace) -> int:
 
     require_ros()
     scenario = _scenario(options)
-    with _Outputs(options, options.output or Path("runs") / scenario.name) as outputs:
+    folder = options.output or Path("runs") / scenario.name
+    with RunOutputs(folder, options.json, options.plot) as outputs:
         with display(scenario.name) as progress:
             run = demonstrate(scenario, duration=options.duration, progress=progress)
-        return outputs.finish(run)
+        return GOOD if outputs.finish(run) else BAD_RUN
 
 
 def _simulate(options: argparse.Namespace) -> int:
@@ -204,7 +207,7 @@ def _simulate(options: argparse.Namespace) -> int:
     scenario = _scenario(options)
     started = _process_start()
     hashes = []
-    with _Outputs(options, options.output) as outputs:
+    with RunOutputs(options.output, options.json, options.plot) as outputs:
         for number in range(options.repeat):
             title = f"{scenario.name} {number + 1}" if options.repeat > 1 else scenario.name
             with display(title) as progress:
@@ -221,7 +224,7 @@ def _simulate(options: argparse.Namespace) -> int:
             run.report["ok"] = False
         elif options.repeat > 1:
             print(f"{options.repeat} runs with equal states: {hashes[0]}")
-        return outputs.finish(run)
+        return GOOD if outputs.finish(run) else BAD_RUN
 
 
 def _benchmark(options: argparse.Namespace) -> int:
@@ -264,84 +267,6 @@ def _reproduce(options: argparse.Namespace) -> int:
     return GOOD if run_reproduce(options) else BAD_RUN
 
 
-class _Outputs:
-    """Where the results of a run go; checked before it starts.
-
-    As a context it takes folders that it made away again when a run raises.
-    """
-
-    def __init__(self, options: argparse.Namespace, folder: Path | None) -> None:
-        file = folder if folder is not None and folder.suffix in _RECORDINGS else None
-        folder = None if file else folder
-        # A report or figure asked for by name does not leave an older one in the folder.
-        self.reports = [path for path in (folder and folder / "report.json", options.json) if path]
-        self.plots = [path for path in (folder and folder / "run.png", options.plot) if path]
-        self.recording: Path | None = file or (folder and folder / "recording.npz")
-        self._made: list[Path] = []  # the innermost folder first
-        if folder is not None:
-            missing = [path for path in (folder, *folder.parents) if not path.exists()]
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise OutputError(f"{folder}: cannot be made ({error.strerror}).") from error
-            self._made = missing
-        try:
-            for path in filter(None, (options.json, options.plot, file)):
-                require_parent(path)
-            if file is not None:
-                from robot_dynamics.app.recording_files import require_suffix
-
-                require_suffix(file)
-            if self.plots:
-                self._check_plot(wanted=options.plot is not None)
-        except RobotDynamicsError:
-            self._take_away()
-            raise
-
-    def __enter__(self) -> _Outputs:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None:
-            self._take_away()
-
-    def _take_away(self) -> None:
-        with contextlib.suppress(OSError):  # as when there is something in it by now
-            for path in self._made:
-                path.rmdir()
-
-    def _check_plot(self, *, wanted: bool) -> None:
-        from robot_dynamics.app.figures import PlotError, require_matplotlib
-
-        try:
-            require_matplotlib()
-        except PlotError as error:
-            if wanted:
-                raise
-            print(f"robot_dynamics: no plot: {error}", file=sys.stderr)
-            self.plots = []
-
-    def finish(self, run: Any) -> int:
-        """Write everything, say how the run went, and return the exit status."""
-        from robot_dynamics.app.summary import summary
-
-        for line in summary(run.report):
-            print(line)
-        for sentence in run.report["warnings"]:
-            print(f"robot_dynamics: warning: {sentence}", file=sys.stderr)
-        written = []
-        written += [run.write_report(path) for path in self.reports]
-        if self.recording is not None:
-            written.append(run.save(self.recording))
-        written += [run.plot(path) for path in self.plots]
-        if written:
-            print("written: " + ", ".join(map(str, written)))
-        sys.stdout.flush()
-        for sentence in run.report["failures"]:
-            print(f"robot_dynamics: {sentence}", file=sys.stderr)
-        return GOOD if run.ok else BAD_RUN
-
-
 class _Version(argparse.Action):
     """Prints the version; finding it takes time that no other use should spend."""
 
@@ -369,7 +294,7 @@ def _complain(error: RobotDynamicsError) -> None:
     """Print what is wrong, every line of it with the program's name."""
     for line in getattr(error, "details", ()):
         print(f"  | {line}", file=sys.stderr)
-    for line in str(error).splitlines():
+    for line in [*str(error).splitlines(), *getattr(error, "others", ())]:
         print(f"robot_dynamics: {line}", file=sys.stderr)
 
 
@@ -377,6 +302,17 @@ def _discard_output() -> None:
     """Write nothing to standard output any more: Python flushes again when it ends."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _shipped() -> str:
+    """Return the names of the scenarios that come with the package; empty without its files."""
+    try:
+        config = share_directory() / "config"
+    except RobotDynamicsError:
+        return ""
+    names = sorted(path.stem for path in (config / "scenarios").glob("*.yaml"))
+    robots = sorted(path.parent.name for path in (config / "robots").glob("*/scenario.yaml"))
+    return f"shipped scenarios: {', '.join(names)}; of real arms: {', '.join(robots)}."
 
 
 def _count(text: str) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from robot_dynamics.app.output_files import whole_file
 from robot_dynamics.errors import RobotDynamicsError
 
 # Okabe and Ito's colours, which people with impaired colour vision can tell apart.
@@ -57,7 +58,7 @@ def require_matplotlib() -> Any:
 def write_figure(
     path: str | Path, size: tuple[float, float], draw: Callable[[Any], None], dpi: float = 150.0
 ) -> Path:
-    """Write a figure, and return where it is.
+    """Write a figure, and return where it is; it appears whole or not at all.
 
     Args:
         path: The file; .png, .pdf, .svg and what else matplotlib writes.
@@ -78,7 +79,8 @@ def write_figure(
         FigureCanvasAgg(figure)
         draw(figure)
         try:
-            figure.savefig(path, dpi=dpi, bbox_inches="tight")
+            with whole_file(path) as part:
+                figure.savefig(part, dpi=dpi, bbox_inches="tight")
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise PlotError(f"{path}: the figure cannot be written ({reason}).") from error

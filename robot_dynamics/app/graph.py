@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from robot_dynamics.app.figures import PlotError, require_matplotlib
+from robot_dynamics.app.output_files import whole_file
 from robot_dynamics.model.elements import JointElement, LoopElement, Mechanism
 
 _ROW, _LANE = 0.95, 0.22  # inch: height of a generation, and of a loop joint below the tree
@@ -34,13 +35,15 @@ def write_graph(mechanism: Mechanism, path: str | Path) -> Path:
     path = Path(path)
     if path.suffix.lower() in (".dot", ".gv"):
         try:
-            path.write_text(dot_text(mechanism), encoding="utf-8")
+            with whole_file(path) as part:
+                part.write_text(dot_text(mechanism), encoding="utf-8")
         except OSError as error:
             raise PlotError(f"{path}: the graph cannot be written ({error.strerror}).") from error
         return path
     figure = draw_graph(mechanism)
     try:
-        figure.savefig(path, dpi=120)
+        with whole_file(path) as part:
+            figure.savefig(part, dpi=120)
     except (OSError, ValueError) as error:
         raise PlotError(f"{path}: the graph cannot be written ({error}).") from error
     return path

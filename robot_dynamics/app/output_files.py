@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from robot_dynamics.errors import RobotDynamicsError
@@ -23,3 +26,18 @@ def require_parent(path: Path) -> None:
         raise OutputError(f"{path}: there is no folder {path.parent}, expected one to write into.")
     if path.is_dir():
         raise OutputError(f"{path}: is a folder, expected the name of a file.")
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Yield where to write a file, so that it appears at `path` whole or not at all.
+
+    Whatever ends the writing, a signal included, leaves an older file as it was.
+    """
+    # The suffix stays: some formats are chosen by it.
+    partial = path.with_name(f".{os.getpid()}.{path.name}")
+    try:
+        yield partial
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)

@@ -218,12 +218,14 @@ def _motion_errors(ax: Any, view: _View) -> None:
         ax, view, [(position, "position [mm]"), (orientation, "orientation [degrees]")]
     )
     bars = recording.get("acceptance")
-    _bar(ax, view, bars.get("object_position_error_max_m"), 1e3, BLUE, always=True)
-    _bar(ax, view, bars.get("object_position_error_settled_m"), 1e3, BLUE)
-    _bar(ax, view, bars.get("object_orientation_error_max_deg"), 1.0, ORANGE, always=True)
-    _bar(ax, view, bars.get("object_orientation_error_settled_deg"), 1.0, ORANGE)
+    drawn = [
+        _bar(ax, view, bars.get("object_position_error_max_m"), 1e3, BLUE, always=True),
+        _bar(ax, view, bars.get("object_position_error_settled_m"), 1e3, BLUE),
+        _bar(ax, view, bars.get("object_orientation_error_max_deg"), 1.0, ORANGE, always=True),
+        _bar(ax, view, bars.get("object_orientation_error_settled_deg"), 1.0, ORANGE),
+    ]
     ax.set_ylim(bottom=bottom)
-    ax.set_title("Errors of the object's pose, their bars dashed")
+    ax.set_title("Errors of the object's pose" + _dashed(drawn))
     ax.set_ylabel("[mm], [degrees]")
     _legend(ax, 3, "lower center")
 
@@ -233,10 +235,12 @@ def _force_errors(ax: Any, view: _View) -> None:
     force, moment = (view.of(error) for error in internal_force_errors(recording))
     bottom = _decades(ax, view, [(force, "force [N]"), (moment, "moment [N m]")])
     bars = recording.get("acceptance")
-    _bar(ax, view, bars.get("internal_force_error_settled_n"), 1.0, BLUE)
-    _bar(ax, view, bars.get("internal_moment_error_settled_nm"), 1.0, ORANGE)
+    drawn = [
+        _bar(ax, view, bars.get("internal_force_error_settled_n"), 1.0, BLUE),
+        _bar(ax, view, bars.get("internal_moment_error_settled_nm"), 1.0, ORANGE),
+    ]
     ax.set_ylim(bottom=bottom)
-    ax.set_title("Errors of the internal force, their bars dashed")
+    ax.set_title("Errors of the internal force" + _dashed(drawn))
     ax.set_ylabel("[N], [N m]")
     _legend(ax, 3, "lower center")
 
@@ -255,12 +259,17 @@ def _decades(ax: Any, view: _View, lines: list[tuple[Array, str]]) -> float:
     return lowest / 30.0 if np.isfinite(lowest) else 1e-12  # room for the legend
 
 
+def _dashed(drawn: list[bool]) -> str:
+    """Return what a title says of the bars that were drawn."""
+    return ", their bars dashed" if any(drawn) else ""
+
+
 def _bar(
     ax: Any, view: _View, bound: float | None, scale: float, color: str, *, always: bool = False
-) -> None:
-    """Draw a bar of the scenario for as long as it is asked for."""
+) -> bool:
+    """Draw a bar of the scenario for as long as it is asked for; return whether it ever is."""
     if bound is None:
-        return
+        return False
     spans = view.recording.get("settled_intervals_s")
     if always:
         spans = [[float(view.time[0]), float(view.time[-1])]]
@@ -273,6 +282,7 @@ def _bar(
             linestyle=(0, (5, 3)),
             alpha=0.8,
         )
+    return bool(spans)
 
 
 def _settled(ax: Any, recording: Recording) -> None:

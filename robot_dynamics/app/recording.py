@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-import os
 import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.app.output_files import whole_file
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 
 Array = NDArray[np.float64]
@@ -77,7 +77,10 @@ class Recording:
         columns = {name: values[mine] for name, values in self.columns.items()}
         for name, values in other.columns.items():
             if name in columns and name != TICK:
-                raise RecordingError(f"recordings: both have a column {name!r}.")
+                raise RecordingError(
+                    f"recordings: both have a column {name!r}; expected the two sides of one run, "
+                    "its simulator's and its controller's, or one recording alone."
+                )
             columns[name] = values[others]
         columns[TICK] = ticks
         metadata = dict(self.metadata)
@@ -97,16 +100,12 @@ class Recording:
             RecordingError: If it cannot be written, or the metadata are no JSON.
         """
         path = Path(path)
-        partial = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
-            with partial.open("wb") as file:
+            with whole_file(path) as partial, partial.open("wb") as file:
                 self.dump(file)
-            os.replace(partial, path)
         except OSError as error:
-            partial.unlink(missing_ok=True)
             raise RecordingError(f"{path}: cannot be written ({error.strerror}).") from error
         except RecordingError as error:
-            partial.unlink(missing_ok=True)
             raise RecordingError(f"{path}: {error}") from error
         return path
 

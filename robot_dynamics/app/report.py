@@ -7,7 +7,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from robot_dynamics.app.acceptance import failures as missed_bars
 from robot_dynamics.app.contact_figures import contact_figures
 from robot_dynamics.app.internal_forces import internal_force_errors, squeezes
+from robot_dynamics.app.output_files import whole_file
 from robot_dynamics.app.recording import TICK, Recording, RecordingError
 from robot_dynamics.control.gains import PidGains, delay_margin
 from robot_dynamics.control.rotation_path import conjugate, product
@@ -88,12 +88,11 @@ def write_report(report: dict[str, Any], path: str | Path) -> Path:
         RecordingError: If it cannot be written.
     """
     path = Path(path)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    text = json.dumps(report, indent=2, allow_nan=False) + "\n"
     try:
-        part.write_text(json.dumps(report, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-        os.replace(part, path)
+        with whole_file(path) as part:
+            part.write_text(text, encoding="utf-8")
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise RecordingError(f"{path}: cannot be written ({error.strerror}).") from error
     return path
 

@@ -24,6 +24,7 @@ from robot_dynamics.app.jointed_cell import (
     require_matching_law,
 )
 from robot_dynamics.app.overrides import with_overrides, without_lines
+from robot_dynamics.app.robot_folder import SCENARIO, shipped_robots
 from robot_dynamics.control.gains import delay_margin, force_delay_margin, servo_gains
 from robot_dynamics.control.protocol import ObjectPlan
 from robot_dynamics.control.reference import Reference, plan_reference
@@ -241,13 +242,18 @@ def shipped_scenarios() -> dict[str, Path]:
 def find_scenario(name: str | Path) -> str | Path:
     """Return the file of a scenario: the one so named if it exists, else a shipped one.
 
+    The folder of a robot stands for the scenario in it.
+
     Raises:
         UnknownNameError: If there is neither.
     """
     path = Path(name)
     if path.is_file() or str(name).startswith(SCHEME):
         return name
-    shipped = shipped_scenarios()
+    if (path / SCENARIO).is_file():
+        return path / SCENARIO
+    robots = {robot: folder / SCENARIO for robot, folder in shipped_robots().items()}
+    shipped = {**shipped_scenarios(), **robots}
     stem = path.stem if path.suffix in _SUFFIXES else path.name
     if str(path.parent) == "." and stem in shipped:
         return shipped[stem]

@@ -47,11 +47,13 @@ class PreflightError(RobotDynamicsError):
 
     Attributes:
         problems: Everything found, in the order of time.
+        others: A sentence for each but the first, which is the message.
     """
 
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = tuple(sorted(problems, key=lambda problem: problem.time))
         first = self.problems[0]
+        self.others = tuple(f"also at {p.time:.2f} s: {p.sentence}" for p in self.problems[1:])
         more = len(problems) - 1
         rest = f" (and {more} more problem{'s' * (more > 1)})" if more else ""
         super().__init__(f"reference refused at {first.time:.2f} s: {first.sentence}{rest}")

@@ -4,7 +4,7 @@
 
 import pytest
 
-from robot_dynamics.app.output_files import OutputError, require_parent
+from robot_dynamics.app.output_files import OutputError, require_parent, whole_file
 
 
 def test_a_file_needs_a_folder_and_is_none(tmp_path):
@@ -14,3 +14,25 @@ def test_a_file_needs_a_folder_and_is_none(tmp_path):
         require_parent(tmp_path / "no" / "r.json")
     with pytest.raises(OutputError, match="is a folder, expected the name of a file"):
         require_parent(tmp_path)
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, OSError])
+def test_a_file_that_is_broken_off_changes_nothing(tmp_path, end):
+    """An older file stays as it was and no part of the new one is left, also after a signal."""
+    path = tmp_path / "figure.png"
+    path.write_text("old")
+
+    def write():
+        with whole_file(path) as part:
+            assert part.suffix == ".png"
+            part.write_text("ne")
+            raise end
+
+    with pytest.raises(end):
+        write()
+    assert [file.name for file in tmp_path.iterdir()] == ["figure.png"]
+    assert path.read_text() == "old"
+    with whole_file(path) as part:
+        part.write_text("new")
+    assert path.read_text() == "new"
+    assert [file.name for file in tmp_path.iterdir()] == ["figure.png"]

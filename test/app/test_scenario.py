@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
+from robot_dynamics.app.robot_folder import shipped_robots
 from robot_dynamics.app.run import simulate
 from robot_dynamics.app.scenario import (
     build_system,
@@ -70,6 +71,14 @@ def test_a_scenario_that_is_not_there(folder, monkeypatch):
         load_scenario("owm.yaml")
     with pytest.raises(DescriptionError, match="is a folder"):
         load_scenario(str(folder) + "/")
+
+
+def test_the_folder_of_a_robot_is_its_scenario(folder):
+    """By its path and, of a shipped one, by its name: a user has the folder in mind."""
+    (folder / "mine").mkdir()
+    (folder / "mine" / "scenario.yaml").write_text((folder / "own.yaml").read_text())
+    assert find_scenario(folder / "mine") == folder / "mine" / "scenario.yaml"
+    assert find_scenario("two_ur5") == shipped_robots()["two_ur5"] / "scenario.yaml"
 
 
 def test_a_scenario_extends_another(folder):

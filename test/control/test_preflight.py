@@ -46,6 +46,11 @@ def refused(*segments, **options) -> PreflightError:
     with pytest.raises(PreflightError) as caught:
         check(*segments, **options)
     assert [p.time for p in caught.value.problems] == sorted(p.time for p in caught.value.problems)
+    assert len(caught.value.others) == len(caught.value.problems) - 1
+    assert all(
+        p.sentence in line
+        for p, line in zip(caught.value.problems[1:], caught.value.others, strict=True)
+    )
     assert f"reference refused at {caught.value.problems[0].time:.2f} s: " in str(caught.value)
     return caught.value
 
