@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.control.arm_model import ArmModel
 from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.faults import Cause, Finding, SafetyError
+from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.protocol import ControlLaw, FollowingLaw, LawStep, ObjectPlan
 from robot_dynamics.control.proximity import Proximity
 from robot_dynamics.control.safety import SafetyLayer
@@ -49,8 +50,9 @@ class SupervisedController:
         wrist_sensors: Whether the arms have sensors of the grasp wrenches.
         object_box: Lower and upper corner of the object's box in its own frame (2, 3) [m], which
             links keep away from.
-        free_object: Whether the object is one body that touches nothing but the arms, so that the
-            grasp wrenches make its motion.
+        one_body: Whether the object is one body, so that grasp wrenches make its motion, and what
+            it pushes surfaces with.
+        friction: Of those surfaces, at most.
         empty_hands: Whether the arms hold nothing.
 
     Raises:
@@ -66,7 +68,8 @@ class SupervisedController:
         unit_s: float,
         wrist_sensors: bool = True,
         object_box: ArrayLike | None = None,
-        free_object: bool = False,
+        one_body: bool = False,
+        friction: float = 0.0,
         empty_hands: bool = False,
     ) -> None:
         self.controller = law
@@ -99,8 +102,8 @@ class SupervisedController:
         self._on_a_clock = unit_s != control.period
         self._proximity = Proximity(system, settings, object_box)
         self._residual: WrenchResidual | None = None
-        if free_object and wrist_sensors:
-            self._residual = WrenchResidual(system, settings, control.period)
+        if one_body and wrist_sensors:
+            self._residual = WrenchResidual(system, settings, control.period, friction)
         self.intake: ReferenceIntake | None = None
         if isinstance(law, FollowingLaw):
             self.intake = ReferenceIntake(
@@ -293,7 +296,11 @@ class SupervisedController:
         if found is not None:
             yield found
         if self._residual is not None and wrenches is not None:
-            found = self._residual.finding(wrenches, step.pose, step.twist, step.reference)
+            if isinstance(step, HybridStep):  # tools turn in their contacts: it has looked there
+                pushed = float(np.linalg.norm(step.pushed[3:]))
+                found = self._residual.judged(step.unexplained, step.exerted[3:], pushed)
+            else:
+                found = self._residual.finding(wrenches, step.pose, step.twist, step.reference)
             if found is not None:
                 yield found
 

@@ -3,8 +3,8 @@
 """What the wrist sensors measure, against what the object's motion takes: a lost grasp or a bump.
 
 By Newton and Euler the grasp wrenches together are the object's inertia times its acceleration
-less gravity, whatever the grasps squeeze. What they are more or less is the world's doing, or the
-object is not what it was taken for.
+less gravity, and what it pushes surfaces with that control knows of, whatever the grasps squeeze.
+What they are more or less is the world's doing, or the object is not what it was taken for.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from robot_dynamics.spatial import Inertia, Rotation, Vector3
 
 Array = NDArray[np.float64]
 
-_GONE = 0.5  # part of the weight below which what is carried is no object
+_GONE = 0.5  # part of what is to be carried below which it is no object
 
 
 class WrenchResidual:
-    """Watches the sum of the grasp wrenches on an object that touches nothing else.
+    """Watches the sum of the grasp wrenches on an object.
 
     Attributes:
         value: The residual, moment and force in the object's axes, smoothed (6,).
@@ -38,9 +38,12 @@ class WrenchResidual:
         system: Arms and object as they are believed to be.
         settings: How large the residual may be, and over which time it is smoothed.
         period: Control period [s].
+        friction: Of the surfaces that it pushes on, at most: their drag is no fault.
     """
 
-    def __init__(self, system: GraspSystem, settings: SafetySettings, period: float) -> None:
+    def __init__(
+        self, system: GraspSystem, settings: SafetySettings, period: float, friction: float = 0.0
+    ) -> None:
         inertia = system.model.bodies[system.object_body].inertia
         gravity = system.model.gravity
         grasps = np.concatenate([grasp[:3].ravel() for grasp in system.grasps])
@@ -52,8 +55,9 @@ class WrenchResidual:
         self._kernel = kernel.bind(np.concatenate([inertia.components(), gravity, grasps]))
         weight = float(inertia.mass) * math.hypot(*gravity)
         self._force = max(settings.wrench_residual_n, settings.wrench_residual_share * weight)
-        self._moment = self._force * max(mean_grasp_distance(system.grasps), 0.1)
-        self._weight = weight
+        self._lever = max(mean_grasp_distance(system.grasps), 0.1)
+        self._moment = self._force * self._lever
+        self._friction = friction
         self._keep = math.exp(-period / settings.wrench_residual_s)
         self.value = np.zeros(6)
         self._carried = np.zeros(3)
@@ -75,6 +79,18 @@ class WrenchResidual:
             row: The reference row that is followed, for the acceleration.
         """
         residual, force = self._kernel(wrenches, pose, twist, row[ACCELERATION])
+        return self.judged(residual, force)
+
+    def judged(self, residual: Array, force: Array, pushed: float = 0.0) -> Finding | None:
+        """Return what a control instant's residual says, if anything.
+
+        Args:
+            residual: What the grasps exert beyond what motion, weight and known pushes on surfaces
+                take, moment and force in the object's axes (6,).
+            force: What they exert in all (3,) [N].
+            pushed: Force on surfaces [N], which drag.
+        """
+        drag = self._friction * pushed
         # What was measured first has no past; then a filter of first order.
         self._samples += 1
         new = max(1.0 - self._keep, 1.0 / self._samples)
@@ -83,21 +99,23 @@ class WrenchResidual:
         sizes = [math.hypot(*part.tolist()) for part in (self.value[:3], self.value[3:])]
         if self._samples * (1.0 - self._keep) < 1.0:  # not yet as long as it is smoothed over
             return None
-        if sizes[0] <= self._moment and sizes[1] <= self._force:
+        most, most_moment = self._force + drag, self._moment + drag * self._lever
+        if sizes[0] <= most_moment and sizes[1] <= most:
             return None
         carried = math.hypot(*self._carried.tolist())
-        if carried < _GONE * self._weight:
+        needed = math.hypot(*(self._carried - self.value[3:]).tolist())
+        if carried < _GONE * needed:
             return Finding(
                 Cause.GRASP_LOST,
                 "object",
-                f"its grasps carry {carried:.3g} N together, expected its weight of "
-                f"{self._weight:.3g} N.",
+                f"its grasps carry {carried:.3g} N together, expected {needed:.3g} N for its "
+                "weight and motion, and what it pushes with.",
             )
         return Finding(
             Cause.UNEXPECTED_CONTACT,
             "object",
             f"its grasps exert {sizes[1]:.3g} N and {sizes[0]:.3g} N m more than its motion "
-            f"takes, expected at most {self._force:.3g} N and {self._moment:.3g} N m: it touches "
+            f"takes, expected at most {most:.3g} N and {most_moment:.3g} N m: it touches "
             "something, or is not what it was taken for.",
         )
 

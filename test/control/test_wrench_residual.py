@@ -112,7 +112,25 @@ def test_an_object_that_is_gone_is_a_lost_grasp(system):
     row[:] = 0.0
     found = run(monitor, squeezed(system, np.zeros((2, 6)), 20.0), pose, np.zeros(6), row)
     assert found.cause is Cause.GRASP_LOST
-    assert found.sentence == "its grasps carry 0 N together, expected its weight of 39.2 N."
+    assert found.sentence == (
+        "its grasps carry 0 N together, expected 39.2 N for its weight and motion, and what it "
+        "pushes with."
+    )
+
+
+def test_friction_on_a_surface_is_no_fault_and_a_grasp_lost_there_is(system):
+    """30 N of drag with 60 N of push; then an object on which the grasps feel nothing at all."""
+    monitor = WrenchResidual(system, SETTINGS, PERIOD, friction=0.5)
+    push, drag = np.array([60.0, 0.0, 39.2]), np.array([0.0, 0.0, 0.0, 0.0, 30.0, 0.0])
+
+    def last(*given):
+        monitor.begin()
+        return [monitor.judged(*given) for _ in range(150)][-1]
+
+    assert last(drag, push + drag[3:], 60.0) is None
+    assert last(drag, push + drag[3:]).cause is Cause.UNEXPECTED_CONTACT
+    gone = last(np.concatenate([np.zeros(3), -push]), np.zeros(3), 60.0)
+    assert gone.cause is Cause.GRASP_LOST
 
 
 def test_a_short_push_and_a_wrong_mass_are_no_faults(system):

@@ -166,6 +166,14 @@ class LawStep:
         surfaces = Surfaces(then.E_F, touch.touched, then.held)
         command = self._command(given, servo, then, surfaces)
 
+        # By Newton and Euler contacts make the planned motion, and what surfaces are pushed with.
+        pushed = surfaces.wrench(touch.forces)
+        moving = then.held.times(surfaces.along(planned, then.bent))
+        unexplained = [
+            w - a - b - p
+            for w, a, b, p in zip(sensing.wrench, moving, then.held.bias, pushed, strict=True)
+        ]
+
         # What of the error is controlled, and what is learned from it.
         error = in_world(
             then.seen.place.E,
@@ -190,7 +198,9 @@ class LawStep:
             "touched": touch.touched,
             "distance": sensing.distance,
             "felt": felt,
-            "pushed": surfaces.wrench(touch.forces),
+            "exerted": list(sensing.wrench),
+            "pushed": pushed,
+            "unexplained": unexplained,
         }
         return {
             "torque": self._ordered(torque),

@@ -104,7 +104,9 @@ class Layout:
             scales=8,
             felt=self.directions,
             asked=6,
+            exerted=6,
             pushed=6,
+            unexplained=6,
             parts=3 * self.joints,
             grip=self.joints * self.internal,
         )

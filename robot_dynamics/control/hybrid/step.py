@@ -126,9 +126,19 @@ class HybridStep:
         return self._found[self._at["asked"]]
 
     @property
+    def exerted(self) -> Array:
+        """What the contacts are felt to make on the object, about its centre in its axes (6,)."""
+        return self._found[self._at["exerted"]]
+
+    @property
     def pushed(self) -> Array:
         """What the object makes on touched surfaces, by `contact_force`, likewise (6,)."""
         return self._found[self._at["pushed"]]
+
+    @property
+    def unexplained(self) -> Array:
+        """What is exerted beyond the planned motion, the weight and `pushed`, likewise (6,)."""
+        return self._found[self._at["unexplained"]]
 
     @property
     def parts(self) -> Array:

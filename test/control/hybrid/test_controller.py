@@ -151,6 +151,13 @@ def test_forces_on_surfaces_are_estimated():
     control.start(Q, REST)
     step = control.update(SETTLED, Q, REST, pressing_wrenches(control))
     assert step.contact_force == pytest.approx([12.0], abs=1e-8)
+    assert_allclose(step.pushed[3:], [0.0, 0.0, -12.0], atol=1e-8)
+    assert_allclose(step.unexplained, 0.0, atol=1e-8)
+    # A push by the world that no surface explains stands alone in what is unexplained.
+    more = pressing_wrenches(control)
+    more[0, 3:] += SYSTEM.grasps[0][:3, :3].T @ [7.0, 0.0, 0.0]
+    step = control.update(SETTLED, Q, REST, more)
+    assert_allclose(step.unexplained[3:5], [7.0, 0.0], atol=1e-8)
 
 
 @pytest.mark.parametrize(("below", "touched"), [(0.33, 0.0), (0.04, 1.0), (-0.04, 1.0)])
