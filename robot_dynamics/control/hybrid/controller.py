@@ -16,7 +16,7 @@ from robot_dynamics.control.hybrid.constants import law_parameters
 from robot_dynamics.control.hybrid.contact_damping import contact_damping
 from robot_dynamics.control.hybrid.followed import FollowedRows
 from robot_dynamics.control.hybrid.gains import hybrid_gains
-from robot_dynamics.control.hybrid.internal_choice import InternalChoice
+from robot_dynamics.control.hybrid.internal_choice import InternalChoice, holding_force
 from robot_dynamics.control.hybrid.law import law_program
 from robot_dynamics.control.hybrid.law_inputs import LawOptions
 from robot_dynamics.control.hybrid.layout import Layout
@@ -32,6 +32,7 @@ from robot_dynamics.control.hybrid.task_check import (
     TaskOptions,
     check_task,
 )
+from robot_dynamics.control.hybrid.torque_fade import TorqueFade
 from robot_dynamics.control.reference import POSE, TWIST
 from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
@@ -121,6 +122,7 @@ class HybridController:
             blend_s=self.hybrid.blend_s,
         )
         self._choice = InternalChoice.of(self.hybrid_system, self.distribution, settings, layout)
+        self._fade = TorqueFade(self.period)
         self._none_added = np.zeros(layout.internal)
         self._no_wrenches = np.zeros((layout.arms, 6))
         self._sensed = np.zeros(Layout.size(layout.sensed))
@@ -260,6 +262,7 @@ class HybridController:
         memory[at["touched"]] = wanted * near
         memory[at["torque"]][self._order] = seen.support if last is None else last
         self._memory, self._last, self._leaving = memory, seen, False
+        self._fade.forget()
         return seen
 
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> HybridStep:
@@ -281,7 +284,11 @@ class HybridController:
         if wrenches is None:
             wrenches = self._no_wrenches
         step = self._chosen(q, qd, wrenches, row, ramp)
+        if self._leaving:
+            self._fade.begin(self._last.torque - step.torque)
         lost = (self._last.touched > step.touched).any() and not self._leaving
+        step.torque = self._fade.added(step.torque, self._effort)
+        step.memory[self.layout.memory["torque"]][self._order] = step.torque
         self._memory, self._last = step.memory, step
         self._leaving = False
         if lost:
@@ -424,12 +431,6 @@ class HybridController:
         own[self._order] = q
         return own
 
-    def _holding(self) -> Array:
-        """Return the internal force (m,) that contacts which only push need from the start."""
-        wanted = self.reference.rows(np.zeros(1))[0, self.layout.reference["internal"]]
-        pushing = any(contact.limits is not None for contact in self.hybrid_system.contacts)
-        return wanted if pushing else np.zeros_like(wanted)
-
     def _begin(self, q: Array) -> None:
         """Take the gains for a start at positions `q` (na,)."""
         require_length("q", list(q), len(self._order), "one for each arm joint")
@@ -439,7 +440,8 @@ class HybridController:
         self.gains = hybrid_gains(
             self.settings, self.safety, self.hybrid, damping.values, own, self._limits
         )
-        block = law_parameters(self.hybrid_system, self.gains, self.distribution, self._holding())
+        holding = holding_force(self.reference, self.hybrid_system, self.layout.reference)
+        block = law_parameters(self.hybrid_system, self.gains, self.distribution, holding)
         self._law = self.kernel.bind(block)
         self._effort = self.gains.effort[self._order]
         if self._choice is not None:

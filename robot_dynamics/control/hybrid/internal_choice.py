@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.hybrid.layout import Layout
+from robot_dynamics.control.hybrid.rows import HybridPlan
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.manipulation.hybrid import ForceDistribution, HybridSystem, Squeeze
@@ -130,3 +131,16 @@ class InternalChoice:
         row[self._own] += self.added
         row[self._compared] += self._before[0]
         return row
+
+
+def holding_force(plan: HybridPlan, system: HybridSystem, at: Mapping[str, slice]) -> Array:
+    """Return the internal force (m,) that contacts which only push need from the start.
+
+    Args:
+        plan: What is to be done.
+        system: Arms, object, contacts and surfaces.
+        at: Where forces stand in a row; see `Layout.reference`.
+    """
+    wanted = np.asarray(plan.rows(np.zeros(1))[0, at["internal"]])
+    pushing = any(contact.limits is not None for contact in system.contacts)
+    return wanted if pushing else np.zeros_like(wanted)

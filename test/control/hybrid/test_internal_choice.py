@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from control.hybrid.tasks import system_of
+from control.hybrid.tasks import Forward, system_of
 from numpy.testing import assert_allclose
 
-from robot_dynamics.control.hybrid.internal_choice import InternalChoice
+from robot_dynamics.control.hybrid.internal_choice import InternalChoice, holding_force
 from robot_dynamics.control.hybrid.layout import Layout
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.settings import ControlSettings, ForceServoSettings
@@ -131,3 +131,10 @@ def test_tasks_that_may_slip_and_no_leeway_are_left_alone():
     assert made(may_slip=True) is None
     assert made(leeway_n=0.0) is None
     assert made(Layout(joints=7, directions=6, surfaces=0, arms=1)) is None
+
+
+def test_contacts_that_only_push_hold_from_the_start():
+    """Their squeeze at the plan's beginning; rigid grasps hold without one."""
+    plan, at = Forward(squeeze=80.0), LAYOUT.reference
+    assert holding_force(plan, SYSTEM, at).tolist() == [80.0, 0.0]
+    assert holding_force(plan, system_of(limits=None), at).tolist() == [0.0, 0.0]

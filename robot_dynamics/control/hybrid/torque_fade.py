@@ -1,0 +1,52 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a torque would jump by where control goes from force to motion: it fades instead.
+
+On a surface the force's integral and its damping make a part of the torque, which have no meaning
+off it. What they leave behind is added to the torque and taken away smoothly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.control.streamed.curve import FADE
+
+Array = NDArray[np.float64]
+
+_FADE_S = 0.1
+
+
+class TorqueFade:
+    """Takes an offset of the torque away, period by period.
+
+    Args:
+        period: Of control [s].
+    """
+
+    def __init__(self, period: float) -> None:
+        count = max(1, round(_FADE_S / period))
+        self._parts = FADE(np.arange(count) / count)
+        self.forget()
+
+    def forget(self) -> None:
+        """Add nothing any more."""
+        self._offset: Array | None = None
+        self._next = 0
+
+    def begin(self, offset: Array) -> None:
+        """Add an offset (na,) from now on, which fades."""
+        self._offset, self._next = offset, 0
+
+    def added(self, torque: Array, effort: Array) -> Array:
+        """Return this period's torque (na,) with what is left, within efforts (na,)."""
+        if self._offset is None:
+            return torque
+        if self._next == len(self._parts):
+            self.forget()
+            return torque
+        wanted = torque + self._parts[self._next] * self._offset
+        self._next += 1
+        # Support may be beyond its limits: what was to be sent stays what it is.
+        return np.clip(wanted, np.minimum(-effort, torque), np.maximum(effort, torque))
