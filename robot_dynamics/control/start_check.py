@@ -111,6 +111,18 @@ def check_joints(system: GraspSystem, settings: StartSettings, q: Array, qd: Arr
         )
 
 
+def disagreement(system: GraspSystem, q: Array) -> float:
+    """Return how far the arms disagree about a rigid object in their grasps [m or rad].
+
+    Args:
+        system: Arms and object.
+        q: Positions of the arm joints (na,).
+    """
+    first, *others = _poses_seen(system, np.asarray(q, dtype=float))
+    as_pose = np.concatenate([first[:3, 3], Rotation.from_matrix(first[:3, :3]).as_quat()])
+    return max(max(_gap(seen, as_pose)) for seen in others)
+
+
 def _poses_seen(system: GraspSystem, q: Array) -> list[Array]:
     """Return for each arm the pose (4, 4) that the object has if the arm's grasp is closed."""
     model = system.model

@@ -6,11 +6,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from robot_dynamics.control.coordinated import CoordinatedController
 from robot_dynamics.control.faults import State
 from robot_dynamics.control.protocol import LawStep
+from robot_dynamics.control.start_check import disagreement
 from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, fault_figures
 
+_CLOSURE = "closure error [m or rad]"
 _SCALES = ("force scale", "motion scale", "rate scale", "support over limit", "smallest pivot")
 # What hybrid laws have besides.
 _MORE_SCALES = ("contact force scale", "lost acceleration [m/s^2]", "posture scale")
@@ -40,6 +43,11 @@ def condition(loop: ControlLoop, refusal: str = "", warning: str = "") -> tuple[
     return OK, state.value
 
 
+def _holds_rigidly(loop: ControlLoop) -> bool:
+    """Return whether every grasp alone says where the one body is that is held."""
+    return isinstance(loop.supervised.controller, CoordinatedController)
+
+
 def figures(loop: ControlLoop, step: LawStep | None) -> dict[str, object]:
     """Return what a status tells besides: faults, scales, closure, saturation, late samples.
 
@@ -52,7 +60,10 @@ def figures(loop: ControlLoop, step: LawStep | None) -> dict[str, object]:
     if step is not None:
         # A law has the first of them, or all.
         found |= zip((*_SCALES, *_MORE_SCALES), step.scales.tolist(), strict=False)
-        found["closure error [m or rad]"] = float(np.max(np.abs(step.closure), initial=0.0))
+        found[_CLOSURE] = float(np.max(np.abs(step.closure), initial=0.0))
+    if safety.state is State.INACTIVE and loop.complete and _holds_rigidly(loop):
+        # Whether grasps are closed is to be seen before a start.
+        found[_CLOSURE] = disagreement(loop.system, loop.arms.state()[0])
     intake = loop.supervised.intake
     if intake is not None and (intake.taken or intake.refusal):
         found["references taken"] = intake.taken

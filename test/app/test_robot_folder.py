@@ -3,6 +3,7 @@
 """Real arms: every shipped folder means something, and lifts in simulation."""
 
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,13 @@ def test_a_dry_run_is_good(scenario):
     assert run.ok, run.report["failures"]
     # Leaves room for what the description does not know, as friction and cables.
     assert run.report["torque_fraction_of_limit_max"] < scenario.safety.effort_fraction
+
+
+def test_a_copy_means_the_same(folder, scenario, tmp_path):
+    """The guide says to copy a folder: nothing in it depends on where it lies."""
+    copy = shutil.copytree(folder, tmp_path / "mine")
+    assert load_scenario(copy / "scenario.yaml") == scenario
+    assert load_scenario(copy / "gravity.yaml") == load_scenario(folder / "gravity.yaml")
 
 
 def test_empty_hands_can_be_held_up(folder, scenario):

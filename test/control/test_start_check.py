@@ -9,7 +9,7 @@ import pytest
 from two_arms import BOX, two_arms
 
 from robot_dynamics.control.settings import StartSettings
-from robot_dynamics.control.start_check import StartError, check_start
+from robot_dynamics.control.start_check import StartError, check_start, disagreement
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.assembly import closed_configuration
 
@@ -77,3 +77,12 @@ def test_wrong_lengths_are_refused(held):
     """The sentence says which array."""
     with pytest.raises(ArgumentError, match="qd has 13 entries, expected 14"):
         check_start(SYSTEM, StartSettings(), BOX, held, REST[1:])
+
+
+def test_disagreement_about_the_object(held):
+    """None with closed grasps; a joint turned by a known angle turns what its arm sees by it."""
+    assert disagreement(SYSTEM, held) < 1e-8  # to which the grasps were closed
+    q = held.copy()
+    q[7] += 0.1  # the right arm's first joint, about a vertical axis at (0, -0.25)
+    distance = 2.0 * np.sin(0.05) * np.hypot(0.5, 0.25)
+    assert disagreement(SYSTEM, q) == pytest.approx(max(0.1, distance), rel=1e-6)

@@ -51,6 +51,7 @@ def test_the_states_of_a_run(measured):
 
     feed(loop, measured, 1)
     assert condition(loop) == (OK, "inactive")
+    assert figures(loop, None)["closure error [m or rad]"] < 1e-6  # before any step of the law
     loop.prepare(1)
     loop.start(1, 1)
     step = loop.cycle(1, 1).step
