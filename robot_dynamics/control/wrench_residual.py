@@ -25,6 +25,7 @@ from robot_dynamics.spatial import Inertia, Rotation, Vector3
 
 Array = NDArray[np.float64]
 
+_PUSH_S = 0.2  # time over which a push that has ended is not missed
 _GONE = 0.5  # part of what is to be carried below which it is no object
 
 
@@ -58,6 +59,8 @@ class WrenchResidual:
         self._lever = max(mean_grasp_distance(system.grasps), 0.1)
         self._moment = self._force * self._lever
         self._friction = friction
+        self._keep_push = math.exp(-period / _PUSH_S)
+        self._pushed = 0.0
         self._keep = math.exp(-period / settings.wrench_residual_s)
         self.value = np.zeros(6)
         self._carried = np.zeros(3)
@@ -68,6 +71,7 @@ class WrenchResidual:
         self.value = np.zeros(6)
         self._carried = np.zeros(3)
         self._samples = 0
+        self._pushed = 0.0
 
     def finding(self, wrenches: Array, pose: Array, twist: Array, row: Array) -> Finding | None:
         """Return what a control instant's wrenches say about grasp and contact, if anything.
@@ -90,7 +94,9 @@ class WrenchResidual:
             force: What they exert in all (3,) [N].
             pushed: Force on surfaces [N], which drag.
         """
-        drag = self._friction * pushed
+        # What was pushed a moment ago may still be there: its surface gives way, or is left.
+        self._pushed = max(pushed, self._pushed * self._keep_push)
+        more = self._friction * pushed + self._pushed - pushed
         # What was measured first has no past; then a filter of first order.
         self._samples += 1
         new = max(1.0 - self._keep, 1.0 / self._samples)
@@ -99,7 +105,7 @@ class WrenchResidual:
         sizes = [math.hypot(*part.tolist()) for part in (self.value[:3], self.value[3:])]
         if self._samples * (1.0 - self._keep) < 1.0:  # not yet as long as it is smoothed over
             return None
-        most, most_moment = self._force + drag, self._moment + drag * self._lever
+        most, most_moment = self._force + more, self._moment + more * self._lever
         if sizes[0] <= most_moment and sizes[1] <= most:
             return None
         carried = math.hypot(*self._carried.tolist())

@@ -129,6 +129,10 @@ def test_friction_on_a_surface_is_no_fault_and_a_grasp_lost_there_is(system):
 
     assert last(drag, push + drag[3:], 60.0) is None
     assert last(drag, push + drag[3:]).cause is Cause.UNEXPECTED_CONTACT
+    monitor.begin()  # left a moment ago, and still felt: 60 N have decayed to 10 after 0.36 s
+    assert all(monitor.judged(drag, push, 60.0) is None for _ in range(50))
+    found = [monitor.judged(drag, push) for _ in range(250)]
+    assert 150 < [one is not None for one in found].index(True) < 200
     gone = last(np.concatenate([np.zeros(3), -push]), np.zeros(3), 60.0)
     assert gone.cause is Cause.GRASP_LOST
 
