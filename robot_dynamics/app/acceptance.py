@@ -28,6 +28,8 @@ class BarSettings:
         internal_force_error_settled_n: Force part of the internal force's error at rest [N].
         internal_moment_error_settled_nm: Its moment part [N m].
         object_drift_settled_m: How far the object moves while the reference is at rest [m].
+        joint_motion_max: How far a joint comes from where it starts [rad or m], for arms that are
+            to stay.
         closure_error_max: Gap of any grasp, the larger of position [m] and rotation [rad].
         correction_max: The largest correction that kept the loops closed [m or rad].
         torque_fraction_of_limit_max: The largest torque over its joint's limit.
@@ -61,6 +63,7 @@ class BarSettings:
     internal_force_error_settled_n: float | None = _bar("N")
     internal_moment_error_settled_nm: float | None = _bar("N m")
     object_drift_settled_m: float | None = _bar("m")
+    joint_motion_max: float | None = _bar("rad or m")
     closure_error_max: float | None = _bar("m or rad")
     correction_max: float | None = _bar("m or rad")
     torque_fraction_of_limit_max: float | None = _bar("")

@@ -156,6 +156,7 @@ def _figures(recording: Recording) -> dict[str, Any]:
     fractions = torque_fractions(recording)
     loaded = np.nan_to_num(fractions, nan=-1.0).max(axis=0, initial=-1.0)
     period, count = recording.get("period_s"), len(recording)
+    joints = recording["joint_position"]
     own_engine = recording.get("plant") == "engine"
     wall = recording.metadata.get("wall_time_s")
     figures: dict[str, Any] = {
@@ -172,6 +173,7 @@ def _figures(recording: Recording) -> dict[str, Any]:
         "internal_moment_error_settled_nm": _largest(moment[rest]),
         "squeeze_range_n": _range(recording, "internal_force"),
         "squeeze_reference_range_n": _range(recording, "reference_internal_force"),
+        "joint_motion_max": _largest(np.abs(joints - joints[:1])),
         "closure_error_max": _largest(closure),
         "closure_estimated_max_m": _largest_norm(recording, "estimated_closure", 3),
         "closure_estimated_max_rad": _largest_norm(recording, "estimated_closure", 0),

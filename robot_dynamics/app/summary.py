@@ -35,6 +35,7 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
         )
     if report.get("slip_warning_lead_s") is not None:
         yield f"  slip           foreseen {f('slip_warning_lead_s')} s before it began"
+    yield f"  joints         {f('joint_motion_max')} rad or m from where they started at most"
     yield (
         f"  torques        {f('torque_fraction_of_limit_max', 100.0)} % of the limit at most, "
         f"joint {report['most_loaded_joint']}"
