@@ -182,11 +182,10 @@ def make_plant(scenario: Scenario, system: GraspSystem) -> Plant:
 
         return ArmsPlant(system, start, period, settings)
     if system.halves is not None:
-        if settings.engine != "engine":
-            raise RobotDynamicsError(
-                f"plant.engine is {settings.engine!r}, which does not know objects with a joint; "
-                "expected 'engine'."
-            )
+        if settings.engine == "mujoco":
+            from robot_dynamics.simulation.mujoco_halves_plant import MujocoHalvesPlant
+
+            return MujocoHalvesPlant(system, start, period, settings)
         return HalvesPlant(system, start, period, settings)
     maps = grasp_map(system, scenario.control)
     if settings.engine == "mujoco":

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
@@ -11,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.system import Arm, GraspSystem
-from robot_dynamics.model import WORLD, Body, Model, pose_of
+from robot_dynamics.model import WORLD, Body, LoopJoint, Model, pose_of
 from robot_dynamics.spatial import Inertia, Transform
 
 Array = NDArray[np.float64]
@@ -19,6 +21,9 @@ Array = NDArray[np.float64]
 #: MuJoCo's impedance of what is to be rigid: 1e-4 of a load's acceleration gives way.
 STIFF = "0.9999 0.9999 0.001"
 _JOINTS = {"revolute": "hinge", "prismatic": "slide"}
+_APART = 0.05  # of points of a hinge from its middle [m]
+# Where halves of an object are held together, along z of their joint.
+_POINTS_OF_JOINTS = {"spherical": (0.0,), "revolute": (-_APART, _APART)}
 
 
 def mujoco_xml(system: GraspSystem, step: float, stiffness_time: float) -> str:
@@ -42,6 +47,8 @@ def mujoco_xml(system: GraspSystem, step: float, stiffness_time: float) -> str:
     for arm in system.arms:
         add_tool(system, arm, elements, sensor)
         add_weld(arm, equality, stiffness_time)
+    if system.halves is not None:
+        _add_object_joint(system.halves, elements, equality, sensor, stiffness_time)
     return etree.tostring(root, pretty_print=True).decode()
 
 
@@ -118,6 +125,63 @@ def add_weld(arm: Arm, equality: etree._Element, stiffness_time: float) -> None:
     )
 
 
+def add_connects(
+    equality: etree._Element,
+    name: str,
+    ends: Sequence[tuple[etree._Element, Array, str]],
+    places: Sequence[Array],
+    stiffness_time: float,
+) -> None:
+    """Hold points of two bodies together: one for a ball, two along an axis for a hinge.
+
+    Args:
+        equality: Where MuJoCo's equalities stand.
+        name: What sites are called, before their end's name.
+        ends: For each of the two a body, a frame (4, 4) in it, and what that end is called.
+        places: Points in both frames (3,).
+        stiffness_time: Time constant [s].
+    """
+    for i, place in enumerate(places):
+        names = [f"{name}_{i}_{end}" for _, _, end in ends]
+        for (element, frame, _), site in zip(ends, names, strict=True):
+            at = frame[:3, :3] @ place + frame[:3, 3]
+            etree.SubElement(element, "site", name=site, pos=_text(at))
+        etree.SubElement(
+            equality, "connect", site1=names[0], site2=names[1],
+            solref=f"{stiffness_time!r} 1", solimp=STIFF,
+        )  # fmt: skip
+
+
+def _add_object_joint(
+    joint: LoopJoint,
+    elements: dict[int, etree._Element],
+    equality: etree._Element,
+    sensor: etree._Element,
+    stiffness_time: float,
+) -> None:
+    """Add the joint between an object's halves, and sensors of the force that it transmits."""
+    if joint.type.name not in _POINTS_OF_JOINTS:
+        raise RobotDynamicsError(
+            f"in MuJoCo the object's joint {joint.name!r} would be {joint.type.name}, expected "
+            f"one of {', '.join(_POINTS_OF_JOINTS)}."
+        )
+    # A body of its own without mass, as for tools.
+    first = etree.SubElement(
+        elements[joint.predecessor], "body", name="object_joint_frame",
+        **_placement(joint.predecessor_placement),
+    )  # fmt: skip
+    second, on_second = elements[joint.successor], pose_of(joint.successor_placement)
+    etree.SubElement(first, "site", name="object_joint_first")
+    etree.SubElement(
+        second, "site", name="object_joint_second", **_placement(joint.successor_placement)
+    )
+    places = [np.array([0.0, 0.0, z]) for z in _POINTS_OF_JOINTS[joint.type.name]]
+    ends = ((first, np.eye(4), "first"), (second, on_second, "second"))
+    add_connects(equality, "object_joint", ends, places, stiffness_time)
+    for kind, word in (("force", "force"), ("torque", "moment")):
+        etree.SubElement(sensor, kind, name=f"object_joint_{word}", site="object_joint_first")
+
+
 def _require_translated(system: GraspSystem) -> None:
     """Refuse what the translation would leave out: MuJoCo would move another mechanism."""
     model = system.model
@@ -135,9 +199,14 @@ def _require_translated(system: GraspSystem) -> None:
                 f"{' and '.join(_JOINTS)} joints only."
             )
     grasps = {arm.loop for arm in system.arms}
+    grasps |= set() if system.object_joint is None else {system.object_joint}
     others = [loop.name for i, loop in enumerate(model.loops) if i not in grasps]
     others += [coupling.name for coupling in model.couplings]
-    others += [model.loops[i].name for i in grasps if model.loops[i].type.name != "fixed"]
+    others += [
+        model.loops[arm.loop].name
+        for arm in system.arms
+        if model.loops[arm.loop].type.name != "fixed"
+    ]
     if others:
         raise RobotDynamicsError(
             f"{place} {others[0]!r} would close a loop, expected rigid grasps alone."

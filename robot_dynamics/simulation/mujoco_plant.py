@@ -60,10 +60,7 @@ class MujocoPlant(PeriodicPlant):
         self._model: Any = self._mujoco.MjModel.from_xml_string(xml)
         self._data: Any = self._mujoco.MjData(self._model)
         self._q_at, self._v_at = addresses(self._model, system.model, system.joint_names)
-        body = system.model.bodies[system.object_body]
-        joint = self._model.joint(body.joint.name)
-        self._object_q = slice(int(joint.qposadr[0]), int(joint.qposadr[0]) + 7)
-        self._object_v = slice(int(joint.dofadr[0]), int(joint.dofadr[0]) + 6)
+        self._object_q, self._object_v = self._free_body(system.object_body)
         self._sites = [
             (self._model.site(f"{arm.name}_tool").id, self._model.site(f"{arm.name}_grasp").id)
             for arm in system.arms
@@ -78,12 +75,19 @@ class MujocoPlant(PeriodicPlant):
         """Return the model's text for a step and a time constant of what is rigid [s]."""
         return mujoco_xml(self.system, step, stiffness_time)
 
+    def _free_body(self, index: int) -> tuple[slice, slice]:
+        """Return where a free body of the model stands in qpos and qvel."""
+        joint = self._model.joint(self.system.model.bodies[index].joint.name)
+        q, v = int(joint.qposadr[0]), int(joint.dofadr[0])
+        return slice(q, q + 7), slice(v, v + 6)
+
     def _begin(self) -> None:
         data, system = self._data, self.system
         self._mujoco.mj_resetData(self._model, data)
         data.qpos[self._q_at] = self._start[system.q_index]
-        x, y, z, qx, qy, qz, qw = self._start[system.object_q]
-        data.qpos[self._object_q] = [x, y, z, qw, qx, qy, qz]
+        for body in system.object_bodies:
+            x, y, z, qx, qy, qz, qw = self._start[system.model.q_slices[body]]
+            data.qpos[self._free_body(body)[0]] = [x, y, z, qw, qx, qy, qz]
         self._mujoco.mj_forward(self._model, data)
         weight = np.concatenate([np.zeros(3), self._weight_in_object()])
         self._wrenches = (self._map.distribution @ weight).reshape(-1, 6)
@@ -113,20 +117,31 @@ class MujocoPlant(PeriodicPlant):
 
     def truth(self) -> Truth:
         """Return the present true state."""
-        data = self._data
-        x, y, z, qw, qx, qy, qz = data.qpos[self._object_q]
-        gaps = [self._gap(tool, grasp) for tool, grasp in self._sites]
-        rotation = _rotation_of(data.qpos[self._object_q][3:])
-        velocity = data.qvel[self._object_v]  # linear in the world, angular in the body
+        position, rotation = self._openings()
+        pose, twist = self._motion_of(self._object_q, self._object_v)
         return Truth(
-            object_pose=np.array([x, y, z, qx, qy, qz, qw]),
-            object_twist=np.concatenate([rotation @ velocity[3:], velocity[:3]]),
+            object_pose=pose,
+            object_twist=twist,
             internal_force=self._map.internal_force(self._wrenches.ravel()),
-            closure_position=max((gap[0] for gap in gaps), default=0.0),
-            closure_rotation=max((gap[1] for gap in gaps), default=0.0),
+            closure_position=position,
+            closure_rotation=rotation,
             correction=0.0,
             torque=self._torque.copy(),
         )
+
+    def _openings(self) -> tuple[float, float]:
+        """Return by how much what holds is open at most [m], [rad]."""
+        gaps = [self._gap(tool, grasp) for tool, grasp in self._sites]
+        position = max((gap[0] for gap in gaps), default=0.0)
+        return position, max((gap[1] for gap in gaps), default=0.0)
+
+    def _motion_of(self, q: slice, v: slice) -> tuple[Array, Array]:
+        """Return pose (7,) and twist (6,) in the world of a body, by its place in qpos, qvel."""
+        x, y, z, qw, qx, qy, qz = self._data.qpos[q]
+        rotation = _rotation_of(self._data.qpos[q][3:])
+        velocity = self._data.qvel[v]  # linear in the world, angular in the body
+        twist = np.concatenate([rotation @ velocity[3:], velocity[:3]])
+        return np.array([x, y, z, qx, qy, qz, qw]), twist
 
     def _read_wrenches(self) -> None:
         data = self._data.sensordata

@@ -14,13 +14,15 @@ from robot_dynamics.spatial import Vector3
 
 
 def test_surfaces_are_where_they_truly_are():
-    """The hole is 0.1 mm beside its believed place, and 0.4 mm wider than the peg."""
+    """The hole is 0.1 mm beside its believed place and askew, and 0.4 mm wider than the peg."""
     scenario, system, _, _ = prepared("peg")
     hole, bottom = contact_scene(scenario, system).surfaces
     x, y, z = scenario.cell.surfaces[0].xyz
-    inside = Vector3(x + 0.0001, y, z - 0.01)  # its bottom is farther away than its side
+    # 1 cm below its mouth the axis, turned by -0.02 rad about y, is aside; its bottom is farther
+    # away than its side.
+    inside = Vector3(x + 0.0001 + 0.01 * np.sin(0.02), y, z - 0.01 * np.cos(0.02))
     assert hole.surface(inside) == pytest.approx(-0.0302)
-    assert hole.surface(inside + Vector3(0.0302, 0.0, 0.0)) == pytest.approx(0.0, abs=1e-9)
+    assert hole.surface(inside + Vector3(0.0, 0.0302, 0.0)) == pytest.approx(0.0, abs=1e-9)
     assert bottom.surface(Vector3(x, y, z - 0.05)) == pytest.approx(0.0, abs=1e-12)
     assert hole.material.stiffness == 1e5
     # Two rings about the peg, at its tip and where it ceases to be round.

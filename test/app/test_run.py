@@ -24,8 +24,6 @@ def test_shipped_scenarios_are_good(shipped):
 def test_shipped_scenarios_are_good_with_another_engine(shipped):
     """They keep their bars with MuJoCo as the plant as well."""
     pytest.importorskip("mujoco")
-    if not load_scenario(shipped).acceptance.bars("mujoco"):
-        pytest.skip("the scenario states no bars for MuJoCo; docs/demonstrations.md says why")
     assert simulate(shipped, "mujoco").report["failures"] == []
 
 

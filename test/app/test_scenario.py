@@ -37,8 +37,7 @@ def test_shipped_scenarios_are_accepted(shipped):
     assert scenario.name == shipped
     assert scenario.description
     assert scenario.acceptance.bars("engine")
-    # MuJoCo has no joints of objects here.
-    assert bool(scenario.acceptance.bars("mujoco")) == (shipped != "fold")
+    assert scenario.acceptance.bars("mujoco")
 
 
 def test_other_arms_do_the_same(shipped, scenario):

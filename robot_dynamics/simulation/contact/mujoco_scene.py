@@ -22,7 +22,12 @@ from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.simulation.contact.scene import ContactScene, Material
 from robot_dynamics.simulation.contact.surfaces import Cylinder, Hole, Plane, PointFunction, Sphere
 from robot_dynamics.simulation.contact.terms import ContactTerms
-from robot_dynamics.simulation.mujoco_model import STIFF, add_tool, add_weld, mujoco_tree
+from robot_dynamics.simulation.mujoco_model import (
+    add_connects,
+    add_tool,
+    add_weld,
+    mujoco_tree,
+)
 from robot_dynamics.spatial import Vector3
 
 Array = NDArray[np.float64]
@@ -91,19 +96,9 @@ def mujoco_scene(scene: ContactScene, start: Array, step: float, stiffness_time:
             add_weld(arm, equality, stiffness_time)
         elif contact.contact.kind in ("pin", "line"):
             axis = 2 if contact.contact.kind == "pin" else 0
-            for side in (-1, 1):
-                name, at = f"{arm.name}_{'before' if side < 0 else 'after'}", np.zeros(3)
-                at[axis] = side * _APART
-                for element, pose, end in (
-                    (tool, scene.finger_frames[i], "tool"),
-                    (held, frame, "object"),
-                ):
-                    point = _text(pose[:3, :3] @ at + pose[:3, 3])
-                    etree.SubElement(element, "site", name=f"{name}_{end}", pos=point)
-                etree.SubElement(
-                    equality, "connect", site1=f"{name}_tool", site2=f"{name}_object",
-                    solref=f"{stiffness_time!r} 1", solimp=STIFF,
-                )  # fmt: skip
+            places = [side * _APART * np.eye(3)[axis] for side in (-1, 1)]
+            ends = ((tool, scene.finger_frames[i], "tool"), (held, frame, "object"))
+            add_connects(equality, arm.name, ends, places, stiffness_time)
         else:
             raise RobotDynamicsError(
                 f"{system.model.name}: in MuJoCo arm {arm.name!r} would hold by directions of the "
