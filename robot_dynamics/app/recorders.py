@@ -20,8 +20,9 @@ from robot_dynamics.app.hybrid_cell import internal_size, surface_rows
 from robot_dynamics.app.hybrid_plant import true_wrench_maps
 from robot_dynamics.app.recording import TICK, Recorder, Recording
 from robot_dynamics.app.scenario import Scenario
-from robot_dynamics.control.protocol import ControlLaw, LawStep
-from robot_dynamics.control.settled import settled_until
+from robot_dynamics.control.protocol import ControlLaw, FollowingLaw, LawStep
+from robot_dynamics.control.reference import FORCE, POSE, TWIST
+from robot_dynamics.control.settled import settled_rows, settled_until
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation.contact import ContactReport
 from robot_dynamics.simulation.plant import Measurement, Truth
@@ -182,9 +183,18 @@ class ControlRecorder:
         self._metadata = common_metadata(scenario, law.system)
         widths = {TICK: 0, "commanded_torque": len(law.system.joint_names)}
         self._nothing = (np.nan,) * len(law.columns)
+        self._streamed: dict[int, Array] = {}
         self.recorder = Recorder({**widths, **law.columns, "step_time": 0}, ticks)
 
-    def write(self, tick: int, torque: Array, step: LawStep | None, elapsed_us: float) -> None:
+    def write(
+        self,
+        tick: int,
+        torque: Array,
+        step: LawStep | None,
+        elapsed_us: float,
+        *,
+        streamed: bool = False,
+    ) -> None:
         """Write one control step down.
 
         Args:
@@ -192,7 +202,10 @@ class ControlRecorder:
             torque: What was sent (na,): the step's torque, or that of a fallback.
             step: What the law found out; None while it does not run.
             elapsed_us: How long that took [us].
+            streamed: Whether it followed what came while control ran, and not the law's own plan.
         """
+        if streamed and step is not None:
+            self._streamed[self.recorder.count] = np.array(step.reference)
         seen: tuple[Any, ...] = self._nothing if step is None else step.recorded
         self.recorder.write((tick, torque, *seen, elapsed_us))
 
@@ -209,8 +222,40 @@ class ControlRecorder:
         times = (recording[TICK] - start_tick) * period
         end = float(times[-1]) if len(times) else 0.0
         own = reference_metadata(self._scenario, law, start_tick, end)
-        columns = {**recording.columns, **law.references(times)}
+        references = law.references(times)
+        if self._streamed and isinstance(law, FollowingLaw):
+            first = self._overwrite(references, law)
+            settle_s, offset = own["settle_s"], start_tick * period
+            begin = (recording[TICK][first] * period) if first < len(times) else offset
+            resting = [
+                [a + begin, b + begin]
+                for a, b in settled_rows(_at_rest(references, first).tolist(), period, settle_s)
+            ]
+            before = [[a, b] for a, b in own["settled_intervals_s"] if b <= begin]
+            own["settled_intervals_s"] = before + resting
+        columns = {**recording.columns, **references}
         return Recording(columns, {**self._metadata, **own, **metadata})
+
+    def _overwrite(self, references: dict[str, Array], law: FollowingLaw) -> int:
+        """Put what was followed in the place of the plan; return the first row that it was in.
+
+        While the law does not run, what was followed last stands.
+        """
+        at = sorted(self._streamed)
+        first, count = at[0], len(references["reference_pose"])
+        last = np.searchsorted(at, np.arange(first, count), side="right") - 1
+        rows = np.array([self._streamed[i] for i in at])[last]
+        force = rows[:, FORCE]
+        found = {
+            "reference_pose": rows[:, POSE],
+            "reference_twist": rows[:, TWIST],
+            "reference_internal_force": force[:, law.force_columns["internal"]],
+        }
+        if "contact" in law.force_columns:
+            found["reference_contact_force"] = force[:, law.force_columns["contact"]]
+        for name, values in found.items():
+            references[name] = np.concatenate([references[name][:first], values])
+        return first
 
 
 def reference_metadata(
@@ -238,6 +283,13 @@ def reference_metadata(
         "reference_start_tick": start_tick,
         **of_law,
     }
+
+
+def _at_rest(references: dict[str, Array], first: int) -> NDArray[np.bool_]:
+    """Return for the rows from the first one on whether neither motion nor force changes."""
+    force = references["reference_internal_force"][first:]
+    still = ~references["reference_twist"][first:].any(axis=1)
+    return np.asarray(still & ~np.diff(force, axis=0, prepend=force[:1]).any(axis=1))
 
 
 def _contact_recorder(scenario: Scenario, system: GraspSystem) -> ContactRecorder | None:

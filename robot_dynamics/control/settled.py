@@ -26,6 +26,26 @@ def settled_until(plan: ObjectPlan, settle_s: float, end: float) -> list[Interva
     return [(a, min(b, end)) for a, b in intervals]
 
 
+def settled_rows(resting: Iterable[bool], period: float, settle_s: float) -> list[Interval]:
+    """Return when something that was written down once a period had been at rest for `settle_s`.
+
+    Args:
+        resting: Whether it was at rest in each period.
+        period: The period [s].
+        settle_s: How long it rests before that counts [s].
+    """
+    found, begin = [], None
+    for i, rests in enumerate([*resting, False]):
+        if rests and begin is None:
+            begin = i
+        elif not rests and begin is not None:
+            since, until = begin * period + settle_s, (i - 1) * period
+            if since <= until:
+                found.append((since, until))
+            begin = None
+    return found
+
+
 def common(some: Iterable[Interval], others: Iterable[Interval]) -> list[Interval]:
     """Return the intervals that lie in both of two lists."""
     others = list(others)

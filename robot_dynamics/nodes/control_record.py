@@ -76,7 +76,10 @@ class ControlRecord:
         if self._fault_tick is None and self._loop.safety.faults:
             self._fault_tick = tick
         if self._recorder is not None:
-            self._recorder.write(tick, torque, outcome.step, 1e6 * outcome.elapsed_s)
+            intake = self._loop.supervised.intake
+            streamed = intake is not None and intake.taken > 0
+            elapsed_us = 1e6 * outcome.elapsed_s
+            self._recorder.write(tick, torque, outcome.step, elapsed_us, streamed=streamed)
         self._largest = max(self._largest, float((np.abs(torque) / self._effort).max()))
         last = tick - began + 1 >= self._ticks
         now = time.monotonic()

@@ -42,6 +42,31 @@ def stepped():
     return ControlStep(**values)
 
 
+def test_what_came_while_control_ran_takes_the_place_of_the_plan(scenario, law):
+    """From its first row on; where the law does not run, what was followed last stands."""
+    control, plan = ControlRecorder(law, scenario, 8), ControlRecorder(law, scenario, 8)
+    for tick in range(700):
+        row = np.full(25, float(min(tick, 200)))
+        row[7:13] = tick < 150  # it moves up to there
+        step = None if tick == 300 else stepped()._replace(reference=row)
+        streamed = tick >= 100
+        control.write(tick, np.full(14, 7.0), step, 12.5, streamed=streamed)
+        plan.write(tick, np.full(14, 7.0), step, 12.5)
+    found, own = control.finish(2), plan.finish(2)
+    for name, part in {
+        "reference_pose": slice(0, 7),
+        "reference_twist": slice(7, 13),
+        "reference_internal_force": slice(19, 25),
+    }.items():
+        assert np.array_equal(found[name][:100], own[name][:100]), name
+        assert (found[name][100] == np.full(25, 100.0)[part]).all() or part.start == 7
+        assert np.array_equal(found[name][300], found[name][299]), name
+    assert found["reference_pose"][400, 0] == 200.0
+    # Its force changes up to period 200; it has settled half a second later.
+    (interval,) = found.get("settled_intervals_s")
+    assert interval == pytest.approx([201 * 0.002 + 0.5, 699 * 0.002])
+
+
 def test_both_sides_make_one_recording(scenario, law):
     """The two recordings of a run agree about it and merge; each value is where it belongs."""
     plant, control = PlantRecorder(law.system, scenario, 4), ControlRecorder(law, scenario, 4)

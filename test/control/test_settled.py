@@ -3,7 +3,7 @@
 """Plans are at rest from a while after a change until the next one."""
 
 from robot_dynamics.app.scenario import load_scenario
-from robot_dynamics.control.settled import common, settled_until
+from robot_dynamics.control.settled import common, settled_rows, settled_until
 
 
 def test_when_a_reference_is_at_rest():
@@ -26,3 +26,10 @@ def test_what_two_plans_have_in_common():
         (4.0, 5.0),
     ]
     assert common([(0.0, 1.0)], [(2.0, 3.0)]) == []
+
+
+def test_when_something_written_down_was_at_rest():
+    """From the settling time on after the first period at rest, to the last one."""
+    rests = [False] * 2 + [True] * 4 + [False] + [True] * 2 + [False] + [True] * 3
+    assert settled_rows(rests, 0.5, 1.0) == [(2.0, 2.5), (6.0, 6.0)]
+    assert settled_rows([], 0.5, 1.0) == []
