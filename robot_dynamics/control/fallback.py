@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.settings import SafetySettings
+from robot_dynamics.control.torque_rate import within_rate
 from robot_dynamics.errors import RobotDynamicsError
 
 Array = NDArray[np.float64]
@@ -101,10 +102,7 @@ class FallbackTorque:
         wanted = np.clip(wanted, -self._effort, self._effort)
         largest = self._settings.torque_rate * period
         for own in self._arms:
-            step = wanted[own] - last[own]
-            size = float(np.max(np.abs(step), initial=0.0))
-            if size > largest:
-                wanted[own] = last[own] + step * (largest / size)
+            wanted[own] = within_rate(wanted[own], last[own], largest)
         return wanted
 
     def _wanted(

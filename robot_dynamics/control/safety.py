@@ -30,6 +30,7 @@ from robot_dynamics.control.faults import Cause, FaultLatch, Finding, SafetyErro
 from robot_dynamics.control.lost_arms import LostArms
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.control.streams import JointStream, StreamError, StreamWatch, VectorStream
+from robot_dynamics.control.torque_rate import within_rate
 from robot_dynamics.errors import ArgumentError, require_length
 
 Array = NDArray[np.float64]
@@ -40,6 +41,7 @@ class SafetyLayer(FaultLatch):
 
     Attributes:
         released: Names of arms that no command must be sent to any more: their drives hold them.
+        rate_limited: How often the law wanted torques to change faster than they may.
 
     Args:
         settings: Limits and what the fallback is.
@@ -81,6 +83,9 @@ class SafetyLayer(FaultLatch):
             arms, limits, wrench_count, (settings.wrench_limit_nm, settings.wrench_limit_n)
         )
         self._torque = TorqueCheck(joints, limits["effort"], settings.effort_fraction)
+        # What the law has limited itself may exceed the limit by its rounding.
+        self._largest_change = settings.torque_rate * period * (1.0 + 1e-9)
+        self.rate_limited = 0
         self._closure = ClosureCheck(self._arms, settings)
         self._watches: list[tuple[StreamWatch, Cause]] = []
         # What the fallback works with: numbers that were good, and the last torque sent.
@@ -246,8 +251,10 @@ class SafetyLayer(FaultLatch):
                 if lacking:
                     self.trip(now, lacking)
             if self.law_runs and torque is not None:
-                self._last[:] = torque
-                return torque
+                sent = within_rate(torque, self._last, self._largest_change)
+                self.rate_limited += sent is not torque
+                self._last[:] = sent
+                return sent
         return self._fall_back(now)
 
     @property

@@ -31,6 +31,10 @@ class StartError(RobotDynamicsError):
         super().__init__(f"start refused: {sentence}")
 
 
+class NotAtRestError(StartError):
+    """A start from motion, which may come to rest by itself."""
+
+
 def check_start(
     system: GraspSystem, settings: StartSettings, start: ArrayLike, q: ArrayLike, qd: ArrayLike
 ) -> None:
@@ -79,7 +83,7 @@ def check_joints(system: GraspSystem, settings: StartSettings, q: Array, qd: Arr
     """Refuse joints that are beyond their limits, or move.
 
     Raises:
-        StartError: With the joint, and by how much.
+        StartError: With the joint, and by how much; a `NotAtRestError` if it moves.
     """
     lower, upper = system.limits["lower"], system.limits["upper"]
     for i, joint in enumerate(system.joint_names):
@@ -102,7 +106,7 @@ def check_joints(system: GraspSystem, settings: StartSettings, q: Array, qd: Arr
     fastest = int(np.argmax(np.abs(qd)))
     if abs(qd[fastest]) > settings.velocity_tolerance:
         joint = system.joint_names[fastest]
-        raise StartError(
+        raise NotAtRestError(
             joint,
             float(abs(qd[fastest])),
             settings.velocity_tolerance,

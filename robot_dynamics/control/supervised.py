@@ -127,13 +127,24 @@ class SupervisedController:
             qd: Their velocities (na,).
 
         Raises:
+            RobotDynamicsError: As `check_state` and `check_path` do.
+        """
+        self.check_state(q, qd)
+        self.check_path(q)
+
+    def check_state(self, q: Array, qd: Array) -> None:
+        """Check in a moment whether control may start from a state.
+
+        Args:
+            q: Positions of the arm joints (na,).
+            qd: Their velocities (na,).
+
+        Raises:
             StartError: If the arms are not at their grasps, or not at rest.
-            PreflightError: If they cannot follow the reference from there.
             SafetyError: If a fault is latched, control runs already, or a step takes too long for
                 the control rate on a clock.
         """
         self.safety.require_inactive()
-        self._rehearsed = None
         if self._on_a_clock and self.step_time > _STEP_SHARE * self._control.period:
             raise SafetyError(
                 f"start refused: a step of the law takes {1e3 * self.step_time:.2g} ms of the "
@@ -141,6 +152,20 @@ class SupervisedController:
                 f"{100 * _STEP_SHARE:.0f} %: install llvmlite, or lower control.rate_hz."
             )
         self.controller.check_start(q, qd)
+
+    def check_path(self, q: Array) -> None:
+        """Check the reference from a state on, and note that `start` may begin near to it.
+
+        Another thread may do this while the fallback runs in this one: nothing is changed that
+        the fallback uses.
+
+        Args:
+            q: Positions of the arm joints (na,).
+
+        Raises:
+            PreflightError: If the arms cannot follow the reference from there.
+        """
+        self._rehearsed = None
         self.controller.check_path(q)
         self._rehearsed = np.array(q, dtype=float)
 

@@ -70,6 +70,8 @@ def figures(loop: ControlLoop, step: LawStep | None) -> dict[str, object]:
         found["last reference"] = intake.refusal or "followed"
     if safety.released:
         found["left to their drives"] = ", ".join(safety.released)
+    if safety.rate_limited:
+        found["torque changes held back"] = safety.rate_limited
     if safety.saturated:
         found["saturated in the fallback"] = ", ".join(safety.saturated)
     if loop.arms.skew_s:

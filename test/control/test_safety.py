@@ -57,7 +57,7 @@ def running(**options) -> SafetyLayer:
     """Return a layer that has sent one good torque at tick 1."""
     safety = layer(**options)
     safety.observe(0, Q, QD, WRENCHES)
-    safety.start(0, support(Q, True))
+    safety.start(0, TORQUE)
     assert safety.observe(1, Q, QD, WRENCHES)
     assert safety.command(1, TORQUE, closure=CLOSURE) is TORQUE
     return safety
@@ -323,6 +323,24 @@ def test_the_fallback_keeps_the_torque_rate_from_the_last_torque():
     for tick in range(3, 100):
         tau = safety.command(tick)
     np.testing.assert_allclose(tau, wanted)
+
+
+def test_a_law_that_jumps_is_held_back():
+    """Whatever the law wants, no joint's torque changes by more than the rate in a period."""
+    safety = running(torque_rate=100.0)
+    before = safety.last
+    jump = np.array([3.0, -20.0, 0.5, 0.0])
+    largest = 100.0 * PERIOD
+    assert safety.observe(2, Q, QD, WRENCHES)
+    sent = safety.command(2, before + jump, closure=CLOSURE)
+    np.testing.assert_allclose(sent - before, jump * (largest / 20.0), rtol=1e-6)
+    assert np.abs(sent - before).max() <= largest * (1 + 2e-9)
+    assert safety.rate_limited == 1
+    # It goes on from what was sent, and is left alone when it has arrived.
+    for tick in range(3, 4 + round(20.0 / largest)):
+        sent = safety.command(tick, before + jump, closure=CLOSURE)
+    np.testing.assert_array_equal(sent, before + jump)
+    assert safety.law_runs
 
 
 def test_the_fallback_names_saturated_joints():
