@@ -51,3 +51,10 @@ def require_length(name: str, values: Sequence[object], length: int, meaning: st
     """
     if len(values) != length:
         raise ArgumentError(f"{name} has {len(values)} entries, expected {length} ({meaning}).")
+
+
+def sentence_of(error: BaseException) -> str:
+    """Return what an error says; of one that nobody raised on purpose also its type."""
+    if isinstance(error, RobotDynamicsError):
+        return str(error)
+    return f"unexpected {type(error).__name__}: {error}"

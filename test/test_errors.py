@@ -9,6 +9,7 @@ from robot_dynamics.errors import (
     RobotDynamicsError,
     UnknownNameError,
     require_length,
+    sentence_of,
 )
 
 
@@ -41,3 +42,9 @@ def test_require_length():
         require_length("q", [0.0], 2, "one per joint")
     with pytest.raises(ValueError, match="q has 3"):
         require_length("q", [0.0] * 3, 2, "one per joint")
+
+
+def test_what_nobody_raised_on_purpose_is_named():
+    """A sentence of the package stands by itself."""
+    assert sentence_of(RobotDynamicsError("not now.")) == "not now."
+    assert sentence_of(KeyError("odd")) == "unexpected KeyError: 'odd'"

@@ -79,6 +79,10 @@ class SafetyError(RobotDynamicsError):
     """A start or reset that is refused in the present state."""
 
 
+class StaleStreamError(SafetyError):
+    """A start or reset that is refused while a stream is silent, which may pass."""
+
+
 class FaultLatch:
     """The state of a controller, and the faults that took it there; only `reset` lets go of them.
 

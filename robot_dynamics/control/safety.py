@@ -26,7 +26,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control.checks import ClosureCheck, MeasurementCheck, TorqueCheck
 from robot_dynamics.control.fallback import FallbackTorque
-from robot_dynamics.control.faults import Cause, FaultLatch, Finding, SafetyError, State
+from robot_dynamics.control.faults import (
+    Cause,
+    FaultLatch,
+    Finding,
+    SafetyError,
+    StaleStreamError,
+    State,
+)
 from robot_dynamics.control.lost_arms import LostArms
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.control.streams import JointStream, StreamError, StreamWatch, VectorStream
@@ -325,7 +332,7 @@ class SafetyLayer(FaultLatch):
     def _refuse_if_stale(self, now: int, what: str) -> None:
         for watch, _ in self._watches:
             if watch.is_stale(now):
-                raise SafetyError(f"{what} refused: {watch.name}: {watch.staleness(now)}")
+                raise StaleStreamError(f"{what} refused: {watch.name}: {watch.staleness(now)}")
 
     def _use_what_is_good(self, now: int) -> None:
         """Keep the finite numbers of arms that are not lost, and note what is wrong."""

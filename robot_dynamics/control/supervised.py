@@ -22,6 +22,7 @@ from robot_dynamics.control.start_check import StartError
 from robot_dynamics.control.streamed.intake import ReferenceIntake
 from robot_dynamics.control.streamed.trajectory import TrajectoryError
 from robot_dynamics.control.wrench_residual import WrenchResidual
+from robot_dynamics.errors import sentence_of
 
 Array = NDArray[np.float64]
 
@@ -226,13 +227,14 @@ class SupervisedController:
             return safety.command(now), None
         if not safety.wrenches_usable:
             wrenches = None
-        if safety.reference_held and not self._holding:
-            self._holding = True
-            self.controller.hold(tick)
         try:
+            if safety.reference_held and not self._holding:
+                self._holding = True
+                self.controller.hold(tick)
             step = self.controller.update(tick, q, qd, wrenches)
         except Exception as error:  # arms hang on this: no error whatever may end the control
-            safety.trip(now, Finding(Cause.CONTROLLER_FAILED, "controller", str(error)))
+            found = Finding(Cause.CONTROLLER_FAILED, "controller", sentence_of(error))
+            safety.trip(now, found)
             return safety.command(now), None
         for found in self._watch(now, q, wrenches, step):
             safety.trip(now, found)

@@ -40,6 +40,21 @@ class RobotSettings:
 
 
 @dataclass(frozen=True)
+class DriveSettings:
+    """What an arm's drive does by itself; what is not said here, parameters of the nodes say.
+
+    Attributes:
+        compensates_gravity: Whether it holds the arm up on its own, so that commands leave that
+            torque out.
+        without_commands: What it does when commands stop: brake, zero torque, or hold the last
+            torque for ever.
+    """
+
+    compensates_gravity: bool | None = None
+    without_commands: Literal["brake", "zero", "hold"] | None = None
+
+
+@dataclass(frozen=True)
 class ArmSettings:
     """An arm and its grasp.
 
@@ -51,6 +66,7 @@ class ArmSettings:
             found; the arms then stay near where they start.
         load_share: Part of the object's load that this arm carries; the shares add up to 1.
         contact: What the grasp can exert; "rigid" by default.
+        drive: What its drive does by itself.
     """
 
     name: str
@@ -59,6 +75,7 @@ class ArmSettings:
     posture: tuple[float, ...]
     load_share: float = field(default=0.5, metadata={"minimum": 0.0, "maximum": 1.0})
     contact: ContactSettings = field(default_factory=ContactSettings)
+    drive: DriveSettings = field(default_factory=DriveSettings)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.control.streams import JointStream, StreamWatch
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.nodes.joint_samples import JointSamples, stacked
+from robot_dynamics.nodes.sample_rate import SampleRate
 
 Array = NDArray[np.float64]
 
@@ -42,6 +43,7 @@ class ArmStreams:
         ignored_joints: Names that joint states may hold besides those of the arms.
         stale_after_s: Time without a sample after which an arm counts as lost [s]; 0 for the
             number of periods that the scenario states.
+        rate_tolerance: Part of the control rate by which samples of an arm may come more slowly.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class ArmStreams:
         unit_s: float,
         ignored_joints: Iterable[str] = (),
         stale_after_s: float = 0.0,
+        rate_tolerance: float = 0.2,
     ) -> None:
         self.safety, self.now, self.skew_s = safety, 0, 0.0
         self._unit_s, self._period = unit_s, scenario.control.period
@@ -66,6 +69,9 @@ class ArmStreams:
         )
         for stream in self.streams.values():
             safety.monitor(stream, Cause.ARM_LOST)
+        self._rates = {name: SampleRate(unit_s) for name in self.streams}
+        self._least_hz = (1.0 - rate_tolerance) * scenario.control.rate_hz
+        self._control_hz = scenario.control.rate_hz
         self._used: dict[str, int | None] = {}
         self.complaints: dict[str, str] = {}
 
@@ -93,6 +99,23 @@ class ArmStreams:
             f"joint states of the arms are {1e3 * self.skew_s:.3g} ms apart; expected at most "
             f"half a control period, {500.0 * self._period:.3g} ms."
         )
+
+    @property
+    def rates_known(self) -> bool:
+        """Whether it has been measured how often each arm brings a sample."""
+        return all(rate.hz is not None for rate in self._rates.values())
+
+    @property
+    def rate_warning(self) -> str:
+        """A sentence about an arm whose samples come too slowly for the control rate, if any."""
+        for name, rate in self._rates.items():
+            if rate.hz is not None and rate.hz < self._least_hz:
+                return (
+                    f"joint states of arm {name!r} come {rate.hz:.3g} times a second, the control "
+                    f"rate is {self._control_hz:g} Hz; expected at least {self._least_hz:g} a "
+                    "second."
+                )
+        return ""
 
     @property
     def all_newer(self) -> bool:
@@ -125,6 +148,10 @@ class ArmStreams:
         self.now = now
         before = self.safety.state is State.INACTIVE
         newer = self._samples.accept(topic, stamp, names, position, velocity, now, follow=before)
+        if newer:
+            for name, stream in self.streams.items():
+                if stream.watch.arrival == now:
+                    self._rates[name].note(now)
         if self.complaints:  # forget those about streams that have brought something good since
             good = {watch.name for watch in self.watches if watch.arrival == now}
             self.complaints = {n: s for n, s in self.complaints.items() if n not in good}

@@ -9,7 +9,8 @@ nanoseconds of a steady clock otherwise (see `control.streams`).
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,10 +18,11 @@ from numpy.typing import NDArray
 
 from robot_dynamics.app.laws import supervised_law
 from robot_dynamics.app.scenario import Scenario, build_system
-from robot_dynamics.control.faults import Cause, Finding, SafetyError, State
+from robot_dynamics.control.faults import Cause, Finding, StaleStreamError, State
 from robot_dynamics.control.protocol import LawStep
 from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.control.streams import StreamError, VectorStream
+from robot_dynamics.errors import sentence_of
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.nodes.arm_streams import ArmStreams
 from robot_dynamics.nodes.joint_samples import follow_time
@@ -63,6 +65,7 @@ class ControlLoop:
         ignored_joints: Names that joint states may hold besides those of the arms.
         stale_after_s: Time without a sample after which a stream counts as lost [s]; 0 for the
             number of periods that the scenario states.
+        rate_tolerance: Part of the control rate by which samples of an arm may come more slowly.
 
     Raises:
         RobotDynamicsError: If the scenario is refused.
@@ -76,13 +79,20 @@ class ControlLoop:
         use_wrenches: bool = True,
         ignored_joints: Iterable[str] = (),
         stale_after_s: float = 0.0,
+        rate_tolerance: float = 0.2,
     ) -> None:
         self.system: GraspSystem = build_system(scenario)
         self.supervised = supervised_law(
             scenario, self.system, unit_s=unit_s, wrist_sensors=use_wrenches
         )
         self.arms = ArmStreams(
-            scenario, self.system, self.safety, unit_s, ignored_joints, stale_after_s
+            scenario,
+            self.system,
+            self.safety,
+            unit_s,
+            ignored_joints,
+            stale_after_s,
+            rate_tolerance,
         )
         self.wrenches = {
             arm.name: VectorStream(f"{arm.name}/wrench", 6, self.arms.stale_after_s, unit_s)
@@ -124,23 +134,34 @@ class ControlLoop:
             # The fault is latched; the next sample is the first of a new time.
             follow_time(stamp, (stream.watch,))
 
-    def prepare(self, now: int) -> bool:
-        """Check state and reference before a start; that takes a tenth of a second.
+    def require_samples(self, now: int) -> None:
+        """Refuse a start while a stream is silent.
+
+        Raises:
+            StaleStreamError: If one is; why is of more use than that it is.
+        """
+        self.arms.now = now
+        for watch in self._watches:
+            if watch.is_stale(now):
+                reason = self.complaint or f"{watch.name}: {watch.staleness(now)}"
+                raise StaleStreamError(f"start refused: {reason}")
+
+    def prepare(self, now: int) -> Callable[[], None]:
+        """Check the state before a start, and return the check of the path from there.
+
+        That takes a tenth of a second, and may be done by another thread; see
+        `SupervisedController.check_path`.
 
         Args:
             now: The present time.
 
-        Returns:
-            Whether there was anything to check: `start` says what is missing if not.
-
         Raises:
-            RobotDynamicsError: If they are refused; one sentence says why.
+            RobotDynamicsError: If the state is refused; one sentence says why.
         """
-        self.arms.now = now
-        if not self.complete:
-            return False
-        self.supervised.check(*self.arms.state())
-        return True
+        self.require_samples(now)
+        q, qd = self.arms.state()
+        self.supervised.check_state(q, qd)
+        return partial(self.supervised.check_path, q)
 
     def start(self, now: int, tick: int) -> None:
         """Start control from where the arms are, near to where it was prepared.
@@ -152,13 +173,17 @@ class ControlLoop:
         Raises:
             RobotDynamicsError: If that is refused; one sentence says why.
         """
-        self.arms.now = now
-        silent = [watch for watch in self._watches if watch.is_stale(now)]
-        if silent:
-            # Why a stream is silent is of more use than that it is.
-            reason = self.complaint or f"{silent[0].name}: {silent[0].staleness(now)}"
-            raise SafetyError(f"start refused: {reason}")
-        self.supervised.start(now, *self.arms.state(), self._wrenches_seen())
+        self.require_samples(now)
+        ran = self.safety.law_runs
+        try:
+            self.supervised.start(now, *self.arms.state(), self._wrenches_seen())
+        except Exception as error:
+            if (
+                self.safety.law_runs and not ran
+            ):  # it had begun: nobody knows what the law has learned
+                self.began = tick
+                self.fall_back(now, Cause.CONTROLLER_FAILED, "controller", sentence_of(error))
+            raise
         self.began = tick
 
     def require_startable(self) -> None:
@@ -206,17 +231,28 @@ class ControlLoop:
     def cycle(self, now: int, tick: int) -> Outcome:
         """Return what to send at a control instant.
 
+        Whatever goes wrong in it ends in the fallback. If that goes wrong as well, nothing can be
+        said of the arms any more: the error is raised, and who watches for silence takes over.
+
         Args:
             now: The present time.
             tick: The control tick.
         """
-        q, qd = self.arms.use(now)
-        wrenches = self._wrenches_seen()
-        if self.began is None:
-            self.safety.observe(now, q, qd, wrenches)
-            return Outcome(None, (), None, 0.0)
         begin = time.perf_counter()
-        torque, step = self.supervised.update(now, tick - self.began, q, qd, wrenches)
+        step = None
+        try:
+            q, qd = self.arms.use(now)
+            wrenches = self._wrenches_seen()
+            if self.began is None:
+                self.safety.observe(now, q, qd, wrenches)
+                return Outcome(None, (), None, 0.0)
+            torque, step = self.supervised.update(now, tick - self.began, q, qd, wrenches)
+        except Exception as error:
+            if not self.safety.in_charge:
+                raise  # nothing hangs on it
+            found = Finding(Cause.CONTROLLER_FAILED, "controller", sentence_of(error))
+            self.safety.trip(now, found)
+            torque = self.safety.command(now)
         return Outcome(torque, self.safety.released, step, time.perf_counter() - begin)
 
     def cycle_without_samples(self, now: int) -> Outcome:

@@ -1,43 +1,43 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A configured controller: its streams, its commands, and what it tells of itself."""
+"""A configured controller: from samples to commands, and its start, stop and reset."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-import numpy as np
-from geometry_msgs.msg import WrenchStamped
-from rclpy.duration import Duration
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics.app.scenario import Scenario
-from robot_dynamics.app.topic_names import SECOND, stamp_of, tick_of
+from robot_dynamics.app.topic_names import SECOND, stamp_of
 from robot_dynamics.control.faults import Cause, State
-from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes import topics
+from robot_dynamics.errors import RobotDynamicsError, sentence_of
+from robot_dynamics.nodes.command_rivals import PROCESS, PROCESS_KEY, CommandRivals
+from robot_dynamics.nodes.command_topics import CommandTopics
 from robot_dynamics.nodes.control_loop import ControlLoop, Outcome
 from robot_dynamics.nodes.control_record import ControlRecord
 from robot_dynamics.nodes.control_status import condition, figures
-from robot_dynamics.nodes.conversions import CommandWriter, read_time, read_wrench
-from robot_dynamics.nodes.diagnostics import OK, Diagnostics, Durations, Latency
-from robot_dynamics.nodes.drive_facts import require_known_drives
+from robot_dynamics.nodes.diagnostics import OK, Diagnostics, Durations
+from robot_dynamics.nodes.drive_facts import DriveFacts
 from robot_dynamics.nodes.drive_gravity import DriveGravity
 from robot_dynamics.nodes.guard_link import GuardLink
 from robot_dynamics.nodes.inbox import Inbox
-from robot_dynamics.nodes.lockstep import Action, StateGate
+from robot_dynamics.nodes.lockstep import Action
 from robot_dynamics.nodes.object_topics import ObjectTopics
 from robot_dynamics.nodes.process import RefusedError, Reporter, RunError
 from robot_dynamics.nodes.reference_topics import ReferenceTopics
+from robot_dynamics.nodes.sample_intake import SampleIntake
+from robot_dynamics.nodes.side_work import SideWork
+from robot_dynamics.nodes.silence_watch import SilenceWatch
+from robot_dynamics.nodes.start_conditions import StartConditions
+from robot_dynamics.nodes.start_preparation import StartPreparation
 
 _SILENT_STEPS = 1000  # steps of the law that the other side may take to answer
-_FRESH_S = 0.2  # for samples that are newer than the check of a start
 GOODBYE_S = 0.2  # for the last commands to be sent, and for them to arrive
 
 
@@ -75,9 +75,8 @@ class ControlSession:
         begin: Callable[[], None],
     ) -> None:
         self._node, self._inbox, self._scenario = node, inbox, scenario
-        self._diagnostics, self._begin, self._given = diagnostics, begin, given
+        self._diagnostics, self._begin = diagnostics, begin
         self._lockstep = values["mode"] == "lockstep"
-        self._patience, self._sources = values["patience"], values["joint_state_topics"]
         self._attended = bool(values["progress"] or values["output"])
         self.start_wanted = values["autostart"] == "always" or (
             self._lockstep and values["autostart"] == "in_lockstep"
@@ -90,69 +89,74 @@ class ControlSession:
             use_wrenches=values["use_wrenches"],
             ignored_joints=filter(None, values["ignored_joints"]),
             stale_after_s=0.0 if self._lockstep else values["stale_after"],
+            rate_tolerance=1.0 if self._lockstep else values["sample_rate_tolerance"],
         )
-        # Both sides are slow without a code generator.
-        self._silence_limit = values["silence_limit"] + _SILENT_STEPS * loop.supervised.step_time
         limited = self._lockstep or values["output"] or values["duration"] > 0.0
         ticks = scenario.ticks(loop.supervised.reference, values["duration"] or None)
         self._record = ControlRecord(
             scenario, loop, reporter, values["output"], ticks if limited else sys.maxsize
         )
-        self._gravity = DriveGravity(
-            loop.system, values["drives_compensate_gravity"], lambda: loop.arms.state()[0]
-        )
-        loop.safety.note_drives(self._gravity.added)
+        facts = DriveFacts(scenario.cell.arms, values, given)
+        gravity = DriveGravity(loop.system, facts.compensate_gravity, lambda: loop.arms.state()[0])
+        loop.safety.note_drives(gravity.added)
         self._outcome: Outcome | None = None
-        self._tick = self._latest_tick = -1
-        self._durations, self._latency = Durations(period), Latency()
-        self._cycle_at, self._heard_at = 0, time.monotonic()
-        self._gone = self._starting = False
-        self._said = self._refusal = ""
-        self._gate = StateGate([*values["joint_state_topics"], *loop.wrenches])
-        self._link: GuardLink | None = None
-        self._create_topics(values)
-        diagnostics.concern(scenario.name)
-
-    def _create_topics(self, values: Mapping[str, Any]) -> None:
-        node, stream = self._node, topics.STREAM
-        arms = self.loop.system.arms
-        self._command_topics = [
-            node.create_publisher(Float64MultiArray, topics.commands(arm.name), stream)
-            for arm in arms
-        ]
-        self._command_writers = [CommandWriter() for _ in arms]
+        self._tick, self._cycle_at = -1, 0
+        self._durations = Durations(period)
+        self._starting = False
+        self._preparation: StartPreparation | None = None
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="start check")
+        self._said = self._refusal = self._rival = ""
+        self._side_work = SideWork(self._complain)
+        self._intake = SampleIntake(
+            inbox,
+            loop,
+            values["joint_state_topics"],
+            period,
+            self._side_work,
+            in_lockstep=self._lockstep,
+        )
+        # Both sides are slow without a code generator.
+        silence = values["silence_limit"] + _SILENT_STEPS * loop.supervised.step_time
+        self._silence = SilenceWatch(
+            loop, silence, values["patience"] if self._attended else None, self._lockstep
+        )
+        self._commands = CommandTopics(
+            node, loop.system, gravity.commanded, in_lockstep=self._lockstep
+        )
+        self._rivals = CommandRivals(node, self._commands.names)
         self._objects = ObjectTopics(
             node,
-            self._scenario,
-            self.loop,
+            scenario,
+            loop,
             in_real_time=not self._lockstep,
             joint_state_topics=values["joint_state_topics"],
         )
-        drives_hold = values["on_command_timeout"] == "hold"
+        self._link = self._make_link(values, facts)
+        self._conditions = StartConditions(
+            node,
+            loop,
+            self._link,
+            self._rivals,
+            facts,
+            values["joint_state_topics"],
+            lambda: self._intake.heard_at,
+            in_lockstep=self._lockstep,
+        )
+        self._intake.subscribe_to_wrenches()
+        if values["references"] == "topics":
+            ReferenceTopics(node, inbox, loop, self._now, self._message_time)
+        self._intake.subscribe_to_joint_states()
+        diagnostics.concern(scenario.name)
+
+    def _make_link(self, values: Mapping[str, Any], facts: DriveFacts) -> GuardLink | None:
+        """Return the line to a guard, if there is to be one; its reports are read first of all."""
         guard = values["guard"]
         if guard == "automatic":
-            guard = "required" if drives_hold else "none"
-        if guard != "none":
-            timeout = values["silence_limit" if self._lockstep else "heartbeat_timeout"]
-            # Its reports are read before anything is computed.
-            self._link = GuardLink(
-                node, self._inbox, self.loop, timeout, required=guard == "required"
-            )
-        # Wrenches first: they are read in this order, and joint states come last.
-        for arm in self.loop.wrenches:
-            self._inbox.subscribe(
-                WrenchStamped,
-                topics.wrench(arm),
-                partial(self._on_wrench, arm),
-                stream,
-                awaited=False,
-            )
-        if values["references"] == "topics":
-            ReferenceTopics(node, self._inbox, self.loop, self._now, self._message_time)
-        for topic in values["joint_state_topics"]:
-            self._inbox.subscribe(
-                JointState, topic, partial(self._on_joints, topic), stream, awaited=True
-            )
+            guard = "required" if facts.any_holds else "none"
+        if guard == "none":
+            return None
+        timeout = values["silence_limit" if self._lockstep else "heartbeat_timeout"]
+        return GuardLink(self._node, self._inbox, self.loop, timeout, required=guard == "required")
 
     def leave(self) -> None:
         """Leave the arms with what holds them up, and save what was recorded."""
@@ -168,21 +172,21 @@ class ControlSession:
                 time.sleep(self._period)
                 self._inbox.read()
                 self._send(self._tick, loop.cycle_without_samples(self._now()))
-            for topic in self._command_topics:
-                topic.wait_for_all_acked(Duration(seconds=GOODBYE_S))
+            self._commands.wait_for_delivery(GOODBYE_S)
         self._record.close()
 
     def destroy(self) -> None:
         """Take its topics off the node."""
+        self._worker.shutdown(wait=False, cancel_futures=True)
         self._diagnostics.concern("controller")
         self._inbox.clear()
+        self._rivals.destroy()
         self._objects.destroy()
         if self._link is not None:
             self._link.destroy()
-        for topic in self._command_topics:
-            self._node.destroy_publisher(topic)
+        self._commands.destroy()
 
-    # -- samples ------------------------------------------------------------------------------
+    # -- samples and commands -----------------------------------------------------------------
 
     def _now(self) -> int:
         """Return the time of the safety layer: the tick in lockstep, else a steady clock [ns]."""
@@ -194,36 +198,14 @@ class ControlSession:
             return stamp_of(self._tick, self._period)
         return int(self._node.get_clock().now().nanoseconds)
 
-    def _on_wrench(self, arm: str, message: WrenchStamped) -> None:
-        stamp = read_time(message.header.stamp)
-        if not self._lockstep:
-            self.loop.take_wrench(arm, stamp, read_wrench(message), time.monotonic_ns())
-            return
-        tick = tick_of(stamp, self._period)
-        if self._gate.offer(arm, tick):
-            self.loop.take_wrench(arm, tick, read_wrench(message), tick)
-
-    def _on_joints(self, topic: str, message: JointState) -> None:
-        self._heard_at = time.monotonic()
-        self._latency.sampled(topic, self._inbox.published)
-        stamp = read_time(message.header.stamp)
-        now = time.monotonic_ns()
-        self._latest_tick = tick_of(stamp, self._period)
-        if self._lockstep:
-            stamp = now = self._latest_tick
-            if not self._gate.offer(topic, stamp):
-                return
-        position, velocity = np.asarray(message.position), np.asarray(message.velocity)
-        self.loop.arms.take(topic, stamp, message.name, position, velocity, now)
-
     @property
     def incomplete(self) -> bool:
         """Whether some messages of a state have come and others are awaited."""
-        return self._lockstep and self._gate.incomplete
+        return self._lockstep and self._intake.gate.incomplete
 
     def on_messages(self) -> None:
         """Compute or repeat an answer."""
-        tick = self._latest_tick
+        tick = self._intake.tick
         if not self._lockstep:
             # Once every arm has something new, and not twice in a control period; before the
             # start, time may go back.
@@ -231,8 +213,9 @@ class ControlSession:
             if later and self.loop.arms.all_newer:
                 self._cycle(time.monotonic_ns(), tick)
             return
-        action = self._gate.decide()
-        tick = self._gate.tick
+        gate = self._intake.gate
+        action = gate.decide()
+        tick = gate.tick
         if action is Action.WAIT:
             return
         if action is Action.REPEAT and self._outcome is not None and tick == self._tick:
@@ -243,89 +226,105 @@ class ControlSession:
     def _cycle(self, now: int, tick: int) -> None:
         """Compute and send what belongs to a tick."""
         begin = time.perf_counter()
-        loop = self.loop
-        if self.start_wanted and loop.complete and self._guarded():
-            self._tick, self._starting = tick, True
+        if self._lockstep and self.start_wanted and self.loop.complete and self._guarded():
+            self._tick, self._starting = tick, True  # simulated time waits for it
             self._start_by_itself()
             self._starting = False
-            if not self._lockstep:
-                return  # that took time: go on with fresh samples
-        outcome = loop.cycle(now, tick)
+        outcome = self.loop.cycle(now, tick)
         self._tick, self._cycle_at = tick, now
         if outcome.torque is None:
             self._outcome = None
             return
         self._outcome = outcome
         self._send(tick, outcome)
-        self._latency.sent()
-        self._record.note(tick, outcome)
-        if outcome.step is not None:
-            self._objects.publish(stamp_of(tick, self._period), outcome.step)
+        self._intake.latency.sent()
+        step = outcome.step
+        self._side_work.do("recording", lambda: self._record.note(tick, outcome))
+        if step is not None:
+            stamp = stamp_of(tick, self._period)
+            self._side_work.do("topics of the object", lambda: self._objects.publish(stamp, step))
         self._durations.add(time.perf_counter() - begin)
 
     def _send(self, tick: int, outcome: Outcome) -> None:
         if outcome.torque is None:
             return
-        torque = self._gravity.commanded(outcome.torque)
-        # The last look at what leaves the house; the safety layer never lets this happen.
-        if not np.isfinite(torque).all():
+        link = self._link
+        if link is not None and not link.may_command(self._now()):
             return
-        if self._link is not None and not self._link.may_command(self._now()):
-            return
-        arms, slices = self.loop.system.arms, self.loop.system.arm_slices
-        for i, (arm, own) in enumerate(zip(arms, slices, strict=True)):
-            if arm.name not in outcome.released:
-                self._command_topics[i].publish(self._command_writers[i].fill(tick, torque[own]))
-            elif self._lockstep:  # the step must not wait for it
-                self._command_topics[i].publish(self._command_writers[i].fill(tick, torque[:0]))
-        if self._link is not None:
-            self._link.accompany()
+        sent = self._commands.send(tick, outcome.torque, outcome.released)
+        if sent and link is not None:
+            link.accompany()
+
+    def on_period(self) -> None:
+        """Keep the arms supplied when states stop coming (wall clock)."""
+        now = time.monotonic_ns()
+        safety, late = self.loop.safety, now - self._cycle_at > 1.5 * self._period * SECOND
+        if safety.in_charge and late and not (safety.law_runs and self.loop.arms.known(now)):
+            self._cycle_at = now
+            self._outcome = self.loop.cycle_without_samples(now)
+            self._send(self._tick, self._outcome)
+
+    def take_error(self, error: Exception) -> None:
+        """Go on after an error that nobody expected: the fallback has the arms, if they hang here.
+
+        It is told once, and latched.
+        """
+        self._side_work.note("controller", error)
+        safety = self.loop.safety
+        if safety.law_runs:
+            self.loop.fall_back(
+                self._now(), Cause.CONTROLLER_FAILED, "controller", sentence_of(error)
+            )
 
     # -- start, stop, reset -------------------------------------------------------------------
 
     def _start_by_itself(self) -> None:
-        """Start control with the samples that have come; when it is refused, do not try again."""
-        self.start_wanted = False
+        """Start control as soon as that can be; when it is refused, do not try again."""
         try:
+            if not self._lockstep:
+                if self._preparation is None:
+                    self.prepare()
+                if self._preparation is None or not self._preparation.look():
+                    return
+            self.start_wanted = False
             self._begin()
         except RobotDynamicsError as error:
+            self.start_wanted = False
             if self._attended:
                 raise RefusedError(str(error)) from error
             self._refusal = str(error)
             self._complain(self._refusal)
 
+    def prepare(self) -> StartPreparation:
+        """Begin with what comes before a start; it is over when its `look` returns true."""
+        known = partial(self._conditions.require_known, time.monotonic())
+        self._preparation = StartPreparation(self.loop, known, self._now, self._worker)
+        return self._preparation
+
     def start(self) -> None:
-        """Start control from where the arms are.
+        """Start control from where the arms are, after a preparation or with one at once.
 
         Raises:
             RobotDynamicsError: If that is refused; one sentence says why.
         """
         loop = self.loop
         self.start_wanted = False
-        self._catch_up()
-        self.require_startable()
-        loop.forget_pause(self._now())
-        self._prepare(self._now())
-        self._heard_at = time.monotonic()  # nobody was listened to meanwhile
-        tick = max(self._tick if self._lockstep else self._latest_tick, 0)
+        preparation, self._preparation = self._preparation, None
+        self._silence.forget()
+        if preparation is None or not preparation.done:
+            self._catch_up()
+            at_once = StartPreparation(loop, self._conditions.require, self._now, self._worker)
+            at_once.finish(self._beat)
+        tick = max(self._tick if self._lockstep else self._intake.tick, 0)
         loop.start(self._now(), tick)
         self._refusal = ""
-        self._record.begin()
+        self._side_work.do("recording", self._record.begin)
         if self._outcome is None and not self._starting:
             self._cycle(self._now(), tick)  # simulated time waits for it
 
-    def require_startable(self) -> None:
-        """Refuse a start that needs no look at the arms to be refused.
-
-        Raises:
-            RobotDynamicsError: If the guard has the arms, or is needed and missing; if control
-                runs, or a fault is latched.
-        """
-        if self._link is not None:
-            self._link.require_guard()
-        self.loop.require_startable()
-        if not self._lockstep:
-            require_known_drives(self._node, self._sources, self._given)
+    def refuse(self, sentence: str) -> None:
+        """Note why a start was refused, for the diagnostics."""
+        self._refusal, self._preparation = sentence, None
 
     def pause(self) -> None:
         """Hand over to the fallback until the next start."""
@@ -345,8 +344,11 @@ class ControlSession:
         """
         self._catch_up()
         self.loop.reset(self._now())
-        self._gate.forget()  # a state that comes again may have been refused
+        self._intake.gate.forget()  # a state that comes again may have been refused
         self._objects.reset()
+        self._side_work.forget()
+        if self._link is not None:  # a guard may be asked to hand back at once
+            self._link.beat(commanding=self._link.may_command(self._now()))
         return "faults are forgotten; the fallback goes on until the next start"
 
     def _catch_up(self) -> None:
@@ -356,92 +358,54 @@ class ControlSession:
 
     def _guarded(self) -> bool:
         """Return whether nothing about the guard stands against a start; say what does."""
-        try:
-            if self._link is not None:
-                self._link.require_guard()
-            self._refusal = ""
-        except RobotDynamicsError as error:
-            self._refusal = str(error)
+        self._refusal = self._conditions.about_guard()
         return not self._refusal
 
-    def _prepare(self, now: int) -> None:
-        """Check state and reference, and let the guard know that this takes a while."""
-        if self._link is not None:
-            self._link.beat(commanding=self._link.may_command(now), checking=True)
-        try:
-            if self.loop.prepare(now) and not self._lockstep:
-                self._freshen()
-        finally:
-            if self._link is not None:
-                self._link.beat(commanding=self._link.may_command(now))
-
-    def _freshen(self) -> None:
-        """Wait for samples that are newer than the check, which took time; on the wall clock."""
-        self._inbox.read()
-        self.loop.arms.use(time.monotonic_ns())
-        until = time.monotonic() + _FRESH_S
-        while not self.loop.arms.all_newer and time.monotonic() < until:
-            self._inbox.wait(self._period)
-            self._inbox.read()
-
-    # -- on the wall clock --------------------------------------------------------------------
-
-    def on_period(self) -> None:
-        """Keep the arms supplied when states stop coming (wall clock)."""
-        now = time.monotonic_ns()
-        safety, late = self.loop.safety, now - self._cycle_at > 1.5 * self._period * SECOND
-        if safety.in_charge and late and not (safety.law_runs and self.loop.arms.known(now)):
-            self._cycle_at = now
-            self._outcome = self.loop.cycle_without_samples(now)
-            self._send(self._tick, self._outcome)
-
-    def keep_house(self) -> None:
-        """Watch the simulator, and tell how things are."""
-        now = time.monotonic()
+    def _beat(self) -> None:
         if self._link is not None:
             self._link.keep_beating(self._now())
-        self._record.look()
-        self._objects.keep_house(self._record.step, self.loop)
+
+    # -- housekeeping -------------------------------------------------------------------------
+
+    def keep_house(self) -> None:
+        """Start if that is due, watch the simulator, and tell how things are."""
+        self._beat()
+        if self.start_wanted and not self._lockstep:
+            preparing = self._preparation is not None
+            if preparing or (self.loop.complete and self._guarded()):
+                self._start_by_itself()
+        do = self._side_work.do
+        do("recording", self._record.look)
+        do("topics of the object", lambda: self._objects.keep_house(self._record.step, self.loop))
         if not self._record.done:
-            self._watch_simulator(now)
+            self._watch_simulator()
+        do("diagnostics", self._tell)
+
+    def _watch_simulator(self) -> None:
+        if self._preparation is not None:
+            self._silence.forget()  # simulated time may wait for the start
+        outcome = self._silence.look(self._intake.heard_at, self._tick)
+        if outcome is not None:
+            self._send(self._tick, outcome)
+            if self._attended:
+                raise RunError(f"tick {self._tick}: {self._silence.sentence}")
+
+    def _tell(self) -> None:
+        """Publish diagnostics when they are due, or say something else."""
+        due = self._diagnostics.due()
+        if due:
+            self._rival = self._rivals.warning
         guard = "" if self._link is None else self._link.warning
-        level, message = condition(self.loop, self._refusal, guard or self._record.warning)
+        beside = guard or self._record.warning or self._side_work.warning
+        level, message = condition(self.loop, self._refusal, beside, self._rival)
         changed = self._diagnostics.changed(level, message)
-        if changed or self._diagnostics.due():
-            found = figures(self.loop, self._record.step) | self._latency.figures()
+        if changed or due:
+            found = figures(self.loop, self._record.step) | self._intake.latency.figures()
             found |= {"tick": self._tick, **self._durations.figures("control cycle")}
+            found[PROCESS_KEY] = PROCESS
             self._diagnostics.publish(level, message, found)
         if changed and level != OK:
             self._complain(message)
-
-    def _watch_simulator(self, now: float) -> None:
-        """Notice on the wall clock that states have stopped; in lockstep nothing else would."""
-        silent = now - self._heard_at
-        if self.loop.began is None:
-            if self._attended and silent > self._patience:
-                raise RunError(
-                    f"no joint states for {self._patience:g} s; expected a simulator of the same "
-                    "scenario and mode in the same ROS domain."
-                )
-            return
-        if silent <= self._silence_limit:
-            self._gone = False
-            return
-        if self._gone or not self._lockstep:
-            return
-        self._gone = True
-        sentence = f"no joint states for {silent:.2g} s of wall-clock time; the simulator is gone."
-        outcome = None
-        for arm in self.loop.system.arms:
-            outcome = self.loop.fall_back(self._tick, Cause.ARM_LOST, arm.name, sentence)
-        if outcome is not None:
-            self._send(self._tick, outcome)
-        if self._attended:
-            raise RunError(f"tick {self._tick}: {sentence}")
-
-    def refuse(self, sentence: str) -> None:
-        """Note why a start was refused, for the diagnostics."""
-        self._refusal = sentence
 
     def _complain(self, sentence: str) -> None:
         if sentence != self._said:

@@ -19,18 +19,23 @@ _SCALES = ("force scale", "motion scale", "rate scale", "support over limit", "s
 _MORE_SCALES = ("contact force scale", "lost acceleration [m/s^2]", "posture scale")
 
 
-def condition(loop: ControlLoop, refusal: str = "", warning: str = "") -> tuple[bytes, str]:
+def condition(
+    loop: ControlLoop, refusal: str = "", warning: str = "", rival: str = ""
+) -> tuple[bytes, str]:
     """Return the level and the sentence: the state, and the first cause of a fault.
 
     Args:
         loop: The controller.
         refusal: Why the last start was refused; empty if it was not.
         warning: What is wrong besides, with the guard or the recording; empty if nothing is.
+        rival: Who else commands the arms; empty if nobody does.
     """
     safety = loop.safety
     state = safety.state
     if state in (State.FALLBACK, State.STOPPED):
         return ERROR, f"{state.value}: {safety.cause}"
+    if rival:
+        return (ERROR if safety.in_charge else WARN), f"{state.value}: {rival}"
     if state is State.INACTIVE:
         trouble = refusal or loop.complaint or warning
         return (WARN, f"inactive: {trouble}") if trouble else (OK, "inactive")
@@ -38,8 +43,8 @@ def condition(loop: ControlLoop, refusal: str = "", warning: str = "") -> tuple[
         return WARN, f"{state.value}: the arms disagree about the object"
     if loop.arms.skew_warning:
         return WARN, f"{state.value}: {loop.arms.skew_warning}"
-    if warning:
-        return WARN, f"{state.value}: {warning}"
+    if warning or loop.arms.rate_warning:
+        return WARN, f"{state.value}: {warning or loop.arms.rate_warning}"
     return OK, state.value
 
 

@@ -11,22 +11,24 @@ while the fallback goes on to hold the arms.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 
 import rclpy
-from std_srvs.srv import Trigger
 
 from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.control.faults import StaleStreamError
 from robot_dynamics.control.protocol import TunableLaw
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.control_session import ControlSession
 from robot_dynamics.nodes.diagnostics import ERROR, OK, Diagnostics
+from robot_dynamics.nodes.errands import NextLook
 from robot_dynamics.nodes.gain_parameters import GainParameters
 from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.lifecycle import ACTIVE, FINALIZED, StagedNode, TransitionError
 from robot_dynamics.nodes.parameters import CONTROLLER, Parameters
 from robot_dynamics.nodes.process import Reporter, run
+from robot_dynamics.nodes.start_preparation import PATIENCE_S
+from robot_dynamics.nodes.trigger_services import once_it_passes, serve
 
 
 class Controller:
@@ -54,7 +56,7 @@ class Controller:
         reporter.enabled = self._parameters.values["progress"]
         self._diagnostics = Diagnostics(node, "controller")
         for name, action in (("start", self._start), ("stop", self._stop), ("reset", self._reset)):
-            node.create_service(Trigger, f"~/{name}", _answering(action))
+            serve(node, f"~/{name}", action)
         if self._parameters.values["autoconfigure"]:
             node.change(node.trigger_configure)
 
@@ -80,6 +82,25 @@ class Controller:
         if isinstance(law, TunableLaw):
             gains.connect(law.retune)
         self._parameters.freeze(True)
+
+    async def prepare(self) -> None:
+        """Check what a start needs, while the fallback goes on.
+
+        Raises:
+            RobotDynamicsError: If the start is refused.
+        """
+        session = self._configured()
+        preparation = session.prepare()
+        try:
+            while not preparation.look():
+                await NextLook()
+                if session is not self._session:
+                    raise TransitionError(
+                        "start refused: the controller was cleaned up meanwhile."
+                    )
+        except RobotDynamicsError as error:
+            session.refuse(str(error))
+            raise
 
     def activate(self) -> None:
         """Start control from where the arms are, without a jump of the torque."""
@@ -116,8 +137,8 @@ class Controller:
             )
         return self._session
 
-    def _start(self) -> str:
-        self._configured().require_startable()
+    async def _start(self) -> str:
+        await self.prepare()
         self.node.change(self.node.trigger_activate)
         return "started; control ramps in"
 
@@ -126,9 +147,11 @@ class Controller:
         self._follow_law()
         return said
 
-    def _reset(self) -> str:
+    async def _reset(self) -> str:
         self._follow_law()
-        return self._configured().reset()
+        return await once_it_passes(
+            lambda: self._configured().reset(), (StaleStreamError,), PATIENCE_S
+        )
 
     def _follow_law(self) -> None:
         """Be inactive when the law does not run any more."""
@@ -174,26 +197,16 @@ class Controller:
         if condition == FINALIZED:
             rclpy.try_shutdown()
 
+    def take_error(self, error: Exception) -> None:
+        """Go on after an error that nobody expected: arms hang on this node."""
+        if self._session is None:
+            raise error
+        self._session.take_error(error)
+
     def close(self) -> None:
         """Leave the arms with what holds them up, and save what was recorded."""
         if self._session is not None:
             self._session.leave()
-
-
-def _answering(
-    action: Callable[[], str],
-) -> Callable[[Trigger.Request, Trigger.Response], Trigger.Response]:
-    """Return a service that says what an action says, or why it was refused."""
-
-    def answer(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        try:
-            response.message = action()
-            response.success = True
-        except RobotDynamicsError as error:
-            response.success, response.message = False, str(error)
-        return response
-
-    return answer
 
 
 def main() -> None:

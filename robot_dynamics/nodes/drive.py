@@ -30,12 +30,15 @@ class Drives:
 
     Args:
         arms: Where each arm stands in vectors over the arm joints.
-        behaviour: What happens when commands have stopped.
+        behaviours: What happens when the commands of each arm have stopped.
         timeout_periods: Control periods without a command after which they have.
     """
 
-    def __init__(self, arms: Sequence[slice], behaviour: Behaviour, timeout_periods: int) -> None:
-        self._arms, self._behaviour, self._timeout = tuple(arms), behaviour, timeout_periods
+    def __init__(
+        self, arms: Sequence[slice], behaviours: Sequence[Behaviour], timeout_periods: int
+    ) -> None:
+        self._arms, self._behaviours = tuple(arms), tuple(behaviours)
+        self._timeout = timeout_periods
         self.reset()
 
     def reset(self) -> None:
@@ -70,9 +73,9 @@ class Drives:
         for arm, own in enumerate(self._arms):
             self._ages[arm] += 1
             if self._ages[arm] > self._timeout:
-                if self._behaviour == "brake":
+                if self._behaviours[arm] == "brake":
                     self.braked = True
                     return None
-                if self._behaviour == "zero":
+                if self._behaviours[arm] == "zero":
                     self._torque[own] = 0.0
         return self._torque.copy()

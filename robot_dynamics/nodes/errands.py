@@ -10,6 +10,7 @@ times a second. Here a wait set that is kept is asked first.
 from __future__ import annotations
 
 import time
+from collections.abc import Generator
 from typing import Any
 
 from rclpy.executors import SingleThreadedExecutor
@@ -18,6 +19,23 @@ from rclpy.node import Node
 
 EVENTS_S = 1.0  # between looks at what is no service, as qualities of service that do not match
 _KINDS = ("timer", "client", "service")
+
+
+class NextLook:
+    """To be awaited by a service that has to wait, until the node's loop looks after it again.
+
+    Attributes:
+        awaited: How many are awaited in this process.
+    """
+
+    awaited = 0
+
+    def __await__(self) -> Generator[None, None, None]:
+        NextLook.awaited += 1
+        try:
+            yield
+        finally:
+            NextLook.awaited -= 1
 
 
 class Errands:
@@ -36,9 +54,9 @@ class Errands:
         self._events_at = 0.0
 
     def run(self) -> None:
-        """Run one callback, if there is any to run."""
+        """Run one callback, or a part of one that waits, if there is any to run."""
         now = time.monotonic()
-        if now >= self._events_at or self._called():
+        if now >= self._events_at or NextLook.awaited or self._called():
             self._events_at = now + EVENTS_S
             self._executor.spin_once(timeout_sec=0)
 

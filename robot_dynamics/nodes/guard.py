@@ -12,20 +12,31 @@ import numpy as np
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, UInt64MultiArray
-from std_srvs.srv import Trigger
 
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.app.topic_names import SECOND, tick_of
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.control.faults import StaleStreamError
+from robot_dynamics.errors import RobotDynamicsError, sentence_of
 from robot_dynamics.nodes import topics
-from robot_dynamics.nodes.conversions import CommandWriter, NumberWriter, read_command, read_time
+from robot_dynamics.nodes.command_topics import CommandTopics
+from robot_dynamics.nodes.conversions import NumberWriter, read_command, read_time
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, fault_figures
+from robot_dynamics.nodes.drive_facts import DriveFacts
 from robot_dynamics.nodes.drive_gravity import DriveGravity
 from robot_dynamics.nodes.guard_loop import GuardLoop
-from robot_dynamics.nodes.heartbeat import Beat, GuardReport, GuardState, HeartbeatWatch
+from robot_dynamics.nodes.heartbeat import (
+    Beat,
+    GuardError,
+    GuardReport,
+    GuardState,
+    HeartbeatWatch,
+)
 from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.parameters import GUARD, declare
 from robot_dynamics.nodes.process import Reporter, run
+from robot_dynamics.nodes.trigger_services import once_it_passes, serve
+
+PATIENCE_S = 1.0  # for a heartbeat that says that the controller was reset
 
 
 class Guard:
@@ -68,12 +79,13 @@ class Guard:
         self._torque: np.ndarray | None = None
         self._gravity = DriveGravity(
             self._loop.system,
-            values["drives_compensate_gravity"],
+            DriveFacts(scenario.cell.arms, values, ()).compensate_gravity,
             lambda: self._loop.arms.state()[0],
         )
         self._loop.safety.note_drives(self._gravity.added)
         self._cycle_at = 0.0
         self._takeovers = 0
+        self._error = ""
         self._create_topics(values["joint_state_topics"])
         self._diagnostics = Diagnostics(node, scenario.name)
 
@@ -82,12 +94,10 @@ class Guard:
 
     def _create_topics(self, joint_state_topics: list[str]) -> None:
         node, stream = self.node, topics.STREAM
-        arms = self._loop.system.arms
-        self._command_topics = [
-            node.create_publisher(Float64MultiArray, topics.commands(arm.name), stream)
-            for arm in arms
-        ]
-        self._command_writers = [CommandWriter() for _ in arms]
+        system = self._loop.system
+        self._commands = CommandTopics(
+            node, system, self._gravity.commanded, in_lockstep=self._lockstep
+        )
         self._report_topic = node.create_publisher(UInt64MultiArray, topics.GUARD, stream)
         self._report_writer = NumberWriter(GuardReport._fields)
         self.inbox = Inbox(node)
@@ -95,7 +105,7 @@ class Guard:
         self.inbox.subscribe(
             UInt64MultiArray, topics.HEARTBEAT, self._on_beat, stream, awaited=False
         )
-        for arm in arms:
+        for arm in system.arms:
             self.inbox.subscribe(
                 Float64MultiArray,
                 topics.commands(arm.name),
@@ -107,7 +117,7 @@ class Guard:
             self.inbox.subscribe(
                 JointState, topic, partial(self._on_joints, topic), stream, awaited=True
             )
-        node.create_service(Trigger, "~/reset", self._on_reset)
+        serve(node, "~/reset", self._reset)
 
     # -- messages -----------------------------------------------------------------------------
 
@@ -179,37 +189,37 @@ class Guard:
         self._send()
 
     def _send(self) -> None:
-        if self._torque is None:
-            return
-        torque = self._gravity.commanded(self._torque)
-        # The last look at what leaves the house; the safety layer never lets this happen.
-        if not np.isfinite(torque).all():
-            return
-        system, released = self._loop.system, self._loop.safety.released
-        for i, (arm, own) in enumerate(zip(system.arms, system.arm_slices, strict=True)):
-            if arm.name not in released:
-                part = torque[own]
-            elif self._lockstep:  # the step must not wait for it
-                part = torque[:0]
-            else:
-                continue
-            self._command_topics[i].publish(self._command_writers[i].fill(self._tick, part))
+        if self._torque is not None:
+            self._commands.send(self._tick, self._torque, self._loop.safety.released)
 
-    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    async def _reset(self) -> str:
+        if self._watch.state is not GuardState.IN_CHARGE:
+            self._watch.reset(time.monotonic())  # which says that there is nothing to reset
+        passing = (GuardError, StaleStreamError)
+        return await once_it_passes(self._hand_back, passing, PATIENCE_S)
+
+    def _hand_back(self) -> str:
+        """Let go of the arms as soon as the controller commands; return what is told about it.
+
+        Raises:
+            RobotDynamicsError: If the controller is dead or has a fault, or samples are stale.
+        """
+        state = self._watch.state
+        self._watch.reset(time.monotonic())
         try:
-            state = self._watch.state
-            self._watch.reset(time.monotonic())
-            try:
-                self._loop.reset(self._now())
-            except RobotDynamicsError:
-                self._watch.state = state
-                raise
-            self._report()
-            response.success = True
-            response.message = "the guard goes on until the controller commands"
-        except RobotDynamicsError as error:
-            response.success, response.message = False, str(error)
-        return response
+            self._loop.reset(self._now())
+        except RobotDynamicsError:
+            self._watch.state = state
+            raise
+        self._report()
+        return "the guard goes on until the controller commands"
+
+    def take_error(self, error: Exception) -> None:
+        """Go on after an error that nobody expected: the guard is the last who holds the arms."""
+        sentence = sentence_of(error)
+        if sentence != self._error:
+            self.node.get_logger().error(sentence)
+        self._error = sentence
 
     # -- what is told -------------------------------------------------------------------------
 
@@ -241,11 +251,13 @@ class Guard:
             return WARN, "handing back: in charge until the controller commands"
         if self._loop.arms.complaint:
             return WARN, f"watching: {self._loop.arms.complaint}"
+        if self._error:
+            return WARN, f"watching: {self._error}"
         if not self._loop.arms.all_heard:
             return WARN, "watching: cannot take over before every arm has been heard of"
         if watch.beat is None:
             return WARN, "watching: no heartbeat has come"
-        if watch.age(now) > watch.timeout and not watch.beat.checking:
+        if watch.age(now) > watch.timeout:
             return (
                 WARN,
                 "watching: the heartbeat of a controller that had nothing to command ended",

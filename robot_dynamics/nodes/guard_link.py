@@ -40,7 +40,7 @@ class GuardLink:
         self._taken = False
         self._beat_at = 0.0
         self._every = min(_BEAT_S, _OFTEN * timeout)
-        self._said: tuple[bool, ...] = ()
+        self._said: tuple[bool, bool, bool] | None = None
         self._topic = node.create_publisher(UInt64MultiArray, topics.HEARTBEAT, topics.STREAM)
         self._writer = NumberWriter(Beat._fields)
         inbox.subscribe(
@@ -72,9 +72,9 @@ class GuardLink:
         self._taken = in_charge
         return not taken
 
-    def beat(self, *, commanding: bool, checking: bool = False) -> None:
+    def beat(self, *, commanding: bool) -> None:
         """Send a heartbeat."""
-        self._said = (*self._state(commanding), checking)
+        self._said = self._state(commanding)
         self._beat_at = time.monotonic()
         self._topic.publish(self._writer.fill(self._custody.next_beat(self._beat_at, *self._said)))
 
@@ -83,7 +83,7 @@ class GuardLink:
 
         To publish costs a good part of a control period.
         """
-        new = self._said != (*self._state(True), False)
+        new = self._said != self._state(True)
         if new or time.monotonic() - self._beat_at >= self._every:
             self.beat(commanding=True)
 

@@ -25,7 +25,6 @@ from typing import NamedTuple
 
 from robot_dynamics.errors import RobotDynamicsError
 
-CHECK_S = 2.0  # for the check of a reference, during which a controller sends no beats
 REPORT_S = 0.5  # without a report after which a guard counts as missing
 _SLEPT = 0.5  # part of the timeout after which who looks has slept itself
 
@@ -42,14 +41,12 @@ class Beat(NamedTuple):
         commanding: Whether the arms rely on torques that it sends.
         ready: Whether no fault is latched, so that it can be given the arms.
         held: Whether it takes the object to be held.
-        checking: Whether the next beat may come as late as `CHECK_S`.
     """
 
     number: int
     commanding: bool
     ready: bool
     held: bool
-    checking: bool
 
     @classmethod
     def of(cls, values: Sequence[int]) -> Beat | None:
@@ -136,8 +133,7 @@ class HeartbeatWatch:
         self._looked_at = now
         if not self._relied or self.state is GuardState.IN_CHARGE or self.beat is None:
             return False
-        limit = CHECK_S if self.beat.checking else self.timeout
-        if now - max(self._heard_at, self._awake_since) <= limit:
+        if now - max(self._heard_at, self._awake_since) <= self.timeout:
             return False
         self.state = GuardState.IN_CHARGE
         self.silence = self.age(now)
@@ -198,11 +194,9 @@ class Custody:
 
     def is_taken(self, now: float) -> bool:
         """Return whether the guard commands, as far as is known."""
-        if self._beat is not None:
-            limit = CHECK_S if self._beat.checking else self._timeout
-            if now - self._beat_at > limit:
-                self.slept = now - self._beat_at
-                self._asked, self._asked_at = round(now * 1e9), now
+        if self._beat is not None and now - self._beat_at > self._timeout:
+            self.slept = now - self._beat_at
+            self._asked, self._asked_at = round(now * 1e9), now
         if self.report is None:
             return False
         if self._asked is not None:
@@ -211,10 +205,8 @@ class Custody:
             self._asked = None  # nobody answers
         return self.report.state is GuardState.IN_CHARGE and now - self._heard_at <= REPORT_S
 
-    def next_beat(
-        self, now: float, commanding: bool, ready: bool, held: bool, checking: bool = False
-    ) -> Beat:
+    def next_beat(self, now: float, commanding: bool, ready: bool, held: bool) -> Beat:
         """Return the beat to send now; `is_taken` is to be asked before."""
-        self._beat = Beat(round(now * 1e9), commanding, ready, held, checking)
+        self._beat = Beat(round(now * 1e9), commanding, ready, held)
         self._beat_at = now
         return self._beat

@@ -12,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 from numpy.linalg import LinAlgError
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import RobotDynamicsError, sentence_of
 
 UNCONFIGURED, INACTIVE, ACTIVE, FINALIZED = "unconfigured", "inactive", "active", "finalized"
 
@@ -30,6 +32,9 @@ class Stages(Protocol):
 
     def configure(self) -> None:
         """Make everything that is needed, and check it."""
+
+    async def prepare(self) -> None:
+        """Do what takes time before `activate`; the node goes on meanwhile."""
 
     def activate(self) -> None:
         """Begin to control."""
@@ -103,11 +108,6 @@ class StagedNode(LifecycleNode):
         """Let go of everything for good."""
         return self._try(self._stages.cleanup)
 
-    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Let go of everything after an error that nobody expected; the node stays usable."""
-        self._try(self._stages.cleanup, told=False)
-        return TransitionCallbackReturn.SUCCESS
-
     def _try(self, action: Callable[[], None], *, told: bool = True) -> TransitionCallbackReturn:
         """Return what an action came to; its error is remembered if it is to be told."""
         result, found = TransitionCallbackReturn.SUCCESS, None
@@ -122,28 +122,51 @@ class StagedNode(LifecycleNode):
                 "gains and durations of a usual size."
             )
         except Exception as error:
-            result = TransitionCallbackReturn.ERROR
-            found = RobotDynamicsError(f"unexpected {type(error).__name__}: {error}")
+            # No error of the state machine: that would let go of arms that hang on the node.
+            result = TransitionCallbackReturn.FAILURE
+            found = RobotDynamicsError(sentence_of(error))
         if told or found is not None:
-            self._error = found if told or self._error is None else self._error
-            self.refusal = "" if self._error is None else str(self._error)
-            if found is not None:
-                self.get_logger().error(str(found))
+            self._note(found if told or self._error is None else self._error)
         return result
+
+    def _note(self, error: RobotDynamicsError | None) -> None:
+        self._error, self.refusal = error, "" if error is None else str(error)
+        if error is not None:
+            self.get_logger().error(self.refusal)
+
+    async def prepared(self, request: ChangeState.Request) -> bool:
+        """Return whether a transition may be gone through now, after what comes before it."""
+        wanted = request.transition
+        activates = wanted.label == "activate" or wanted.id == Transition.TRANSITION_ACTIVATE
+        if not activates or self.condition != INACTIVE:
+            return True
+        try:
+            await self._stages.prepare()
+        except Exception as error:
+            self._note(
+                error
+                if isinstance(error, RobotDynamicsError)
+                else RobotDynamicsError(sentence_of(error))
+            )
+            return False
+        return True
 
 
 def _surviving(callback: Callable[..., Any], node: StagedNode) -> Callable[..., Any]:
     """Return the service's callback with the state machine's errors answered, not raised."""
 
-    def answer(request: Any, response: Any) -> Any:
+    async def answer(
+        request: ChangeState.Request, response: ChangeState.Response
+    ) -> ChangeState.Response:
         try:
-            return callback(request, response)
+            if await node.prepared(request):
+                return callback(request, response)
         except RCLError:
             node.get_logger().warning(
                 f"transition {request.transition.label or request.transition.id!r} refused: the "
                 f"node is {node.condition}."
             )
-            response.success = False
-            return response
+        response.success = False
+        return response
 
     return answer

@@ -200,6 +200,14 @@ CONTROLLER = (
         "of the scenario's as soon as something comes.",
         choices=("scenario", "topics"),
     ),
+    Entry(
+        "sample_rate_tolerance",
+        0.2,
+        "wall_clock: part of the control rate by which joint states of an arm may come more "
+        "slowly; control does not start with slower ones.",
+        minimum=0.0,
+        maximum=1.0,
+    ),
     Entry("use_wrenches", True, "Whether the arms have wrist sensors, on <arm>/wrench."),
     Entry(
         "on_command_timeout",

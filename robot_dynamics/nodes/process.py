@@ -35,6 +35,9 @@ BAD_INPUT = 2  # exit status for files and settings, as shells use it
 FAILED = 1
 HOUSEKEEPING_S = 0.02  # between looks at services, at who listens, and at signals
 _SLACK_S = 0.005  # for which housekeeping waits for messages, to come after them
+# Python lets a thread run for 5 ms before another one may. Threads here check paths and write
+# files; the one that controls must not wait for them.
+_SWITCH_S = 1e-4
 
 
 class RunError(RobotDynamicsError):
@@ -74,6 +77,9 @@ class ManagedNode(Protocol):
 
     def keep_house(self) -> None:
         """Look after what has time, every `HOUSEKEEPING_S`."""
+
+    def take_error(self, error: Exception) -> None:
+        """Go on after an error that nobody expected, or raise it."""
 
     def close(self) -> None:
         """Send last commands and save what was recorded; the context is still good."""
@@ -136,6 +142,7 @@ def run(
     """
     signals = _Signals()
     reporter = Reporter()
+    sys.setswitchinterval(_SWITCH_S)
     # Shared memory of Fast DDS holds its writers up for a second when a reader is stopped while
     # it has a lock: a guard that was held up like this came a second late.
     os.environ.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
@@ -185,24 +192,40 @@ def _spin(managed: ManagedNode, signals: _Signals, reporter: Reporter) -> None:
             period = managed.period
             next_at = min(tidy_at + _SLACK_S, period_at if period else math.inf)
             inbox.wait(next_at - clock(), for_any=managed.incomplete)
-            heard = inbox.read()
+            heard = _shield(managed, inbox.read)
             if heard:
-                managed.on_messages()
+                _shield(managed, managed.on_messages)
             now = clock()
             if period and now >= period_at:
-                managed.on_period()
+                _shield(managed, managed.on_period)
                 # Periods that were missed are not made up for.
                 period_at = max(period_at, now - period) + period
             # Best after messages: the next ones come a control period later.
             if now >= tidy_at and (heard or now >= tidy_at + _SLACK_S):
                 tidy_at = now + HOUSEKEEPING_S
-                managed.keep_house()
-                errands.run()
+                _shield(managed, managed.keep_house)
+                _shield(managed, errands.run)
                 if reporter.launcher_is_gone():
                     return
     finally:
         inbox.close()
         errands.close()
+
+
+def _shield(managed: ManagedNode, work: Callable[[], object]) -> bool:
+    """Do some work and return whether it says so; the node decides whether it outlives an error.
+
+    What was read before an error is to be answered.
+    """
+    try:
+        return bool(work())
+    except (RunError, ExternalShutdownException, ROSInterruptException):
+        raise
+    except Exception as error:
+        if not rclpy.ok():
+            raise
+        managed.take_error(error)
+    return True
 
 
 def _complain(name: str, reporter: Reporter, sentence: str) -> None:

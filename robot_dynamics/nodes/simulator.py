@@ -27,6 +27,7 @@ from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.conversions import answers, command_reader
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Durations
 from robot_dynamics.nodes.drive import Drives
+from robot_dynamics.nodes.drive_facts import DriveFacts
 from robot_dynamics.nodes.drive_gravity import DriveGravity
 from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.lockstep import REPEAT_AFTER_S, CommandError, CommandGate
@@ -81,10 +82,10 @@ class Simulator:
         arms = [arm.name for arm in system.arms]
         self._gate = CommandGate(arms, system.arm_slices)
         timeout = round(values["command_timeout"] / self._period)
-        self._drives = Drives(system.arm_slices, values["on_command_timeout"], timeout)
-        self._gravity = DriveGravity(
-            system, values["drives_compensate_gravity"], lambda: self._measurement.q
-        )
+        facts = DriveFacts(scenario.cell.arms, values, ())
+        behaviours = [facts.without_commands[arm] for arm in arms]
+        self._drives = Drives(system.arm_slices, behaviours, timeout)
+        self._gravity = DriveGravity(system, facts.compensate_gravity, lambda: self._measurement.q)
         self._paused = False
         self._born = time.monotonic()
         self._described = False
@@ -105,6 +106,10 @@ class Simulator:
             self._publish_state()
         else:
             self._describe()  # which takes longer than real time can wait later
+
+    def take_error(self, error: Exception) -> None:
+        """Raise an error that nobody expected: nothing but a simulation hangs on this node."""
+        raise error
 
     def close(self) -> None:
         """Save what was recorded."""

@@ -108,3 +108,27 @@ def test_a_complaint_ends_with_the_next_good_sample(arms):
     assert arms.complaint
     bring(arms, "right", PERIOD)
     assert arms.complaint == ""
+
+
+def test_a_stream_that_is_too_slow_for_the_control_rate():
+    """Its arm is named, with both rates, once half a second has told how fast it is."""
+    arms = GuardLoop(SCENARIO, 1e-9).arms
+    assert not arms.rates_known
+    for n in range(1000):
+        bring(arms, "left", n * PERIOD)
+        if n % 2 == 0:
+            bring(arms, "right", n * PERIOD)
+    assert arms.rates_known
+    assert arms.rate_warning == (
+        "joint states of arm 'right' come 250 times a second, the control rate is 500 Hz; "
+        "expected at least 400 a second."
+    )
+    # Samples that bring nothing new do not count.
+    for n in range(1000, 1500):
+        bring(arms, "left", n * PERIOD)
+        bring(arms, "right", n * PERIOD)
+    assert arms.rate_warning == ""
+    for n in range(1500, 2000):
+        bring(arms, "left", (n // 2) * 2 * PERIOD, now=n * PERIOD)
+        bring(arms, "right", n * PERIOD)
+    assert arms.rate_warning.startswith("joint states of arm 'left' come 250 times a second")

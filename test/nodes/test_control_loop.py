@@ -10,7 +10,7 @@ import pytest
 from robot_dynamics.app.laws import supervised_law
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import load_scenario, true_system
-from robot_dynamics.control.faults import Cause, SafetyError, State
+from robot_dynamics.control.faults import Cause, SafetyError, StaleStreamError, State
 from robot_dynamics.control.start_check import StartError
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.control_loop import ControlLoop
@@ -57,7 +57,7 @@ def feed(loop, measured, stamp, now=None, q=None):
 def started(loop, measured):
     """Start a loop at its time 0."""
     feed(loop, measured, 0)
-    assert loop.prepare(0)
+    loop.prepare(0)()
     loop.start(0, 0)
     return loop
 
@@ -88,7 +88,8 @@ def test_nothing_is_sent_before_the_start(loop, measured):
 
 def test_a_start_needs_samples_of_everything(loop, measured):
     """The sentence names what is missing, and why if that is known."""
-    assert not loop.prepare(0)
+    with pytest.raises(StaleStreamError, match="start refused: left: no sample has come yet"):
+        loop.prepare(0)
     with pytest.raises(SafetyError, match="start refused: left: no sample has come yet"):
         loop.start(0, 0)
     loop.arms.take("joint_states", 0, ["l1", "l2"], [0.0, 0.0], [0.0, 0.0], 0)
@@ -105,7 +106,7 @@ def test_a_start_needs_a_check_before(loop, measured):
     feed(loop, measured, 0)
     with pytest.raises(StartError, match="has moved since the reference was checked"):
         loop.start(0, 0)
-    assert loop.prepare(0)
+    loop.prepare(0)()
     moved = measured.q + 0.01 * np.eye(14)[3]
     feed(loop, measured, 1, q=moved)
     with pytest.raises(StartError, match="left_joint4"):
@@ -116,7 +117,7 @@ def test_arms_far_from_their_grasps_are_not_started(loop, measured):
     """The check says which one and how far."""
     feed(loop, measured, 0, q=measured.q + 0.2 * np.eye(14)[7])
     with pytest.raises(RobotDynamicsError, match="start refused: arm 'right' is"):
-        loop.prepare(0)
+        loop.prepare(0)()
 
 
 def test_time_may_jump_before_the_start(loop, measured):
@@ -141,7 +142,7 @@ def test_time_must_not_jump_afterwards(loop, measured):
     feed(loop, measured, 5001)
     loop.cycle(5001, 5001)
     loop.reset(5001)
-    assert loop.prepare(5001)
+    loop.prepare(5001)()
     loop.start(5001, 5001)
     assert loop.safety.state is State.STARTING
 
@@ -177,7 +178,7 @@ def test_a_lost_wrist_sensor_brings_the_object_to_rest(loop, plant, measured):
 def test_on_a_clock_silence_is_noticed_without_any_message(clocked, measured):
     """Within the declared number of periods; the fallback carries the arms from then on."""
     feed(clocked, measured, 0)
-    clocked.prepare(0)
+    clocked.prepare(0)()
     clocked.start(0, 0)
     clocked.cycle(0, 0)
     limit = SCENARIO.safety.stale_after_periods * PERIOD_NS
@@ -238,8 +239,59 @@ def test_a_stop_and_a_fault_from_outside(loop, measured):
     feed(loop, measured, 1)
     assert np.isfinite(loop.cycle(1, 1).torque).all()
     loop.reset(1)
-    loop.prepare(1)
+    loop.prepare(1)()
     loop.start(1, 1)
     outcome = loop.fall_back(2, Cause.ARM_LOST, "left", "the simulator is gone.")
     assert loop.safety.cause == "left: the simulator is gone."
     assert np.isfinite(outcome.torque).all()
+
+
+def fail(*_, **__):
+    """Raise what nobody expects."""
+    raise IndexError("out of range")
+
+
+@pytest.mark.parametrize("where", ["supervised", "arms", "safety"])
+def test_an_error_around_the_law_ends_in_the_fallback(loop, measured, monkeypatch, where):
+    """In the safety layer's own checks or in what looks at samples; latched, within limits."""
+    started(loop, measured)
+    feed(loop, measured, 1)
+    name = {"supervised": "_watch", "arms": "use", "safety": "observe"}[where]
+    monkeypatch.setattr(getattr(loop, where), name, fail)
+    outcome = loop.cycle(1, 1)
+    assert np.isfinite(outcome.torque).all()
+    assert loop.safety.state is State.FALLBACK
+    assert loop.safety.cause == "controller: unexpected IndexError: out of range"
+
+
+def test_an_error_of_the_fallback_is_raised(loop, measured, monkeypatch):
+    """Nothing can be sent then; before the start nothing needs to be."""
+    feed(loop, measured, 0)
+    monkeypatch.setattr(loop.safety, "observe", fail)
+    with pytest.raises(IndexError):
+        loop.cycle(0, 0)
+    monkeypatch.undo()
+    started(loop, measured)
+    monkeypatch.setattr(loop.supervised, "update", fail)
+    monkeypatch.setattr(loop.safety, "command", fail)
+    with pytest.raises(IndexError):
+        loop.cycle(1, 1)
+
+
+def test_a_start_that_breaks_off_ends_in_the_fallback(loop, measured, monkeypatch):
+    """The arms have begun to rely on it."""
+    feed(loop, measured, 0)
+    loop.prepare(0)()
+    monkeypatch.setattr(loop.supervised.controller, "start", fail)
+    with pytest.raises(IndexError):
+        loop.start(0, 0)
+    assert loop.safety.state is State.FALLBACK
+    assert np.isfinite(loop.cycle(1, 1).torque).all()
+
+
+def test_a_start_while_control_runs_changes_nothing(loop, measured):
+    """It is refused, and no fault."""
+    started(loop, measured)
+    with pytest.raises(SafetyError, match="expected inactive"):
+        loop.start(0, 0)
+    assert loop.safety.law_runs

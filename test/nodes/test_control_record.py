@@ -47,7 +47,7 @@ def cycle(loop, measured, tick, q=None):
     q = measured.q if q is None else q
     loop.arms.take("joint_states", tick, names, q, measured.qd, tick)
     if loop.began is None:
-        loop.prepare(tick)
+        loop.prepare(tick)()
         loop.start(tick, tick)
     return loop.cycle(tick, tick)
 

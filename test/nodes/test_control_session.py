@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import numpy as np
@@ -18,14 +19,16 @@ from robot_dynamics.control.faults import SafetyError, State
 from robot_dynamics.control.start_check import StartError
 from robot_dynamics.nodes.control_session import ControlSession
 from robot_dynamics.nodes.diagnostics import Diagnostics
-from robot_dynamics.nodes.drive_facts import DRIVE_FACTS
 from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.parameters import CONTROLLER
 from robot_dynamics.nodes.process import RefusedError, Reporter
+from robot_dynamics.nodes.start_preparation import NotYetError
 
 SCENARIO = load_scenario("lift_box")
 VALUES = {entry.name: entry.default for entry in CONTROLLER}
+# This process is no source of samples at the control rate.
 VALUES |= {"mode": "wall_clock", "autostart": "never", "stale_after": 5.0}
+VALUES |= {"sample_rate_tolerance": 1.0}
 
 
 class Bench:
@@ -40,7 +43,7 @@ class Bench:
             Diagnostics(self.node, "test"),
             SCENARIO,
             VALUES | values,
-            DRIVE_FACTS if given is None else given,
+            ("on_command_timeout", "drives_compensate_gravity") if given is None else given,
             Reporter(),
             lambda: self.session.start(),
         )
@@ -76,6 +79,19 @@ class Bench:
             self.inbox.read()
         self.session.on_messages()
 
+    def live_until(self, happened, seconds=20.0):
+        """Bring states, and do what the node's loop does, until something has happened."""
+        until = time.monotonic() + seconds
+        while not happened():
+            assert time.monotonic() < until, self.session._said
+            self.arms.publish()
+            self.arms.tick += 1
+            self.inbox.wait(0.01)
+            if self.inbox.read():
+                self.session.on_messages()
+            self.session.on_period()
+            self.session.keep_house()
+
 
 @pytest.fixture
 def make(ros):
@@ -101,12 +117,12 @@ def test_start_pause_and_start_again(make):
     bench.session.start()
     assert bench.loop.safety.state is State.STARTING
     with pytest.raises(SafetyError, match="expected inactive"):
-        bench.session.require_startable()
+        bench.loop.require_startable()
     bench.session.pause()
     assert bench.loop.safety.state is State.STOPPED
     bench.state()
     assert bench.loop.safety.in_charge
-    bench.session.require_startable()
+    bench.loop.require_startable()
     bench.session.start()
     assert bench.loop.safety.law_runs
 
@@ -164,15 +180,140 @@ def test_the_first_torque_is_that_of_the_support(make):
 
 
 def test_it_starts_by_itself_if_it_is_to(make):
-    """With the first complete state; what is refused then is not tried again."""
+    """When all is known and good; nothing is tried before a guard is there."""
     bench = make(autostart="always")
-    bench.state()
-    assert bench.loop.safety.law_runs
+    bench.live_until(lambda: bench.loop.safety.law_runs)
     assert not bench.session.start_wanted
     shy = make(autostart="always", guard="required")
-    shy.state()
+    shy.live_until(lambda: shy.arms.tick > 20)
     assert not shy.loop.safety.law_runs
-    assert shy.session.start_wanted  # nothing is tried before a guard is there
+    assert shy.session.start_wanted
+
+
+def test_arms_are_held_while_their_path_is_checked(make):
+    """The check takes its time elsewhere: commands and heartbeats go on, and the guard watches."""
+    bench = make(guard="wanted")
+    bench.state()
+    bench.session.start()
+    bench.session.pause()
+    bench.live_until(lambda: bench.loop.safety.state is State.STOPPED)
+    checks = threading.Event()
+    law = bench.loop.supervised.controller
+    law.check_path = lambda q: checks.wait(60.0)
+    preparation = bench.session.prepare()
+    bench.live_until(lambda: preparation.look() or preparation._check is not None)
+    sent, beats = [], []
+    bench.session._commands.send = lambda tick, torque, released: not sent.append(torque)
+    bench.session._link.beat = lambda *, commanding: beats.append(commanding)
+    first = bench.arms.tick
+    bench.live_until(lambda: bench.arms.tick > first + 20)
+    assert not preparation.look()
+    assert len(sent) >= 20
+    assert all(np.isfinite(torque).all() for torque in sent)
+    assert beats
+    assert all(beats)
+    checks.set()
+    bench.live_until(preparation.look)
+    bench.session.start()
+    assert bench.loop.safety.law_runs
+
+
+def test_a_start_is_refused_if_the_arms_have_moved_since(make):
+    """What was checked is not where they are."""
+    bench = make()
+    preparation = bench.session.prepare()
+    bench.live_until(preparation.look)
+    bench.arms.q = bench.arms.q + 0.002 * np.eye(14)[3]
+    tick = bench.arms.tick
+    bench.live_until(lambda: bench.arms.tick > tick + 3)
+    with pytest.raises(StartError, match="'left_joint4' has moved since the reference was check"):
+        bench.session.start()
+    assert not bench.loop.safety.in_charge
+
+
+def test_a_stop_while_the_path_is_checked(make):
+    """It counts: the start is refused."""
+    bench = make()
+    bench.state()
+    bench.session.start()
+    bench.session.pause()
+    preparation = bench.session.prepare()
+    bench.live_until(lambda: preparation.look() or preparation._check is not None)
+    bench.session.stop()
+    with pytest.raises(SafetyError, match="expected inactive"):
+        bench.live_until(preparation.look)
+
+
+def test_it_waits_for_arms_that_come_to_rest(make):
+    """And says what they did if they do not."""
+    bench = make()
+    bench.live_until(lambda: bench.loop.complete)
+    rest, moving = bench.arms.publish, 0.3
+
+    def publish():
+        def spoil(message):
+            message.velocity = [moving] * len(message.name)
+            return message
+
+        rest(spoil)
+
+    bench.arms.publish = publish
+    tick = bench.arms.tick
+    bench.live_until(lambda: bench.arms.tick > tick + 3)
+    preparation = bench.session.prepare()
+    bench.live_until(lambda: preparation.look() or bench.arms.tick > tick + 100)
+    assert preparation._check is None
+    moving = 0.0
+    bench.live_until(preparation.look)
+    moving = 0.3
+    preparation = bench.session.prepare()
+    preparation._until = 0.0
+    tick = bench.arms.tick
+    bench.live_until(lambda: bench.arms.tick > tick + 3)
+    with pytest.raises(NotYetError, match=r"moves at 0\.3 rad/s .* waited for 3 s\."):
+        preparation.look()
+
+
+def test_errors_beside_control_do_not_end_it(make):
+    """They are told once, and in the diagnostics, until a reset."""
+    bench = make()
+    bench.state()
+    bench.session.start()
+    told = []
+    bench.session._complain = bench.session._side_work._tell = told.append
+
+    def fail(*_):
+        raise KeyError("odd")
+
+    bench.session._objects.publish = bench.session._objects.keep_house = fail
+    bench.session._record.note = bench.session._diagnostics.publish = fail
+    tick = bench.arms.tick
+    bench.live_until(lambda: bench.arms.tick > tick + 20)
+    assert bench.loop.safety.law_runs
+    assert [words.split(":")[0] for words in told] == [
+        *("recording", "topics of the object", "diagnostics")
+    ]
+    assert bench.session._side_work.warning == "recording: unexpected KeyError: 'odd'"
+
+
+def test_an_error_of_the_control_step_ends_in_the_fallback(make, monkeypatch):
+    """Latched, with its cause; so does one that the node's loop has caught."""
+    bench = make()
+    bench.state()
+    bench.session.start()
+
+    def fail(*_):
+        raise IndexError("out of range")
+
+    monkeypatch.setattr(bench.loop.supervised, "update", fail)
+    bench.live_until(lambda: bench.loop.safety.state is State.FALLBACK)
+    assert bench.loop.safety.cause == "controller: unexpected IndexError: out of range"
+    assert np.isfinite(bench.loop.safety.last).all()
+    monkeypatch.undo()
+    bench.session.reset()
+    bench.session.start()
+    bench.session.take_error(ValueError("odd"))
+    assert bench.loop.safety.cause == "controller: unexpected ValueError: odd"
 
 
 def test_a_refused_start_ends_attended_runs(make):
@@ -180,14 +321,14 @@ def test_a_refused_start_ends_attended_runs(make):
     bench = make(autostart="always", output="never_written.npz")
     bench.arms.q = bench.arms.q + 0.2 * np.eye(14)[0]
     with pytest.raises(RefusedError, match="start refused: arm 'left' is"):
-        bench.state()
+        bench.live_until(lambda: bench.loop.safety.law_runs)
 
 
 def test_real_arms_of_unknown_drives_are_refused(make):
     """A start asks who they are."""
     bench = make(given=["drives_compensate_gravity"])
     bench.state()
-    with pytest.raises(SafetyError, match="come from 'arms'; expected the parameters on_command"):
+    with pytest.raises(SafetyError, match="come from 'arms'; expected the parameters on_"):
         bench.session.start()
 
 

@@ -52,7 +52,7 @@ def test_the_states_of_a_run(measured):
     feed(loop, measured, 1)
     assert condition(loop) == (OK, "inactive")
     assert figures(loop, None)["closure error [m or rad]"] < 1e-6  # before any step of the law
-    loop.prepare(1)
+    loop.prepare(1)()
     loop.start(1, 1)
     step = loop.cycle(1, 1).step
     assert condition(loop) == (OK, "starting")
@@ -97,7 +97,7 @@ def test_old_samples_are_counted(measured):
     loop = ControlLoop(SCENARIO, SCENARIO.control.period)
     for tick in (5, 4, 5):
         feed(loop, measured, tick)
-    loop.prepare(5)
+    loop.prepare(5)()
     loop.start(5, 5)
     for tick in (6, 5, 6):
         feed(loop, measured, tick)
@@ -108,7 +108,7 @@ def test_arms_that_disagree_are_a_warning(measured):
     """Before they count as lost."""
     loop = ControlLoop(SCENARIO, SCENARIO.control.period)
     feed(loop, measured, 0)
-    loop.prepare(0)
+    loop.prepare(0)()
     loop.start(0, 0)
     bent = measured.q + 0.003 * np.eye(14)[1]
     feed(loop, measured, 1, q=bent)
@@ -116,3 +116,27 @@ def test_arms_that_disagree_are_a_warning(measured):
     assert condition(loop) == (WARN, "starting: the arms disagree about the object")
     closure = figures(loop, step)["closure error [m or rad]"]
     assert SCENARIO.safety.closure_warning_m < closure < SCENARIO.safety.closure_limit_m
+
+
+def test_somebody_else_who_commands_is_an_error_while_arms_hang_here(measured):
+    """Before the start it is a warning; a fault's own cause comes first."""
+    loop = ControlLoop(SCENARIO, SCENARIO.control.period)
+    rival = "the node '/joystick' publishes as well."
+    assert condition(loop, rival=rival) == (WARN, f"inactive: {rival}")
+    feed(loop, measured, 0)
+    loop.prepare(0)()
+    loop.start(0, 0)
+    assert condition(loop, rival=rival) == (ERROR, f"starting: {rival}")
+    loop.stop(0)
+    assert condition(loop, rival=rival) == (ERROR, "stopped: stop: stopped on request.")
+
+
+def test_torques_that_the_safety_layer_held_back_are_counted(measured):
+    """They are no fault."""
+    loop = ControlLoop(SCENARIO, SCENARIO.control.period)
+    feed(loop, measured, 0)
+    loop.prepare(0)()
+    loop.start(0, 0)
+    assert "torque changes held back" not in figures(loop, None)
+    loop.safety.command(0, loop.safety.last + 5.0)
+    assert figures(loop, None)["torque changes held back"] == 1

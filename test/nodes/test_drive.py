@@ -21,7 +21,7 @@ def after(drives, periods):
 @pytest.mark.parametrize("behaviour", ["brake", "zero", "hold"])
 def test_brakes_hold_until_the_first_command(behaviour):
     """Nothing falls because the controller starts late."""
-    drives = Drives(ARMS, behaviour, timeout_periods=3)
+    drives = Drives(ARMS, [behaviour] * 2, timeout_periods=3)
     assert after(drives, 100) is None
     assert drives.braked
     assert not drives.lost
@@ -33,7 +33,7 @@ def test_brakes_hold_until_the_first_command(behaviour):
 @pytest.mark.parametrize("behaviour", ["brake", "zero", "hold"])
 def test_the_last_torque_is_held_for_the_timeout(behaviour):
     """A command that comes a little late does no harm."""
-    drives = Drives(ARMS, behaviour, timeout_periods=3)
+    drives = Drives(ARMS, [behaviour] * 2, timeout_periods=3)
     drives.command(TORQUE, BOTH)
     assert after(drives, 3).tolist() == TORQUE.tolist()
     assert not drives.lost
@@ -41,7 +41,7 @@ def test_the_last_torque_is_held_for_the_timeout(behaviour):
 
 def test_brakes_stay_on_until_a_reset():
     """A controller that comes back must not move arms that it does not know."""
-    drives = Drives(ARMS, "brake", timeout_periods=3)
+    drives = Drives(ARMS, ["brake"] * 2, timeout_periods=3)
     drives.command(TORQUE, BOTH)
     assert after(drives, 4) is None
     assert drives.lost
@@ -54,7 +54,7 @@ def test_brakes_stay_on_until_a_reset():
 
 def test_zero_torque_lets_go_and_takes_new_commands():
     """The arms fall, which is what such a drive does."""
-    drives = Drives(ARMS, "zero", timeout_periods=3)
+    drives = Drives(ARMS, ["zero"] * 2, timeout_periods=3)
     drives.command(TORQUE, BOTH)
     assert after(drives, 4).tolist() == [0.0, 0.0]
     assert drives.lost
@@ -65,7 +65,7 @@ def test_zero_torque_lets_go_and_takes_new_commands():
 
 def test_a_forwarding_drive_holds_the_last_torque_for_ever():
     """But it is known that commands have stopped."""
-    drives = Drives(ARMS, "hold", timeout_periods=3)
+    drives = Drives(ARMS, ["hold"] * 2, timeout_periods=3)
     drives.command(TORQUE, BOTH)
     assert after(drives, 1000).tolist() == TORQUE.tolist()
     assert drives.lost
@@ -77,7 +77,7 @@ def test_a_forwarding_drive_holds_the_last_torque_for_ever():
 )
 def test_one_arm_without_commands(behaviour, left, right):
     """The other one still does what it is told, unless brakes hold both."""
-    drives = Drives(ARMS, behaviour, timeout_periods=3)
+    drives = Drives(ARMS, [behaviour] * 2, timeout_periods=3)
     drives.command(TORQUE, BOTH)
     for _ in range(10):
         drives.command(5.0 * abs(TORQUE), [0])
@@ -91,3 +91,13 @@ def test_one_arm_without_commands(behaviour, left, right):
         assert drives.is_silent(1)
         drives.command(TORQUE, BOTH)
         assert not drives.lost
+
+
+def test_every_drive_has_a_behaviour_of_its_own():
+    """Commands stop: one keeps its last torque for ever, the other has none."""
+    drives = Drives(ARMS, ["hold", "zero"], timeout_periods=3)
+    drives.command(np.arange(1.0, ARMS[-1].stop + 1.0), [0, 1])
+    for _ in range(10):
+        torque = drives.next()
+    assert torque[ARMS[0]].all()
+    assert not torque[ARMS[1]].any()

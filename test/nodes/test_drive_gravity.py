@@ -17,7 +17,7 @@ def test_gravity_of_the_arms_alone():
     """What is left out is the inverse dynamics at rest, without the held object."""
     system = build_system(load_scenario("lift_box"))
     q = system.posture + 0.1
-    gravity = DriveGravity(system, True, lambda: q)
+    gravity = DriveGravity(system, ["left", "right"], lambda: q)
     torque = np.arange(14.0)
     command = gravity.commanded(torque)
     # The tree alone: the object floats beside the arms and loads no joint.
@@ -38,11 +38,23 @@ def test_gravity_of_the_arms_alone():
 def test_other_drives_get_the_whole_torque():
     """To the last bit, and without a look at the positions."""
     system = build_system(load_scenario("lift_box"))
-    gravity = DriveGravity(system, False, lambda: pytest.fail("not wanted"))
+    gravity = DriveGravity(system, [], lambda: pytest.fail("not wanted"))
     torque = np.arange(14.0)
     assert gravity.commanded(torque) is torque
     assert gravity.made(torque) is torque
     assert gravity.made_of("left", torque[:7]).tolist() == torque[:7].tolist()
+
+
+def test_one_arm_of_two():
+    """What the other one is told is left as it is."""
+    system = build_system(load_scenario("lift_box"))
+    q, torque = system.posture + 0.1, np.arange(14.0)
+    both = DriveGravity(system, ["left", "right"], lambda: q).commanded(torque)
+    right = DriveGravity(system, ["right"], lambda: q)
+    np.testing.assert_array_equal(right.commanded(torque)[:7], torque[:7])
+    np.testing.assert_array_equal(right.commanded(torque)[7:], both[7:])
+    np.testing.assert_array_equal(right.made_of("left", torque[:7]), torque[:7])
+    assert not right.added(q)[:7].any()
 
 
 def test_with_both_sides(start_node, tmp_path):

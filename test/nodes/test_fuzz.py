@@ -44,7 +44,7 @@ class Messages:
         self.effort = self.loop.system.limits["effort"]
         self.now = self.tick = 0
         self.good()
-        assert self.loop.prepare(0)
+        self.loop.prepare(0)()
         self.loop.start(0, 0)
         self.torque = self.loop.safety.last
         self.refusals = []

@@ -54,7 +54,7 @@ class Line:
             self.loop.take_wrench(arm, 0, wrench, 0)
         names = list(self.loop.system.joint_names)
         self.loop.arms.take("joint_states", 0, names, seen.q, seen.qd, 0)
-        self.loop.prepare(0)
+        self.loop.prepare(0)()
         self.loop.start(0, 0)
 
     def beat(self):

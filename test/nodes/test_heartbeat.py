@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 pytest.importorskip("rclpy", reason="the nodes' modules are not importable without ROS 2")
 
 from robot_dynamics.nodes.heartbeat import (
-    CHECK_S,
     REPORT_S,
     Beat,
     Custody,
@@ -25,9 +24,9 @@ from robot_dynamics.nodes.heartbeat import (
 TIMEOUT, PERIOD = 0.1, 0.002
 
 
-def beat_at(now, *, commanding=True, ready=True, checking=False):
+def beat_at(now, *, commanding=True, ready=True):
     """Return a beat sent at a time [s]."""
-    return Beat(round(now * 1e9), commanding, ready, held=True, checking=checking)
+    return Beat(round(now * 1e9), commanding, ready, held=True)
 
 
 def look_until(watch, begin, end):
@@ -69,13 +68,6 @@ def test_nothing_to_command_is_nothing_to_take_over():
     assert look_until(watch, 0.0, 2.0) is None
     watch.hear(beat_at(2.0, commanding=False), 2.0)
     assert look_until(watch, 2.0, 4.0) is None
-
-
-def test_a_check_may_take_its_time(watch):
-    """The check of a reference is announced, and has an end."""
-    watch.hear(beat_at(10.0, checking=True), 10.0)
-    taken = look_until(watch, 10.0, 15.0)
-    assert CHECK_S < taken - 10.0 <= CHECK_S + 2 * PERIOD
 
 
 def test_a_guard_that_slept_does_not_judge(watch):

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,8 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rclpy.executors import SingleThreadedExecutor
 
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import RobotDynamicsError, sentence_of
+from robot_dynamics.nodes.errands import NextLook
 from robot_dynamics.nodes.lifecycle import StagedNode, TransitionError
 
 CONFIGURE, CLEANUP = Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_CLEANUP
@@ -25,7 +28,7 @@ class Stages:
     """Stages that do what they are told, and write down what was asked of them."""
 
     def __init__(self):
-        self.asked, self.errors = [], {}
+        self.asked, self.errors, self.looks = [], {}, 0
 
     def _do(self, what):
         self.asked.append(what)
@@ -35,6 +38,12 @@ class Stages:
     def configure(self):
         """Configure."""
         self._do("configure")
+
+    async def prepare(self):
+        """Prepare to activate, over some looks of the loop."""
+        for _ in range(self.looks):
+            await NextLook()
+        self._do("prepare")
 
     def activate(self):
         """Activate."""
@@ -66,7 +75,10 @@ class Bench:
         """Ask for a transition; return whether it succeeded."""
         request = ChangeState.Request(transition=Transition(id=transition))
         future = self.client.call_async(request)
-        self.executor.spin_until_future_complete(future, timeout_sec=10.0)
+        until = time.monotonic() + 20.0
+        while not future.done():
+            assert time.monotonic() < until
+            self.executor.spin_once(timeout_sec=0.01)
         return future.result().success
 
 
@@ -91,7 +103,9 @@ def test_a_whole_life(bench):
     ):
         assert bench.ask(transition)
         assert bench.node.condition == state
-    assert bench.stages.asked == ["configure", "activate", "deactivate", "cleanup", "cleanup"]
+    assert bench.stages.asked == [
+        *("configure", "prepare", "activate", "deactivate", "cleanup", "cleanup")
+    ]
 
 
 def test_a_refused_configuration_leaves_nothing_behind(bench):
@@ -115,6 +129,28 @@ def test_a_refused_activation_leaves_it_inactive(bench):
     assert bench.node.refusal == "start refused: far from the grasp."
     bench.stages.errors.clear()
     assert bench.ask(ACTIVATE)
+
+
+@pytest.mark.parametrize("error", [RobotDynamicsError("not now."), ValueError("oh")])
+def test_an_activation_whose_preparation_is_refused(bench, error):
+    """Nothing is activated, and the loop goes on while it is prepared."""
+    assert bench.ask(CONFIGURE)
+    bench.stages.errors["prepare"], bench.stages.looks = error, 5
+    assert not bench.ask(ACTIVATE)
+    assert bench.node.condition == "inactive"
+    assert bench.node.refusal == sentence_of(error)
+    assert bench.stages.asked == ["configure", "prepare"]
+    bench.stages.errors.clear()
+    assert bench.ask(ACTIVATE)
+
+
+def test_what_nobody_expected_lets_go_of_nothing(bench):
+    """Arms may hang on a node whose activation fails: it stays configured."""
+    assert bench.ask(CONFIGURE)
+    bench.stages.errors["activate"] = ZeroDivisionError("division by zero")
+    assert not bench.ask(ACTIVATE)
+    assert bench.node.condition == "inactive"
+    assert bench.stages.asked == ["configure", "prepare", "activate"]
 
 
 @pytest.mark.parametrize("transition", [CLEANUP, ACTIVATE, DEACTIVATE, 200])

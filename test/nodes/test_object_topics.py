@@ -50,7 +50,7 @@ def moved(name, ticks):
             loop.take_wrench(arm, tick, wrench, tick)
         loop.arms.take("joint_states", tick, names, measured.q, measured.qd, tick)
         if tick == 0:
-            loop.prepare(0)
+            loop.prepare(0)()
             loop.start(0, 0)
         outcome = loop.cycle(tick, tick)
         measured = plant.step(outcome.torque)

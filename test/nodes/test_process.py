@@ -25,6 +25,7 @@ from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.process import RunError, run, seconds_since_process_start
 
 fate = sys.argv[1]
+fates = []
 
 class Mine:
     period = None
@@ -61,6 +62,14 @@ class Mine:
             raise RunError("the other side is gone.")
         if fate == "bug":
             raise KeyError("key")
+        if fate == "survives":
+            fates.append("again")
+            raise KeyError(len(fates))
+
+    def take_error(self, error):
+        if fate != "survives":
+            raise error
+        self.reporter.tell("survived", what=str(error))
 
     def close(self):
         self.reporter.tell("closed")
@@ -160,6 +169,16 @@ def test_a_bug_is_shown_in_full_after_closing(domain):
     status, events, err = end(start("bug"))
     assert (status, events) == (1, ["made", "ready", "error", "closed"])
     assert "KeyError" in err
+
+
+def test_a_node_may_outlive_an_error(domain):
+    """Arms may hang on it: its loop goes on, and ends as it is asked to."""
+    process = start("survives")
+    assert [line(process)["event"] for _ in range(2)] == ["made", "ready"]
+    assert [line(process)["what"] for _ in range(3)] == ["1", "2", "3"]
+    process.send_signal(signal.SIGTERM)
+    status, events, err = end(process)
+    assert (status, events[-1], err) == (0, "closed", "")
 
 
 def test_a_launcher_that_stops_reading_does_no_harm(domain):

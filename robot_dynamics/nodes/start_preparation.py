@@ -1,0 +1,103 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What has to be so before control starts, looked at while the fallback goes on.
+
+Arms may hang on the controller that is asked to start: it commands and beats meanwhile. What comes
+about by itself is waited for: samples of a simulator that was reset, arms that come to rest, a
+guard that hands back, the names of nodes. The check of the whole path takes a tenth of a second,
+on a busy machine seconds, and is done by another thread.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from robot_dynamics.control.faults import StaleStreamError
+from robot_dynamics.control.start_check import NotAtRestError
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.nodes.control_loop import ControlLoop
+from robot_dynamics.nodes.heartbeat import GuardError
+
+PATIENCE_S = 3.0  # for what comes about by itself
+_PAUSE_S = 0.002  # between looks of who waits for nothing but the check
+
+
+class NotYetError(RobotDynamicsError):
+    """A condition of a start that may be met in a moment."""
+
+
+#: What refuses a start only if it has not passed within `PATIENCE_S`.
+PASSING = (NotYetError, StaleStreamError, NotAtRestError, GuardError)
+
+
+class StartPreparation:
+    """The way from the wish to start to a path that was checked.
+
+    Args:
+        loop: The controller.
+        conditions: Raises what stands against a start outside the controller.
+        now: The present time of the safety layer.
+        worker: Does the check of the path.
+    """
+
+    def __init__(
+        self,
+        loop: ControlLoop,
+        conditions: Callable[[], object],
+        now: Callable[[], int],
+        worker: ThreadPoolExecutor,
+    ) -> None:
+        self._loop, self._conditions, self._now = loop, conditions, now
+        self._worker = worker
+        self._check: Future[None] | None = None
+        self._until = time.monotonic() + PATIENCE_S
+
+    @property
+    def done(self) -> bool:
+        """Whether the path was checked and found good."""
+        check = self._check
+        return check is not None and check.done() and check.exception() is None
+
+    def look(self) -> bool:
+        """Go on; return whether control may start now.
+
+        Raises:
+            RobotDynamicsError: If it must not; one sentence says why.
+        """
+        try:
+            self._go_on()
+        except PASSING as error:
+            if time.monotonic() <= self._until:
+                return False
+            raise NotYetError(f"{error} It was waited for {PATIENCE_S:g} s.") from error
+        return self.done
+
+    def finish(self, meanwhile: Callable[[], None]) -> None:
+        """Return when control may start, where nothing comes about while one waits.
+
+        Args:
+            meanwhile: Called again and again until the path is checked.
+
+        Raises:
+            RobotDynamicsError: If it must not; one sentence says why.
+        """
+        self._go_on()
+        while not self.done:
+            meanwhile()
+            time.sleep(_PAUSE_S)
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Begin the check of the path when everything else is good; raise what it has found."""
+        loop = self._loop
+        loop.require_startable()
+        if self._check is None:
+            self._conditions()
+            now = self._now()
+            loop.require_samples(now)
+            loop.forget_pause(now)
+            self._check = self._worker.submit(loop.prepare(now))
+        elif self._check.done():
+            self._check.result()

@@ -1,0 +1,103 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Samples reach the loop with the right times, and none that is odd ends the node."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+
+from fake_arms import FakeArms
+
+from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.control.faults import State
+from robot_dynamics.nodes.control_loop import ControlLoop
+from robot_dynamics.nodes.inbox import Inbox
+from robot_dynamics.nodes.sample_intake import SampleIntake
+from robot_dynamics.nodes.side_work import SideWork
+
+SCENARIO = load_scenario("lift_box")
+PERIOD = SCENARIO.control.period
+
+
+@pytest.fixture
+def make(ros):
+    """Return a function that makes an intake with its loop, and the arms that it hears."""
+    nodes, inboxes = [], []
+
+    def make(*, in_lockstep):
+        node = ros.create_node("intake")
+        nodes.append(node)
+        inboxes.append(Inbox(node))
+        loop = ControlLoop(SCENARIO, PERIOD if in_lockstep else 1e-9, stale_after_s=10.0)
+        told = []
+        intake = SampleIntake(
+            inboxes[-1],
+            loop,
+            ["joint_states"],
+            PERIOD,
+            SideWork(told.append),
+            in_lockstep=in_lockstep,
+        )
+        intake.subscribe_to_wrenches()
+        intake.subscribe_to_joint_states()
+        arms = FakeArms(node, SCENARIO)
+        arms.wait_for_listener()
+
+        def hear(tick):
+            arms.tick = tick
+            arms.publish()
+            until = time.monotonic() + 10.0
+            while intake.tick != tick or not loop.complete:
+                assert time.monotonic() < until
+                inboxes[-1].wait(0.05)
+                inboxes[-1].read()
+
+        return intake, loop, told, hear
+
+    yield make
+    for inbox, node in zip(inboxes, nodes, strict=True):
+        inbox.close()
+        node.destroy_node()
+
+
+def test_in_lockstep_times_are_ticks(make):
+    """Of the messages' own stamps; a state is complete with its wrenches."""
+    intake, loop, _, hear = make(in_lockstep=True)
+    before = time.monotonic()
+    hear(5)
+    assert loop.arms.now == 5
+    assert [watch.arrival for watch in loop._watches] == [5] * 4
+    assert not intake.gate.incomplete
+    assert intake.heard_at >= before
+
+
+def test_on_the_wall_clock_they_are_of_a_steady_clock(make):
+    """In nanoseconds."""
+    _, loop, _, hear = make(in_lockstep=False)
+    before = time.monotonic_ns()
+    hear(5)
+    assert all(before <= watch.arrival <= time.monotonic_ns() for watch in loop._watches)
+
+
+def test_what_nobody_expected_of_a_sample(make, monkeypatch):
+    """It is told once, and ends in the fallback where arms hang on the loop."""
+    _, loop, told, hear = make(in_lockstep=True)
+    hear(5)
+    loop.prepare(5)()
+    loop.start(5, 5)
+
+    def fail(*_):
+        raise TypeError("odd")
+
+    monkeypatch.setattr(loop.arms, "take", fail)
+    hear(6)
+    hear(7)
+    assert told == ["samples of 'joint_states': unexpected TypeError: odd"]
+    assert loop.safety.state is State.FALLBACK
+    assert (
+        loop.safety.cause == "joint_states: a sample could not be read: unexpected TypeError: odd"
+    )

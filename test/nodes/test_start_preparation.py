@@ -1,0 +1,107 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The way to a start: conditions first, then the check of the path in another thread."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+pytest.importorskip("rclpy", reason="the nodes' modules are not importable without ROS 2")
+
+from robot_dynamics.control.faults import SafetyError
+from robot_dynamics.control.preflight import PreflightError, Problem
+from robot_dynamics.nodes.start_preparation import NotYetError, StartPreparation
+
+
+class Loop:
+    """A loop that refuses what it is told to refuse."""
+
+    def __init__(self):
+        self.refusals, self.checks, self.error = [], threading.Event(), None
+        self.threads = []
+
+    def require_startable(self):
+        """Refuse the next thing."""
+        if self.refusals:
+            raise self.refusals[0]
+
+    def require_samples(self, now):
+        """Have samples."""
+
+    def forget_pause(self, now):
+        """Have no pause."""
+
+    def prepare(self, now):
+        """Return a check that takes as long as it is told to."""
+
+        def check():
+            self.threads.append(threading.current_thread())
+            assert self.checks.wait(20.0)
+            if self.error is not None:
+                raise self.error
+
+        return check
+
+
+@pytest.fixture
+def worker():
+    """Return a worker, and end it after the test."""
+    with ThreadPoolExecutor(1) as worker:
+        yield worker
+
+
+def test_the_check_is_done_elsewhere(worker):
+    """Looks return at once, until it is over."""
+    loop = Loop()
+    preparation = StartPreparation(loop, lambda: None, lambda: 0, worker)
+    assert not any(preparation.look() for _ in range(100))
+    loop.checks.set()
+    preparation.finish(lambda: None)
+    assert preparation.look()
+    assert loop.threads[0] is not threading.current_thread()
+
+
+def test_what_it_finds_is_raised(worker):
+    """And nothing is prepared then."""
+    loop = Loop()
+    loop.error = PreflightError([Problem(1.0, "joint", "too far.")])
+    loop.checks.set()
+    preparation = StartPreparation(loop, lambda: None, lambda: 0, worker)
+    with pytest.raises(PreflightError, match="too far"):
+        preparation.finish(lambda: None)
+    assert not preparation.done
+
+
+def test_conditions_may_come_about(worker):
+    """They are waited for, but not for ever, and not at all where nothing can change."""
+    missing = [NotYetError("start refused: no names.")]
+
+    def conditions():
+        if missing:
+            raise missing[0]
+
+    loop = Loop()
+    loop.checks.set()
+    preparation = StartPreparation(loop, conditions, lambda: 0, worker)
+    assert not preparation.look()
+    with pytest.raises(NotYetError, match=r"^start refused: no names\.$"):
+        preparation.finish(lambda: None)
+    preparation._until = 0.0
+    with pytest.raises(NotYetError, match=r"no names\. It was waited for 3 s\.$"):
+        preparation.look()
+    missing.clear()
+    preparation.finish(lambda: None)
+
+
+def test_a_latched_fault_is_told_at_once(worker):
+    """Also while the path is checked."""
+    loop = Loop()
+    preparation = StartPreparation(loop, lambda: None, lambda: 0, worker)
+    assert not preparation.look()
+    loop.refusals.append(SafetyError("start refused: stopped; expected inactive."))
+    with pytest.raises(SafetyError, match="expected inactive"):
+        preparation.look()
+    loop.checks.set()
