@@ -20,7 +20,8 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.heartbeat import GuardError
 
-PATIENCE_S = 3.0  # for what comes about by itself
+PATIENCE_S = 1.0  # for messages that are on their way
+SETTLE_S = 4.0  # for arms to come to rest, and for other nodes to be known
 _PAUSE_S = 0.002  # between looks of who waits for nothing but the check
 
 
@@ -28,8 +29,9 @@ class NotYetError(RobotDynamicsError):
     """A condition of a start that may be met in a moment."""
 
 
-#: What refuses a start only if it has not passed within `PATIENCE_S`.
-PASSING = (NotYetError, StaleStreamError, NotAtRestError, GuardError)
+#: What refuses a start only if it has not passed within `PATIENCE_S`, or `SETTLE_S`.
+_ON_THEIR_WAY = (StaleStreamError, GuardError)
+_SETTLING = (NotYetError, NotAtRestError)
 
 
 class StartPreparation:
@@ -52,7 +54,7 @@ class StartPreparation:
         self._loop, self._conditions, self._now = loop, conditions, now
         self._worker = worker
         self._check: Future[None] | None = None
-        self._until = time.monotonic() + PATIENCE_S
+        self._asked_at = time.monotonic()
 
     @property
     def done(self) -> bool:
@@ -66,12 +68,17 @@ class StartPreparation:
         Raises:
             RobotDynamicsError: If it must not; one sentence says why.
         """
+        waited = time.monotonic() - self._asked_at
         try:
             self._go_on()
-        except PASSING as error:
-            if time.monotonic() <= self._until:
+        except _ON_THEIR_WAY:
+            if waited <= PATIENCE_S:
                 return False
-            raise NotYetError(f"{error} It was waited for {PATIENCE_S:g} s.") from error
+            raise
+        except _SETTLING as error:
+            if waited <= SETTLE_S:
+                return False
+            raise NotYetError(f"{error} It was waited for {SETTLE_S:g} s.") from error
         return self.done
 
     def finish(self, meanwhile: Callable[[], None]) -> None:

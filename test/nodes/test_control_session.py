@@ -22,7 +22,7 @@ from robot_dynamics.nodes.diagnostics import Diagnostics
 from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.parameters import CONTROLLER
 from robot_dynamics.nodes.process import RefusedError, Reporter
-from robot_dynamics.nodes.start_preparation import NotYetError
+from robot_dynamics.nodes.start_preparation import SETTLE_S, NotYetError
 
 SCENARIO = load_scenario("lift_box")
 VALUES = {entry.name: entry.default for entry in CONTROLLER}
@@ -267,10 +267,10 @@ def test_it_waits_for_arms_that_come_to_rest(make):
     bench.live_until(preparation.look)
     moving = 0.3
     preparation = bench.session.prepare()
-    preparation._until = 0.0
+    preparation._asked_at -= SETTLE_S
     tick = bench.arms.tick
     bench.live_until(lambda: bench.arms.tick > tick + 3)
-    with pytest.raises(NotYetError, match=r"moves at 0\.3 rad/s .* waited for 3 s\."):
+    with pytest.raises(NotYetError, match=r"moves at 0\.3 rad/s .* waited for 4 s\."):
         preparation.look()
 
 

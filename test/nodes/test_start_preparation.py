@@ -13,7 +13,13 @@ pytest.importorskip("rclpy", reason="the nodes' modules are not importable witho
 
 from robot_dynamics.control.faults import SafetyError
 from robot_dynamics.control.preflight import PreflightError, Problem
-from robot_dynamics.nodes.start_preparation import NotYetError, StartPreparation
+from robot_dynamics.nodes.heartbeat import GuardError
+from robot_dynamics.nodes.start_preparation import (
+    PATIENCE_S,
+    SETTLE_S,
+    NotYetError,
+    StartPreparation,
+)
 
 
 class Loop:
@@ -89,11 +95,22 @@ def test_conditions_may_come_about(worker):
     assert not preparation.look()
     with pytest.raises(NotYetError, match=r"^start refused: no names\.$"):
         preparation.finish(lambda: None)
-    preparation._until = 0.0
-    with pytest.raises(NotYetError, match=r"no names\. It was waited for 3 s\.$"):
+    preparation._asked_at -= SETTLE_S
+    with pytest.raises(NotYetError, match=r"no names\. It was waited for 4 s\.$"):
         preparation.look()
     missing.clear()
     preparation.finish(lambda: None)
+
+
+def test_messages_that_are_on_their_way(worker):
+    """Those of a guard that hands back: a second is enough, and its own words are told."""
+    loop = Loop()
+    loop.refusals.append(GuardError("start refused: the guard is in charge."))
+    preparation = StartPreparation(loop, lambda: None, lambda: 0, worker)
+    assert not preparation.look()
+    preparation._asked_at -= PATIENCE_S
+    with pytest.raises(GuardError, match=r"in charge\.$"):
+        preparation.look()
 
 
 def test_a_latched_fault_is_told_at_once(worker):

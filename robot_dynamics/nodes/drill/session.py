@@ -67,7 +67,11 @@ class Session:
             self._parameters = {
                 SIMULATOR: common | held,
                 **({GUARD: common | watched} if guarded else {}),
-                CONTROLLER: common | held | watched | {"autostart": "never"},
+                # Every machine may be tried, also one that brings fewer samples.
+                CONTROLLER: common
+                | held
+                | watched
+                | {"autostart": "never", "sample_rate_tolerance": 1.0},
             }
         self.stale_after_s, self.heartbeat_timeout_s = stale_after_s, heartbeat_timeout_s
         self.nodes: dict[str, NodeProcess] = {}
