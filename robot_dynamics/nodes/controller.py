@@ -20,6 +20,7 @@ from robot_dynamics.control.faults import StaleStreamError
 from robot_dynamics.control.protocol import TunableLaw
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.control_session import ControlSession
+from robot_dynamics.nodes.described_robots import described_by_topics
 from robot_dynamics.nodes.diagnostics import ERROR, OK, Diagnostics
 from robot_dynamics.nodes.errands import NextLook
 from robot_dynamics.nodes.gain_parameters import GainParameters
@@ -65,7 +66,9 @@ class Controller:
     def configure(self) -> None:
         """Read the scenario, compile and check everything, and listen."""
         values = self._parameters.values
-        scenario = load_scenario(values["scenario"])
+        scenario = described_by_topics(
+            self.node, load_scenario(values["scenario"]), values["robot_description_topics"]
+        )
         self._gains = gains = GainParameters(self.node, scenario.control)
         scenario = replace(scenario, control=gains.settings)
         self._session = session = ControlSession(

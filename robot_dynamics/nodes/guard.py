@@ -20,6 +20,7 @@ from robot_dynamics.errors import RobotDynamicsError, sentence_of
 from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.command_topics import CommandTopics
 from robot_dynamics.nodes.conversions import NumberWriter, read_command, read_time
+from robot_dynamics.nodes.described_robots import described_by_topics
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, fault_figures
 from robot_dynamics.nodes.drive_facts import DriveFacts
 from robot_dynamics.nodes.drive_gravity import DriveGravity
@@ -63,7 +64,9 @@ class Guard:
         self._reporter = reporter
         reporter.enabled = values["progress"]
         self._lockstep = values["mode"] == "lockstep"
-        scenario = load_scenario(values["scenario"])
+        scenario = described_by_topics(
+            node, load_scenario(values["scenario"]), values["robot_description_topics"]
+        )
         self.period: float | None = scenario.control.period
         self._period = scenario.control.period
         self._loop = GuardLoop(

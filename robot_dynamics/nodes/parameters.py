@@ -158,6 +158,13 @@ _OF_ARMS = (
     _JOINT_STATE_TOPICS,
     _DRIVE_GRAVITY,
     Entry(
+        "robot_description_topics",
+        [""],
+        "Topics (std_msgs/String, latched) that describe the robots of the scenario, one for each "
+        "in its order, as robot_state_publisher and drivers have them; empty where the scenario's "
+        "file does. Links and joints must be those of the file, if it is there.",
+    ),
+    Entry(
         "ignored_joints",
         [""],
         "Names in joint states that are no mistake although no arm has them, as of grippers.",

@@ -64,6 +64,8 @@ class ReferenceTopics:
             try:
                 take(message)
             except RobotDynamicsError as error:
+                if self._pilot.intake is not None:  # diagnostics tell of the last one
+                    self._pilot.intake.refuse(str(error))
                 self._node.get_logger().warning(str(error))
 
         return callback

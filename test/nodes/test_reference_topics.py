@@ -27,6 +27,8 @@ class Pilot:
 
     def __init__(self):
         self.paths, self.internal, self.contact, self.surfaces = [], [], [], []
+        self.refused = []
+        self.intake = SimpleNamespace(refuse=self.refused.append)
 
     def follow_path(self, now, times, poses, twists, accelerations, *, late):
         """Take a path."""
@@ -161,3 +163,6 @@ def test_what_is_none_of_ours_is_refused(bench):
     wrench.header.frame_id = "left_tool"
     bench.send(bench.forces[topics.REFERENCE_INTERNAL_FORCE], wrench)
     assert bench.pilot.internal == []
+    # Diagnostics tell of each of them, in its turn.
+    assert len(bench.pilot.refused) == 5
+    assert "its frame is 'left_tool'" in bench.pilot.refused[-1]

@@ -35,7 +35,7 @@ PERIOD = load_scenario("lift_box").control.period
 class Commander:
     """Commands the arms of a simulator from this process, and hears what it says."""
 
-    def __init__(self, ros, name="commander"):
+    def __init__(self, ros, name="commander", *, silent=False):
         self.ros = ros
         self.node = ros.create_node(name)
         self.states, self.said, self.descriptions, self.times = [], [], [], []
@@ -49,7 +49,8 @@ class Commander:
             String, "robot_description", self.descriptions.append, topics.LATCHED
         )
         self.topics = [
-            node.create_publisher(Float64MultiArray, topics.commands(arm), stream) for arm in ARMS
+            node.create_publisher(Float64MultiArray, topics.commands(arm), stream)
+            for arm in (() if silent else ARMS)
         ]
         self.clients = {
             "pause": node.create_client(SetBool, "simulator/pause"),
@@ -228,7 +229,7 @@ def test_services_and_commands_in_lockstep(ros, start_node):
 
 def test_a_killed_controller_is_noticed_within_a_second(ros, start_node):
     """The simulator says so, stands still, and ends when it is asked to."""
-    commander = Commander(ros, "witness")
+    commander = Commander(ros, "witness", silent=True)
     simulator = start_node("simulator", scenario="lift_box", duration=60.0)
     controller = start_node("controller", scenario="lift_box", duration=60.0)
     controller.wait_for("progress", 60.0)
@@ -249,7 +250,7 @@ def test_a_killed_controller_is_noticed_within_a_second(ros, start_node):
 
 def test_real_time_with_a_controller(ros, start_node, tmp_path):
     """States come at the control rate before any command; then the object is lifted."""
-    commander = Commander(ros, "watcher")
+    commander = Commander(ros, "watcher", silent=True)
     simulator = start_node("simulator", scenario="lift_box", mode="wall_clock")
     commander.wait_for_simulator()
     begin, first = time.monotonic(), commander.tick
@@ -258,7 +259,12 @@ def test_real_time_with_a_controller(ros, start_node, tmp_path):
     assert time.monotonic() - begin > 0.35
     commander.spin_until(lambda: "waiting for commands, brakes on" in commander.said)
     controller = start_node(
-        "controller", scenario="lift_box", mode="wall_clock", autostart="always", stale_after=2.0
+        "controller",
+        scenario="lift_box",
+        mode="wall_clock",
+        autostart="always",
+        stale_after=2.0,
+        sample_rate_tolerance=1.0,  # a busy machine may bring less
     )
     start = np.array(commander.states[-1].position)
     controller.wait_for("progress", 60.0)

@@ -38,17 +38,18 @@ _POINTS = 2  # of a path that are looked at in a control period; each takes a fe
 class _Candidate:
     """A trajectory that has come, and is being looked at."""
 
-    def __init__(self, path: ObjectTrajectory, begin: float | None) -> None:
+    def __init__(self, path: ObjectTrajectory, begin: float | None, number: int) -> None:
         # When its time 0 is, on the steady clock [s]; None for when it is found good.
-        self.path, self.begin = path, begin
+        self.path, self.begin, self.number = path, begin, number
         self.checks: list[PlanCheck] = []
 
 
 class _Forces:
     """Forces that have come, and are being looked at with the path that is followed."""
 
-    def __init__(self, changes: Array) -> None:
+    def __init__(self, changes: Array, number: int) -> None:
         self.changes = changes  # of a row's forces; NaN where nothing changes
+        self.number = number
         self.checks: list[PlanCheck] = []
         self.begun = False
 
@@ -89,10 +90,12 @@ class ReferenceIntake:
         """Forget everything: control starts, with the reference of its own."""
         self.refusal = ""
         self.taken = 0
+        self._came = self._refused = 0  # numbers of what came last, and of what was refused last
         # At one time either a path or forces are looked at; others wait.
         self._looked_at: _Candidate | _Forces | None = None
         self._waiting_path: _Candidate | None = None
         self._waiting_forces: Array | None = None  # changes, as of `_Forces`
+        self._forces_number = 0  # of the last of them
         self._path_was_last = False
         self._path: Plan | None = None  # what is followed; None for the law's own reference
         self._path_began = 0.0
@@ -135,9 +138,15 @@ class ReferenceIntake:
                     "it takes."
                 )
         except TrajectoryError as error:
-            self.refusal = str(error)
+            self.refuse(str(error))
             raise
-        self._waiting_path = _Candidate(path, None if late is None else now - late)
+        self._came += 1
+        self._waiting_path = _Candidate(path, None if late is None else now - late, self._came)
+
+    def refuse(self, sentence: str) -> None:
+        """Note that what has just come was refused, and why."""
+        self._came += 1
+        self._refused, self.refusal = self._came, sentence
 
     def take_internal_force(self, values: ArrayLike) -> None:
         """Take an internal force.
@@ -225,7 +234,8 @@ class ReferenceIntake:
                 self._begin_path(candidate, now, q, step)
             _look_further(candidate.checks)
         except RobotDynamicsError as error:
-            self.refusal = str(error)
+            if candidate.number > self._refused:
+                self._refused, self.refusal = candidate.number, str(error)
             self._looked_at = None
             return
         if not all(check.done for check in candidate.checks):
@@ -242,7 +252,8 @@ class ReferenceIntake:
                 end = self._path_began + candidate.path.duration - HALT_S
                 self._lost_at = max(end, now) + self._settings.reference_stale_after_s
         self._law.follow(self._plan(now, tick, self._forces), tick)
-        self.refusal = ""
+        if candidate.number > self._refused:  # what came later may have been refused before
+            self.refusal = ""
         self.taken += 1
 
     def lost(self, now: float) -> Finding | None:
@@ -265,7 +276,7 @@ class ReferenceIntake:
         if forces is None:
             return None
         self._waiting_forces, self._path_was_last = None, False
-        return _Forces(forces)
+        return _Forces(forces, self._forces_number)
 
     def _begin_forces(self, new: _Forces, now: float, tick: int) -> None:
         if not new.begun:
@@ -319,7 +330,7 @@ class ReferenceIntake:
         slices = {} if law is None else law.surfaces
         if law is None or surface not in slices:
             error = UnknownNameError("surface", surface, slices)
-            self.refusal = str(error)
+            self.refuse(str(error))
             raise error
         return law, slices[surface]
 
@@ -340,14 +351,17 @@ class ReferenceIntake:
 
     def _take(self, parts: Mapping[str, tuple[slice, Array]]) -> None:
         """Take parts of a row's forces; they are looked at with what waits already."""
+        self._came += 1
+        self._forces_number = self._came
         if self._waiting_forces is None:
             self._waiting_forces = np.full(self._width, np.nan)
         for kind, (own, given) in parts.items():
             self._waiting_forces[self._law.force_columns[kind]][own] = given
 
     def _refuse(self, sentence: str) -> NoReturn:
-        self.refusal = str(TrajectoryError(sentence))
-        raise TrajectoryError(sentence)
+        error = TrajectoryError(sentence)
+        self.refuse(str(error))
+        raise error
 
 
 def _look_further(checks: Iterable[PlanCheck]) -> None:

@@ -194,6 +194,21 @@ def test_what_is_refused_at_once(cell):
         cell.pilot.follow_surfaces([])
 
 
+def test_the_last_reference_is_the_last_that_came(cell):
+    """A refusal stays told although what came before it is found good after it."""
+    cell.begin()
+    intake = cell.pilot.intake
+    cell.follow([0.0, 1.0], [moved(0.0), moved(0.1)])
+    with pytest.raises(TrajectoryError):
+        cell.follow([0.0], [np.full(7, np.nan)])
+    cell.run(1.3)
+    assert intake.taken == 1
+    assert "not finite" in intake.refusal
+    cell.pilot.follow_internal_force([0.0, 0.0, 0.0, 20.0, 0.0, 0.0])
+    cell.run(0.1)
+    assert (intake.taken, intake.refusal) == (2, "")
+
+
 def still(name):
     """Return a hybrid scenario in which nothing moves, and nothing is touched, by itself."""
     scenario = load_scenario(name)
