@@ -13,7 +13,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 from std_srvs.srv import Trigger
 
 from robot_dynamics.nodes import errands as module
-from robot_dynamics.nodes.errands import Errands
+from robot_dynamics.nodes.errands import Errands, NextLook
 
 
 @pytest.fixture
@@ -72,4 +72,26 @@ def test_nothing_to_do_costs_no_executor(node, monkeypatch):
     errands._events_at = 0.0
     errands.run()
     assert len(runs) == 2
+    errands.close()
+
+
+def test_one_that_waits_is_looked_at_again(node, monkeypatch):
+    """Although nobody calls: its own callback is what there is to do."""
+    monkeypatch.setattr(module, "EVENTS_S", 1e6)
+    errands, looks = Errands(node), []
+
+    async def wait(request, response):
+        for _ in range(5):
+            looks.append(NextLook.awaited)
+            await NextLook()
+        response.success = True
+        return response
+
+    node.create_service(Trigger, "~/wait", wait)
+    client = node.create_client(Trigger, "errands/wait")
+    until(client.service_is_ready, errands)
+    future = client.call_async(Trigger.Request())
+    until(future.done, errands)
+    assert looks == [0] * 5
+    assert NextLook.awaited == 0
     errands.close()
