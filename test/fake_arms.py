@@ -42,6 +42,7 @@ class FakeArms:
         self.period = scenario.control.period
         start = closed_configuration(self.system, scenario.object_pose)
         self.q = start[self.system.q_index]
+        self.qd = np.zeros(len(self.q))
         self.tick = 0
         self.torque: dict[str, np.ndarray] = {}
         self._answers: dict[str, int] = {}
@@ -78,7 +79,7 @@ class FakeArms:
         for (topic, writer), load in zip(self._wrenches, self._loads, strict=True):
             topic.publish(writer.fill(stamp, load if wrench is None else wrench))
         writer = JointStateWriter(self.system.joint_names)
-        message = writer.fill(stamp, self.q, np.zeros(len(self.q)))
+        message = writer.fill(stamp, self.q, self.qd)
         if spoil is not None:
             message = spoil(message)
         if message is not None:

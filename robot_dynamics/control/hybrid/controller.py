@@ -415,15 +415,16 @@ class HybridController:
         """
         self._leaving = True
         last, system = self._last, self.hybrid_system
-        row = np.array(self._followed.row(tick))[None]
-        seen = row.copy()
-        seen[:, POSE], seen[:, TWIST] = last.pose, last.twist
-        x, R, twist, _ = object_motion(seen, system.held.center)
-        off = (twist - object_motion(row, system.held.center).twist)[0]
-        E_F = system.environment.terms(x[0], R[0], twist[0]).E_F[last.touched > 0.0]
-        rate = np.linalg.pinv(E_F) @ E_F @ off  # of the centre of mass
-        rate[3:] -= np.cross(rate[:3], x[0] - last.pose[:3])
-        return self._followed.depart(tick, last.pose, last.error, rate)
+        rows = np.tile(self._followed.row(tick), (2, 1))  # planned, and seen
+        rows[1, POSE], rows[1, TWIST] = last.pose, last.twist
+        x, R, twist, _ = object_motion(rows, system.held.center)
+        planned, here = (system.environment.terms(x[i], R[i], twist[i]) for i in range(2))
+        left = last.touched > 0.0
+        E_F = here.E_F[left]
+        rate = np.linalg.pinv(E_F) @ E_F @ (twist[1] - twist[0])  # of the centre of mass
+        rate[3:] -= np.cross(rate[:3], x[1] - last.pose[:3])
+        behind = bool((planned.p[left] > 0.0).any())
+        return self._followed.depart(tick, last.pose, last.error, rate, behind=behind)
 
     def _of_model(self, q: Array) -> Array:
         """Return positions of the arm joints (na,) in the order of the arms' model."""

@@ -100,16 +100,20 @@ class FollowedRows:
         self._continue_with(plan, 0.0, plan.duration, tick)
         self._plan, self._base = plan, self._first
 
-    def depart(self, tick: int, seen: Array, error: Array, rate: Array) -> Array:
+    def depart(
+        self, tick: int, seen: Array, error: Array, rate: Array, *, behind: bool = True
+    ) -> Array:
         """Take the path up from where the object is, come back to it smoothly; return the row.
 
-        A path that is over is not come back to: the object comes to rest where it is.
+        A path that has ended behind the surface is not come back to: the object comes to rest
+        where it is.
 
         Args:
             tick: When a surface is left.
             seen: Pose of the object (7,).
             error: What counts as its error (6,): that remains one.
             rate: What its velocity is off the path's without being an error (6,).
+            behind: Whether the path is behind the surface there.
         """
         index, width = self._index(tick), self._at["internal"].stop
         last = self._rows[index].copy()
@@ -125,8 +129,9 @@ class FollowedRows:
         self._look_up_to(index + count)
         if index == self._count - 1:
             rest = self._rows[index].copy()
-            rest[:3] = last[:3] + 0.5 * self._blend_s * rate[3:]
-            rest[3:7] = last[3:7]
+            if behind:
+                rest[:3] = last[:3] + 0.5 * self._blend_s * rate[3:]
+                rest[3:7] = last[3:7]
             self._rows = np.vstack([self._rows[:index], np.tile(rest, (count + 1, 1))])
             self._count = len(self._rows)
         part = self._rows[index : index + count, :width]

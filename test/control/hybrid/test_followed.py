@@ -120,6 +120,17 @@ def test_a_path_that_is_over_is_not_come_back_to():
     assert_allclose(last[7:19], 0.0, atol=1e-12)
 
 
+def test_an_end_in_free_space_is_come_back_to():
+    """A path that leads away from the surface may be over when that is left: its end counts."""
+    rows = followed(Plan(1))
+    end = rows.row(BEGIN + 999)[:7].copy()
+    seen = end.copy()
+    seen[0] += 0.003
+    row = rows.depart(BEGIN + 999, seen, np.zeros(6), np.zeros(6), behind=False)
+    assert_allclose(row[:7], seen, atol=1e-12)
+    assert_allclose(rows.row(BEGIN + 999 + round(BLEND / PERIOD) + 1)[:7], end, atol=1e-12)
+
+
 def test_a_plan_of_other_forces_is_refused():
     """Rows must have a column for each surface force and internal force."""
     with pytest.raises(ArgumentError, match="rows of 25, expected 27"):
