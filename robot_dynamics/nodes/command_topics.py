@@ -65,9 +65,9 @@ class CommandTopics:
             return False
         for name, own, publisher, writer in self._arms:
             if name not in released:
-                publisher.publish(writer.fill(tick, command[own]))
+                publisher.publish(writer.serialized(tick, command[own]))
             elif self._in_lockstep:
-                publisher.publish(writer.fill(tick, command[:0]))
+                publisher.publish(writer.serialized(tick, command[:0]))
         return True
 
     def wait_for_delivery(self, seconds: float) -> None:

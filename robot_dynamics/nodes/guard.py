@@ -9,6 +9,7 @@ import time
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, UInt64MultiArray
@@ -19,7 +20,12 @@ from robot_dynamics.control.faults import StaleStreamError
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
 from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.command_topics import CommandTopics
-from robot_dynamics.nodes.conversions import NumberWriter, read_command, read_time
+from robot_dynamics.nodes.conversions import (
+    JointSample,
+    NumberWriter,
+    command_reader,
+    joint_state_reader,
+)
 from robot_dynamics.nodes.described_robots import described_by_topics
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, fault_figures
 from robot_dynamics.nodes.drive_facts import DriveFacts
@@ -38,6 +44,8 @@ from robot_dynamics.nodes.process import Reporter, run
 from robot_dynamics.nodes.trigger_services import once_it_passes, serve
 
 PATIENCE_S = 1.0  # for a heartbeat that says that the controller was reset
+
+Array = NDArray[np.float64]
 
 
 class Guard:
@@ -115,10 +123,16 @@ class Guard:
                 partial(self._on_command, arm.name),
                 stream,
                 awaited=False,
+                reader=command_reader(),
             )
         for topic in joint_state_topics:
             self.inbox.subscribe(
-                JointState, topic, partial(self._on_joints, topic), stream, awaited=True
+                JointState,
+                topic,
+                partial(self._on_joints, topic),
+                stream,
+                awaited=True,
+                reader=joint_state_reader(),
             )
         serve(node, "~/reset", self._reset)
 
@@ -140,18 +154,18 @@ class Guard:
         if silent > 0.5 * self._watch.timeout:  # a controller that has slept waits for this
             self._report()
 
-    def _on_command(self, arm: str, message: Float64MultiArray) -> None:
-        command = self._gravity.made_of(arm, read_command(message)[1])
+    def _on_command(self, arm: str, answer: tuple[int, Array]) -> None:
+        _, torque = answer
+        command = self._gravity.made_of(arm, torque)
         self._loop.take_command(arm, command)
 
-    def _on_joints(self, topic: str, message: JointState) -> None:
-        stamp = read_time(message.header.stamp)
+    def _on_joints(self, topic: str, sample: JointSample) -> None:
+        stamp, names, position, velocity = sample
         now = time.monotonic_ns()
         self._tick = tick_of(stamp, self._period)
         if self._lockstep:
             stamp = now = self._tick
-        position, velocity = np.asarray(message.position), np.asarray(message.velocity)
-        self._loop.arms.take(topic, stamp, message.name, position, velocity, now)
+        self._loop.arms.take(topic, stamp, names, position, velocity, now)
 
     def on_messages(self) -> None:
         """Answer new states while in charge; in lockstep repeat an answer to a repeated one."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
+from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.app.topic_names import tick_of
@@ -18,11 +19,13 @@ from robot_dynamics.control.faults import Cause
 from robot_dynamics.errors import sentence_of
 from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.control_loop import ControlLoop
-from robot_dynamics.nodes.conversions import read_time, read_wrench
+from robot_dynamics.nodes.conversions import JointSample, joint_state_reader, wrench_reader
 from robot_dynamics.nodes.diagnostics import Latency
 from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.lockstep import StateGate
 from robot_dynamics.nodes.side_work import SideWork
+
+Array = NDArray[np.float64]
 
 
 class SampleIntake:
@@ -62,12 +65,21 @@ class SampleIntake:
     def subscribe_to_wrenches(self) -> None:
         """Listen to wrist sensors, before anything that is awaited: topics are read in order."""
         for arm in self._loop.wrenches:
-            self._subscribe(WrenchStamped, topics.wrench(arm), self._on_wrench, arm, awaited=False)
+            self._subscribe(
+                WrenchStamped,
+                topics.wrench(arm),
+                self._on_wrench,
+                arm,
+                wrench_reader(),
+                awaited=False,
+            )
 
     def subscribe_to_joint_states(self) -> None:
         """Listen to joint states, which come last in a period."""
         for topic in self._joint_state_topics:
-            self._subscribe(JointState, topic, self._on_joints, topic, awaited=True)
+            self._subscribe(
+                JointState, topic, self._on_joints, topic, joint_state_reader(), awaited=True
+            )
 
     def _subscribe(
         self,
@@ -75,11 +87,12 @@ class SampleIntake:
         topic: str,
         take: Callable[[str, Any], None],
         source: str,
+        reader: Callable[[bytes], Any],
         *,
         awaited: bool,
     ) -> None:
         take_own = partial(self._shielded, take, source)
-        self._inbox.subscribe(kind, topic, take_own, topics.STREAM, awaited=awaited)
+        self._inbox.subscribe(kind, topic, take_own, topics.STREAM, awaited=awaited, reader=reader)
 
     def _shielded(self, take: Callable[[str, Any], None], source: str, message: Any) -> None:
         """Take a message; what nobody expected of one is answered by the fallback."""
@@ -91,24 +104,23 @@ class SampleIntake:
             sentence = f"a sample could not be read: {sentence_of(error)}"
             self._loop.fall_back(now, Cause.CONTROLLER_FAILED, source, sentence)
 
-    def _on_wrench(self, arm: str, message: WrenchStamped) -> None:
-        stamp = read_time(message.header.stamp)
+    def _on_wrench(self, arm: str, sample: tuple[int, Array]) -> None:
+        stamp, wrench = sample
         if not self._in_lockstep:
-            self._loop.take_wrench(arm, stamp, read_wrench(message), time.monotonic_ns())
+            self._loop.take_wrench(arm, stamp, wrench, time.monotonic_ns())
             return
         tick = tick_of(stamp, self._period)
         if self.gate.offer(arm, tick):
-            self._loop.take_wrench(arm, tick, read_wrench(message), tick)
+            self._loop.take_wrench(arm, tick, wrench, tick)
 
-    def _on_joints(self, topic: str, message: JointState) -> None:
+    def _on_joints(self, topic: str, sample: JointSample) -> None:
         self.heard_at = time.monotonic()
         self.latency.sampled(topic, self._inbox.published)
-        stamp = read_time(message.header.stamp)
+        stamp, names, position, velocity = sample
         now = time.monotonic_ns()
         self.tick = tick_of(stamp, self._period)
         if self._in_lockstep:
             stamp = now = self.tick
             if not self.gate.offer(topic, stamp):
                 return
-        position, velocity = np.asarray(message.position), np.asarray(message.velocity)
-        self._loop.arms.take(topic, stamp, message.name, position, velocity, now)
+        self._loop.arms.take(topic, stamp, names, position, velocity, now)

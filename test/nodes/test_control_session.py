@@ -79,7 +79,7 @@ class Bench:
             self.inbox.read()
         self.session.on_messages()
 
-    def live_until(self, happened, seconds=20.0):
+    def live_until(self, happened, seconds=60.0):
         """Bring states, and do what the node's loop does, until something has happened."""
         until = time.monotonic() + seconds
         while not happened():
