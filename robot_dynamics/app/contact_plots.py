@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,25 +18,33 @@ Array = NDArray[np.float64]
 _COLORS = (BLUE, ORANGE, GREEN, INK)
 
 
-def has_contacts(recording: Recording) -> bool:
-    """Return whether there is anything to draw."""
-    return "grasp_slip" in recording or "contact_force" in recording
+def contact_panels(recording: Recording) -> list[Callable[[Any, Recording, slice], None]]:
+    """Return what draws each panel for which there is something to draw."""
+    panels = {"contact_force": contact_force, "slip_margin": slip}
+    return [draw for column, draw in panels.items() if column in recording]
 
 
 def contact_force(ax: Any, recording: Recording, rows: slice) -> None:
     """Draw forces on surfaces, true and wanted, the time in which force is controlled shaded."""
     ax.set_title("Force on surfaces, time of force control shaded")
     ax.set_ylabel("[N]")
-    if "contact_force" not in recording:
-        _nothing(ax, "touches nothing")
-        return
     time = _time(recording)
     force, first = recording["contact_force"], recording.get("surface_rows")
     wanted, touched = recording["reference_contact_force"], recording["touched"]
+    named = False
     for i, name in enumerate(recording.get("surfaces")):
         color = _COLORS[i % len(_COLORS)]
         if wanted[:, first[i]].any():
-            ax.plot(time[rows], wanted[rows, first[i]], color=BAND, linewidth=5.0, zorder=1.5)
+            label = None if named else "wanted"
+            named = True
+            ax.plot(
+                time[rows],
+                wanted[rows, first[i]],
+                color=BAND,
+                linewidth=5.0,
+                zorder=1.5,
+                label=label,
+            )
         ax.plot(time[rows], force[rows, i], color=color, linewidth=1.1, label=name)
     held = np.flatnonzero(np.diff(touched.any(axis=1).astype(int), prepend=0, append=0))
     for begin, end in held.reshape(-1, 2):
@@ -48,14 +57,21 @@ def slip(ax: Any, recording: Recording, rows: slice) -> None:
     """Draw what the slip monitor expects, and what slipped."""
     ax.set_title("Slip: margin that the monitor expects, and what slid")
     ax.set_ylabel("[N], [mm]")
-    if "slip_margin" not in recording:
-        _nothing(ax, "nothing can slip")
-        return
     time, margin = _time(recording), recording["slip_margin"]
     shown = np.where(np.abs(margin) < 1e3, margin, np.nan)  # others are those of no contact
+    contacts = [*recording.get("arms"), *recording.get("surfaces")]
     for i in range(margin.shape[1]):
-        label = "margin [N]" if i == 0 else None
-        ax.plot(time[rows], shown[rows, i], color=_COLORS[i % 4], linewidth=1.2, label=label)
+        # Equal ones lie on each other: the later ones leave gaps.
+        style = "-" if i == 0 else (i, (3, 2))
+        label = f"margin {contacts[i]} [N]" if i < len(contacts) else None
+        ax.plot(
+            time[rows],
+            shown[rows, i],
+            color=_COLORS[i % 4],
+            linestyle=style,
+            linewidth=1.2,
+            label=label,
+        )
     slid = [recording[name] for name in ("grasp_slip", "surface_slip") if name in recording]
     none = np.zeros((len(recording), 1))
     largest = 1e3 * np.concatenate([none, *slid], axis=1).max(axis=1)
@@ -70,8 +86,3 @@ def slip(ax: Any, recording: Recording, rows: slice) -> None:
 
 def _time(recording: Recording) -> Array:
     return np.asarray(recording["tick"] * recording.get("period_s"))
-
-
-def _nothing(ax: Any, why: str) -> None:
-    ax.text(0.5, 0.5, why, transform=ax.transAxes, ha="center", color="#9A9A9A")
-    ax.set_yticks([])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.contact_plots import contact_force, has_contacts, slip
+from robot_dynamics.app.contact_plots import contact_panels
 from robot_dynamics.app.figures import (
     BAND,
     BLUE,
@@ -50,7 +50,7 @@ def plot_run(recording: Recording, path: str | Path) -> Path:
         RecordingError: If the recording lacks what is drawn.
     """
     recording = _complete(recording)
-    height = 12.0 if has_contacts(recording) else 9.0
+    height = 12.0 if contact_panels(recording) else 9.0
     return write_figure(path, (11.0, height), lambda figure: _draw(figure, recording))
 
 
@@ -80,8 +80,8 @@ def _complete(recording: Recording) -> Recording:
 
 
 def _draw(figure: Any, recording: Recording) -> None:
-    touching = has_contacts(recording)
-    axes = figure.subplots(4 if touching else 3, 2, sharex=True)
+    panels = contact_panels(recording)
+    axes = figure.subplots(4 if panels else 3, 2, sharex=True)
     view = _View(recording)
     _position(axes[0, 0], view)
     _orientation(axes[0, 1], view)
@@ -89,13 +89,16 @@ def _draw(figure: Any, recording: Recording) -> None:
     _torques(axes[1, 1], view)
     _motion_errors(axes[2, 0], view)
     _force_errors(axes[2, 1], view)
-    if touching:
-        contact_force(axes[3, 0], recording, view.rows)
-        slip(axes[3, 1], recording, view.rows)
+    for draw, ax in zip(panels, axes[-1], strict=False):
+        draw(ax, recording, view.rows)
     for ax in axes.flat:
         ax.margins(x=0.0)
-    for ax in axes[-1]:
-        ax.set_xlabel("time [s]")
+        if ax in axes[-1]:
+            ax.set_xlabel("time [s]")
+    if len(panels) == 1:
+        axes[-1, 1].remove()
+        axes[-2, 1].tick_params(labelbottom=True)
+        axes[-2, 1].set_xlabel("time [s]")
     figure.suptitle(_title(recording), x=0.01, ha="left", fontsize=12.0, fontweight="bold")
 
 

@@ -26,6 +26,7 @@ from robot_dynamics.errors import sentence_of
 
 Array = NDArray[np.float64]
 
+_TRIALS = 5
 _STEP_SHARE = 0.5  # part of the control period that the law may take on a clock
 _SAME_PLACE = 1e-3  # how far joints may move between check and start [rad or m]
 
@@ -97,9 +98,12 @@ class SupervisedController:
         # Everything that is needed in a fault is loaded now: nothing may be compiled then.
         self._support(system.posture, True)
         self._support(system.posture, False)
-        begin = time.perf_counter()
-        self.controller.hold_support(system.posture)
-        self.step_time = time.perf_counter() - begin
+        # The shortest of some trials: one alone may have been held up by another process.
+        self.step_time = np.inf
+        for _ in range(_TRIALS):
+            begin = time.perf_counter()
+            self.controller.hold_support(system.posture)
+            self.step_time = min(self.step_time, time.perf_counter() - begin)
         self._on_a_clock = unit_s != control.period
         self._proximity = Proximity(system, settings, object_box)
         self._residual: WrenchResidual | None = None

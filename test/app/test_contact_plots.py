@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.app.contact_plots import contact_force, has_contacts, slip
+from robot_dynamics.app.contact_plots import contact_force, contact_panels, slip
 from robot_dynamics.app.recording import Recording
 
 figure = pytest.importorskip("matplotlib.figure")
@@ -24,7 +24,7 @@ def recording():
         "grasp_slip": np.where(rows > 80, 2e-3, 0.0)[:, None],
         "slip_margin": np.linspace(5.0, -1.0, 100)[:, None],
     }
-    more = {"period_s": 0.01, "surfaces": ["wall"], "surface_rows": [0]}
+    more = {"period_s": 0.01, "surfaces": ["wall"], "surface_rows": [0], "arms": ["left"]}
     return Recording(columns, more)
 
 
@@ -43,4 +43,19 @@ def test_force_and_slip_are_drawn_as_recorded(recording):
 
 def test_runs_without_contacts_have_no_panels(run):
     """Free motion is drawn as before."""
-    assert not has_contacts(run.recording)
+    assert contact_panels(run.recording) == []
+
+
+def test_only_panels_with_something_in_them(recording):
+    """What touches nothing, or cannot slip, has no panel for it."""
+    assert contact_panels(recording) == [contact_force, slip]
+    for missing, left in (("contact_force", slip), ("slip_margin", contact_force)):
+        columns = {k: v for k, v in recording.columns.items() if k != missing}
+        assert contact_panels(Recording(columns, recording.metadata)) == [left]
+
+
+def test_margins_are_named(recording):
+    """Each by the arm or the surface that it is of."""
+    ax = figure.Figure().subplots()
+    slip(ax, recording, slice(None))
+    assert "margin left [N]" in [line.get_label() for line in ax.lines]
