@@ -239,8 +239,9 @@ def test_a_stopped_controller(witness, trio):
     assert max(stale) <= 2
 
     assert witness.call("guard/reset")[1].startswith("reset refused: a fault is latched")
+    # One right after the other, as documented: the second waits for what the first has set going.
     assert witness.call("controller/reset")[0]
-    witness.spin_until(lambda: witness.call("guard/reset")[0])
+    assert witness.call("guard/reset") == (True, "the guard goes on until the controller commands")
     guard.wait_for("handed back")
     witness.spin_until(lambda: witness.report.state is GuardState.WATCHING)
     for sent in witness.commands.values():
