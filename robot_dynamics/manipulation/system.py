@@ -242,6 +242,12 @@ def grasp_system(
         raise RobotDynamicsError(
             f"arms {names}: expected at least one arm, each with its own name."
         )
+    if mechanism.loops:
+        raise RobotDynamicsError(
+            f"loop {mechanism.loops[0].name!r} is one of the arms' own, which compiled control "
+            "laws do not know; expected arms without loops, or the hybrid law in NumPy: "
+            "manipulation.hybrid.HybridSystem with its `drives`."
+        )
     links = [object_link] * len(arms)
     if joint is not None:
         if len(arms) != 2:

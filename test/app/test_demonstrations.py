@@ -42,10 +42,16 @@ INTO_THE_WALL = "reference.touches=[{surface: wall, from_s: 12.5}]"
             id="too little squeeze",
         ),
         pytest.param(
+            "tray",
+            "reference.segments=[{duration_s: 5, move: [0.5, 0.0, 0.0]}]",
+            "'right_tool' would be at a singularity",
+            id="singularity",
+        ),
+        pytest.param(
             "three_arms",
             "reference.segments=[{duration_s: 9, move: [0.0, 0.0, 0.62]}]",
             "singularity|does not reach",
-            id="singularity",
+            id="out of reach",
             marks=pytest.mark.slow,
         ),
     ],

@@ -13,7 +13,15 @@ from support.mechanisms import plain_arm, random_pose, two_arms
 
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.manipulation.system import ArmGrasp, grasp_system
-from robot_dynamics.model import CouplingElement, LinkElement, Mechanism, joined, pose, pose_of
+from robot_dynamics.model import (
+    CouplingElement,
+    LinkElement,
+    LoopElement,
+    Mechanism,
+    joined,
+    pose,
+    pose_of,
+)
 from robot_dynamics.spatial import Inertia
 
 
@@ -138,6 +146,15 @@ def test_arms_that_do_not_fit_are_refused(changes, message):
     arms = [ARM_GRASPS[0], replace(ARM_GRASPS[1], **changes)]
     with pytest.raises(RobotDynamicsError, match=message):
         grasp_system(mechanism(), "box", arms)
+
+
+def test_arms_with_loops_of_their_own_are_refused():
+    """Their passive joints have no drives: the message names the loop, and what knows of such."""
+    parallelogram = LoopElement("elbow", "fixed", "arm0_link2", "arm0_link4", np.eye(4), np.eye(4))
+    with pytest.raises(
+        RobotDynamicsError, match=r"loop 'elbow' is one of the arms' own.*`drives`"
+    ):
+        grasp_system(mechanism().with_loops([parallelogram]), "box", ARM_GRASPS)
 
 
 def test_an_object_on_a_fixed_joint_is_refused():

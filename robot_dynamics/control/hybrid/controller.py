@@ -123,6 +123,7 @@ class HybridController:
         )
         self._choice = InternalChoice.of(self.hybrid_system, self.distribution, settings, layout)
         self._fade = TorqueFade(self.period)
+        self._sent_at = layout.memory["torque"].start + np.array(self._order)
         self._none_added = np.zeros(layout.internal)
         self._no_wrenches = np.zeros((layout.arms, 6))
         self._sensed = np.zeros(Layout.size(layout.sensed))
@@ -287,8 +288,7 @@ class HybridController:
         if self._leaving:
             self._fade.begin(self._last.torque - step.torque)
         lost = (self._last.touched > step.touched).any() and not self._leaving
-        step.torque = self._fade.added(step.torque, self._effort)
-        step.memory[self.layout.memory["torque"]][self._order] = step.torque
+        self._fade.apply(step, self._effort, self._sent_at)
         self._memory, self._last = step.memory, step
         self._leaving = False
         if lost:

@@ -51,7 +51,8 @@ class InternalChoice:
         self._squeeze, self._most = squeeze, most
         self._own, self._compared = at["internal"], at["compared_internal"]
         self._keep, self._late = math.exp(-period / _RELEASE_S), late
-        none = np.zeros(self._own.stop - self._own.start)
+        # Nothing is added most of the time: that it is this very array is told without computing.
+        self._nothing = none = np.zeros(self._own.stop - self._own.start)
         # Solvers are loaded now, not when something slips.
         squeeze.in_loop(np.zeros(6), none, GripRoom(none[None], np.full(1, -1.0), np.full(1, 1.0)))
         self.begin()
@@ -76,12 +77,13 @@ class InternalChoice:
 
     def begin(self) -> None:
         """Forget what was added."""
-        self.added = np.zeros(self._own.stop - self._own.start)
+        self.added = self._nothing
         self._before: deque[Array] = deque([self.added] * self._late, maxlen=self._late)
 
     def row(self, row: Array, asked: Array) -> Array:
         """Return a row (w,) with the internal force that contacts need for a wrench (6,)."""
-        self._next(row, asked, None)
+        if self.added is not self._nothing or self._squeeze.slips:
+            self._next(row, asked, None)
         return self._with_added(row)
 
     def row_within(self, row: Array, step: HybridStep, effort: Array) -> Array | None:
@@ -94,8 +96,7 @@ class InternalChoice:
             step: Of the row that was made of it.
             effort: Largest torques.
         """
-        squeeze, motion, *_, contact, _, _ = step.scales.tolist()
-        if min(squeeze, motion, contact) >= _ALL:
+        if step.of_task >= _ALL:
             return None
         inside, pushing, moving = step.parts
         # Each part has what the ones before leave: limits hold after every one of them.
@@ -112,20 +113,23 @@ class InternalChoice:
 
     def _next(self, row: Array, asked: Array, room: GripRoom | None) -> bool:
         """Choose what is added to a row's internal force; return whether that has changed."""
-        planned = row[self._own]
-        faded = self.added if room is not None else self._keep * self.added
-        found = self._squeeze.in_loop(asked, planned + faded, room)
+        wish = planned = row[self._own]
+        if self.added is not self._nothing:
+            wish = planned + (self.added if room is not None else self._keep * self.added)
+        found = self._squeeze.in_loop(asked, wish, room)
+        if found is planned:  # granted
+            return True
         if found is None:  # nothing is better than what there is
             return False
         added = found - planned
         size = self._squeeze.size(added)
         if size > self._most:
             added = added * (self._most / size)
-        self.added = added if size > _NONE else np.zeros_like(added)
+        self.added = added if size > _NONE else self._nothing
         return True
 
     def _with_added(self, row: Array) -> Array:
-        if not (self.added.any() or self._before[0].any()):
+        if self.added is self._nothing and self._before[0] is self._nothing:
             return row
         row = row.copy()
         row[self._own] += self.added

@@ -106,6 +106,12 @@ class HybridStep:
         return float(min(*scales[_LET_THROUGH], scales[_CONTACT]))
 
     @property
+    def of_task(self) -> float:
+        """The smallest part of internal force, motion and force on surfaces, whatever the rate."""
+        squeeze, motion, _, _, _, contact, _, _ = self.scales.tolist()
+        return float(min(squeeze, motion, contact))
+
+    @property
     def support_load(self) -> float:
         """The largest support over its limit; beyond 1 arms and object cannot be held up."""
         return float(self.scales[_LOAD])

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.streamed.curve import FADE
 
 Array = NDArray[np.float64]
@@ -39,14 +40,22 @@ class TorqueFade:
         """Add an offset (na,) from now on, which fades."""
         self._offset, self._next = offset, 0
 
-    def added(self, torque: Array, effort: Array) -> Array:
-        """Return this period's torque (na,) with what is left, within efforts (na,)."""
+    def apply(self, step: HybridStep, effort: Array, at: NDArray[np.int_]) -> None:
+        """Add what is left to a step's torque (na,), within efforts (na,).
+
+        Args:
+            step: It is changed; also its memory of the torque.
+            effort: Largest torques.
+            at: Where the memory has each torque (na,).
+        """
         if self._offset is None:
-            return torque
+            return
         if self._next == len(self._parts):
             self.forget()
-            return torque
+            return
+        torque = step.torque
         wanted = torque + self._parts[self._next] * self._offset
         self._next += 1
         # Support may be beyond its limits: what was to be sent stays what it is.
-        return np.clip(wanted, np.minimum(-effort, torque), np.maximum(effort, torque))
+        step.torque = np.clip(wanted, np.minimum(-effort, torque), np.maximum(effort, torque))
+        step.memory[at] = step.torque

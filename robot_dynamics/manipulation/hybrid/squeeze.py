@@ -182,6 +182,11 @@ class Squeeze:
             return None
         return None if y is None else self._to_internal @ y
 
+    @property
+    def slips(self) -> bool:
+        """Whether there is any contact that can slip or open."""
+        return bool(len(self._owners))
+
     def size(self, internal_force: Array) -> float:
         """Return the largest contact force [N] of an internal force (m,), moments over length."""
         return float(np.abs(self._scaled @ internal_force).max(initial=0.0))

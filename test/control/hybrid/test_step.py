@@ -20,6 +20,7 @@ def test_the_contact_force_counts_among_what_is_let_through():
     found[layout.found["scales"]] = [0.9, 0.8, 1.0, 0.5, 1e-3, 0.7, 0.2, 0.1]
     step = HybridStep(np.zeros(14), np.zeros(1), found, np.zeros(1), layout.found, np.zeros(6))
     assert step.let_through == pytest.approx(0.7)
+    assert step.of_task == pytest.approx(0.7)
     assert step.support_load == pytest.approx(0.5)
     assert step.lost_acceleration == pytest.approx(0.2)
     found[layout.found["contact_force"]] = 4.0

@@ -5,20 +5,30 @@
 import numpy as np
 import pytest
 
+from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.hybrid.torque_fade import TorqueFade
 
 NOW, BEFORE, EFFORT = np.array([1.0, -2.0]), np.array([2.0, -2.5]), np.array([50.0, 50.0])
 
 
+def sent(fade, effort=EFFORT):
+    """Return the torque that is sent of NOW; the memory has it, in the order of the model."""
+    step = HybridStep(NOW, np.zeros(4), np.zeros(0), np.zeros(0), {}, np.zeros(0))
+    fade.apply(step, effort, np.array([3, 2]))
+    if step.torque is not NOW:
+        assert step.memory.tolist() == [0.0, 0.0, *step.torque[::-1]]
+    return step.torque
+
+
 def test_a_jump_fades():
     """It begins with the torque of before and is over after 0.1 s, 1.9 / 50 of it in a period."""
     fade = TorqueFade(0.002)
-    assert fade.added(NOW, EFFORT) is NOW
+    assert sent(fade) is NOW
     fade.begin(BEFORE - NOW)
-    sent = np.array([fade.added(NOW, EFFORT) for _ in range(50)])
-    np.testing.assert_allclose(sent[0], BEFORE)
-    assert fade.added(NOW, EFFORT) is NOW
-    steps = np.abs(np.diff(np.vstack([sent, NOW]), axis=0)).max()
+    way = np.array([sent(fade) for _ in range(50)])
+    np.testing.assert_allclose(way[0], BEFORE)
+    assert sent(fade) is NOW
+    steps = np.abs(np.diff(np.vstack([way, NOW]), axis=0)).max()
     assert steps == pytest.approx(1.875 / 50, rel=0.01)
 
 
@@ -26,9 +36,9 @@ def test_limits_hold_and_support_stays():
     """What is added leads to the limits at most; a torque beyond them is not made smaller."""
     fade = TorqueFade(0.002)
     fade.begin(BEFORE - NOW)
-    assert fade.added(NOW, np.array([1.5, 2.2])).tolist() == [1.5, -2.2]
+    assert sent(fade, np.array([1.5, 2.2])).tolist() == [1.5, -2.2]
     fade.begin(BEFORE - NOW)
-    assert fade.added(NOW, np.array([0.5, 1.0])).tolist() == [1.0, -2.0]
+    assert sent(fade, np.array([0.5, 1.0])).tolist() == [1.0, -2.0]
 
 
 def test_what_is_forgotten_is_gone():
@@ -36,4 +46,4 @@ def test_what_is_forgotten_is_gone():
     fade = TorqueFade(0.002)
     fade.begin(BEFORE - NOW)
     fade.forget()
-    assert fade.added(NOW, EFFORT) is NOW
+    assert sent(fade) is NOW
