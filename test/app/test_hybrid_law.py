@@ -10,8 +10,9 @@ from robot_dynamics.app.hybrid_law import hybrid_reference
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.control.hybrid.planned_forces import planned_wrenches
 from robot_dynamics.control.hybrid.task_check import checked_times
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.hybrid import contact_margins
+from robot_dynamics.model import pose
 
 
 def margins(reference, held, distribution):
@@ -59,3 +60,35 @@ def test_rigid_grasps_need_no_choice():
     rigid = prepared("wipe", "reference.force=[{time_s: 0, squeeze_n: automatic}]")
     with pytest.raises(ArgumentError, match="for contacts that can slip"):
         hybrid_reference(rigid[0], *rigid[2:])
+
+
+def test_drives_may_share_the_load():
+    """The sum of squared torques over limits is the least there is, at the arms' postures."""
+    drives = "control.internal_force.sharing=drives"
+    scenario, system, held, spared = prepared("tray", drives)
+    declared = prepared("tray")[3]
+    q, still = system.posture, np.zeros(len(system.posture))
+    order = [system.joint_names.index(name) for name in held.arms.joint_names]
+    at = pose(scenario.cell.object.xyz)
+    J_S = held.terms(q[order], still, at, np.zeros(6)).J_S
+    limits = scenario.safety.effort_fraction * held.arms.limits()["effort"]
+
+    def load(forces):
+        return float(np.sum((J_S.T @ forces / limits) ** 2))
+
+    weight = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 2.0 * 9.81])
+    least = load(spared.share @ weight)
+    assert least < load(declared.share @ weight)
+    for j in range(spared.internal.shape[1]):  # other sharing is an internal force
+        for small in (-0.1, 0.1):
+            assert load(spared.share @ weight + small * spared.internal[:, j]) > least
+
+
+def test_the_orthonormal_basis_shares_by_itself():
+    """Two choices at once are refused."""
+    with pytest.raises(RobotDynamicsError, match="comes with the paper's own sharing"):
+        prepared(
+            "tray",
+            "control.internal_force.sharing=drives",
+            "control.internal_force.basis=orthonormal",
+        )
