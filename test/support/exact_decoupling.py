@@ -1,45 +1,195 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How exactly forward dynamics return what the law was asked for, at random states."""
+"""How exactly forward dynamics return what the law was asked for, at random states.
+
+What is asked for is computed here from the request alone: the servos (41) to (43), written out,
+and the nearest motion that the surfaces allow. Nothing that the law says of itself goes into it.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from robot_dynamics.manipulation.hybrid import hybrid_torque, system_motion
-from support.hybrid_step import law_of
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from robot_dynamics.control.hybrid.law_inputs import LawOptions
+from robot_dynamics.control.hybrid.settings import HybridSettings
+from robot_dynamics.manipulation.hybrid import ForceDistribution, hybrid_torque, system_motion
+from robot_dynamics.model import pose
+from support.hybrid_step import bare_gains, law_of
 from support.hybrid_systems import environment_of, state_of
 
+# Of the servos: K_P, K_V and K_I of the motion, b of the surfaces.
+PROPORTIONAL, DERIVATIVE, INTEGRAL, DAMPING = 100.0, 20.0, 30.0, 5.0
+# How far ahead of the measurement, half a period of 2 ms, and of the trend of accelerations.
+LEAD, TREND = 1e-3, 0.5
+SAFE_PIVOT = HybridSettings().safe_pivot
 
-def worst(count, kind, joints, surfaces, states, compiled=True):
-    """Return the largest relative errors of u1, u2, u3 and of the torque over some states."""
+
+class Exactness(NamedTuple):
+    """The largest relative errors over states.
+
+    Attributes:
+        error: Of accelerations, contact forces and internal forces, under forward dynamics.
+        torque: Of the torque, to the law in NumPy.
+    """
+
+    error: float
+    torque: float
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of the servos; motion of the object's origin, in world axes.
+
+    Attributes:
+        pose: x y z qx qy qz qw (7,).
+        twist: Angular velocity and velocity (6,).
+        acceleration: Their rates (6,).
+        pose_integral: Of the pose error (6,).
+        contact: Forces on surfaces (C,).
+        contact_integral: Of their error (C,).
+        internal: Internal forces (m,).
+        internal_integral: Of their error (m,).
+    """
+
+    pose: np.ndarray
+    twist: np.ndarray
+    acceleration: np.ndarray
+    pose_integral: np.ndarray
+    contact: np.ndarray
+    contact_integral: np.ndarray
+    internal: np.ndarray
+    internal_integral: np.ndarray
+
+    @classmethod
+    def near(cls, state, layout, rng):
+        """Return a request some centimetres and degrees from a state."""
+        R = Rotation.from_rotvec(0.1 * rng.standard_normal(3)) * Rotation.from_matrix(
+            state.pose[:3, :3]
+        )
+        C, m = layout.surfaces, layout.internal
+        return cls(
+            np.concatenate([state.pose[:3, 3] + 0.03 * rng.standard_normal(3), R.as_quat()]),
+            *(rng.standard_normal(6) for _ in range(2)),
+            0.01 * rng.standard_normal(6),
+            *(10.0 * rng.standard_normal(size) for size in (C, C, m, m)),
+        )
+
+    def acceleration_of_center(self, state):
+        """Return the acceleration (6,) that the servo (41) asks of the centre of mass, in world
+        axes, before surfaces take of it what they do not allow.
+        """
+        center = np.asarray(state.system.held.center)
+        R, R_d = Rotation.from_matrix(state.pose[:3, :3]), Rotation.from_quat(self.pose[3:])
+        r_d = R_d.apply(center)
+        omega, alpha = self.twist[:3], self.acceleration[:3]
+        wanted = np.concatenate([omega, self.twist[3:] + np.cross(omega, r_d)])
+        bend = np.cross(alpha, r_d) + np.cross(omega, np.cross(omega, r_d))
+        ahead = np.concatenate([alpha, self.acceleration[3:] + bend])
+        away = self.pose[:3] + r_d - state.pose[:3, 3] - R.apply(center)
+        error = np.concatenate([(R_d * R.inv()).as_rotvec(), away])
+        u1 = ahead + DERIVATIVE * (wanted - state.twist)
+        return u1 + PROPORTIONAL * error + INTEGRAL * self.pose_integral
+
+
+def allowed(acceleration, terms):
+    """Return the acceleration (6,) nearest to one, in the metric of the object's inertia, that
+    keeps it on the surfaces: E_F a = -rate(E_F) v, by Lagrange's multipliers.
+    """
+    here = terms.environment
+    C = len(here.E_F)
+    K = np.block([[terms.I_B, here.E_F.T], [here.E_F, np.zeros((C, C))]])
+    right = np.concatenate([terms.I_B @ acceleration, -here.E_F_dot_v])
+    return np.linalg.solve(K, right)[:6]
+
+
+def later(state, joints, of_object):
+    """Return a state after the lead, by constant accelerations.
+
+    Args:
+        state: The state now.
+        joints: Accelerations of the joints (n,).
+        of_object: Of the object's centre of mass, in its own axes (6,).
+    """
+    R, center = state.pose[:3, :3], np.asarray(state.system.held.center)
+    spin, velocity = R.T @ state.twist[:3], R.T @ state.twist[3:]
+    alpha, a = of_object[:3], of_object[3:]
+    turn = Rotation.from_rotvec(LEAD * spin + 0.5 * LEAD**2 * alpha).as_matrix()
+    x = state.pose[:3, 3] + R @ (center + LEAD * velocity + 0.5 * LEAD**2 * a)
+    R_then = R @ turn
+    body = velocity + LEAD * (a - np.cross(spin, velocity))
+    twist = np.concatenate([R_then @ (spin + LEAD * alpha), R_then @ body])
+    return state._replace(
+        q=state.q + LEAD * state.qd + 0.5 * LEAD**2 * joints,
+        qd=state.qd + LEAD * joints,
+        pose=pose(x - R_then @ center, R_then),
+        twist=twist,
+    )
+
+
+def worst(count, kind, joints, surfaces, states, compiled=True, shipped=False):
+    """Return how exact the law is over some states (`Exactness`).
+
+    Args:
+        count: Number of arms.
+        kind: Of contacts.
+        joints: Of each arm.
+        surfaces: Number of planes.
+        states: Number of states.
+        compiled: Whether the law is compiled, or run over floats.
+        shipped: Whether it looks ahead of the measurement and is damped near singularities, as
+            controllers do by default, and shares of the load are unequal; else none of these.
+    """
     rng = np.random.default_rng([count, joints, surfaces, len(kind)])
-    environment, law = environment_of(surfaces), law_of(count, kind, joints, surfaces, compiled)
-    largest, differs = 0.0, 0.0
+    environment = environment_of(surfaces)
+    law = law_of(count, kind, joints, surfaces, LawOptions(ahead=shipped), compiled)
+    found = []
     for _ in range(states):
         state = state_of(count, kind, joints, environment, rng)
-        u2 = 10.0 * rng.standard_normal(surfaces)
-        u3 = 10.0 * rng.standard_normal(law.layout.internal)
-        got = law.run(
-            state,
-            acceleration=rng.standard_normal(6),
-            contact=u2,
-            internal=u3,
-        )
-        terms, distribution = state.terms, got["distribution"]
-        here = terms.environment
-        R = state.pose[:3, :3]
-        wanted = np.concatenate([R @ got["new_acceleration"][:3], R @ got["new_acceleration"][3:]])
-        u1 = here.E_P @ wanted + here.E_P_dot_v
-        free = -state.qd  # damping of self-motion, the only wish of bare gains
-        plain = hybrid_torque(terms, R, distribution, u1, u2, u3, free)
-        motion = system_motion(terms, got["torque"])
-        s = here.E_P @ motion.object_acceleration + here.E_P_dot_v
-        inside = distribution.internal_force(motion.contact_forces)
-        moved = max(np.abs(motion.qdd).max(), np.abs(here.E_P_dot_v).max(), np.abs(u1).max())
-        pushed = max(np.abs(motion.contact_forces).max(), np.abs(got["torque"]).max())
-        errors = [np.abs(s - u1).max() / moved, np.abs(inside - u3).max() / pushed]
-        errors.append(np.abs(motion.surface_forces - u2).max(initial=0.0) / pushed)
-        largest = max(largest, *errors)
-        differs = max(differs, np.abs(plain.torque - got["torque"]).max() / pushed)
-    return largest, differs
+        found.append(_errors(law, state, Request.near(state, law.layout, rng), rng, shipped))
+    return Exactness(*np.max(found, axis=0).tolist())
+
+
+def _errors(law, state, request, rng, shipped):
+    """Return the errors of motion and forces, and of the torque (2,)."""
+    system, layout = state.system, law.layout
+    shares = rng.uniform(0.5, 1.5, layout.arms) if shipped else np.ones(layout.arms)
+    distribution = ForceDistribution.of_contacts(system, shares / shares.sum())
+    gains = bare_gains(
+        system,
+        proportional=PROPORTIONAL, derivative=DERIVATIVE, integral=INTEGRAL,
+        damping=np.full(layout.surfaces, DAMPING),
+        **({"safe_pivot": SAFE_PIVOT, "lead": LEAD, "trend": TREND} if shipped else {}),
+    )  # fmt: skip
+    changes, then = {}, state
+    if shipped:
+        last = {name: rng.standard_normal(layout.joints) for name in ("", "_change")}
+        of_object = {name: rng.standard_normal(6) for name in ("", "_change")}
+        changes = {f"joint_acceleration{name}": value for name, value in last.items()}
+        changes |= {
+            "memory_acceleration": of_object[""], "acceleration_change": of_object["_change"]
+        }  # fmt: skip
+        trends = (each[""] + TREND * each["_change"] for each in (last, of_object))
+        then = later(state, *trends)
+    got = law.run(state, gains=gains, distribution=distribution, **vars(request), **changes)
+    terms = then.terms
+    here = terms.environment
+    acceleration = allowed(request.acceleration_of_center(state), terms)
+    u1 = here.E_P @ acceleration + here.E_P_dot_v
+    u2 = request.contact + request.contact_integral - DAMPING * (here.E_F @ then.twist)
+    u3 = request.internal + request.internal_integral
+    free = -state.qd  # damping of self-motion, the only wish of bare gains
+    plain = hybrid_torque(terms, then.pose[:3, :3], distribution, u1, u2, u3, free).torque
+    motion = system_motion(terms, got["torque"])
+    inside = distribution.internal_force(motion.contact_forces)
+    moved = max(np.abs(motion.qdd).max(), np.abs(acceleration).max())
+    pushed = max(np.abs(motion.contact_forces).max(), np.abs(got["torque"]).max())
+    error = max(
+        np.abs(motion.object_acceleration - acceleration).max() / moved,
+        np.abs(motion.surface_forces - u2).max(initial=0.0) / pushed,
+        np.abs(inside - u3).max() / pushed,
+    )
+    return error, np.abs(plain - got["torque"]).max() / pushed

@@ -61,8 +61,9 @@ def arguments_of(state, *, gains=None, distribution=None, ramp=1.0, wrenches=Non
         distribution: Sharing of forces; the physical one by default.
         ramp: Part of the task that is let through.
         wrenches: Measured grasp wrenches (k, 6).
-        changes: Parts of the reference and of the memory, by their names in `Layout`; what is
-            not given is the state at rest in itself, all surfaces touched.
+        changes: Parts of the reference and of the memory, by their names in `Layout`, those of
+            the memory with "memory_" before them where the reference has the same; what is not
+            given is the state at rest in itself, all surfaces touched.
     """
     system, layout = state.system, Layout.of(state.system)
     gains = gains or bare_gains(system)
@@ -89,7 +90,7 @@ def arguments_of(state, *, gains=None, distribution=None, ramp=1.0, wrenches=Non
     for name, at in layout.reference.items():
         reference[at] = changes.get(name, given.get(name, 0.0))
     for name, at in layout.memory.items():
-        key = "memory_twist" if name == "twist" else name
+        key = f"memory_{name}" if name in layout.reference else name
         memory[at] = changes.get(key, kept.get(key, 0.0))
     sensed = np.zeros(layout.size(layout.sensed))
     sensed[0] = wrenches is not None
@@ -134,8 +135,8 @@ class HybridLaw:
 
 
 @cache
-def law_of(count, kind, joints, surfaces, compiled=True):
+def law_of(count, kind, joints, surfaces, options=None, compiled=True):
     """Return the law of a combination of `support.hybrid_systems`, compiled once."""
     rng = np.random.default_rng(0)
     system = state_of(count, kind, joints, environment_of(surfaces), rng).system
-    return HybridLaw(system, compiled=compiled)
+    return HybridLaw(system, options, compiled=compiled)
