@@ -13,14 +13,30 @@ from robot_dynamics.control.protocol import ControlLaw, LawStep
 from robot_dynamics.control.reference import ACCELERATION, POSE
 from robot_dynamics.manipulation.assembly import closed_configuration
 
-#: A scenario for each law.
-SCENARIOS = {"coordinated": "lift_box", "hybrid": "wipe", "jointed": "fold"}
+#: Scenarios of all laws, with surfaces and without them, with contacts that slip and without them.
+SCENARIOS = {
+    "lift_box": (),
+    "lift_box by gravity alone": ("control.law=gravity",),
+    "wipe": (),
+    "tray": (),
+    "fold": (),
+}
 
 
-@pytest.fixture(scope="module", params=sorted(LAWS))
+def test_every_law_has_a_scenario():
+    """None is left out below."""
+    assert {scenario_of(name).control.law for name in SCENARIOS} == set(LAWS)
+
+
+def scenario_of(name):
+    """Return one of the scenarios."""
+    return load_scenario(name.split()[0], SCENARIOS[name])
+
+
+@pytest.fixture(scope="module", params=SCENARIOS)
 def started(request):
     """Return a law, where its arms are at the start, and its first step."""
-    scenario = load_scenario(SCENARIOS[request.param])
+    scenario = scenario_of(request.param)
     system = build_system(scenario)
     law = make_law(scenario, system)
     q = closed_configuration(system, scenario.object_pose)[system.q_index]

@@ -171,10 +171,10 @@ class WatchedController(HybridController):
         super().hold(tick)
         self._watching = self._unplanned
 
-    def start(self, q: Array, qd: Array, last: Array | None = None) -> HybridStep:
+    def start(self, q: Array, qd: Array, last: Array | None = None) -> WatchedStep:
         """Begin anew, with the first reference; see `HybridController.start`."""
         self._watching = self.monitor
-        return super().start(q, qd, last)
+        return WatchedStep(super().start(q, qd, last), self._watching.step(0, None))
 
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> WatchedStep:
         """Return the step of a control instant; see `HybridController.update`."""
