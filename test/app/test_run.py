@@ -24,6 +24,8 @@ def test_shipped_scenarios_are_good(shipped):
 def test_shipped_scenarios_are_good_with_another_engine(shipped):
     """They keep their bars with MuJoCo as the plant as well."""
     pytest.importorskip("mujoco")
+    if load_scenario(shipped).control.law == "gravity":
+        pytest.skip("MuJoCo's plant has the object in its hands")
     assert simulate(shipped, "mujoco").report["failures"] == []
 
 
