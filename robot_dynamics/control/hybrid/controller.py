@@ -374,11 +374,11 @@ class HybridController:
             return self._evaluate(q, qd, wrenches, row, memory, ramp)
         chosen = choice.row(row, self._last.asked)
         step = self._evaluate(q, qd, wrenches, chosen, memory, ramp)
-        if ramp == 1.0:
-            other = choice.row_within(row, step, self._effort)
-            if other is not None:
-                step = self._evaluate(q, qd, wrenches, other, memory, ramp)
-        choice.remember()
+        other = choice.row_within(row, step, self._effort) if ramp == 1.0 else None
+        if other is not None:
+            step = self._evaluate(q, qd, wrenches, other, memory, ramp)
+            step.gave_way = True
+        choice.remember(step, self._effort)
         step.reference, step.added_internal_force = row, choice.added
         return step
 

@@ -4,8 +4,9 @@
 
 What is asked for is granted where every contact is its margin inside what it bears. Where one is
 not, because the object is heavier than believed or is pushed, the nearest internal force is taken
-for which all are; where torque limits rule, the nearest with which they let the task through as
-well. What was added stays for a while, so that it neither chatters nor leaves with a jump.
+for which all are, at once; where torque limits rule, it goes to the nearest with which they let
+the task through as well, at a bounded rate. What was added stays as long as limits would rule
+without it, and then fades, so that it neither chatters nor leaves with a jump.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from robot_dynamics.control.hybrid.rows import HybridPlan
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.manipulation.hybrid import ForceDistribution, HybridSystem, Squeeze
-from robot_dynamics.manipulation.hybrid.squeeze import GripRoom
+from robot_dynamics.manipulation.hybrid.squeeze import GripRoom, Leeway
 
 Array = NDArray[np.float64]
 
 _RELEASE_S = 0.3  # time constant with which what was added fades where it is not needed
+_CHANGE_S = 0.1  # time that all of the leeway takes for the sake of torque limits
 _NONE = 1e-9  # internal force that is none [N]
 _ALL = 1.0 - 1e-9  # part of the task that is all of it
 
@@ -40,7 +42,7 @@ class InternalChoice:
     Args:
         squeeze: Contacts, their margin, and the sharing of forces.
         at: Where forces stand in a row that is followed; see `Layout.reference`.
-        most: Largest contact force of what is added [N].
+        most: Largest component of a contact force of what is added [N]; see `Squeeze.size`.
         period: Of control [s].
         late: Control periods after which measured forces answer what was asked for.
     """
@@ -49,6 +51,7 @@ class InternalChoice:
         self, squeeze: Squeeze, at: Mapping[str, slice], most: float, period: float, late: int
     ) -> None:
         self._squeeze, self._most = squeeze, most
+        self._change = most * period / _CHANGE_S
         self._own, self._compared = at["internal"], at["compared_internal"]
         self._keep, self._late = math.exp(-period / _RELEASE_S), late
         # Nothing is added most of the time: that it is this very array is told without computing.
@@ -79,17 +82,20 @@ class InternalChoice:
         """Forget what was added."""
         self.added = self._nothing
         self._before: deque[Array] = deque([self.added] * self._late, maxlen=self._late)
+        self._room: GripRoom | None = None
 
     def row(self, row: Array, asked: Array) -> Array:
         """Return a row (w,) with the internal force that contacts need for a wrench (6,)."""
         if self.added is not self._nothing or self._squeeze.slips:
-            self._next(row, asked, None)
+            planned = row[self._own]
+            self.added = self._held(asked, planned, self._faded(planned))
         return self._with_added(row)
 
     def row_within(self, row: Array, step: HybridStep, effort: Array) -> Array | None:
-        """Return a row with which efforts (na,) let through what a step holds back.
+        """Return a row with which efforts (na,) let through more of what a step holds back.
 
-        None if they let through all of it, or no internal force helps.
+        None if they let through all of it, or if no internal force within the leeway lets through
+        all of it: what was added stays then. What it takes comes at a bounded rate.
 
         Args:
             row: As planned (w,).
@@ -98,35 +104,59 @@ class InternalChoice:
         """
         if step.of_task >= _ALL:
             return None
-        inside, pushing, moving = step.parts
-        # Each part has what the ones before leave: limits hold after every one of them.
-        base = step.support + inside - step.grip @ (row[self._own] + self.added)
-        after = np.cumsum([base, pushing, moving], axis=0)
-        room = GripRoom(step.grip, -effort - after.min(axis=0), effort - after.max(axis=0))
-        if not self._next(row, step.asked, room):
+        planned, leeway = row[self._own], Leeway(row[self._own], self._most)
+        room = self._left(step, effort)
+        found = self._squeeze.in_loop(step.asked, planned + self.added, room, leeway)
+        if found is None:
             return None
+        change = found - planned - self.added
+        part = self._squeeze.part_within(np.zeros_like(change), change, self._change)
+        added = self.added + part * change
+        # On the way contacts hold as at both of its ends, if they do at the first for this wrench.
+        self.added = added if part == 1.0 else self._held(step.asked, planned, added)
         return self._with_added(row)
 
-    def remember(self) -> None:
-        """Keep what was added in this period, for the answer of the sensors to it."""
-        self._before.append(self.added)
+    def remember(self, step: HybridStep, effort: Array) -> None:
+        """Keep what was added in this period, and what efforts (na,) left for it.
 
-    def _next(self, row: Array, asked: Array, room: GripRoom | None) -> bool:
-        """Choose what is added to a row's internal force; return whether that has changed."""
-        wish = planned = row[self._own]
-        if self.added is not self._nothing:
-            wish = planned + (self.added if room is not None else self._keep * self.added)
-        found = self._squeeze.in_loop(asked, wish, room)
-        if found is planned:  # granted
-            return True
-        if found is None:  # nothing is better than what there is
-            return False
-        added = found - planned
-        size = self._squeeze.size(added)
-        if size > self._most:
-            added = added * (self._most / size)
-        self.added = added if size > _NONE else self._nothing
-        return True
+        Args:
+            step: That is sent, with the row that it was made of.
+            effort: Largest torques.
+        """
+        self._before.append(self.added)
+        self._room = None if self.added is self._nothing else self._left(step, effort)
+
+    def _left(self, step: HybridStep, effort: Array) -> GripRoom:
+        """Return what efforts leave for internal forces if all of a step's task is let through."""
+        inside, pushing, moving = step.parts
+        # Each part has what the ones before leave: limits hold after every one of them.
+        base = step.support + inside - step.grip @ step.reference[self._own]
+        after = np.cumsum([base, pushing, moving], axis=0)
+        return GripRoom(step.grip, -effort - after.min(axis=0), effort - after.max(axis=0))
+
+    def _faded(self, planned: Array) -> Array:
+        """Return what was added, less what goes in a period if limits did not rule without it."""
+        if self.added is self._nothing:
+            return self.added
+        faded = self._keep * self.added
+        if self._room is not None and not self._room.allows(planned + faded):
+            return self.added
+        return faded if self._squeeze.size(faded) > _NONE else self._nothing
+
+    def _held(self, asked: Array, planned: Array, wish: Array) -> Array:
+        """Return what is to be added, nearest to a wish, so that contacts hold for a wrench."""
+        wished = planned if wish is self._nothing else planned + wish
+        found = self._squeeze.in_loop(asked, wished, None, Leeway(planned, self._most))
+        if found is wished:
+            return wish
+        if found is not None:
+            return found - planned
+        found = self._squeeze.in_loop(asked, planned + self.added)
+        if found is None:
+            return self.added
+        # More than the leeway is needed. Towards what holds no contact loses what it has.
+        change = found - planned - self.added
+        return self.added + change * self._squeeze.part_within(self.added, change, self._most)
 
     def _with_added(self, row: Array) -> Array:
         if self.added is self._nothing and self._before[0] is self._nothing:

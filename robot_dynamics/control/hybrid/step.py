@@ -23,9 +23,12 @@ class HybridStep:
         memory: What the next step needs of this one.
         reference: The row of the reference that was followed.
         added_internal_force: What was added to its internal force (m,); see `InternalChoice`.
+        gave_way: Whether limits held the task back, and the internal force was changed for it.
     """
 
-    __slots__ = ("_at", "_found", "added_internal_force", "memory", "reference", "torque")
+    __slots__ = (
+        "_at", "_found", "added_internal_force", "gave_way", "memory", "reference", "torque",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -39,6 +42,7 @@ class HybridStep:
         self.torque, self.memory, self.reference = torque, memory, reference
         self._found, self._at = found, at
         self.added_internal_force = added_internal_force
+        self.gave_way = False
 
     @property
     def pose(self) -> Array:

@@ -44,7 +44,7 @@ class WatchedStep(HybridStep):
     def __init__(self, step: HybridStep, slip: SlipReport) -> None:
         added = step.added_internal_force
         super().__init__(step.torque, step.memory, step._found, step.reference, step._at, added)
-        self.slip = slip
+        self.gave_way, self.slip = step.gave_way, slip
 
     @property
     def recorded(self) -> tuple[Array, ...]:

@@ -29,6 +29,8 @@ from robot_dynamics.manipulation.hybrid.friction import SIDES
 
 Array = NDArray[np.float64]
 
+_STILL = 1e-12  # change of a contact force that is none [N]
+
 
 class SqueezeError(RobotDynamicsError):
     """No internal force holds the object as declared.
@@ -75,6 +77,25 @@ class GripRoom(NamedTuple):
     grip: Array
     lower: Array
     upper: Array
+
+    def allows(self, internal_force: Array) -> bool:
+        """Return whether an internal force (m,) is within."""
+        torques = self.grip @ internal_force
+        return bool(((torques >= self.lower) & (torques <= self.upper)).all())
+
+
+class Leeway(NamedTuple):
+    """How far internal forces may be from one: |contact forces of f_IS - around| <= most.
+
+    Of contact forces in the contacts' axes, component by component, moments over the length.
+
+    Attributes:
+        around: f_IS (m,).
+        most: The largest component [N].
+    """
+
+    around: Array
+    most: float
 
 
 class SqueezeChoice(NamedTuple):
@@ -135,6 +156,7 @@ class Squeeze:
         self._lower = np.linalg.cholesky(scaled.T @ scaled)
         self._to_internal = np.linalg.inv(self._lower.T)
         self._rows = planes.rows @ (A @ self._to_internal)
+        self._components = scaled @ self._to_internal
         self._loads = planes.rows @ distribution.share
         self._bounds, self._owners = planes.lower, planes.contact
         self._none = np.full(len(planes.lower), np.inf)
@@ -156,7 +178,13 @@ class Squeeze:
         left = None if room is None else room.left(w, self._distribution)
         return self._solve(w[None], wish, *self._program(self._bounds - self._loads @ w, left))
 
-    def in_loop(self, wrench: Array, wish: Array, room: GripRoom | None = None) -> Array | None:
+    def in_loop(
+        self,
+        wrench: Array,
+        wish: Array,
+        room: GripRoom | None = None,
+        leeway: Leeway | None = None,
+    ) -> Array | None:
         """Return the internal force of `at`, without its figures.
 
         None if nothing holds the object, a number is none, or the solver gives up.
@@ -165,8 +193,9 @@ class Squeeze:
 
         Args:
             wrench: What the contacts are to make on the object, in its axes (6,).
-            wish: f_IS (m,).
+            wish: f_IS (m,), within the leeway.
             room: What the drives have left for it.
+            leeway: How far it may be from another one.
         """
         lower = self._bounds - self._loads @ wrench
         goal = self._lower.T @ wish
@@ -177,7 +206,7 @@ class Squeeze:
         if not len(goal):
             return None
         try:
-            y = nearest_within(goal, *self._program(lower, room))
+            y = nearest_within(goal, *self._program(lower, room, leeway))
         except RobotDynamicsError:
             return None
         return None if y is None else self._to_internal @ y
@@ -188,22 +217,46 @@ class Squeeze:
         return bool(len(self._owners))
 
     def size(self, internal_force: Array) -> float:
-        """Return the largest contact force [N] of an internal force (m,), moments over length."""
+        """Return the largest component of a contact force [N] of an internal force (m,).
+
+        In the contacts' axes, moments over the length.
+        """
         return float(np.abs(self._scaled @ internal_force).max(initial=0.0))
 
-    def _program(self, lower: Array, room: GripRoom | None) -> tuple[Array, Array, Array]:
-        """Return rows and bounds of what is to hold: contacts, and drives if they count."""
+    def part_within(self, start: Array, change: Array, most: float) -> float:
+        """Return the largest part, up to 1, of a change (m,) whose end has at most a size [N].
+
+        Args:
+            start: f_IS (m,) that is changed, of at most that size.
+            change: Of it (m,).
+            most: See `size`.
+        """
+        there, ways = self._scaled @ start, self._scaled @ change
+        moved = np.abs(ways) > _STILL
+        left = most - np.sign(ways[moved]) * there[moved]
+        return float(max(0.0, (left / np.abs(ways[moved])).min(initial=1.0)))
+
+    def _program(
+        self, lower: Array, room: GripRoom | None, leeway: Leeway | None = None
+    ) -> tuple[Array, Array, Array]:
+        """Return rows and bounds of what is to hold: contacts, and what else counts."""
+        rows, upper = self._rows, self._none
+        if leeway is not None:
+            around = self._scaled @ leeway.around
+            rows = np.vstack([rows, self._components])
+            lower = np.concatenate([lower, around - leeway.most])
+            upper = np.concatenate([upper, around + leeway.most])
         if room is None:
-            return self._rows, lower, self._none
+            return rows, lower, upper
         bounded = np.isfinite(room.lower) | np.isfinite(room.upper)
-        rows = room.grip[bounded] @ self._to_internal
+        grip = room.grip[bounded] @ self._to_internal
         # Rows of about one, whatever the limits are: a drive may have none at all.
-        sizes = np.linalg.norm(rows, axis=1)
+        sizes = np.linalg.norm(grip, axis=1)
         sizes = np.where(sizes > 0.0, sizes, 1.0)
         return (
-            np.vstack([self._rows, rows / sizes[:, None]]),
+            np.vstack([rows, grip / sizes[:, None]]),
             np.concatenate([lower, room.lower[bounded] / sizes]),
-            np.concatenate([self._none, room.upper[bounded] / sizes]),
+            np.concatenate([upper, room.upper[bounded] / sizes]),
         )
 
     def over(

@@ -62,7 +62,7 @@ def test_a_load_that_nobody_planned_is_held():
     assert row[OWN.start] == 45.0
     assert_allclose(first[COMPARED], row[COMPARED])
     for _ in range(LATE):
-        chosen.remember()
+        chosen.remember(FREE, EFFORT)
         late = chosen.row(row, weight(6.0))
     assert_allclose(late[COMPARED], late[OWN], atol=1e-12)
 
@@ -72,11 +72,11 @@ def test_what_was_added_fades():
     chosen, row = choice(), planned(45.0)
     added = chosen.row(row, weight(6.0))[OWN] - row[OWN]
     for _ in range(round(0.3 * np.log(2.0) / PERIOD)):
-        chosen.remember()
+        chosen.remember(FREE, EFFORT)
         last = chosen.row(row, weight(1.0))
     assert_allclose(last[OWN] - row[OWN], 0.5 * added, rtol=0.01)
     for _ in range(round(10.0 / PERIOD)):
-        chosen.remember()
+        chosen.remember(FREE, EFFORT)
         last = chosen.row(row, weight(1.0))
     assert last is row
 
@@ -91,33 +91,118 @@ def test_what_is_added_is_bounded():
     assert chosen.row(row, weight(1.0)) is row
 
 
-def step_of(grip, support, internal, scale=0.5):
-    """Return a step of drives, each with its part of the internal force (n, m)."""
-    found = np.zeros(Layout.size(LAYOUT.found))
-    n = LAYOUT.joints
+NOTHING = np.zeros(LAYOUT.joints)
+EFFORT = np.full(LAYOUT.joints, 1e3)
+
+
+def let_through(there, part, effort):
+    """Return how much of a part of the torque fits on top of what is there."""
+    room = np.where(part > 0.0, effort - there, effort + there)[part != 0.0]
+    return float(np.clip((room / np.abs(part[part != 0.0])).min(initial=1.0), 0.0, 1.0))
+
+
+def step_of(row, grip, moving=NOTHING, effort=EFFORT, wrench=None):
+    """Return a step of drives, each with its part of the internal force (n, m), from a row."""
+    found, inside = np.zeros(Layout.size(LAYOUT.found)), grip @ row[OWN]
+    squeeze = let_through(NOTHING, inside, effort)
+    motion = let_through(squeeze * inside, moving, effort)
+    asked = weight(4.0) if wrench is None else wrench
     for name, value in {
-        "grip": grip, "support": support, "parts": [internal, np.zeros(n), np.zeros(n)],
-        "scales": [scale, 1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0], "asked": weight(4.0),
+        "grip": grip, "parts": [inside, NOTHING, moving], "asked": asked,
+        "scales": [squeeze, motion, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0],
     }.items():  # fmt: skip
         found[LAYOUT.found[name]] = np.ravel(value)
-    return HybridStep(np.zeros(n), np.zeros(0), found, np.zeros(0), LAYOUT.found, np.zeros(2))
+    return HybridStep(NOTHING, np.zeros(0), found, row, LAYOUT.found, np.zeros(2))
+
+
+def of_drive(squeeze=0.0, twist=0.0):
+    """Return drives of which one makes the internal force, by so much for each (n, m)."""
+    grip = np.zeros((LAYOUT.joints, 2))
+    grip[3] = squeeze, twist
+    return grip
+
+
+def period(chosen, row, grip, moving, effort, wrench=None):
+    """Return the step of a control period, as the controller makes it."""
+    asked = weight(4.0) if wrench is None else wrench
+    step = step_of(chosen.row(row, asked), grip, moving, effort, wrench)
+    other = chosen.row_within(row, step, effort)
+    if other is not None:
+        step = step_of(other, grip, moving, effort, wrench)
+    chosen.remember(step, effort)
+    return step
+
+
+FREE = step_of(planned(45.0), of_drive())
 
 
 def test_drives_have_what_they_can():
     """A squeeze that a drive cannot make comes down to what it can, as long as it holds."""
     chosen, row, n = choice(), planned(100.0), LAYOUT.joints
     assert chosen.row(row, weight(4.0)) is row
-    grip = np.zeros((n, 2))
-    grip[3, 0] = 0.2  # N m for 1 N of squeeze
-    support, effort = np.full(n, 1.0), np.full(n, 19.0)
-    asked = step_of(grip, support, grip @ row[OWN])
-    other = chosen.row_within(row, asked, effort)
+    grip, moving = of_drive(squeeze=0.2), np.full(n, 1.0)  # 0.2 N m for 1 N of squeeze
+    effort = np.full(n, 19.0)
+    other = chosen.row_within(row, step_of(row, grip, moving, effort), effort)
     assert other[OWN][0] == pytest.approx(90.0)  # 1 + 0.2 * 90 = 19
     assert_allclose(other[OWN] - row[OWN], chosen.added)
     # Fingers hold 4 kg with 37 N: with less room nothing changes, and the limits decide.
-    assert chosen.row_within(row, asked, np.full(n, 7.0)) is None
-    whole = step_of(grip, support, grip @ row[OWN], scale=1.0)
-    assert chosen.row_within(row, whole, effort) is None
+    effort = np.full(n, 7.0)
+    assert chosen.row_within(row, step_of(other, grip, moving, effort), effort) is None
+    assert chosen.row_within(row, step_of(other, grip, moving), EFFORT) is None
+
+
+@pytest.mark.parametrize("most", [3.0, 8.1, 10.0, 60.0])
+def test_what_the_leeway_leaves_keeps_every_margin(most):
+    """What drives get is within the leeway, and costs no contact a margin that it has.
+
+    Contacts of 6 kg need 8 N more than was planned, while a drive asks for another twist.
+    """
+    row, squeeze = planned(45.0), Squeeze(SYSTEM.contacts, SHARING, MARGIN)
+    effort, grip, met = np.full(LAYOUT.joints, 4.0), of_drive(twist=10.0), {}
+    for twist in (0.1, 0.3):
+        chosen, moving = choice(most), NOTHING.copy()
+        moving[3] = 4.0 + 10.0 * twist
+        held = margins(chosen.row(row, weight(6.0)), weight(6.0)).min()
+        assert (held >= MARGIN - 1e-9) == (most > 8.0)
+        for _ in range(100):
+            step = period(chosen, row, grip, moving, effort, weight(6.0))
+            assert squeeze.size(chosen.added) <= most + 1e-9
+            assert margins(step.reference, weight(6.0)).min() >= min(held, MARGIN) - 1e-9
+        met[twist] = bool(step.let_through > 1.0 - 1e-9)
+    # The squeeze of 8 N, and 10 N more of it for 1 N m of twist.
+    assert met == {twist: 8.1 + 10.0 * twist < most for twist in met}
+
+
+def test_nothing_jumps_where_limits_come_and_go():
+    """Limits that can be met, then not, then again: bounded steps, no fading while they rule."""
+    most, grip = 50.0, of_drive(squeeze=0.2)
+    chosen, row, added = choice(most), planned(100.0), [np.zeros(2)]
+    entering, fading = most * PERIOD / 0.1, most * (1.0 - np.exp(-PERIOD / 0.3))
+
+    def run(torque, seconds):
+        """Go on with a limit for a while; return the last step and how far it has gone."""
+        start = len(added)
+        for _ in range(round(seconds / PERIOD)):
+            step = period(chosen, row, grip, NOTHING, np.full(LAYOUT.joints, torque))
+            added.append(chosen.added)
+        return step, np.ptp(added[start - 1 :], axis=0).max()
+
+    step, _ = run(14.0, 0.2)
+    assert step.let_through == pytest.approx(1.0, abs=1e-9)
+    assert added[-1][0] == pytest.approx(-30.0)
+    assert run(14.0, 0.5)[1] < 1e-9  # neither fades nor chatters
+    step, moved = run(6.0, 0.5)  # 4 kg need more than 30 N
+    assert step.let_through < 1.0
+    assert moved == 0.0
+    run(11.0, 0.2)
+    assert added[-1][0] == pytest.approx(-45.0)
+    run(13.0, 0.3)  # it fades as far as the drive allows, but for what goes in a period
+    assert added[-1][0] == pytest.approx(-35.0, abs=35.0 * PERIOD / 0.3)
+    before = added[-1][0]
+    run(30.0, 0.3)
+    assert added[-1][0] == pytest.approx(before / np.e, rel=2.0 * PERIOD / 0.3)
+    steps = np.abs(np.diff(added, axis=0)).max(axis=1)
+    assert 0.9 * entering < steps.max() <= entering + fading
 
 
 def test_tasks_that_may_slip_and_no_leeway_are_left_alone():

@@ -13,6 +13,8 @@ from scipy.optimize import minimize
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import Contact, ForceDistribution, FrictionCone
 from robot_dynamics.manipulation.hybrid.squeeze import (
+    GripRoom,
+    Leeway,
     Squeeze,
     SqueezeError,
     TorqueRoom,
@@ -91,6 +93,48 @@ def test_in_the_loop_it_is_the_same():
     assert squeeze.in_loop(20.0 * WEIGHT, none) is None
     assert squeeze.in_loop(np.full(6, np.nan), none) is None
     assert squeeze.in_loop(WEIGHT, np.full(3, np.nan)) is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_leeway_is_kept_with_the_margins(seed):
+    """What is within it is found as without; else another one that holds, or none."""
+    distribution, squeeze = squeezing(around("frictional point", 3, POINT))
+    rng, count = np.random.default_rng(seed), len(distribution.names)
+    refused = 0
+    for _ in range(30):
+        wrench = rng.normal(size=6) * [0.1, 0.1, 0.1, 5.0, 5.0, 5.0]
+        around_ = rng.normal(size=count)
+        best = squeeze.in_loop(wrench, around_)
+        size = squeeze.size(best - around_)
+        same = squeeze.in_loop(wrench, around_, None, Leeway(around_, 1.001 * size))
+        assert_allclose(same, best, atol=1e-9 * size)
+        less = squeeze.in_loop(wrench, around_, None, Leeway(around_, 0.99 * size))
+        refused += less is None
+        if less is not None:
+            assert squeeze.size(less - around_) <= 0.99 * size + 1e-9
+            assert squeeze.margins(wrench, less).min() >= 1.0 - 1e-9
+    assert 0 < refused < 30
+
+
+def test_a_change_goes_as_far_as_a_size():
+    """The end of the part has that size, or is the end of all of it."""
+    distribution, squeeze = squeezing(around("frictional point", 3, POINT))
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        start, change = rng.normal(size=(2, len(distribution.names)))
+        most = squeeze.size(start) + 0.3
+        part = squeeze.part_within(start, change, most)
+        end = squeeze.size(start + part * change)
+        assert end == pytest.approx(most) or (part == 1.0 and end <= most)
+    assert squeeze.part_within(start, 0.0 * change, most) == 1.0
+
+
+def test_a_room_allows_what_is_within_it():
+    """Both bounds count, and none where there is none."""
+    room = GripRoom(np.eye(2), np.array([-1.0, -np.inf]), np.array([2.0, 3.0]))
+    assert room.allows(np.array([2.0, -1e9]))
+    assert not room.allows(np.array([-1.1, 0.0]))
+    assert not room.allows(np.array([0.0, 3.1]))
 
 
 def test_the_size_of_an_internal_force_is_that_of_its_largest_contact_force():
