@@ -26,7 +26,7 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension, UInt64MultiArra
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 from robot_dynamics.app.topic_names import SECOND, WORLD
-from robot_dynamics.nodes.serialized import Layout, Reader
+from robot_dynamics.nodes.serialized import Layout, Reader, Writer
 
 Array = NDArray[np.float64]
 
@@ -57,7 +57,7 @@ class JointStateWriter:
 
     def __init__(self, joints: Sequence[str]) -> None:
         self.message = JointState(name=list(joints))
-        self._layouts: dict[tuple[int, int], Layout] = {}
+        self._writers: dict[tuple[int, int], Writer] = {}
 
     def fill(self, stamp: int, q: Array, qd: Array, effort: Array | None = None) -> JointState:
         """Return the message of an instant; the same object every time."""
@@ -71,11 +71,11 @@ class JointStateWriter:
     def serialized(self, stamp: int, q: Array, qd: Array) -> bytes:
         """Return the serialized message of an instant."""
         n = len(q)
-        layout = self._layouts.get((n, len(qd)))
-        if layout is None:
-            layout = Layout(lambda s, x: self.fill(s, x[:n], x[n:]), n + len(qd))
-            self._layouts[n, len(qd)] = layout
-        return layout.write(stamp, np.concatenate([q, qd]))
+        writer = self._writers.get((n, len(qd)))
+        if writer is None:
+            writer = Writer(lambda s, x: self.fill(s, x[:n], x[n:]), n + len(qd))
+            self._writers[n, len(qd)] = writer
+        return writer(stamp, np.concatenate([q, qd]))
 
 
 class JointSample(NamedTuple):
@@ -126,7 +126,7 @@ class CommandWriter:
 
     def __init__(self) -> None:
         self.message = Float64MultiArray()
-        self._layouts: dict[int, Layout] = {}
+        self._writers: dict[int, Writer] = {}
 
     def fill(self, tick: int, torque: Array) -> Float64MultiArray:
         """Return the message with the torques (n,) of an arm; the same object every time."""
@@ -136,10 +136,10 @@ class CommandWriter:
 
     def serialized(self, tick: int, torque: Array) -> bytes:
         """Return the serialized message with the torques (n,) of an arm."""
-        layout = self._layouts.get(len(torque))
-        if layout is None:
-            layout = self._layouts[len(torque)] = Layout(self.fill, len(torque), counted=True)
-        return layout.write(tick % _SEQUENCE_NUMBERS, torque)
+        writer = self._writers.get(len(torque))
+        if writer is None:
+            writer = self._writers[len(torque)] = Writer(self.fill, len(torque), counted=True)
+        return writer(tick % _SEQUENCE_NUMBERS, torque)
 
 
 def read_command(message: Float64MultiArray) -> tuple[int, Array]:
@@ -195,7 +195,7 @@ class WrenchWriter:
     def __init__(self, frame: str) -> None:
         self.message = WrenchStamped()
         self.message.header.frame_id = frame
-        self._layout: Layout | None = None
+        self._writer: Writer | None = None
 
     def fill(self, stamp: int, wrench: Array) -> WrenchStamped:
         """Return the message of a wrench (6,), angular first; the same object every time."""
@@ -206,9 +206,9 @@ class WrenchWriter:
 
     def serialized(self, stamp: int, wrench: Array) -> bytes:
         """Return the serialized message of a wrench (6,), angular first."""
-        if self._layout is None:
-            self._layout = Layout(self.fill, 6)
-        return self._layout.write(stamp, wrench)
+        if self._writer is None:
+            self._writer = Writer(self.fill, 6)
+        return self._writer(stamp, wrench)
 
 
 def read_wrench(message: WrenchStamped) -> Array:

@@ -5,14 +5,13 @@
 rclpy converts every field of a message, every name of a joint, for each publication and each
 message that comes: several times the work of a control law. Here a message is serialized once,
 with marks for the stamp and the numbers; where the marks are found, later ones are written or
-read. How ROS lays messages out is not known here: what has another layout than those before is
-left to rclpy.
+read. What has another layout than those before is left to rclpy.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
@@ -31,6 +30,7 @@ _MARK = 1.2345678901e-89  # numbers that stand for nothing else, as the stamps b
 _MARKED_TIME = 0x12345678 * SECOND + 0x1234567
 _MARKED_COUNT = 0x12345679
 _LAYOUTS = 4  # that are remembered of a topic
+_SIZES = {"double": 8, "uint64": 8, "int32": 4, "uint32": 4}
 
 
 class LayoutError(RobotDynamicsError):
@@ -56,18 +56,22 @@ class Layout:
         marks: Array = _MARK * np.arange(1.0, size + 1.0)
         message = fill(stamp, marks)
         text = bytes(serialize_message(message))
-        self._kind = type(message)
-        self._stamp_at = _only(text, self._stamp.pack(*self._parts(stamp)))
-        at = np.array([_only(text, _NUMBER.pack(mark)) for mark in marks], dtype=np.intp)
+        fields = _checked_fields(message, text)
+        # There may be more than the fields: space that was not needed, with what was there before.
+        used = text[: fields[-1][1]]
+        self._stamp_at = _only(used, self._stamp.pack(*self._parts(stamp)))
+        at = np.array([_only(used, _NUMBER.pack(mark)) for mark in marks], dtype=np.intp)
         self._first = int(at.min(initial=len(text)))
         # Within a message numbers are aligned to each other.
         self._index = (at - self._first) // _NUMBER.size
         self._count = int(self._index.max(initial=-1)) + 1
         self._bytes = bytearray(text)
         self._numbers = self._view(self._bytes)
-        places = [(self._stamp_at, self._stamp.size), *((int(a), _NUMBER.size) for a in at)]
-        self._places = places
-        self._constant: list[tuple[int, int]] | None = None
+        free = {self._stamp_at, self._stamp_at + 4 * (not counted), *at.tolist()}
+        self._constant = _joined(field for field in fields if field[0] not in free)
+        written = self.write(0, np.arange(size))
+        if deserialize_message(written, type(message)) != fill(0, np.arange(float(size))):
+            raise LayoutError("a message has to hold a stamp and numbers as they are.")
 
     def write(self, stamp: int, numbers: ArrayLike) -> bytes:
         """Return the serialized message of a stamp and numbers (n,)."""
@@ -80,8 +84,6 @@ class Layout:
         own = self._bytes
         if len(text) != len(own):
             return None
-        if self._constant is None:
-            self._constant = _constant(bytes(own), self._kind, self._places)
         if any(text[a:b] != own[a:b] for a, b in self._constant):
             return None
         first, *rest = self._stamp.unpack_from(text, self._stamp_at)
@@ -93,6 +95,28 @@ class Layout:
 
     def _view(self, text: bytes | bytearray) -> Array:
         return np.frombuffer(text, "<f8", self._count, self._first if self._count else 0)
+
+
+class Writer:
+    """Serialized messages of a stamp and numbers.
+
+    Args:
+        fill: As for `Layout`.
+        size: Likewise.
+        counted: Likewise.
+    """
+
+    def __init__(self, fill: Callable[[int, Array], Any], size: int, *, counted: bool = False):
+        self._fill = fill
+        self._layout: Layout | None = None
+        with suppress(LayoutError):
+            self._layout = Layout(fill, size, counted=counted)
+
+    def __call__(self, stamp: int, numbers: Array) -> bytes:
+        """Return the serialized message of a stamp and numbers (n,)."""
+        if self._layout is not None:
+            return self._layout.write(stamp, numbers)
+        return bytes(serialize_message(self._fill(stamp, numbers)))
 
 
 class Reader(Generic[T]):
@@ -138,34 +162,74 @@ def _only(text: bytes, part: bytes) -> int:
     return text.index(part)
 
 
-def _constant(text: bytes, kind: Any, places: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return begins and ends of what has to be equal in messages of one layout.
+def _checked_fields(message: Any, text: bytes) -> list[tuple[int, int]]:
+    """Return begins and ends of the fields of a message in its serialized form.
 
-    Padding need not be: nobody writes it, so that it holds whatever was there before. It is told
-    by what changes nothing.
-
-    Args:
-        text: A serialized message.
-        kind: Its type.
-        places: Begin and length of what may be different.
+    Raises:
+        LayoutError: If it is not serialized as is thought here.
     """
-    free = {at for begin, length in places for at in range(begin, begin + length)}
-    message = deserialize_message(text, kind)
-    found: list[tuple[int, int]] = []
-    for at in range(len(text)):
-        if at in free or _is_padding(text, at, kind, message):
-            continue
-        if found and found[-1][1] == at:
-            found[-1] = (found[-1][0], at + 1)
-        else:
-            found.append((at, at + 1))
+    last, found = 4, [(0, 4)]
+    for begin, end, known in _fields(message, last):
+        if begin - last >= 8 or known not in (None, text[begin:end]):
+            raise LayoutError("a message has to be serialized as plain CDR.")
+        found.append((begin, end))
+        last = end
+    if last > len(text):
+        raise LayoutError("a message has to be serialized as plain CDR.")
     return found
 
 
-def _is_padding(text: bytes, at: int, kind: Any, message: Any) -> bool:
-    changed = bytearray(text)
-    changed[at] ^= 1
-    try:
-        return bool(deserialize_message(bytes(changed), kind) == message)
-    except Exception:  # of several kinds: lengths that cannot be, text that is none
-        return False
+def _joined(parts: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return parts, given by begin and end in their order, those that touch made one."""
+    found: list[tuple[int, int]] = []
+    for begin, end in parts:
+        if found and found[-1][1] == begin:
+            found[-1] = (found[-1][0], end)
+        else:
+            found.append((begin, end))
+    return found
+
+
+def _fields(message: Any, at: int) -> Iterator[tuple[int, int, bytes | None]]:
+    """Yield begin and end of the fields of a message in its serialized form, and what they hold.
+
+    Plain CDR: after four bytes that tell so, every number is aligned to its own size. Lengths, of
+    32 bits, go before strings, which end with a zero, and before sequences. Numbers are left open.
+
+    Args:
+        message: The message.
+        at: Where it begins, but for alignment.
+
+    Raises:
+        LayoutError: If it has a field of a type that is not known here.
+    """
+
+    def placed(size: int, count: int) -> tuple[int, int]:
+        begin = at + -(at - 4) % size
+        return begin, begin + size * count
+
+    for name, kind in message.get_fields_and_field_types().items():
+        value = getattr(message, name)
+        values, inner = [value], kind
+        if kind.startswith("sequence<"):
+            values, inner = value, kind[len("sequence<") : -1]
+            begin, at = placed(4, 1)
+            yield begin, at, struct.pack("<I", len(values))
+        if inner in _SIZES:
+            if len(values):
+                begin, at = placed(_SIZES[inner], len(values))
+                yield begin, at, None
+            continue
+        for one in values:
+            if inner == "string":
+                content = one.encode() + b"\0"
+                begin, at = placed(4, 1)
+                yield begin, at, struct.pack("<I", len(content))
+                begin, at = placed(1, len(content))
+                yield begin, at, content
+            elif "/" in inner:
+                for field in _fields(one, at):
+                    at = field[1]
+                    yield field
+            else:
+                raise LayoutError(f"fields of type {kind} are not known here.")
