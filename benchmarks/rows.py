@@ -18,9 +18,9 @@ class Row:
         robot: Name of the robot.
         algorithm: "rnea", "crba", "aba", "closed_loop_forward_dynamics" or
             "hybrid_control_step" or "contact_plant_step".
-        mode: "step" and "limited step": an update of a controller, called from Python, limits out
-            of reach or ruling. "rigid", "soft finger": a step of a simulated plant, called from
-            Python.
+        mode: "step", "relieved step", "relieving step", "held-back step": an update of a
+            controller, called from Python, by what limits make of it.
+            "rigid", "soft finger": a step of a simulated plant, called from Python.
             "loop": one state at a time inside a compiled loop, scalar code. "batch": the same
             loop with SIMD code. "call": a call from Python with one state, checks included.
             "sparse": the same of the sparse matrix method, which is not compiled.

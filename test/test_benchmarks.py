@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -140,6 +141,38 @@ def test_results_that_differ_are_not_timed(module, robot, said, monkeypatch, cap
     monkeypatch.setattr("sys.argv", ["benchmarks", "--robots", robot, "--rounds", "1"])
     assert __main__.main() == 1
     assert f"results differ: {said}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("gave_way", "part", "added", "kind"),
+    [
+        (False, 1.0, 0.0, "step"),
+        (False, 1.0, -3.0, "relieved step"),
+        (True, 1.0, -3.0, "relieving step"),
+        (True, 0.7, -1.0, "relieving step"),
+        (False, 0.7, -1.0, "held-back step"),
+    ],
+)
+def test_steps_are_told_apart_by_what_limits_make_of_them(gave_way, part, added, kind):
+    """An internal force may give way, have done so before, or be of no help."""
+    pytest.importorskip("pinocchio")
+    from benchmarks.hybrid_law import kind_of
+
+    force = np.array([added])
+    step = SimpleNamespace(gave_way=gave_way, of_task=part, added_internal_force=force)
+    assert kind_of(step) == kind
+
+
+@pytest.mark.slow
+def test_steps_of_every_kind_are_timed():
+    """The limited controller makes each kind, the free one none of them; both are compared."""
+    pytest.importorskip("pinocchio")
+    from benchmarks import hybrid_law
+
+    rows = hybrid_law.rows_of("xarm7", rounds=1)
+    kinds = ["step", "relieved step", "relieving step", "held-back step"]
+    assert [r.mode for r in rows] == kinds
+    assert all(0.0 < r.ours_us <= r.p99_us for r in rows)
 
 
 def test_unknown_robots_are_refused(monkeypatch, capsys):

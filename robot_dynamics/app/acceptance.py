@@ -27,6 +27,9 @@ class BarSettings:
         object_orientation_error_settled_deg: The same while the reference is at rest [degrees].
         internal_force_error_settled_n: Force part of the internal force's error at rest [N].
         internal_moment_error_settled_nm: Its moment part [N m].
+        added_internal_force_max_n: What control adds to the internal force that is asked for, at
+            any time [N].
+        added_internal_moment_max_nm: Its moment part [N m].
         object_drift_settled_m: How far the object moves while the reference is at rest [m].
         joint_motion_max: How far a joint comes from where it starts [rad or m], for arms that are
             to stay.
@@ -62,6 +65,8 @@ class BarSettings:
     object_orientation_error_settled_deg: float | None = _bar("degrees")
     internal_force_error_settled_n: float | None = _bar("N")
     internal_moment_error_settled_nm: float | None = _bar("N m")
+    added_internal_force_max_n: float | None = _bar("N")
+    added_internal_moment_max_nm: float | None = _bar("N m")
     object_drift_settled_m: float | None = _bar("m")
     joint_motion_max: float | None = _bar("rad or m")
     closure_error_max: float | None = _bar("m or rad")

@@ -51,12 +51,28 @@ def moments(recording: Recording) -> NDArray[np.bool_]:
 def internal_force_errors(recording: Recording) -> tuple[Array, Array]:
     """Return what forces (ticks,) [N] and moments (ticks,) [N m] differ by from what was wanted.
 
-    That is the reference, with what control has added to it so that contacts hold. Of several
-    wrenches the one that is off most; of named forces all together.
+    That is the reference, with what control has added to it; see `added_internal_forces` for how
+    much that is. Of several wrenches the one that is off most; of named forces all together.
     """
     error = recording["internal_force"] - recording["reference_internal_force"]
     if "added_internal_force" in recording:
         error = error - recording["added_internal_force"]
+    return _sizes(recording, error)
+
+
+def added_internal_forces(recording: Recording) -> tuple[Array, Array] | None:
+    """Return the size of forces (ticks,) [N] and moments (ticks,) [N m] that control has added.
+
+    So that contacts hold, and torques stay within limits. Of several wrenches the largest; of
+    named forces all together. None for laws that add nothing.
+    """
+    if "added_internal_force" not in recording:
+        return None
+    return _sizes(recording, recording["added_internal_force"])
+
+
+def _sizes(recording: Recording, error: Array) -> tuple[Array, Array]:
+    """Return the sizes of forces (ticks,) and moments (ticks,) among internal forces."""
     if "internal_forces" not in recording.metadata:
         parts = error.reshape(len(recording), error.shape[1] // 6, 6)
         force, moment = (np.linalg.norm(parts[..., at], axis=2) for at in _FORCE_MOMENT)

@@ -16,7 +16,11 @@ from numpy.typing import NDArray
 
 from robot_dynamics.app.acceptance import failures as missed_bars
 from robot_dynamics.app.contact_figures import contact_figures
-from robot_dynamics.app.internal_forces import internal_force_errors, squeezes
+from robot_dynamics.app.internal_forces import (
+    added_internal_forces,
+    internal_force_errors,
+    squeezes,
+)
 from robot_dynamics.app.output_files import whole_file
 from robot_dynamics.app.recording import TICK, Recording, RecordingError
 from robot_dynamics.control.gains import PidGains, delay_margin
@@ -152,6 +156,7 @@ def _figures(recording: Recording) -> dict[str, Any]:
     rest = settled(recording)
     position, orientation = position_error(recording), np.degrees(orientation_error(recording))
     force, moment = internal_force_errors(recording)
+    added = added_internal_forces(recording)
     closure = np.maximum(recording["closure_position"], recording["closure_rotation"])
     fractions = torque_fractions(recording)
     loaded = np.nan_to_num(fractions, nan=-1.0).max(axis=0, initial=-1.0)
@@ -171,6 +176,8 @@ def _figures(recording: Recording) -> dict[str, Any]:
         "internal_force_error_max_n": _largest(force),
         "internal_force_error_settled_n": _largest(force[rest]),
         "internal_moment_error_settled_nm": _largest(moment[rest]),
+        "added_internal_force_max_n": None if added is None else _largest(added[0]),
+        "added_internal_moment_max_nm": None if added is None else _largest(added[1]),
         "squeeze_range_n": _range(recording, "internal_force"),
         "squeeze_reference_range_n": _range(recording, "reference_internal_force"),
         "joint_motion_max": _largest(np.abs(joints - joints[:1])),

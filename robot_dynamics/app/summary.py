@@ -25,6 +25,8 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
     )
     if squeeze:
         force += f"; squeeze {squeeze[0]:.1f} to {squeeze[1]:.1f} N"
+    if report.get("added_internal_force_max_n"):
+        force += f"; control added {f('added_internal_force_max_n')} N at most"
     yield f"  internal force {force}"
     if report.get("contact_force_max_n") is not None:
         yield (

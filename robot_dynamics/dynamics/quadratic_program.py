@@ -39,8 +39,9 @@ def nearest_within(goal: Array, rows: Array, lower: Array, upper: Array) -> Arra
     """
     solve = _solver()
     count, wished = rows.shape[1], len(goal)
-    hessian = np.diag(np.arange(count) < wished).astype(float)
-    slope = np.concatenate([-goal, np.zeros(count - wished)])
+    hessian, slope = np.zeros((count, count)), np.zeros(count)
+    hessian.flat[: wished * (count + 1) : count + 1] = 1.0
+    slope[:wished] = -goal
     # Entries that cost nothing make the problem semidefinite: then with proximal iterations.
     proximal = -1.0 if wished < count else 0.0
     x, _, flag, _ = solve(
@@ -50,7 +51,7 @@ def nearest_within(goal: Array, rows: Array, lower: Array, upper: Array) -> Arra
     )  # fmt: skip
     if flag == -1:
         return None
-    if flag != 1 or not np.all(np.isfinite(x)):
+    if flag != 1 or not np.isfinite(x).all():
         raise RobotDynamicsError(
             f"the quadratic program of {count} unknowns and {len(rows)} bounds was not solved "
             f"(DAQP's exit flag {flag})."

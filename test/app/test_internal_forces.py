@@ -5,6 +5,7 @@
 import numpy as np
 
 from robot_dynamics.app.internal_forces import (
+    added_internal_forces,
     internal_force_errors,
     moments,
     squeezes,
@@ -38,6 +39,19 @@ def test_other_grasps_name_theirs():
     assert squeezes(named) == [0, 2]
     assert moments(named).tolist() == [False, True, False, True]
     np.testing.assert_allclose(internal_force_errors(named), [[5.0], [10.0]])
+
+
+def test_what_control_added_is_no_error_but_is_told():
+    """It is taken off the error, and has a size of its own; laws that add nothing tell nothing."""
+    named = recording(
+        [33.0, 6.0, 4.0, 8.0], internal_forces=["squeeze", "twist", "shear", "moment"]
+    )
+    assert added_internal_forces(named) is None
+    named.columns["added_internal_force"] = np.array([[30.0, 0.0, 40.0, 1.0]])
+    np.testing.assert_allclose(
+        internal_force_errors(named), [[np.hypot(3.0, 36.0)], [np.hypot(6.0, 7.0)]]
+    )
+    np.testing.assert_allclose(added_internal_forces(named), [[50.0], [1.0]])
 
 
 def test_a_single_arm_has_none():

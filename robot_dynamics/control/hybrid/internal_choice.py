@@ -129,10 +129,14 @@ class InternalChoice:
     def _left(self, step: HybridStep, effort: Array) -> GripRoom:
         """Return what efforts leave for internal forces if all of a step's task is let through."""
         inside, pushing, moving = step.parts
+        grip = step.grip
         # Each part has what the ones before leave: limits hold after every one of them.
-        base = step.support + inside - step.grip @ step.reference[self._own]
-        after = np.cumsum([base, pushing, moving], axis=0)
-        return GripRoom(step.grip, -effort - after.min(axis=0), effort - after.max(axis=0))
+        base = step.support + inside - grip @ step.reference[self._own]
+        pressed = base + pushing
+        moved = pressed + moving
+        least = np.minimum(np.minimum(base, pressed), moved)
+        most = np.maximum(np.maximum(base, pressed), moved)
+        return GripRoom(grip, -effort - least, effort - most)
 
     def _faded(self, planned: Array) -> Array:
         """Return what was added, less what goes in a period if limits did not rule without it."""
@@ -145,6 +149,8 @@ class InternalChoice:
 
     def _held(self, asked: Array, planned: Array, wish: Array) -> Array:
         """Return what is to be added, nearest to a wish, so that contacts hold for a wrench."""
+        if not self._squeeze.slips:
+            return wish
         wished = planned if wish is self._nothing else planned + wish
         found = self._squeeze.in_loop(asked, wished, None, Leeway(planned, self._most))
         if found is wished:

@@ -158,7 +158,7 @@ class HybridStep:
     @property
     def grip(self) -> Array:
         """Torques of each internal force (na, m)."""
-        return self._found[self._at["grip"]].reshape(self.parts.shape[1], -1)
+        return self._found[self._at["grip"]].reshape(len(self.torque), -1)
 
     @property
     def recorded(self) -> tuple[Array, ...]:

@@ -248,15 +248,18 @@ class Squeeze:
             upper = np.concatenate([upper, around + leeway.most])
         if room is None:
             return rows, lower, upper
-        bounded = np.isfinite(room.lower) | np.isfinite(room.upper)
-        grip = room.grip[bounded] @ self._to_internal
+        grip, least, most = room
+        bounded = np.isfinite(least) | np.isfinite(most)
+        if not bounded.all():
+            grip, least, most = grip[bounded], least[bounded], most[bounded]
+        grip = grip @ self._to_internal
         # Rows of about one, whatever the limits are: a drive may have none at all.
-        sizes = np.linalg.norm(grip, axis=1)
-        sizes = np.where(sizes > 0.0, sizes, 1.0)
+        sizes = np.sqrt(np.einsum("ij,ij->i", grip, grip))
+        sizes[sizes == 0.0] = 1.0
         return (
             np.vstack([rows, grip / sizes[:, None]]),
-            np.concatenate([lower, room.lower[bounded] / sizes]),
-            np.concatenate([upper, room.upper[bounded] / sizes]),
+            np.concatenate([lower, least / sizes]),
+            np.concatenate([upper, most / sizes]),
         )
 
     def over(
