@@ -83,6 +83,9 @@ def test_a_tray_that_is_heavier_than_believed_is_squeezed_harder(leeway):
     if leeway:
         assert run.recording.metadata.get("fault") is None
         assert slipped < 1e-3  # the scenario's own bar
-        assert run.recording["added_internal_force"][:, 0].max() < leeway
+        added = run.recording["added_internal_force"][:, 0].max()
+        assert run.report["added_internal_force_max_n"] == pytest.approx(added)
+        assert 10.0 < added < leeway
+        assert any("added internal force max [N] is" in line for line in run.report["failures"])
     else:
         assert slipped > 5e-3

@@ -28,6 +28,7 @@ FIGURES = {
     "ok",
     "delay_margin_s",
     "squeeze_range_n",
+    "added_internal_force_max_n",
     "correction_max",
     "most_loaded_joint",
     "failures",

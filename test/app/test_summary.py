@@ -29,10 +29,12 @@ def test_a_run_on_surfaces(run):
         "contact_force_error_moving_fraction": 0.058,
         "touch_settling_max_s": 0.17,
         "slip_warning_lead_s": 0.56,
+        "added_internal_force_max_n": 24.31,
     }
     text = "\n".join(summary(run.report | figures))
     assert (
         "43.9 N at most; off by 0.1 % at rest and 5.8 % moving; touches settle in 0.17 s" in text
     )
+    assert "; control added 24.3 N at most" in text
     assert "foreseen 0.56 s before it began" in text
     assert "on surfaces" not in "\n".join(summary(run.report))
