@@ -19,7 +19,7 @@ HEAD = """\
 Exact: the largest relative errors of u1, u2, u3, and of the torque to that of the law in NumPy.
 Sampled: at periods of 2 ms; 1 ms. Of the object's position the largest error [mm]. Of forces [N]
 what steps of something else make: in the mean of a period, at any instant, and half of the
-change within a period, which is what a torque that is held leaves at best.
+change within a period of that run.
 
 | arms, contacts, planes, joints | exact | object | force on planes | internal force |
 |---|---|---|---|---|"""

@@ -73,26 +73,33 @@ class Request:
         C, m = layout.surfaces, layout.internal
         return cls(
             np.concatenate([state.pose[:3, 3] + 0.03 * rng.standard_normal(3), R.as_quat()]),
-            *(rng.standard_normal(6) for _ in range(2)),
+            rng.standard_normal(6),
+            rng.standard_normal(6),
             0.01 * rng.standard_normal(6),
             *(10.0 * rng.standard_normal(size) for size in (C, C, m, m)),
         )
 
-    def acceleration_of_center(self, state):
-        """Return the acceleration (6,) that the servo (41) asks of the centre of mass, in world
-        axes, before surfaces take of it what they do not allow.
+    def acceleration_of_center(self, at, twist, center, gains):
+        """Return the acceleration (6,) that the servo (41) asks of the centre of mass.
+
+        In world axes, and before surfaces take of it what they do not allow.
+
+        Args:
+            at: Pose (4, 4) of the object's origin.
+            twist: Of the object, with the velocity of its centre of mass (6,).
+            center: The centre of mass from the origin, in object axes.
+            gains: K_P, K_V and K_I as `proportional`, `derivative` and `integral`.
         """
-        center = np.asarray(state.system.held.center)
-        R, R_d = Rotation.from_matrix(state.pose[:3, :3]), Rotation.from_quat(self.pose[3:])
+        R, R_d = Rotation.from_matrix(at[:3, :3]), Rotation.from_quat(self.pose[3:])
         r_d = R_d.apply(center)
         omega, alpha = self.twist[:3], self.acceleration[:3]
         wanted = np.concatenate([omega, self.twist[3:] + np.cross(omega, r_d)])
         bend = np.cross(alpha, r_d) + np.cross(omega, np.cross(omega, r_d))
-        ahead = np.concatenate([alpha, self.acceleration[3:] + bend])
-        away = self.pose[:3] + r_d - state.pose[:3, 3] - R.apply(center)
+        planned = np.concatenate([alpha, self.acceleration[3:] + bend])
+        away = self.pose[:3] + r_d - at[:3, 3] - R.apply(center)
         error = np.concatenate([(R_d * R.inv()).as_rotvec(), away])
-        u1 = ahead + DERIVATIVE * (wanted - state.twist)
-        return u1 + PROPORTIONAL * error + INTEGRAL * self.pose_integral
+        u1 = planned + gains.derivative * (wanted - twist) + gains.proportional * error
+        return u1 + gains.integral * self.pose_integral
 
 
 def allowed(acceleration, terms):
@@ -177,7 +184,9 @@ def _errors(law, state, request, rng, shipped):
     got = law.run(state, gains=gains, distribution=distribution, **vars(request), **changes)
     terms = then.terms
     here = terms.environment
-    acceleration = allowed(request.acceleration_of_center(state), terms)
+    center = np.asarray(system.held.center)
+    asked = request.acceleration_of_center(state.pose, state.twist, center, gains)
+    acceleration = allowed(asked, terms)
     u1 = here.E_P @ acceleration + here.E_P_dot_v
     u2 = request.contact + request.contact_integral - DAMPING * (here.E_F @ then.twist)
     u3 = request.internal + request.internal_integral

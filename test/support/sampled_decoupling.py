@@ -106,7 +106,7 @@ class Disturbed:
     A torque that is held is right at one instant of its period; the forces that it makes stray on
     the way, as the arms move on under it. Forces are therefore given at every instant, both ends
     of each period among them; as means over periods; and as half of what they change by within
-    one, which is what is left at best, if they stray by as much before as after.
+    one, which is what is left if they stray by as much before the right instant as after it.
 
     Attributes:
         position: Of the object's origin [m].
@@ -116,8 +116,10 @@ class Disturbed:
         moment: Of internal moments [N m].
         mean_contact: Of the forces on planes, as means over periods [N].
         mean_force: Of internal forces, likewise [N].
+        mean_moment: Of internal moments, likewise [N m].
         half_contact: Half of the change of forces on planes within a period [N].
         half_force: Of internal forces, likewise [N].
+        half_moment: Of internal moments, likewise [N m].
     """
 
     position: float
@@ -127,19 +129,24 @@ class Disturbed:
     moment: float
     mean_contact: float
     mean_force: float
+    mean_moment: float
     half_contact: float
     half_force: float
+    half_moment: float
 
 
-def run(count, kind, surfaces, joints, what, period, **more):
-    """Return what a step of one kind disturbs, with sampled control of a perfect model."""
+def run(count, kind, surfaces, joints, what, period, averaged=False, **more):
+    """Return what a step of one kind disturbs, with sampled control of a perfect model.
+
+    See `holds` for `averaged`, and `controller_of` for more.
+    """
     cell = cell_of(count, joints)
     plant = HybridPlant(cell, kind, PLANES[:surfaces], STEP)
     control = controller_of(plant, cell, what, period, **more)
     moments = np.array(["moment" in name or "twist" in name or "bending" in name
                         for name in control.distribution.names])  # fmt: skip
     moved, strayed = [], []
-    for state in holds(plant, control, period):
+    for state in holds(plant, control, period, averaged):
         if state.time > BEGIN - 0.02:
             moved.append(state.moved)
             strayed.append(state.strayed)
@@ -159,7 +166,7 @@ def run(count, kind, surfaces, joints, what, period, **more):
         ]
 
     at_all, means, halves = largest(strayed), largest(mean), largest(half)
-    return Disturbed(*moved.max(axis=0).tolist(), *at_all, *means[:2], *halves[:2])
+    return Disturbed(*moved.max(axis=0).tolist(), *at_all, *means, *halves)
 
 
 @dataclass(frozen=True)
@@ -180,23 +187,28 @@ class Hold:
     strayed: np.ndarray
 
 
-def holds(plant, control, period):
-    """Run a plan, and yield each control period when it is over."""
+def holds(plant, control, period, averaged=False):
+    """Run a plan, and yield each control period when it is over.
+
+    Forces are given to the controller as they are at the end of a period, or averaged over it.
+    """
     control.start(*plant.joints)
     plan, ramp = control.reference, control.ramp_ticks * period
-    wrenches, steps = None, round(period / STEP)
+    steps, wrenches, felt = round(period / STEP), None, []
     for tick in range(round((ramp + END) / period)):
-        if tick:
-            wrenches = plant.wrenches
+        if felt:
+            of = felt if averaged else felt[-1:]
+            wrenches, pressed = (np.mean(values, axis=0) for values in zip(*of, strict=True))
             if plan.surfaces:
-                control.sense(contact_force=plant.surface_forces)
+                control.sense(contact_force=pressed)
         torque, time = control.update(tick, *plant.joints, wrenches).torque, tick * period - ramp
         rows = plan.rows(time + STEP * np.arange(steps + 1))
         plant.accelerate(torque)
-        strayed = [off_plan(plant, control, rows[0])]
+        strayed, felt = [off_plan(plant, control, rows[0])], []
         for row in rows[1:]:
             plant.advance(torque)
             strayed.append(off_plan(plant, control, row))
+            felt.append((plant.wrenches, plant.surface_forces))
         at, pose_q = rows[-1], plant.q[plant.system.object_q]
         turned = Rotation.from_quat(pose_q[3:]) * Rotation.from_quat(at[3:7]).inv()
         moved = float(np.linalg.norm(pose_q[:3] - at[:3])), float(turned.magnitude())

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sampled control decouples motion, contact force and internal force, on the closed-loop engine.
 
-Steps of 10 mm, 10 N and 10 N, smoothed over 50 ms. What a step is not about moves by less than
-0.05 mm, and by less than 0.05 N in the mean over every control period; and it moves by half if the
-period is half. Within a period forces stray by more, as the arms move on under a torque that is
-held, and no torque that is held does better: that is tested. It halves as well, and at 1 ms it is
-below 0.05 N at every instant. The figures are in docs/hybrid_control.md.
+Steps of 10 mm, 10 N and 10 N, smoothed over 50 ms. The bar is that what a step is not about moves
+by less than 0.05 mm and 0.05 N. At a period of 2 ms forces meet it at every instant in 9 of the 30
+combinations only; the others stray by up to 0.098 N within a period, as the arms move on under a
+torque that is held. Asserted are, in all 30: at 2 ms the bar for positions, and for forces as
+means over every period; at 1 ms the bar for forces at every instant; that forces halve with the
+period and positions go with its square; and, against regress, what there is at 2 ms. The figures
+are in docs/hybrid_control.md.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 from scipy.spatial.transform import Rotation
+from support import sampled_decoupling
+from support.exact_decoupling import Request, allowed
 from support.hybrid_plant import HybridPlant
 from support.hybrid_systems import GRASPS, SURFACES
 from support.sampled_decoupling import (
@@ -30,36 +34,46 @@ from support.sampled_decoupling import (
 )
 from support.sampled_decoupling import FORCE as FORCES
 
+from robot_dynamics.control.hybrid import gains
 from robot_dynamics.control.hybrid.settings import HybridSettings
+from robot_dynamics.control.settings import ForceServoSettings
 from robot_dynamics.control.touch_settings import ContactForceSettings
+from robot_dynamics.model import pose
 
 LENGTH, FORCE = 5e-5, 0.05
-# What is strayed at most, of the least that a torque which is held can do: the force servos, who
-# see forces at the end of their strays, and the second order add a part; and a little of forces
-# that hardly stray [N].
-AT_BEST, LITTLE = 1.15, 0.005
-# Ratios of deviations between periods: half, with what the next order adds or takes.
-HALVES = (1.6, 5.0)
+# A turn that moves a contact, 0.15 m from the middle, by that length. And the moment of that force
+# across what is between two contacts of three, which is what internal moments act on.
+ANGLE, MOMENT = LENGTH / 0.15, FORCE * 0.15 * np.sqrt(3.0)
+# Bounds against regress, of no theory: what is strayed at most, of half of what a force changes by
+# within a period in the same run, and a little of forces that hardly stray [N, N m]. The force
+# servos, who see forces at the end of their strays, add the part.
+REGRESS, LITTLE = 1.15, 0.005
+# Ratios of deviations between 2 ms and 1 ms. The change of forces within a period is of first
+# order in it, positions of second; the turn, of microradians, of second to third. A fifth of the
+# ratio is left to the next order.
+FIRST, SECOND, TURN = (1.7, 2.4), (3.2, 4.8), (3.2, 9.6)
+# Ratios are those of deviations above these [N, N m]: there is no order in rounding.
+NOISE = 1e-4
 
 
 def check(count, kind, surfaces, joints):
-    """Assert the bars for all steps."""
+    """Assert the bars for all steps; see the head of this file for what they are not."""
     for what in ("motion", "contact", "internal") if surfaces else ("motion", "internal"):
         slow, fast = (run(count, kind, surfaces, joints, what, T) for T in (2e-3, 1e-3))
         assert slow.position < LENGTH
-        if what != "contact":
-            assert slow.mean_contact < FORCE
-            assert fast.contact < FORCE
-            assert slow.contact < AT_BEST * slow.half_contact + LITTLE
-        if what != "internal":
-            assert slow.mean_force < FORCE
-            assert fast.force < FORCE
-            assert slow.force < AT_BEST * slow.half_force + LITTLE
+        assert slow.rotation < ANGLE
+        others = {"contact": FORCE, "force": FORCE, "moment": MOMENT}
+        others.pop({"contact": "contact", "internal": "force"}.get(what), None)
+        for name, bar in others.items():
+            strayed = getattr(slow, name)
+            assert getattr(slow, f"mean_{name}") < bar
+            assert getattr(fast, name) < bar
+            assert strayed < REGRESS * getattr(slow, f"half_{name}") + LITTLE
+            if what == "motion" and strayed > NOISE:
+                assert FIRST[0] < strayed / getattr(fast, name) < FIRST[1]
         if what == "motion":
-            assert HALVES[0] < slow.force / fast.force < HALVES[1]
-            assert HALVES[0] < slow.position / fast.position < HALVES[1]
-            if surfaces:
-                assert HALVES[0] < slow.contact / fast.contact < HALVES[1]
+            assert SECOND[0] < slow.position / fast.position < SECOND[1]
+            assert TURN[0] < slow.rotation / fast.rotation < TURN[1]
 
 
 def held(plant, control, state, torque, rows):
@@ -73,11 +87,13 @@ def held(plant, control, state, torque, rows):
     return np.array(strayed), plant.qd[plant.system.object_v] - state[1][plant.system.object_v]
 
 
-def test_no_torque_that_is_held_does_better():
-    """Where forces stray most, half of what they change by is the least of all constant torques.
+def test_no_torque_held_over_that_period_does_better_with_the_same_motion():
+    """Where forces stray most, half of what they change by is about the least for that period.
 
     Of three arms of six joints, whose motion is that of the object: the least largest deviation
-    over all torques with which the object's velocity changes by as much, as a linear programme.
+    over all constant torques of one period, the worst, from the state that the law came to, under
+    which the object's twist changes exactly as it does; as a linear programme. It says nothing of
+    torques that give the object another motion for a while, over several periods.
     """
     period = 2e-3
     cell = cell_of(3, 6)
@@ -114,53 +130,81 @@ def test_no_torque_that_is_held_does_better():
     assert np.abs(again).max() == pytest.approx(least.fun, rel=1e-3)
     # What other forces are meanwhile, moments among them, changes the path by a little.
     assert least.fun == pytest.approx(half, rel=0.05)
-    assert largest < AT_BEST * least.fun
+    assert largest < REGRESS * least.fun
 
 
-@pytest.mark.parametrize(
-    ("count", "kind", "surfaces", "joints"),
-    [
-        (2, "soft finger", 1, 6),
-        pytest.param(3, "rigid", 2, 7, marks=pytest.mark.slow),
-        pytest.param(3, "frictional point", 0, 6, marks=pytest.mark.slow),
-    ],
-)
-def test_at_the_instant_it_is_exact(count, kind, surfaces, joints):
-    """The engine's accelerations and forces under a controller's torque are those wanted.
-
-    To 1e-9 of what moves and pushes: the engine knows loop joints, and nothing of this law.
-    """
-    rng = np.random.default_rng(3)
+def at_the_instant(count, kind, surfaces, joints, seed):
+    """Assert that the engine's motion and forces at an instant are those asked for."""
+    rng = np.random.default_rng(seed)
     cell = cell_of(count, joints)
     plant, system = HybridPlant(cell, kind, PLANES[:surfaces]), cell.system
+    # The plan has the object some millimetres and degrees aside, and the servo wants it there.
+    start, aside = cell.start.copy(), cell.start[system.object_q].copy()
+    aside[:3] += 0.01 * rng.standard_normal(3)
+    turn = Rotation.from_rotvec(0.05 * rng.standard_normal(3))
+    aside[3:] = (turn * Rotation.from_quat(aside[3:])).as_quat()
+    start[system.object_q] = aside
     control = controller_of(
-        plant, cell, "internal", 2e-3, HybridSettings(ahead=False, object_pose="sensor"),
+        plant, cell._replace(start=start), "internal", 2e-3,
+        HybridSettings(ahead=False, object_pose="sensor"),
         contact_force=ContactForceSettings(damping=0.0),
     )  # fmt: skip
     plant.moving(rng.standard_normal(6), rng)
     R, body = Rotation.from_quat(plant.q[system.object_q][3:]), plant.qd[system.object_v]
-    twist = np.concatenate([R.apply(body[:3]), R.apply(body[3:])])
-    control.sense(pose=plant.q[system.object_q], twist=twist)
+    of_origin = np.concatenate([R.apply(body[:3]), R.apply(body[3:])])
+    control.sense(pose=plant.q[system.object_q], twist=of_origin)
     control.start(*plant.joints)
-    step = control.update(control.ramp_ticks, *plant.joints)
-    qdd = plant.accelerate(step.torque)
-    # The centre of mass, from the spatial acceleration of the origin (2.50).
-    of_origin, (omega, v) = qdd[system.object_v], (body[:3], body[3:])
+    torque = control.update(control.ramp_ticks, *plant.joints).torque
+    qdd = plant.accelerate(torque)
+
+    # What is asked for: at rest at the plan's pose.
     c = np.asarray(control.hybrid_system.held.center)
-    a = of_origin[3:] + np.cross(omega, v) + np.cross(of_origin[:3], c)
+    at = pose(plant.q[system.object_q][:3], R.as_matrix())
+    twist = of_origin + np.concatenate([np.zeros(3), np.cross(of_origin[:3], R.apply(c))])
+    still, m = np.zeros(6), control.layout.internal
+    request = Request(aside, still, still, still, [FORCES] * surfaces, 0.0, np.eye(m)[0], 0.0)
+    asked = request.acceleration_of_center(at, twist, c, control.gains)
+    wanted = allowed(asked, control.hybrid_system.terms(*plant.joints, at, twist))
+
+    # The centre of mass, from the spatial acceleration of the origin (2.50).
+    engine, (omega, v) = qdd[system.object_v], (body[:3], body[3:])
+    a = engine[3:] + np.cross(omega, v) + np.cross(engine[:3], c)
     a += np.cross(omega, np.cross(omega, c))
-    wanted = step.memory[control.layout.memory["acceleration"]]
+    got = np.concatenate([R.apply(engine[:3]), R.apply(a)])
     moved, pushed = np.abs(qdd).max(), np.abs(plant.contact_forces).max()
-    assert_allclose([*of_origin[:3], *a], wanted, rtol=0, atol=1e-9 * moved)
-    assert_allclose(plant.surface_forces, [FORCES] * surfaces, rtol=0, atol=1e-9 * pushed)
+    assert_allclose(got, wanted, rtol=0, atol=1e-9 * moved)
+    assert_allclose(plant.surface_forces, request.contact, rtol=0, atol=1e-9 * pushed)
     inside = control.distribution.internal_force(plant.contact_forces)
-    wished = step.reference[control.layout.reference["internal"]]
-    assert_allclose(inside, wished, rtol=0, atol=1e-9 * pushed)
-    assert moved > 10.0
+    assert_allclose(inside, 2.0 * FORCES * request.internal, rtol=0, atol=1e-9 * pushed)
+    assert np.abs(wanted).max() > 10.0
+
+
+@pytest.mark.parametrize(
+    ("count", "kind", "surfaces", "joints"), [(2, "soft finger", 1, 6), (3, "rigid", 2, 7)]
+)
+def test_at_the_instant_it_is_exact(count, kind, surfaces, joints):
+    """The engine's accelerations and forces under a controller's torque are those asked for.
+
+    To 1e-9 of what moves and pushes: the engine knows loop joints, and nothing of this law.
+    """
+    at_the_instant(count, kind, surfaces, joints, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("joints", [6, 7])
+@pytest.mark.parametrize("surfaces", SURFACES)
+@pytest.mark.parametrize(("count", "kind"), GRASPS)
+def test_at_the_instant_it_is_exact_anywhere(count, kind, surfaces, joints):
+    """The same in every combination, at three velocities and requests each."""
+    for seed in range(3):
+        at_the_instant(count, kind, SURFACES[surfaces], joints, seed)
 
 
 def test_steps_disturb_nothing_else():
-    """Two arms of seven joints that hold rigidly and slide on a plane."""
+    """Two arms of seven joints that hold rigidly and slide on a plane.
+
+    One of the nine combinations where forces stay within 0.05 N at every instant at 2 ms too.
+    """
     check(2, "rigid", 1, 7)
 
 
@@ -171,3 +215,48 @@ def test_steps_disturb_nothing_else():
 def test_steps_disturb_nothing_else_anywhere(count, kind, surfaces, joints):
     """The same in every combination of arms, contacts and planes."""
     check(count, kind, SURFACES[surfaces], joints)
+
+
+# Three arms where forces stray most: internal ones, and those on planes.
+WORST = [(3, "frictional point", 0, 7), (3, "soft finger", 0, 7), (3, "rigid", 1, 6)]
+
+
+def motion(combination, **more):
+    """Return what a step of motion disturbs at 2 ms: forces, and as means over periods [N]."""
+    found = run(*combination, "motion", 2e-3, **more)
+    mean = max(found.mean_contact, found.mean_force)
+    return max(found.contact, found.force), mean, max(found.half_contact, found.half_force)
+
+
+@pytest.mark.slow
+def test_forces_are_left_by_the_inertia_of_moving_arms(monkeypatch):
+    """Links of a fifth of the mass: less than a third; steps over 70 ms: below the bar."""
+    heavy = [motion(combination)[0] for combination in WORST]
+    monkeypatch.setattr(sampled_decoupling, "SMOOTH", 0.07)
+    assert max(motion(combination)[0] for combination in WORST) < FORCE
+    monkeypatch.undo()
+    monkeypatch.setattr(sampled_decoupling, "LIGHTER", 0.2 * sampled_decoupling.LIGHTER)
+    light = [motion(combination)[0] for combination in WORST]
+    assert_allclose([max(light), max(heavy)], [0.029, 0.098], atol=5e-4)
+
+
+@pytest.mark.slow
+def test_the_trend_keeps_means_near_their_wishes(monkeypatch):
+    """Without servos of forces: means are off by 0.003 N, and by 0.018 N without the trend."""
+    off = {
+        "internal_force": ForceServoSettings(bandwidth=0.0),
+        "contact_force": ContactForceSettings(bandwidth=0.0),
+    }
+    with_it = max(motion(combination, **off)[1] for combination in WORST)
+    monkeypatch.setattr(gains, "acceleration_trend", lambda delay: 0.0)
+    without = max(motion(combination, **off)[1] for combination in WORST)
+    assert_allclose([with_it, without], [0.003, 0.018], atol=5e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("combination", WORST)
+def test_forces_averaged_over_periods_keep_servos_still(combination):
+    """Means are off by less than 0.011 N, and forces by 5 % more than half of their change."""
+    strayed, mean, half = motion(combination, averaged=True)
+    assert mean < 0.011
+    assert strayed < 1.05 * half

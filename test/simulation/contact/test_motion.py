@@ -11,11 +11,12 @@ from scipy.integrate import trapezoid
 from scipy.spatial.transform import Rotation
 from scipy.special import j1
 from support.contact_scenes import BOX, MASS, between_fingers, on_surfaces, run
+from support.mechanisms import two_arms
 
-from robot_dynamics.manipulation.hybrid import FrictionCone
+from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import LinkElement, pose
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.contact import Material, SurfaceContact
+from robot_dynamics.simulation.contact import ArmContact, ContactScene, Material, SurfaceContact
 from robot_dynamics.simulation.contact.motion import ContactMotion
 from robot_dynamics.simulation.contact.scene import points_of_face
 from robot_dynamics.simulation.contact.surfaces import plane, sphere
@@ -325,6 +326,45 @@ def test_impacts_with_friction_never_give_energy():
         assert leaving < 0.9 + 1e-4
     assert reduced >= 3
     assert kept >= 3
+
+
+def test_impacts_of_two_points_on_what_is_held_never_give_energy():
+    """Two arms hold an object rigidly, of which two points strike a floor and a wall at once.
+
+    With restitutions of 0.9 and 0.3, rough both, and far from the grasps: of random blows some
+    lose both and some reach the bar of the energy; none is beyond it, and grasps hold in all.
+    """
+    cell = two_arms()
+    system, at = cell.system, cell.start[cell.system.object_q]
+    points = np.array([[0.3, 0.3, -0.3], [0.4, -0.3, 0.2]])
+    places = at[:3] + Rotation.from_quat(at[3:]).apply(points)
+    lively, dull = (
+        Material(FrictionCone(mu), restitution=e) for mu, e in [(1.2, 0.9), (0.8, 0.3)]
+    )
+    surfaces = (
+        SurfaceContact("floor", plane(tuple(places[0]), UP), points[:1], lively),
+        SurfaceContact("wall", plane(tuple(places[1]), (-1.0, 0.0, 0.0)), points[1:], dull),
+    )
+    rigid = tuple(ArmContact(Contact.of_kind("rigid", g), Material()) for g in system.grasps)
+    motion = ContactMotion(ContactScene(system, rigid, surfaces))
+    rest = np.zeros(system.model.nv)
+    K = Robot(system.model).constraint_terms(cell.start, rest)[2]
+    onto = np.eye(len(rest)) - np.linalg.pinv(K) @ K  # what the grasps allow
+    energy, rng, found = energy_of(motion), np.random.default_rng(0), []
+    for _ in range(200):
+        motion.start(cell.start.copy(), onto @ (2.0 * rng.normal(size=len(rest))))
+        seen = motion.terms(motion.q, motion.v, motion.v, rest, rest, 0.0)
+        before, arrival = energy(), seen.before[[12, 15]]  # after the rows of the grasps
+        if arrival.max() > -0.05:
+            continue
+        motion.advance(1e-7, rest, rest)
+        gained, leaving = energy() - before, (seen.J @ motion.v)[[12, 15]]
+        assert gained < 1e-9 * before  # rounding, and a step of 1e-7 s
+        assert np.abs(K @ motion.v).max() < 1e-4  # m/s, which change within the step
+        found.append((gained > -1e-9 * before, *np.isclose(-leaving / arrival, [0.9, 0.3], 1e-3)))
+    at_bar, lively, dull = np.array(found).T
+    assert at_bar.sum() >= 5
+    assert (lively & dull & ~at_bar).sum() >= 5
 
 
 def test_a_slide_over_a_ball_keeps_to_it():

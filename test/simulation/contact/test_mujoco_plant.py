@@ -40,14 +40,17 @@ def test_a_slide(kind):
     """Squeezed with 20 N at mu = 0.4 a 2 kg box slides down by the same in both.
 
     MuJoCo's integrator is of first order: it is ahead by half a step's motion, v h / 2, to which
-    the bar leaves a factor of two. Forces are the same at every instant: nothing chatters. Their
-    bar is a part in a thousand; they come up to it with the wrists' motion along the slide.
+    the bar leaves a factor of two. Forces are the same, to 2e-5 of the squeeze (1.3e-5 measured),
+    and do not chatter: from 40 ms on they change by 2e-6 of it in all (1.2e-6 measured).
     """
     ours, theirs = plants(*between_fingers(Material(FrictionCone(0.4, 0.01)), kind))
+    forces = []
     for i in range(100):
         mine, other = ours.step(np.full(2, 20.0)), theirs.step(np.full(2, 20.0))
         if i >= 20:
-            assert_allclose(other.wrenches, mine.wrenches, atol=1e-3 * 20.0)
+            assert_allclose(other.wrenches, mine.wrenches, rtol=0, atol=2e-5 * 20.0)
+            forces.append(other.wrenches)
+    assert np.ptp(forces, axis=0).max() < 2e-6 * 20.0
     one, two = ours.truth(), theirs.truth()
     speed = abs(one.object_twist[5])
     assert_allclose(speed, 0.2 * (G - 2 * 0.4 * 20.0 / MASS), rtol=1e-6)
@@ -64,7 +67,7 @@ def test_a_slide(kind):
 
 @pytest.mark.parametrize("kind", ["frictional point", "soft finger", "rigid", "pin", "line"])
 def test_a_hold(kind):
-    """With 30 N it is held in both: wrenches agree, and MuJoCo's creep is micrometres a second.
+    """With 30 N it is held in both: wrenches agree, and MuJoCo's creep is 0.1 um/s at most.
 
     A spring of 1e6 N/m is pressed in by 30 um first: friction waits for it for a millisecond or
     two, in which 2 kg fall by some micrometres.
@@ -76,7 +79,7 @@ def test_a_hold(kind):
         seen.append(theirs.truth().object_pose[2])
     assert abs(ours.truth().object_pose[2]) < 1e-12
     assert abs(seen[-1]) < 1e-5
-    assert abs(seen[-1] - seen[20]) < 0.16 * 2e-6
+    assert abs(seen[-1] - seen[20]) < 0.158 * 1e-7
     # Loads of 30 N and 20 N, of which 1e-4 and what has not settled is lost.
     assert_allclose(other.wrenches[:, 3:], mine.wrenches[:, 3:], atol=0.02)
     expected = Touch.STICKING if kind in ("frictional point", "soft finger") else Touch.HELD
