@@ -48,8 +48,8 @@ class ForceServoSettings:
         may_slip: Whether such a task is warned of only.
         leeway_n: How much the law may add to the internal force that is asked for, so that every
             contact stays that margin inside its cone and torques stay within their limits,
-            whatever the plan did not know [N]; 0 for nothing. Tasks that may slip do as they are
-            told.
+            whatever the plan did not know: the largest component of any contact force [N]; 0 for
+            nothing. Tasks that may slip do as they are told.
         sharing: How the arms share the load: "declared": by their `load_share`. "drives": so that
             drives are loaded alike, by their torques over their limits at the posture of the
             start.

@@ -264,6 +264,24 @@ def test_the_internal_force_gives_way_before_the_task(room):
     assert_allclose(step.torque, ample.torque + ample.grip @ step.added_internal_force, atol=1e-8)
 
 
+def test_the_internal_force_gives_way_at_a_bounded_rate():
+    """Within the leeway in 0.1 s; then limits rule no more, and what was added stays."""
+    support = limited(np.full(14, 1e6))[0].torque
+    settings = replace(SETTINGS, internal_force=ForceServoSettings(leeway_n=50.0))
+    control = controller(Plan(1, squeeze=40.0), settings=settings, environment=touching())
+    effort = np.full(14, np.abs(support).max() + 0.1)
+    control._limits = {**control._limits, "effort": effort / SAFETY.effort_fraction}
+    control.start(Q, REST)
+    # Without sensors no integral grows.
+    steps = [control.update(SETTLED, Q, REST) for _ in range(100)]
+    added = np.array([step.added_internal_force for step in steps])
+    assert steps[0].let_through < 0.9
+    assert np.abs(np.diff(added, axis=0)).max() <= 50.0 * 0.002 / 0.1 + 1e-9
+    assert np.linalg.norm(added[0]) > 0.5
+    assert all(step.let_through > 1.0 - 1e-6 for step in steps[60:])
+    assert_allclose(added[60:], added[-1:].repeat(40, axis=0), atol=1e-9)
+
+
 def test_it_follows_another_plan_without_a_jump():
     """At the change the torque goes on; a blend later the new plan is followed."""
     control = controller(Plan(velocity=(0.1, 0.0, 0.0)))
