@@ -298,7 +298,8 @@ class ControlSession:
     def prepare(self) -> StartPreparation:
         """Begin with what comes before a start; it is over when its `look` returns true."""
         known = partial(self._conditions.require_known, time.monotonic())
-        self._preparation = StartPreparation(self.loop, known, self._now, self._worker)
+        waits = self._beat if self._lockstep else None  # simulated time does
+        self._preparation = StartPreparation(self.loop, known, self._now, self._worker, waits)
         return self._preparation
 
     def start(self) -> None:
@@ -310,13 +311,13 @@ class ControlSession:
         loop = self.loop
         self.start_wanted = False
         preparation, self._preparation = self._preparation, None
-        self._silence.forget()
         if preparation is None or not preparation.done:
             self._catch_up()
             at_once = StartPreparation(loop, self._conditions.require, self._now, self._worker)
             at_once.finish(self._beat)
         tick = max(self._tick if self._lockstep else self._intake.tick, 0)
         loop.start(self._now(), tick)
+        self._silence.forget()  # nobody was listened to while the path was checked
         self._refusal = ""
         self._side_work.do("recording", self._record.begin)
         if self._outcome is None and not self._starting:

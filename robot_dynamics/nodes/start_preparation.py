@@ -42,6 +42,8 @@ class StartPreparation:
         conditions: Raises what stands against a start outside the controller.
         now: The present time of the safety layer.
         worker: Does the check of the path.
+        meanwhile: Called again and again until the path is checked, where simulated time waits for
+            that; None to look again later.
     """
 
     def __init__(
@@ -50,9 +52,10 @@ class StartPreparation:
         conditions: Callable[[], object],
         now: Callable[[], int],
         worker: ThreadPoolExecutor,
+        meanwhile: Callable[[], None] | None = None,
     ) -> None:
         self._loop, self._conditions, self._now = loop, conditions, now
-        self._worker = worker
+        self._worker, self._meanwhile = worker, meanwhile
         self._check: Future[None] | None = None
         self._asked_at = time.monotonic()
 
@@ -90,11 +93,8 @@ class StartPreparation:
         Raises:
             RobotDynamicsError: If it must not; one sentence says why.
         """
+        self._meanwhile = meanwhile
         self._go_on()
-        while not self.done:
-            meanwhile()
-            time.sleep(_PAUSE_S)
-            self._go_on()
 
     def _go_on(self) -> None:
         """Begin the check of the path when everything else is good; raise what it has found."""
@@ -106,5 +106,8 @@ class StartPreparation:
             loop.require_samples(now)
             loop.forget_pause(now)
             self._check = self._worker.submit(loop.prepare(now))
-        elif self._check.done():
+        while self._meanwhile is not None and not self._check.done():
+            self._meanwhile()
+            time.sleep(_PAUSE_S)
+        if self._check.done():
             self._check.result()

@@ -166,6 +166,25 @@ def test_a_start_sees_the_reset_simulator(make, ticks):
     assert bench.loop.began == 0
 
 
+def test_a_long_check_is_no_silence_of_the_simulator(make):
+    """In lockstep simulated time waits for it, however long it takes."""
+    bench = make(mode="lockstep")
+    law = bench.loop.supervised.controller
+    check = law.check_path
+
+    def slow(q):
+        time.sleep(0.5)
+        check(q)
+
+    law.check_path = slow
+    bench.session._silence._limit = 0.4
+    bench.moving(0.0)
+    bench.session.start()
+    bench.session.keep_house()
+    assert bench.loop.safety.state is State.STARTING
+    assert not bench.loop.safety.faults
+
+
 def test_the_first_torque_is_that_of_the_support(make):
     """The start itself sends it, in the tick of the newest sample: nothing jumps."""
     bench = make()

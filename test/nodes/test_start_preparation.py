@@ -70,6 +70,20 @@ def test_the_check_is_done_elsewhere(worker):
     assert loop.threads[0] is not threading.current_thread()
 
 
+def test_simulated_time_waits_for_the_check(worker):
+    """A look returns when it is over, and beats go on meanwhile."""
+    loop, beats = Loop(), []
+
+    def beat():
+        beats.append(1)
+        if len(beats) == 3:
+            loop.checks.set()
+
+    preparation = StartPreparation(loop, lambda: None, lambda: 0, worker, beat)
+    assert preparation.look()
+    assert len(beats) >= 3
+
+
 def test_what_it_finds_is_raised(worker):
     """And nothing is prepared then."""
     loop = Loop()
