@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The table of decoupling, exact and sampled, in all combinations of arms, contacts and planes.
+"""The table of sampled decoupling in all combinations of arms, contacts and planes.
 
 To be run in the folder of the tests: `python -m support.decoupling_table`.
 """
@@ -10,19 +10,17 @@ from __future__ import annotations
 import argparse
 from itertools import product
 
-from support.exact_decoupling import worst
 from support.hybrid_systems import GRASPS, SURFACES
 from support.sampled_decoupling import run
 
 PERIODS = (2e-3, 1e-3)
 HEAD = """\
-Exact: the largest relative errors of u1, u2, u3, and of the torque to that of the law in NumPy.
-Sampled: at periods of 2 ms; 1 ms. Of the object's position the largest error [mm]. Of forces [N]
+At periods of 2 ms; 1 ms. Of the object's position the largest error [mm]. Of forces [N]
 what steps of something else make: in the mean of a period, at any instant, and half of the
 change within a period of that run.
 
-| arms, contacts, planes, joints | exact | object | force on planes | internal force |
-|---|---|---|---|---|"""
+| arms, contacts, planes, joints | object | force on planes | internal force |
+|---|---|---|---|"""
 
 
 def sampled(count, kind, planes, joints):
@@ -42,7 +40,6 @@ def sampled(count, kind, planes, joints):
 def main():
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--states", type=int, default=1000, help="random states; 0 for none")
     parser.add_argument("--arms", type=int, nargs="+", default=[2, 3])
     parser.add_argument("--joints", type=int, nargs="+", default=[6, 7])
     chosen = parser.parse_args()
@@ -50,11 +47,7 @@ def main():
     for (count, kind), name, joints in product(GRASPS, SURFACES, chosen.joints):
         if count in chosen.arms:
             given = count, kind, SURFACES[name], joints
-            errors = (
-                worst(count, kind, joints, SURFACES[name], chosen.states) if chosen.states else ()
-            )
-            exact = ", ".join(f"{error:.0e}" for error in errors)
-            cells = [f"{count}, {kind}, {name}, {joints}", exact, *sampled(*given)]
+            cells = [f"{count}, {kind}, {name}, {joints}", *sampled(*given)]
             print(f"| {' | '.join(cells)} |", flush=True)
 
 
