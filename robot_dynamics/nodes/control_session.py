@@ -348,6 +348,7 @@ class ControlSession:
         self._intake.gate.forget()  # a state that comes again may have been refused
         self._objects.reset()
         self._side_work.forget()
+        self._refusal = ""
         if self._link is not None:  # a guard may be asked to hand back at once
             self._link.beat(commanding=self._link.may_command(self._now()))
         return "faults are forgotten; the fallback goes on until the next start"

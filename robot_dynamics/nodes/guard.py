@@ -148,10 +148,12 @@ class Guard:
             return
         now = time.monotonic()
         silent = self._watch.age(now)
-        if self._watch.hear(beat, now):
+        handed_back = self._watch.hear(beat, now)
+        if handed_back:
             self._loop.release()
             self._tell("handed back")
-        if silent > 0.5 * self._watch.timeout:  # a controller that has slept waits for this
+        # A controller that has slept waits for this.
+        if handed_back or silent > 0.5 * self._watch.timeout:
             self._report()
 
     def _on_command(self, arm: str, answer: tuple[int, Array]) -> None:
@@ -253,7 +255,7 @@ class Guard:
     def _report(self) -> None:
         watch = self._watch
         heard = 0 if watch.beat is None else watch.beat.number
-        report = GuardReport(heard, watch.state, self._loop.arms.all_heard)
+        report = GuardReport(heard, watch.sender, watch.state, self._loop.arms.all_heard)
         self._report_topic.publish(self._report_writer.fill(report))
 
     def _tell(self, event: str, **figures: float) -> None:
@@ -274,11 +276,15 @@ class Guard:
             return WARN, "watching: cannot take over before every arm has been heard of"
         if watch.beat is None:
             return WARN, "watching: no heartbeat has come"
+        if watch.contested(now):
+            return WARN, "watching: another controller commands as well; expected one alone"
         if watch.age(now) > watch.timeout:
-            return (
-                WARN,
-                "watching: the heartbeat of a controller that had nothing to command ended",
+            whose = (
+                "which the arms rely on is late"
+                if watch.relied
+                else "with nothing to command ended"
             )
+            return WARN, f"watching: the heartbeat of a controller {whose}"
         return OK, "watching"
 
     def _figures(self) -> dict[str, object]:
@@ -288,6 +294,7 @@ class Guard:
         found["heartbeat timeout [s]"] = watch.timeout
         if self._takeovers:
             found["silence before the last takeover [s]"] = watch.silence
+        if watch.conflicts:
             found["beats of a controller that commanded as well"] = watch.conflicts
         if safety.released:
             found["left to their drives"] = ", ".join(safety.released)

@@ -13,7 +13,7 @@ from robot_dynamics.control.faults import Cause, State
 from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.conversions import NumberWriter
-from robot_dynamics.nodes.heartbeat import Beat, Custody, GuardError, GuardReport, GuardState
+from robot_dynamics.nodes.heartbeat import Beat, Custody, GuardError, GuardReport
 from robot_dynamics.nodes.inbox import Inbox
 
 _BEAT_S = 0.01  # since the last beat, after which housekeeping sends one
@@ -37,7 +37,7 @@ class GuardLink:
         self._node, self._loop, self._required = node, loop, required
         self._custody = Custody(timeout)
         self._timeout = timeout
-        self._taken = False
+        self._lost_to = ""
         self._beat_at = 0.0
         self._every = min(_BEAT_S, _OFTEN * timeout)
         self._said: tuple[bool, bool, bool] | None = None
@@ -57,19 +57,18 @@ class GuardLink:
         Args:
             now: The present time of the safety layer.
         """
-        custody = self._custody
-        taken = custody.is_taken(time.monotonic())
-        report = custody.report
-        in_charge = taken and report is not None and report.state is GuardState.IN_CHARGE
-        if in_charge and not self._taken:
+        custody, present = self._custody, time.monotonic()
+        taken = custody.is_taken(present)
+        lost_to = custody.lost_to(present)
+        if lost_to and not self._lost_to:
             why = f"; it did not run for {custody.slept:.3g} s" if custody.slept else ""
             self._loop.fall_back(
                 now,
                 Cause.TAKEN_OVER,
                 "controller",
-                f"the guard has taken over{why}; expected a heartbeat within {self._timeout:g} s.",
+                f"{lost_to} has taken over{why}; expected a heartbeat within {self._timeout:g} s.",
             )
-        self._taken = in_charge
+        self._lost_to = lost_to
         return not taken
 
     def beat(self, *, commanding: bool) -> None:
@@ -105,16 +104,17 @@ class GuardLink:
         Raises:
             GuardError: If that is so.
         """
-        if self._taken:
-            raise GuardError("start refused: the guard is in charge; expected a reset of it.")
+        if self._lost_to:
+            wanted = "a reset of it" if self._lost_to == "the guard" else "one controller alone"
+            raise GuardError(f"start refused: {self._lost_to} is in charge; expected {wanted}.")
         if self._required and not self._custody.guard_is_there(time.monotonic()):
             raise GuardError(f"start refused: {self._missing()}")
 
     @property
     def warning(self) -> str:
         """A sentence about a guard that is in charge or missing; empty if all is well."""
-        if self._taken:
-            return "the guard is in charge"
+        if self._lost_to:
+            return f"{self._lost_to} is in charge"
         if not self._custody.guard_is_there(time.monotonic()):
             return self._missing()
         return ""

@@ -12,13 +12,20 @@ Two processes must not both send torques for longer than a message takes:
 - A controller that finds that it has slept for longer than the guard waits cannot know what has
   happened meanwhile, and what it hears next may be older than its sleep. It publishes nothing
   until a report comes that answers a beat which it has sent since, or none comes at all.
-- After a reset the guard goes on until a beat says that the controller commands.
+- After a reset the guard goes on until a beat says that a controller commands.
+
+There may be more than one controller, as a second one that waits beside the first. Each beat names
+its sender. The guard relies on one sender, the first that commands, and its silence alone counts:
+what others say keeps no arms up. A controller that hears that the guard relies on another one
+publishes no command either.
 
 Times are seconds of a steady clock. Nothing here knows ROS.
 """
 
 from __future__ import annotations
 
+import math
+import secrets
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
@@ -38,12 +45,14 @@ class Beat(NamedTuple):
 
     Attributes:
         number: Steady clock of the sender [ns]: larger for every beat, also after a restart.
+        sender: Who sends it; not 0, and another one after every configuration of a controller.
         commanding: Whether the arms rely on torques that it sends.
         ready: Whether no fault is latched, so that it can be given the arms.
         held: Whether it takes the object to be held.
     """
 
     number: int
+    sender: int
     commanding: bool
     ready: bool
     held: bool
@@ -51,9 +60,10 @@ class Beat(NamedTuple):
     @classmethod
     def of(cls, values: Sequence[int]) -> Beat | None:
         """Return the beat of a message's numbers; None if they are none."""
-        if len(values) != len(cls._fields) or any(value > 1 for value in values[1:]):
+        if len(values) != len(cls._fields) or any(value > 1 for value in values[2:]):
             return None
-        return cls(int(values[0]), *(bool(value) for value in values[1:]))
+        number, sender = int(values[0]), int(values[1])
+        return cls(number, sender, *(bool(value) for value in values[2:])) if sender else None
 
 
 class GuardState(IntEnum):
@@ -68,21 +78,25 @@ class GuardReport(NamedTuple):
     """What a guard says: 50 times a second, and at once when it changes.
 
     Attributes:
-        heard: Number of the last beat that it has heard; 0 before the first.
+        heard: Number of the last beat of the sender that it relies on, of anybody while it relies
+            on none; 0 before the first.
+        sender: Whom it relies on; 0 if nobody has commanded yet.
         state: What it does.
         able: Whether it has heard of every arm, so that it can take over.
     """
 
     heard: int
+    sender: int
     state: GuardState
     able: bool
 
     @classmethod
     def of(cls, values: Sequence[int]) -> GuardReport | None:
         """Return the report of a message's numbers; None if they are none."""
-        if len(values) != len(cls._fields) or values[1] > max(GuardState) or values[2] > 1:
+        if len(values) != len(cls._fields) or values[2] > max(GuardState) or values[3] > 1:
             return None
-        return cls(int(values[0]), GuardState(int(values[1])), bool(values[2]))
+        heard, sender, state, able = (int(value) for value in values)
+        return cls(heard, sender, GuardState(state), bool(able))
 
 
 class HeartbeatWatch:
@@ -90,9 +104,11 @@ class HeartbeatWatch:
 
     Attributes:
         state: What the guard does.
-        beat: The last beat; None before the first.
-        silence: How long no beat had come when it took over last [s].
-        conflicts: Beats of a controller that commanded although the guard was in charge.
+        relied: Whether the arms have relied on a controller.
+        beat: The last beat of that controller, of anybody before; None before the first.
+        silence: How long that controller had been silent when the guard took over last [s].
+        conflicts: Beats of a controller that commanded although the guard was in charge, or
+            although the guard relied on another one.
 
     Args:
         timeout: Time without a beat after which the guard takes over [s].
@@ -101,26 +117,43 @@ class HeartbeatWatch:
     def __init__(self, timeout: float) -> None:
         self.timeout = timeout
         self.state = GuardState.WATCHING
+        self.relied = False
         self.beat: Beat | None = None
         self.silence = 0.0
         self.conflicts = 0
         self._heard_at = self._awake_since = self._looked_at = 0.0
-        self._relied = False
+        self._other: Beat | None = None  # the last one of anybody but whom it relies on
+        self._other_at = 0.0
+        self._conflict_at = -math.inf
+
+    @property
+    def sender(self) -> int:
+        """Whom the arms rely on; 0 for nobody."""
+        return self.beat.sender if self.relied and self.beat is not None else 0
 
     def age(self, now: float) -> float:
-        """Return how long ago the last beat came [s]."""
+        """Return how long ago the last beat of the controller that it relies on came [s]."""
         return now - self._heard_at
+
+    def contested(self, now: float) -> bool:
+        """Return whether somebody has commanded of late who should not."""
+        return now - self._conflict_at <= REPORT_S
 
     def hear(self, beat: Beat, now: float) -> bool:
         """Take a beat; return whether the guard's part ends with it."""
-        self._heard_at, self.beat = now, beat
-        self._relied |= beat.commanding
-        if beat.commanding and self.state is GuardState.IN_CHARGE:
-            self.conflicts += 1
-        if beat.commanding and self.state is GuardState.HANDING_BACK:
+        other = self.sender not in (0, beat.sender)
+        handed_back = beat.commanding and self.state is GuardState.HANDING_BACK
+        if other and not handed_back:
+            self._other, self._other_at = beat, now
+        else:
+            self.beat, self._heard_at = beat, now
+            self.relied |= beat.commanding
+        if handed_back:
             self.state = GuardState.WATCHING
-            return True
-        return False
+        elif beat.commanding and (other or self.state is GuardState.IN_CHARGE):
+            self.conflicts += 1
+            self._conflict_at = now
+        return handed_back
 
     def look(self, now: float) -> bool:
         """Return whether to take over now; to be called once a control period.
@@ -131,7 +164,7 @@ class HeartbeatWatch:
         if now - self._looked_at > _SLEPT * self.timeout:
             self._awake_since = now
         self._looked_at = now
-        if not self._relied or self.state is GuardState.IN_CHARGE or self.beat is None:
+        if not self.relied or self.state is GuardState.IN_CHARGE or self.beat is None:
             return False
         if now - max(self._heard_at, self._awake_since) <= self.timeout:
             return False
@@ -147,6 +180,9 @@ class HeartbeatWatch:
         """
         if self.state is not GuardState.IN_CHARGE:
             raise GuardError("reset refused: the guard is not in charge.")
+        if self.age(now) > self.timeout and self._other is not None:
+            # The one that it relied on is gone; another one may get the arms.
+            self.beat, self._heard_at, self._other = self._other, self._other_at, None
         if self.beat is None or self.age(now) > self.timeout:
             raise GuardError(
                 f"reset refused: no heartbeat for {self.age(now):.3g} s; expected a controller "
@@ -164,6 +200,7 @@ class Custody:
     """The controller's side: whether it may command, and whether a guard is there.
 
     Attributes:
+        sender: What its beats name as their sender.
         report: The guard's last report; None before the first.
         slept: How long the controller had not run when it last found that it had slept [s].
 
@@ -173,6 +210,7 @@ class Custody:
 
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
+        self.sender = secrets.randbits(63) + 1
         self.report: GuardReport | None = None
         self.slept = 0.0
         self._heard_at = 0.0
@@ -184,7 +222,8 @@ class Custody:
     def hear(self, report: GuardReport, now: float) -> None:
         """Take a report of the guard."""
         self.report, self._heard_at = report, now
-        if self._asked is not None and report.heard >= self._asked:
+        answers = report.sender in (0, self.sender)
+        if self._asked is not None and answers and report.heard >= self._asked:
             self._asked = None
 
     def guard_is_there(self, now: float) -> bool:
@@ -192,8 +231,18 @@ class Custody:
         report = self.report
         return report is not None and report.able and now - self._heard_at <= REPORT_S
 
+    def lost_to(self, now: float) -> str:
+        """Return who has the arms, the guard or another controller; empty if nobody is known."""
+        report = self.report
+        if report is None or now - self._heard_at > REPORT_S:
+            return ""
+        if report.state is GuardState.IN_CHARGE:
+            return "the guard"
+        watches = report.able and report.state is GuardState.WATCHING
+        return "another controller" if watches and report.sender not in (0, self.sender) else ""
+
     def is_taken(self, now: float) -> bool:
-        """Return whether the guard commands, as far as is known."""
+        """Return whether the guard or another controller commands, as far as is known."""
         if self._beat is not None and now - self._beat_at > self._timeout:
             self.slept = now - self._beat_at
             self._asked, self._asked_at = round(now * 1e9), now
@@ -203,10 +252,10 @@ class Custody:
             if now - self._asked_at <= REPORT_S:
                 return True
             self._asked = None  # nobody answers
-        return self.report.state is GuardState.IN_CHARGE and now - self._heard_at <= REPORT_S
+        return bool(self.lost_to(now))
 
     def next_beat(self, now: float, commanding: bool, ready: bool, held: bool) -> Beat:
         """Return the beat to send now; `is_taken` is to be asked before."""
-        self._beat = Beat(round(now * 1e9), commanding, ready, held)
+        self._beat = Beat(round(now * 1e9), self.sender, commanding, ready, held)
         self._beat_at = now
         return self._beat

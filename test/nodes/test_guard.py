@@ -27,8 +27,8 @@ from robot_dynamics.app.run import simulate
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.app.topic_names import tick_of
 from robot_dynamics.nodes import topics
-from robot_dynamics.nodes.conversions import read_command, read_time
-from robot_dynamics.nodes.heartbeat import GuardReport, GuardState
+from robot_dynamics.nodes.conversions import NumberWriter, read_command, read_time
+from robot_dynamics.nodes.heartbeat import Beat, GuardReport, GuardState
 
 SCENARIO = load_scenario("lift_box")
 PERIOD = SCENARIO.control.period
@@ -284,12 +284,22 @@ def test_in_lockstep_it_changes_nothing(start, witness, tmp_path):
 
 
 def test_in_lockstep_time_waits_for_it(start, witness):
-    """A killed controller costs no simulated time: the guard answers the tick that is due."""
+    """A killed controller costs no simulated time: the guard answers the tick that is due.
+
+    Beats of an idle controller beside it change nothing.
+    """
+    idle = witness.node.create_publisher(UInt64MultiArray, topics.HEARTBEAT, topics.STREAM)
+    writer = NumberWriter(Beat._fields)
+    witness.node.create_timer(
+        0.02,
+        lambda: idle.publish(writer.fill(Beat(time.monotonic_ns(), 1, False, True, True))),
+    )
     start("simulator", duration=60.0)
     guard = start("guard")
     controller = start("controller", guard="required", duration=60.0)
     witness.spin_until(lambda: witness.tick > 500, 40.0)
     controller.process.kill()
+    witness.spin_until(lambda: witness.report.state is GuardState.IN_CHARGE, 40.0)
     guard.wait_for("took over")
     speed = witness.come_to_rest(20.0)
     print(f"largest speed {speed:.2f} rad/s")

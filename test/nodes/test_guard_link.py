@@ -66,11 +66,11 @@ class Line:
             self.inbox.read()
         return self.beats[-1]
 
-    def report(self, state, able=True):
+    def report(self, state, able=True, sender=0):
         """Let the guard report, and wait until it is heard."""
         writer = NumberWriter(GuardReport._fields)
         before = self.link._custody.report
-        self.reports.publish(writer.fill(GuardReport(0, state, able)))
+        self.reports.publish(writer.fill(GuardReport(0, sender, state, able)))
         until = time.monotonic() + 10.0
         while self.link._custody.report is before and time.monotonic() < until:
             self.inbox.read()
@@ -140,6 +140,19 @@ def test_a_guard_that_is_in_charge_silences_the_controller(line):
     line.link.require_guard()
 
 
+def test_arms_that_rely_on_another_controller(line):
+    """A second controller neither commands nor starts."""
+    line.report(GuardState.WATCHING, sender=line.link._custody.sender)
+    assert line.link.may_command(0)
+    line.report(GuardState.WATCHING, sender=1)
+    assert not line.link.may_command(0)
+    assert line.link.warning == "another controller is in charge"
+    with pytest.raises(
+        GuardError, match="another controller is in charge; expected one controller"
+    ):
+        line.link.require_guard()
+
+
 def test_a_guard_is_missed(line):
     """Before it has said anything, and while it could not take over."""
     with pytest.raises(GuardError, match="there is no guard; expected its reports"):
@@ -152,7 +165,7 @@ def test_a_guard_is_missed(line):
 
 def test_messages_that_are_no_reports(line):
     """They are as if they had not come."""
-    for numbers in ([], [1, 2], [0, 7, 1], [0, 1, 9], [1] * 4):
+    for numbers in ([], [1, 2], [0, 0, 7, 1], [0, 0, 1, 9], [1] * 3):
         line.reports.publish(NumberWriter(["x"] * len(numbers)).fill(numbers))
     time.sleep(0.2)
     line.inbox.read()

@@ -24,9 +24,12 @@ from robot_dynamics.nodes.heartbeat import (
 TIMEOUT, PERIOD = 0.1, 0.002
 
 
-def beat_at(now, *, commanding=True, ready=True):
+FIRST, SECOND = 7, 2**63  # senders
+
+
+def beat_at(now, *, sender=FIRST, commanding=True, ready=True):
     """Return a beat sent at a time [s]."""
-    return Beat(round(now * 1e9), commanding, ready, held=True)
+    return Beat(round(now * 1e9), sender, commanding, ready, held=True)
 
 
 def look_until(watch, begin, end):
@@ -106,9 +109,94 @@ def test_a_second_death_while_handing_back_is_one_more(watch):
     assert watch.state is GuardState.IN_CHARGE
 
 
-def report(heard, state=GuardState.WATCHING, able=True):
+def listen(watch, begin, end, *beats):
+    """Look once a period while beats come; return when the guard took over, None if it did not."""
+    for now in np.arange(begin, end, PERIOD):
+        for options in beats:
+            watch.hear(beat_at(now, **options), now)
+        if watch.look(now):
+            return now
+    return None
+
+
+IDLE = {"sender": SECOND, "commanding": False}
+
+
+def test_an_idle_controller_keeps_no_arms_up(watch):
+    """The silence of the one that commands counts, whatever another one says meanwhile."""
+    assert listen(watch, 10.0, 10.5, IDLE, {}) is None
+    taken = listen(watch, 10.5, 11.0, IDLE)
+    assert TIMEOUT < taken - 10.5 <= TIMEOUT + 2 * PERIOD
+    assert watch.sender == FIRST
+    assert watch.conflicts == 0
+
+
+def test_one_that_waited_before_the_first_command_is_not_relied_on():
+    """The order in which they appear does not matter."""
+    watch = HeartbeatWatch(TIMEOUT)
+    assert listen(watch, 9.0, 10.0, IDLE) is None
+    assert watch.sender == 0
+    assert listen(watch, 10.0, 10.5, {}, IDLE) is None
+    assert listen(watch, 10.5, 11.0, IDLE) is not None
+
+
+def test_the_arms_go_to_another_controller_after_a_reset(watch):
+    """The one that waits gets them when it commands; from then on its silence counts."""
+    now = listen(watch, 10.0, 11.0, IDLE)
+    assert listen(watch, now, 11.0, IDLE) is None
+    watch.reset(11.0)
+    assert watch.state is GuardState.HANDING_BACK
+    assert listen(watch, 11.0, 12.0, IDLE) is None  # it may take its time
+    assert watch.hear(beat_at(12.0, sender=SECOND), 12.0)
+    assert (watch.state, watch.sender) == (GuardState.WATCHING, SECOND)
+    # The first one, if it lives again, keeps nothing up either.
+    assert listen(watch, 12.0, 13.0, {"commanding": False}) == pytest.approx(
+        12.0 + TIMEOUT, abs=2 * PERIOD
+    )
+
+
+def test_one_that_lives_with_a_fault_is_not_passed_over(watch):
+    """While the one that the arms relied on lives, a reset needs its own."""
+    now = look_until(watch, 10.0, 11.0)
+    faulty = {"commanding": False, "ready": False}
+    listen(watch, now, now + 0.5, faulty, IDLE)
+    with pytest.raises(GuardError, match="a fault is latched"):
+        watch.reset(now + 0.5)
+
+
+def test_a_second_one_that_commands_is_told(watch):
+    """It neither gets the arms nor hides the silence of the first."""
+    rival = {"sender": SECOND}
+    assert not watch.contested(10.0)
+    assert listen(watch, 10.0, 10.5, {}, rival) is None
+    assert watch.contested(10.5)
+    assert watch.conflicts > 100
+    assert watch.sender == FIRST
+    assert listen(watch, 10.5, 11.0, rival) is not None
+
+
+def report(heard, state=GuardState.WATCHING, able=True, sender=0):
     """Return a guard's report."""
-    return GuardReport(heard, state, able)
+    return GuardReport(heard, sender, state, able)
+
+
+def test_a_controller_is_silent_while_the_guard_relies_on_another():
+    """As one that was stopped while its arms were given to another controller.
+
+    An answer to the other one's beats is none to its own.
+    """
+    custody, other = Custody(TIMEOUT), Custody(TIMEOUT).sender
+    beating(custody, 10.0)
+    custody.hear(report(1, sender=custody.sender), 10.0)
+    assert beating(custody, 10.05)[0]
+    assert not beating(custody, 11.0)[0]
+    for now in np.arange(11.0, 13.0, 0.02):
+        custody.hear(report(round(now * 1e9) + 1, sender=other), now)
+        assert not beating(custody, now)[0]
+        assert custody.lost_to(now) == "another controller"
+    # A guard that cannot take over may rely on one that is long gone.
+    custody.hear(report(1, sender=other, able=False), 13.0)
+    assert beating(custody, 13.0)[0]
 
 
 def beating(custody, now):
@@ -218,7 +306,7 @@ def test_both_never_command_for_longer_than_messages_take(data):
             watch.look(now)
             guards = watch.state is not GuardState.WATCHING
             heard = watch.beat.number if watch.beat else 0
-            to_controller.append(report(heard, watch.state))
+            to_controller.append(report(heard, watch.state, sender=watch.sender))
         else:
             to_guard[:0] = arriving
         overlap = overlap + 1 if commands and guards else 0
