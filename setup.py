@@ -106,9 +106,9 @@ setup(
     entry_points={
         "console_scripts": [
             f"{NAME} = robot_dynamics.__main__:main",
-            "simulator = robot_dynamics.nodes.simulator:main",
-            "controller = robot_dynamics.nodes.controller:main",
-            "guard = robot_dynamics.nodes.guard:main",
+            "simulator = robot_dynamics.nodes.commands:simulator",
+            "controller = robot_dynamics.nodes.commands:controller",
+            "guard = robot_dynamics.nodes.commands:guard",
         ],
     },
     zip_safe=False,

@@ -155,11 +155,13 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         help="a YAML file, the folder of a robot, or a name from below (default: %(default)s)",
     )
     parser.epilog = _shipped()
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="write the figure (.png, .pdf)")
+    parser.add_argument("--json", type=_place, metavar="FILE", help="write the report as JSON")
+    parser.add_argument(
+        "--plot", type=_place, metavar="FILE", help="write the figure (.png, .pdf)"
+    )
     parser.add_argument(
         "--output",
-        type=Path,
+        type=_place,
         metavar="PLACE",
         help="write the recording into this file (.npz, .mcap), or report.json, run.png and "
         "recording.npz into this folder"
@@ -313,6 +315,12 @@ def _shipped() -> str:
     names = sorted(path.stem for path in (config / "scenarios").glob("*.yaml"))
     robots = sorted(path.parent.name for path in (config / "robots").glob("*/scenario.yaml"))
     return f"shipped scenarios: {', '.join(names)}; of real arms: {', '.join(robots)}."
+
+
+def _place(text: str) -> Path:
+    if not text:  # of which a path would make the current folder
+        raise argparse.ArgumentTypeError("expected a name, not an empty text")
+    return Path(text)
 
 
 def _count(text: str) -> int:

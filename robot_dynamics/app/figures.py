@@ -55,6 +55,20 @@ def require_matplotlib() -> Any:
     return matplotlib
 
 
+def require_figure(path: Path) -> None:
+    """Check that matplotlib is there and writes figures of a file's suffix.
+
+    Raises:
+        PlotError: If not.
+    """
+    require_matplotlib()
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    known = FigureCanvasBase.get_supported_filetypes()
+    if path.suffix[1:].lower() not in known:
+        raise PlotError(f"{path}: expected a figure as .{', .'.join(sorted(known))}.")
+
+
 def write_figure(
     path: str | Path, size: tuple[float, float], draw: Callable[[Any], None], dpi: float = 150.0
 ) -> Path:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,12 +21,19 @@ def require_parent(path: Path) -> None:
     """Check that a file can be where a user wants it.
 
     Raises:
-        OutputError: If its folder does not exist, or it is a folder itself.
+        OutputError: If its folder does not exist or takes no files, or it is a folder itself.
     """
     if not path.parent.is_dir():
         raise OutputError(f"{path}: there is no folder {path.parent}, expected one to write into.")
     if path.is_dir():
         raise OutputError(f"{path}: is a folder, expected the name of a file.")
+    try:  # permissions do not tell of everything, as of /proc
+        tempfile.TemporaryFile(dir=path.parent).close()
+    except OSError as error:
+        raise OutputError(
+            f"{path}: the folder {path.parent} takes no files ({error.strerror}), expected one to "
+            "write into."
+        ) from error
 
 
 @contextmanager

@@ -36,15 +36,15 @@ def run_plot(options: argparse.Namespace) -> None:
     Raises:
         RobotDynamicsError: If a recording cannot be read, or the figure cannot be written.
     """
-    from robot_dynamics.app.figures import require_matplotlib
+    from robot_dynamics.app.figures import require_figure
     from robot_dynamics.app.plots import plot_run
     from robot_dynamics.app.recording_files import load_merged
 
-    require_matplotlib()
     first: Path = options.files[0]
     # Of the bag "run.1" the figure is "run.1.png", of the file "run.mcap" it is "run.png".
     beside = first.parent / f"{first.name}.png" if first.is_dir() else first.with_suffix(".png")
     place: Path = options.output or beside
     require_parent(place)
+    require_figure(place)
     recording = load_merged(options.files)
     print(f"written: {plot_run(recording, place)}")

@@ -60,7 +60,7 @@ class RunOutputs:
 
                 require_suffix(file)
             if self.plots:
-                self._check_plot(wanted=plot is not None)
+                self._check_plot(plot)
         except RobotDynamicsError:
             self._take_away()
             raise
@@ -77,13 +77,14 @@ class RunOutputs:
             for path in self._made:
                 path.rmdir()
 
-    def _check_plot(self, *, wanted: bool) -> None:
-        from robot_dynamics.app.figures import PlotError, require_matplotlib
+    def _check_plot(self, wanted: Path | None) -> None:
+        from robot_dynamics.app.figures import PlotError, require_figure
 
         try:
-            require_matplotlib()
+            for path in self.plots:
+                require_figure(path)
         except PlotError as error:
-            if wanted:
+            if wanted is not None:
                 raise
             print(f"robot_dynamics: no plot: {error}", file=sys.stderr)
             self.plots = []
@@ -117,6 +118,8 @@ def is_recording(place: Path) -> bool:
     """
     if place.suffix in _RECORDINGS:
         return True
+    if place.name in _RECORDINGS and not place.is_dir():
+        raise OutputError(f"{place}: expected a name before {place.name}.")
     if _FILE_SUFFIX.fullmatch(place.suffix) and not place.is_dir():
         raise OutputError(
             f"{place}: expected a recording as {' or '.join(_RECORDINGS)}, or a folder; one with "

@@ -36,7 +36,18 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
             f"{f('touch_settling_max_s')} s"
         )
     if report.get("slip_warning_lead_s") is not None:
-        yield f"  slip           foreseen {f('slip_warning_lead_s')} s before it began"
+        slid = " and ".join(
+            f"{f(name, 1e3)} mm {where}"
+            for name, where in (
+                ("grasp_slip_max_m", "in grasps"),
+                ("surface_slip_max_m", "on surfaces"),
+            )
+            if report.get(name)
+        )
+        yield (
+            f"  slip           foreseen {f('slip_warning_lead_s')} s before it began"
+            + (f"; {slid} at most" if slid else "")
+        )
     yield f"  joints         {f('joint_motion_max')} rad or m from where they started at most"
     yield (
         f"  torques        {f('torque_fraction_of_limit_max', 100.0)} % of the limit at most, "
@@ -47,10 +58,11 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
         f"  control step   {f('control_step_median_us')} us, 99 % within "
         f"{f('control_step_p99_us')} us; {f('real_time_factor')} times as fast as real time"
     )
-    yield (
-        f"  delay          {f('command_delay_s', 1e3)} ms in the loop, "
-        f"{f('delay_margin_s', 1e3)} ms more to the limit of stability"
-    )
+    if report.get("delay_margin_s") is not None:  # without a servo there is none
+        yield (
+            f"  delay          {f('command_delay_s', 1e3)} ms in the loop, "
+            f"{f('delay_margin_s', 1e3)} ms more to the limit of stability"
+        )
 
 
 class _Figures:

@@ -92,6 +92,11 @@ def _texts(node: Node, names: Sequence[str]) -> dict[str, str]:
 
 def _described(robot: RobotSettings, topic: str, text: str) -> RobotSettings:
     """Return a robot with the description of its topic."""
+    if not text.strip():
+        raise RobotDynamicsError(
+            f"{topic}: the description is empty; expected that of robot_state_publisher or of "
+            "a driver."
+        )
     try:
         seen = load_description(text, locked=robot.locked).mechanism
     except RobotDynamicsError as error:

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
+from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.validate_topic_name import validate_topic_name
 
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 
@@ -25,7 +27,8 @@ class ParameterError(RobotDynamicsError):
 
     def __init__(self, name: str, value: Any, expected: str) -> None:
         self.name = name
-        super().__init__(f"parameter {name!r} is {value!r}; expected {expected}.")
+        what = "empty" if value is None else repr(value)  # ROS makes None of an empty list
+        super().__init__(f"parameter {name!r} is {what}; expected {expected}.")
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ class Entry:
         maximum: The largest value of a number.
         changeable: Whether it may be set while the node runs.
         fixed: Whether a managed node reads it when the process starts, as others do.
+        topics: Whether the texts of a list are names of topics, each once where none may be empty.
     """
 
     name: str
@@ -52,6 +56,7 @@ class Entry:
     maximum: float = math.inf
     changeable: bool = False
     fixed: bool = False
+    topics: bool = False
 
     def checked(self, value: Any) -> Any:
         """Return a value in the type of the default.
@@ -74,13 +79,28 @@ class Entry:
             return float(value)
         if isinstance(default, list):
             if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) for v in value):
-                raise ParameterError(self.name, value, "a list of texts")
+                raise ParameterError(self.name, value, f"a list of texts, as {default}")
+            if self.topics:
+                self._require_topics(value, all_named="" not in default)
             return list(value)
         if not isinstance(value, str):
             raise ParameterError(self.name, value, "text; quote what looks like a number")
         if self.choices and value not in self.choices:
             raise ParameterError(self.name, value, f"one of {', '.join(self.choices)}")
         return value
+
+    def _require_topics(self, names: Sequence[str], *, all_named: bool) -> None:
+        """Refuse what names no topic, and where no text may be empty, a name twice."""
+        for name in names:
+            if name or all_named:
+                try:
+                    validate_topic_name(name)
+                except InvalidTopicNameException as error:
+                    raise ParameterError(
+                        self.name, list(names), f"names of topics, which {name!r} is not"
+                    ) from error
+        if all_named and len(set(names)) < len(names):
+            raise ParameterError(self.name, list(names), "every topic once")
 
 
 COMMON = (
@@ -122,6 +142,7 @@ _JOINT_STATE_TOPICS = Entry(
     "joint_state_topics",
     ["joint_states"],
     "Topics with joint states: one for all arms, or several; of the simulator one for each.",
+    topics=True,
 )
 _DRIVE_GRAVITY = Entry(
     "drives_compensate_gravity",
@@ -163,6 +184,7 @@ _OF_ARMS = (
         "Topics (std_msgs/String, latched) that describe the robots of the scenario, one for each "
         "in its order, as robot_state_publisher and drivers have them; empty where the scenario's "
         "file does. Links and joints must be those of the file, if it is there.",
+        topics=True,
     ),
     Entry(
         "ignored_joints",

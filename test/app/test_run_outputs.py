@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from robot_dynamics.app.figures import PlotError
 from robot_dynamics.app.output_files import OutputError
 from robot_dynamics.app.run_outputs import RunOutputs, is_recording
 
@@ -35,6 +36,21 @@ def test_a_run_that_fails_leaves_no_empty_folder(tmp_path):
 def test_files_and_folders_are_told_apart(name, expected):
     """By their suffixes; one with a digit first is a part of a folder's name."""
     assert is_recording(Path(name)) is expected
+
+
+def test_a_name_that_is_only_a_suffix_is_refused(tmp_path):
+    """No hidden folder is made of it."""
+    with pytest.raises(OutputError, match=r"expected a name before \.mcap"):
+        RunOutputs(tmp_path / ".mcap", None, None)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_figure_that_cannot_be_written_is_refused_before_the_run(tmp_path):
+    """Its format follows from the suffix."""
+    pytest.importorskip("matplotlib")
+    with pytest.raises(PlotError, match=r"x\.txt: expected a figure as .*\.png"):
+        RunOutputs(None, None, tmp_path / "x.txt")
+    RunOutputs(None, None, tmp_path / "x.PNG")
 
 
 def test_other_files_are_refused(tmp_path):

@@ -29,6 +29,8 @@ def test_a_run_on_surfaces(run):
         "contact_force_error_moving_fraction": 0.058,
         "touch_settling_max_s": 0.17,
         "slip_warning_lead_s": 0.56,
+        "surface_slip_max_m": 0.0664,
+        "delay_margin_s": None,
         "added_internal_force_max_n": 24.31,
     }
     text = "\n".join(summary(run.report | figures))
@@ -36,5 +38,7 @@ def test_a_run_on_surfaces(run):
         "43.9 N at most; off by 0.1 % at rest and 5.8 % moving; touches settle in 0.17 s" in text
     )
     assert "; control added 24.3 N at most" in text
-    assert "foreseen 0.56 s before it began" in text
+    assert "foreseen 0.56 s before it began; 66.4 mm on surfaces at most" in text
+    assert "limit of stability" not in text  # without a servo
+    assert "limit of stability" in "\n".join(summary(run.report))
     assert "on surfaces" not in "\n".join(summary(run.report))

@@ -87,6 +87,14 @@ def test_another_robot_is_refused(world, before, after, words):
     assert isinstance(caught.value, DifferentRobotError) == ("</robot>" not in before)
 
 
+def test_a_description_without_a_word(world):
+    """It is no place of a file."""
+    listener, describe = world
+    describe(" ")
+    with pytest.raises(RobotDynamicsError, match=f"^/{TOPIC}: the description is empty; expected"):
+        described_by_topics(listener, SCENARIO, [TOPIC])
+
+
 def test_a_topic_that_stays_silent(world, monkeypatch):
     """It is waited for, and named."""
     monkeypatch.setattr(described_robots, "PATIENCE_S", 0.2)

@@ -28,6 +28,7 @@ from robot_dynamics.nodes.parameters import (
         (Entry("x", False, ""), True, True),
         (Entry("x", "a", "", choices=("a", "b")), "b", "b"),
         (Entry("x", ["a"], ""), ["b", "c"], ["b", "c"]),
+        (Entry("x", [""], "", topics=True), ["", "b", "b"], ["", "b", "b"]),
     ],
 )
 def test_values_that_are_meant(entry, given, taken):
@@ -49,6 +50,15 @@ def test_values_that_are_meant(entry, given, taken):
         (Entry("x", "a", "", choices=("a", "b")), "c", "expected one of a, b"),
         (Entry("x", ["a"], ""), "a", "expected a list of texts"),
         (Entry("x", ["a"], ""), [1], "expected a list of texts"),
+        (
+            Entry("x", ["a"], ""),
+            None,
+            "parameter 'x' is empty; expected a list of texts, as ['a'].",
+        ),
+        (Entry("x", ["a"], "", topics=True), ["b c"], "names of topics, which 'b c' is not"),
+        (Entry("x", ["a"], "", topics=True), [""], "names of topics, which '' is not"),
+        (Entry("x", [""], "", topics=True), ["", "b c"], "names of topics, which 'b c' is not"),
+        (Entry("x", ["a"], "", topics=True), ["b", "b"], "expected every topic once"),
     ],
 )
 def test_values_that_are_not(entry, given, words):

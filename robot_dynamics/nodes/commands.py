@@ -1,0 +1,49 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The commands `simulator`, `controller` and `guard`: a signal during their imports ends them too.
+
+A node's modules take a second to import, and its own handlers are among them (`process.py`).
+Therefore nothing but the standard library is imported here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import signal
+import sys
+from types import FrameType
+
+
+def start(module: str) -> None:
+    """Import a node's module and run its `main`; end with status 0 on SIGINT or SIGTERM before."""
+    received = False
+
+    def take(number: int, frame: FrameType | None) -> None:
+        nonlocal received
+        received = True
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, take)
+    try:
+        main = importlib.import_module(module).main
+    except BaseException:  # an import that is broken off may end in an error of its own
+        if received:
+            sys.exit(0)
+        raise
+    main()
+
+
+def simulator() -> None:
+    """Run the node `simulator`."""
+    start("robot_dynamics.nodes.simulator")
+
+
+def controller() -> None:
+    """Run the node `controller`."""
+    start("robot_dynamics.nodes.controller")
+
+
+def guard() -> None:
+    """Run the node `guard`."""
+    start("robot_dynamics.nodes.guard")
