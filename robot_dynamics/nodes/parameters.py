@@ -11,9 +11,10 @@ from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
 from rclpy.exceptions import InvalidTopicNameException
+from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.validate_topic_name import validate_topic_name
+from rclpy.validate_full_topic_name import validate_full_topic_name
 
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 
@@ -94,8 +95,9 @@ class Entry:
         for name in names:
             if name or all_named:
                 try:
-                    validate_topic_name(name)
-                except InvalidTopicNameException as error:
+                    validate_full_topic_name(expand_topic_name(name, "node", "/"))
+                # No Unicode, and no substitution that is unknown, are other errors of rclpy's.
+                except (InvalidTopicNameException, TypeError, ValueError) as error:
                     raise ParameterError(
                         self.name, list(names), f"names of topics, which {name!r} is not"
                     ) from error

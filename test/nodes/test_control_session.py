@@ -209,6 +209,15 @@ def test_it_starts_by_itself_if_it_is_to(make):
     assert shy.session.start_wanted
 
 
+def test_a_reset_forgets_a_refusal(make):
+    """It is not told any more."""
+    bench = make()
+    bench.state()
+    bench.session.refuse("start refused: for a test.")
+    bench.session.reset()
+    assert bench.session._refusal == ""
+
+
 def test_arms_are_held_while_their_path_is_checked(make):
     """The check takes its time elsewhere: commands and heartbeats go on, and the guard watches."""
     bench = make(guard="wanted")
