@@ -61,11 +61,11 @@ class Layout:
         used = text[: fields[-1][1]]
         self._stamp_at = _only(used, self._stamp.pack(*self._parts(stamp)))
         at = np.array([_only(used, _NUMBER.pack(mark)) for mark in marks], dtype=np.intp)
-        self._first = int(at.min(initial=len(text)))
+        self._first = int(at.min(initial=len(used)))
         # Within a message numbers are aligned to each other.
         self._index = (at - self._first) // _NUMBER.size
         self._count = int(self._index.max(initial=-1)) + 1
-        self._bytes = bytearray(text)
+        self._bytes = bytearray(used)
         self._numbers = self._view(self._bytes)
         free = {self._stamp_at, self._stamp_at + 4 * (not counted), *at.tolist()}
         self._constant = _joined(field for field in fields if field[0] not in free)
@@ -82,7 +82,7 @@ class Layout:
     def read(self, text: bytes) -> tuple[int, Array] | None:
         """Return stamp and numbers (n,) of a serialized message; None if it has another layout."""
         own = self._bytes
-        if len(text) != len(own):
+        if len(text) < len(own):  # it may be longer: see above
             return None
         if any(text[a:b] != own[a:b] for a, b in self._constant):
             return None

@@ -86,6 +86,8 @@ class Bench:
             assert time.monotonic() < until, self.session._said
             self.arms.publish()
             self.arms.tick += 1
+            # Arms have a rate; a loop that never rests leaves other threads no time.
+            time.sleep(SCENARIO.control.period)
             self.inbox.wait(0.01)
             if self.inbox.read():
                 self.session.on_messages()

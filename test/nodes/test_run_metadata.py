@@ -16,6 +16,7 @@ from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from robot_dynamics.app.scenario import load_scenario
@@ -106,11 +107,17 @@ def test_what_is_on_the_wire_can_be_read(ros, start_node, tmp_path):
         for topic, kind in RECORDED.items():
             record(topic, kind)
         output = str(tmp_path / "simulator.npz"), str(tmp_path / "controller.npz")
-        simulator, controller = (
-            start_node(name, mode="lockstep", output=file, duration=0.6)
-            for name, file in zip(("simulator", "controller"), output, strict=True)
-        )
+        common = {"mode": "lockstep", "duration": 0.6}
+        simulator = start_node("simulator", output=output[0], **common)
+        controller = start_node("controller", output=output[1], autostart="never", **common)
+        client = node.create_client(Trigger, "controller/start")
         until = time.monotonic() + 90.0
+        # On a machine with time to spare the run is over before a recorder has found all topics.
+        while not (client.service_is_ready() and all(map(node.count_publishers, RECORDED))):
+            assert time.monotonic() < until, controller.text + simulator.text
+            ros.spin_once(node, timeout_sec=0.01)
+        time.sleep(0.5)
+        client.call_async(Trigger.Request())
         while not done(simulator, controller) or not heard[topics.RUN_METADATA]:
             assert time.monotonic() < until, controller.text + simulator.text
             ros.spin_once(node, timeout_sec=0.01)

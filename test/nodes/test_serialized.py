@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import time
 from array import array
 
 import numpy as np
@@ -61,6 +62,26 @@ def test_writers_write_what_rclpy_does():
         for torque in (NUMBERS, NUMBERS[:3], NUMBERS[:0]):
             expected = CommandWriter().fill(tick, torque)
             assert same(command.serialized(tick, torque), expected)
+
+
+def test_messages_on_the_wire_have_their_size(ros):
+    """As those that rclpy serializes, which are read by layout: tools for bags look at it."""
+    node = ros.create_node("wire")
+    heard = []
+    node.create_subscription(JointState, "wire", heard.append, 10, raw=True)
+    topic = node.create_publisher(JointState, "wire", 10)
+    writer, q = JointStateWriter("abc"), np.arange(3.0)
+    for message in (writer.serialized(STAMP, q, q[:0]), writer.fill(STAMP, q, q[:0])):
+        until, count = time.monotonic() + 20.0, len(heard)
+        while len(heard) == count:
+            assert time.monotonic() < until
+            topic.publish(message)
+            ros.spin_once(node, timeout_sec=0.1)
+    assert len({len(text) for text in heard}) == 1
+    reader = joint_state_reader()
+    reader(heard[0])
+    assert reader._known[0][0].read(heard[-1]) is not None
+    node.destroy_node()
 
 
 def counting(monkeypatch):
