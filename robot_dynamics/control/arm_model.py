@@ -29,22 +29,29 @@ class ArmModel:
     def __init__(self, system: GraspSystem) -> None:
         self._system = system
         self.terms = Robot(system.model).constraint_terms
+        # One evaluation has both, and who asks for one at some positions asks for the other.
+        self._at: Array | None = None
+        self._found: tuple[Array, Array] = (np.zeros((0, 0)), np.zeros(0))
 
     def inertia(self, q: Array) -> Array:
         """Return the joint-space inertia matrix (na, na) of the arms at positions `q` (na,)."""
-        return self._inertia_and_bias(q)[0]
+        return self._inertia_and_bias(q)[0].copy()
 
     def support(self, q: Array) -> Array:
         """Return the torque (na,) that holds the arms up at rest at positions `q` (na,)."""
-        return self._inertia_and_bias(q)[1]
+        return self._inertia_and_bias(q)[1].copy()
 
     def _inertia_and_bias(self, q: Array) -> tuple[Array, Array]:
+        if self._at is not None and np.array_equal(q, self._at):
+            return self._found
         system = self._system
         at = system.model.neutral()
         at[system.q_index] = q
         H, C, _, _, _, _ = self.terms(at, np.zeros(system.model.nv))
         v = system.v_index
-        return np.asarray(H)[np.ix_(v, v)], np.asarray(C)[v]
+        self._found = np.asarray(H)[np.ix_(v, v)], np.asarray(C)[v]
+        self._at = np.array(q)
+        return self._found
 
 
 def with_load_in_hand(system: GraspSystem) -> GraspSystem:

@@ -105,7 +105,7 @@ class GravityLaw:
 
     def hold_support(self, q: Array) -> Array:
         """Return the torque (na,) that holds the arms up at rest at positions `q` (na,)."""
-        return self._arms.support(q).copy()
+        return self._arms.support(q)
 
     def references(self, times: Array) -> dict[str, Array]:
         """Return the columns of a recording that tell where the object is taken to be."""

@@ -122,4 +122,4 @@ class GuardLoop:
         self.safety.release()
 
     def _support(self, q: Array, held: bool) -> Array:
-        return (self._laden if held else self._alone).support(q).copy()
+        return (self._laden if held else self._alone).support(q)

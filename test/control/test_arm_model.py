@@ -34,6 +34,28 @@ def test_shares_of_the_load_in_the_hands_hold_the_object_up(supervised):
     assert np.abs(torque - alone).max() > 1.0  # the load matters
 
 
+def test_one_evaluation_serves_both(supervised, monkeypatch):
+    """Of positions that were asked for last; what callers do to results or positions is theirs."""
+    pilot, q = supervised
+    arms, calls = ArmModel(pilot.system), []
+    terms = arms.terms
+    monkeypatch.setattr(arms, "terms", lambda *given: calls.append(1) or terms(*given))
+    at = q.copy()
+    support, inertia = arms.support(at), arms.inertia(at)
+    assert len(calls) == 1
+    kept = support.copy(), inertia.copy()
+    support[:], inertia[:] = 0.0, 0.0
+    np.testing.assert_array_equal(arms.support(at), kept[0])
+    np.testing.assert_array_equal(arms.inertia(at), kept[1])
+    at[1] += 0.1  # no vertical axis
+    assert (arms.support(at) != kept[0]).any()
+    assert len(calls) == 2
+    at[1] = np.nan
+    for _ in range(2):
+        assert not np.isfinite(arms.support(at)).all()
+    np.testing.assert_array_equal(arms.inertia(q), kept[1])
+
+
 def test_the_support_is_the_gradient_of_the_potential(supervised):
     """By central differences of the potential energy of arms and shares of the load."""
     pilot, q = supervised
