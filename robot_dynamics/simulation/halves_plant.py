@@ -16,8 +16,8 @@ from scipy.spatial.transform import Rotation
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.grasp_map import transmitted_force_map
 from robot_dynamics.manipulation.jointed_object.joint_space import world_triples
-from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.model import pose_of
+from robot_dynamics.manipulation.system import Arm, GraspSystem
+from robot_dynamics.model import LoopJoint, pose_of
 from robot_dynamics.simulation.engine_plant import EnginePlant
 from robot_dynamics.simulation.plant import Truth
 from robot_dynamics.simulation.settings import PlantSettings
@@ -41,9 +41,7 @@ class HalvesPlant(EnginePlant):
     def __init__(
         self, system: GraspSystem, start: Array, period: float, settings: PlantSettings
     ) -> None:
-        joint = system.halves
-        if joint is None:
-            raise ArgumentError("the object has no joint; expected one of two halves.")
+        joint = joint_of_halves(system)
         names = system.internal_axes
         self._triples = [list(triple) for triple in world_triples(names)]
         # Rows of both grasps and of the joint: rotations, then translations.
@@ -84,9 +82,7 @@ class HalvesPlant(EnginePlant):
         bias = self._robot.bias_forces(self._q, self._qd)
         wrenches = []
         for arm, body in zip(system.arms, system.object_bodies, strict=True):
-            grasp = pose_of(system.model.loops[arm.loop].successor_placement)
-            carries = transmitted_force_map([grasp], [1.0]).distribution
-            wrenches.append(carries @ bias[system.model.v_slices[body]])
+            wrenches.append(carrying_map(system, arm) @ bias[system.model.v_slices[body]])
         return np.concatenate([*wrenches, np.zeros(len(system.internal_axes))])
 
     def _motion_of(self, body: int) -> tuple[Array, Array]:
@@ -96,3 +92,20 @@ class HalvesPlant(EnginePlant):
         R = Rotation.from_quat(pose[3:]).as_matrix()
         velocity = self._qd[model.v_slices[body]].reshape(2, 3)
         return pose, (velocity @ R.T).reshape(6)
+
+
+def joint_of_halves(system: GraspSystem) -> LoopJoint:
+    """Return the joint between the halves of an object.
+
+    Raises:
+        ArgumentError: If there is none.
+    """
+    if system.halves is None:
+        raise ArgumentError("the object has no joint; expected one of two halves.")
+    return system.halves
+
+
+def carrying_map(system: GraspSystem, arm: Arm) -> Array:
+    """Return the map (6, 6) from a wrench on the half in an arm's hand to the grasp's wrench."""
+    grasp = pose_of(system.model.loops[arm.loop].successor_placement)
+    return transmitted_force_map([grasp], [1.0]).distribution

@@ -7,11 +7,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.errors import ArgumentError
-from robot_dynamics.manipulation.grasp_map import transmitted_force_map
 from robot_dynamics.manipulation.jointed_object.joint_space import world_triples
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.model import pose_of
+from robot_dynamics.simulation.halves_plant import carrying_map, joint_of_halves
 from robot_dynamics.simulation.mujoco_model import mass_properties
 from robot_dynamics.simulation.mujoco_plant import MujocoPlant
 from robot_dynamics.simulation.plant import Truth
@@ -40,9 +38,7 @@ class MujocoHalvesPlant(MujocoPlant):
     def __init__(
         self, system: GraspSystem, start: Array, period: float, settings: PlantSettings
     ) -> None:
-        joint = system.halves
-        if joint is None:
-            raise ArgumentError("the object has no joint; expected one of two halves.")
+        joint_of_halves(system)
         names = system.internal_axes
         self._rows = [_ROWS.index(name) for name in names]
         self._triples = [list(triple) for triple in world_triples(names)]
@@ -95,6 +91,5 @@ class MujocoHalvesPlant(MujocoPlant):
         mass, center, _ = mass_properties(system.model.bodies[body].inertia)
         turn = self._data.xmat[self._model.body(system.model.bodies[body].name).id].reshape(3, 3)
         up = -mass * (turn.T @ np.array(system.model.gravity))
-        grasp = pose_of(system.model.loops[arm.loop].successor_placement)
         weight = np.concatenate([np.cross(center, up), up])
-        return np.asarray(transmitted_force_map([grasp], [1.0]).distribution @ weight)
+        return np.asarray(carrying_map(system, arm) @ weight)
