@@ -46,7 +46,8 @@ class ControlSession:
 
     Attributes:
         loop: The controller without ROS.
-        period: Of the watch over the streams in wall-clock mode [s]; None in lockstep.
+        due: When streams count as silent in wall-clock mode, by the steady clock [s]; None in
+            lockstep.
         start_wanted: Whether control is to start with the first complete state.
 
     Args:
@@ -82,7 +83,7 @@ class ControlSession:
             self._lockstep and values["autostart"] == "in_lockstep"
         )
         self._period = period = scenario.control.period
-        self.period = None if self._lockstep else period
+        self.due = None if self._lockstep else time.monotonic()
         self.loop = loop = ControlLoop(
             scenario,
             period if self._lockstep else 1.0 / SECOND,
@@ -100,7 +101,7 @@ class ControlSession:
         gravity = DriveGravity(loop.system, facts.compensate_gravity, lambda: loop.arms.state()[0])
         loop.safety.note_drives(gravity.added)
         self._outcome: Outcome | None = None
-        self._tick, self._cycle_at = -1, 0
+        self._tick = -1
         self._durations = Durations(period)
         self._starting = False
         self._preparation: StartPreparation | None = None
@@ -231,7 +232,8 @@ class ControlSession:
             self._start_by_itself()
             self._starting = False
         outcome = self.loop.cycle(now, tick)
-        self._tick, self._cycle_at = tick, now
+        self._tick = tick
+        self._expect_samples(1.5)
         if outcome.torque is None:
             self._outcome = None
             return
@@ -257,12 +259,16 @@ class ControlSession:
 
     def on_period(self) -> None:
         """Keep the arms supplied when states stop coming (wall clock)."""
-        now = time.monotonic_ns()
-        safety, late = self.loop.safety, now - self._cycle_at > 1.5 * self._period * SECOND
-        if safety.in_charge and late and not (safety.law_runs and self.loop.arms.known(now)):
-            self._cycle_at = now
+        now, safety = time.monotonic_ns(), self.loop.safety
+        self._expect_samples(1.0)
+        if safety.in_charge and not (safety.law_runs and self.loop.arms.known(now)):
             self._outcome = self.loop.cycle_without_samples(now)
             self._send(self._tick, self._outcome)
+
+    def _expect_samples(self, periods: float) -> None:
+        """Have silence noticed after some control periods without a control instant."""
+        if not self._lockstep:
+            self.due = time.monotonic() + periods * self._period
 
     def take_error(self, error: Exception) -> None:
         """Go on after an error that nobody expected: the fallback has the arms, if they hang here.
@@ -370,7 +376,7 @@ class ControlSession:
     # -- housekeeping -------------------------------------------------------------------------
 
     def keep_house(self) -> None:
-        """Start if that is due, watch the simulator, and tell how things are."""
+        """Start if that is due, watch the simulator, save what is to be saved."""
         self._beat()
         if self.start_wanted and not self._lockstep:
             preparing = self._preparation is not None
@@ -381,7 +387,10 @@ class ControlSession:
         do("topics of the object", lambda: self._objects.keep_house(self._record.step, self.loop))
         if not self._record.done:
             self._watch_simulator()
-        do("diagnostics", self._tell)
+
+    def tell(self) -> None:
+        """Publish diagnostics when they are due, or say something else."""
+        self._side_work.do("diagnostics", self._tell)
 
     def _watch_simulator(self) -> None:
         if self._preparation is not None:
@@ -393,7 +402,6 @@ class ControlSession:
                 raise RunError(f"tick {self._tick}: {self._silence.sentence}")
 
     def _tell(self) -> None:
-        """Publish diagnostics when they are due, or say something else."""
         due = self._diagnostics.due()
         if due:
             self._rival = self._rivals.warning

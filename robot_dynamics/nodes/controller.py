@@ -167,9 +167,9 @@ class Controller:
     # -- the loop -----------------------------------------------------------------------------
 
     @property
-    def period(self) -> float | None:
-        """Of the watch over the streams in wall-clock mode [s]."""
-        return None if self._session is None else self._session.period
+    def due(self) -> float | None:
+        """When streams count as silent in wall-clock mode, by the steady clock [s]."""
+        return None if self._session is None else self._session.due
 
     @property
     def incomplete(self) -> bool:
@@ -187,18 +187,23 @@ class Controller:
             self._session.on_period()
 
     def keep_house(self) -> None:
-        """Tell how things are; end the process after a transition to `finalized`."""
+        """Follow the law's state; end the process after a transition to `finalized`."""
         if self._session is not None:
             self._follow_law()
             self._session.keep_house()
+        elif self.node.condition == FINALIZED:
+            rclpy.try_shutdown()
+
+    def tell(self) -> None:
+        """Publish diagnostics once a second and on change."""
+        if self._session is not None:
+            self._session.tell()
             return
         condition, refusal = self.node.condition, self.node.refusal
         level = ERROR if refusal else OK
         message = f"{condition}: {refusal}" if refusal else condition
         if self._diagnostics.changed(level, message) or self._diagnostics.due():
             self._diagnostics.publish(level, message, {})
-        if condition == FINALIZED:
-            rclpy.try_shutdown()
 
     def take_error(self, error: Exception) -> None:
         """Go on after an error that nobody expected: arms hang on this node."""

@@ -54,7 +54,7 @@ class Guard:
     Attributes:
         node: The node.
         inbox: Its subscriptions.
-        period: Of the watch over the heartbeat [s].
+        due: When to look at the heartbeat, by the steady clock [s].
         incomplete: Whether messages are awaited; never: every message is acted on by itself.
 
     Args:
@@ -75,8 +75,8 @@ class Guard:
         scenario = described_by_topics(
             node, load_scenario(values["scenario"]), values["robot_description_topics"]
         )
-        self.period: float | None = scenario.control.period
         self._period = scenario.control.period
+        self.due = time.monotonic()
         self._loop = GuardLoop(
             scenario,
             self._period if self._lockstep else 1.0 / SECOND,
@@ -151,7 +151,7 @@ class Guard:
         handed_back = self._watch.hear(beat, now)
         if handed_back:
             self._loop.release()
-            self._tell("handed back")
+            self._inform("handed back")
         # A controller that has slept waits for this.
         if handed_back or silent > 0.5 * self._watch.timeout:
             self._report()
@@ -183,6 +183,7 @@ class Guard:
     def on_period(self) -> None:
         """Look whether the heartbeat has stopped; keep the arms supplied if states do."""
         now = time.monotonic()
+        self.due = now + self._period
         if self._loop.arms.all_heard and self._watch.look(now):
             self._take_over()
             return
@@ -200,7 +201,7 @@ class Guard:
         self._loop.take_over(self._now(), sentence, held=beat is None or beat.held)
         self._takeovers += 1
         self._cycle()
-        self._tell("took over", silence_s=watch.silence)
+        self._inform("took over", silence_s=watch.silence)
 
     def _cycle(self) -> None:
         self._torque = self._loop.cycle(self._now())
@@ -243,8 +244,11 @@ class Guard:
     # -- what is told -------------------------------------------------------------------------
 
     def keep_house(self) -> None:
-        """Report, and tell how things are."""
+        """Report to the controller."""
         self._report()
+
+    def tell(self) -> None:
+        """Publish diagnostics once a second and on change."""
         level, message = self._condition(time.monotonic())
         changed = self._diagnostics.changed(level, message)
         if changed and level != OK:
@@ -258,7 +262,7 @@ class Guard:
         report = GuardReport(heard, watch.sender, watch.state, self._loop.arms.all_heard)
         self._report_topic.publish(self._report_writer.fill(report))
 
-    def _tell(self, event: str, **figures: float) -> None:
+    def _inform(self, event: str, **figures: float) -> None:
         self._reporter.tell(event, **figures)
 
     def _condition(self, now: float) -> tuple[bytes, str]:

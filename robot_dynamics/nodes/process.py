@@ -9,6 +9,7 @@ asked to end; a second signal, which `ros2 launch` sends after the terminal's ow
 from __future__ import annotations
 
 import gc
+import itertools
 import math
 import os
 import signal
@@ -62,8 +63,8 @@ class ManagedNode(Protocol):
         """Its subscriptions."""
 
     @property
-    def period(self) -> float | None:
-        """Of `on_period` [s]; None while it is not to be called."""
+    def due(self) -> float | None:
+        """When `on_period` is to be called, by the steady clock [s]; None: not at all."""
 
     @property
     def incomplete(self) -> bool:
@@ -73,10 +74,13 @@ class ManagedNode(Protocol):
         """Do what is to be done when all messages that are there have been read."""
 
     def on_period(self) -> None:
-        """Do what is to be done once in a period of the wall clock."""
+        """Do what the time has come for, and say when it is to be called next."""
 
     def keep_house(self) -> None:
-        """Look after what has time, every `HOUSEKEEPING_S`."""
+        """Look after what has time, about every `HOUSEKEEPING_S`."""
+
+    def tell(self) -> None:
+        """Publish how things are where that is due, about every `HOUSEKEEPING_S`."""
 
     def take_error(self, error: Exception) -> None:
         """Go on after an error that nobody expected, or raise it."""
@@ -186,25 +190,24 @@ def _spin(managed: ManagedNode, signals: _Signals, reporter: Reporter) -> None:
     gc.collect()
     gc.freeze()
     inbox, errands, clock = managed.inbox, Errands(managed.node), time.monotonic
-    tidy_at = period_at = clock()
+    # One at a time: all of them together would take a good part of a control period.
+    chores = itertools.cycle((managed.keep_house, managed.tell, errands.run))
+    tidy_at = clock()
     try:
         while rclpy.ok() and not signals.received:
-            period = managed.period
-            next_at = min(tidy_at + _SLACK_S, period_at if period else math.inf)
+            due = managed.due
+            next_at = min(tidy_at + _SLACK_S, math.inf if due is None else due)
             inbox.wait(next_at - clock(), for_any=managed.incomplete)
             heard = _shield(managed, inbox.read)
             if heard:
                 _shield(managed, managed.on_messages)
-            now = clock()
-            if period and now >= period_at:
+            now, due = clock(), managed.due
+            if due is not None and now >= due:
                 _shield(managed, managed.on_period)
-                # Periods that were missed are not made up for.
-                period_at = max(period_at, now - period) + period
             # Best after messages: the next ones come a control period later.
             if now >= tidy_at and (heard or now >= tidy_at + _SLACK_S):
-                tidy_at = now + HOUSEKEEPING_S
-                _shield(managed, managed.keep_house)
-                _shield(managed, errands.run)
+                tidy_at = now + HOUSEKEEPING_S / 3.0
+                _shield(managed, next(chores))
                 if reporter.launcher_is_gone():
                     return
     finally:

@@ -50,7 +50,7 @@ class Simulator:
     Attributes:
         node: The node.
         inbox: Its subscriptions.
-        period: Of the timer in wall-clock mode [s].
+        due: When the next control period begins, on the wall clock [s].
 
     Args:
         reporter: Tells a launcher what happens.
@@ -74,7 +74,7 @@ class Simulator:
         believed = build_system(scenario)
         self._system = system = true_system(scenario, believed)
         self._period = scenario.control.period
-        self.period = None if self._lockstep else self._period
+        self.due = None if self._lockstep else time.monotonic()
         self._plant = make_plant(scenario, system)
         limited = self._lockstep or values["output"] or values["duration"] > 0.0
         ticks = scenario.ticks(scenario.plan(), values["duration"] or None)
@@ -178,6 +178,8 @@ class Simulator:
 
     def on_period(self) -> None:
         """Move on by one control period, whatever has come (wall clock)."""
+        if self.due is not None:  # periods that were missed are not made up for
+            self.due = max(self.due, time.monotonic() - self._period) + self._period
         if self._paused and not self._steps_wanted:
             return
         self._steps_wanted = max(0, self._steps_wanted - 1)
@@ -336,7 +338,7 @@ class Simulator:
     # -- on the wall clock --------------------------------------------------------------------
 
     def keep_house(self) -> None:
-        """Repeat states that nobody answered, watch the controller, tell how things are."""
+        """Repeat states that nobody answered, watch the controller, save what is to be saved."""
         now = time.monotonic()
         self._watch_listener(now)
         self._file.look()
@@ -348,6 +350,12 @@ class Simulator:
             self._publish_state()
         if not self._described and (not first or now - self._born > _DESCRIBE_AFTER_S):
             self._describe()
+        if self._attended and not self._done and not self._paused:
+            self._give_up_if_hung(now)
+
+    def tell(self) -> None:
+        """Publish diagnostics once a second and on change."""
+        now = time.monotonic()
         level, message = self._condition(now)
         if self._diagnostics.changed(level, message):
             if level != OK:
@@ -355,8 +363,6 @@ class Simulator:
             self._diagnostics.publish(level, message, self._figures(now))
         elif self._diagnostics.due() or self._fault_told != self._fault_shown:
             self._diagnostics.publish(level, message, self._figures(now))
-        if self._attended and not self._done and not self._paused:
-            self._give_up_if_hung(now)
 
     def _describe(self) -> None:
         self._described = True

@@ -91,8 +91,10 @@ class Bench:
             self.inbox.wait(0.01)
             if self.inbox.read():
                 self.session.on_messages()
-            self.session.on_period()
+            if self.session.due is not None and time.monotonic() >= self.session.due:
+                self.session.on_period()
             self.session.keep_house()
+            self.session.tell()
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ fate = sys.argv[1]
 fates = []
 
 class Mine:
-    period = None
+    due = None
     incomplete = False
     beats = 0
 
@@ -45,14 +45,17 @@ class Mine:
         self.node = Node("mine")
         self.inbox = Inbox(self.node)
         if fate == "timed":
-            self.period = 0.01
-            self.began = time.monotonic()
+            self.began = self.due = time.monotonic()
         reporter.tell("made", age=seconds_since_process_start())
 
     def on_messages(self):
         pass
 
+    def tell(self):
+        pass
+
     def on_period(self):
+        self.due += 0.01
         self.beats += 1
         if self.beats == 50:
             self.reporter.tell("beats", seconds=time.monotonic() - self.began)
