@@ -6,6 +6,9 @@
 processes, and drives that brake when commands cease. With `--busy 2` two processes compute all the
 time besides, drives hold the last torque for ever, a guard watches, and what counts is that the
 arms stay safe.
+
+Before and after, two bare programs exchange datagrams at the same rate and compute for as long as
+the nodes do in between: what they lose, the machine has taken.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ import tempfile
 from pathlib import Path
 
 BAR = 0.999  # of the control periods, on an idle machine
+# What the nodes compute in a period before they send [s].
+SIMULATED_S, CONTROLLED_S = 0.4e-3, 0.6e-3
 
 
 def main() -> int:
@@ -26,6 +31,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=20.0, help="of each run")
     parser.add_argument("--busy", type=int, default=0, metavar="N", help="processes besides")
+    parser.add_argument(
+        "--priority", type=float, default=0.0, metavar="P", help="real-time priority"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
     options = parser.parse_args()
     from robot_dynamics.app.ros_environment import private_environment, require_ros
@@ -38,7 +46,9 @@ def main() -> int:
             for _ in range(options.busy)
         ]
         try:
-            figures = measured(Path(name), options.seconds, guarded=options.busy > 0)
+            figures = measured(
+                Path(name), options.seconds, options.priority, guarded=options.busy > 0
+            )
         finally:
             for loop in loops:
                 loop.kill()
@@ -53,17 +63,19 @@ def main() -> int:
     return 0 if figures["answered within the period"] >= BAR else 1
 
 
-def measured(folder: Path, seconds: float, *, guarded: bool) -> dict[str, object]:
+def measured(folder: Path, seconds: float, priority: float, *, guarded: bool) -> dict[str, object]:
     """Return what is told of a run.
 
     Args:
         folder: Where nodes run.
         seconds: How long [s].
+        priority: Real-time priority of the nodes; 0 for none.
         guarded: Whether there is a guard.
     """
     import numpy as np
     import rclpy
 
+    from benchmarks.bare_exchange import answered
     from robot_dynamics.app.recording_files import load_recording
     from robot_dynamics.app.scenario import build_system, load_scenario
     from robot_dynamics.nodes.drill.session import CONTROLLER, GUARD, SIMULATOR, Session
@@ -71,6 +83,8 @@ def measured(folder: Path, seconds: float, *, guarded: bool) -> dict[str, object
 
     start_ros()
     scenario = load_scenario("lift_box")
+    period = scenario.control.period
+    machine = [answered(seconds / 4.0, period, SIMULATED_S, CONTROLLED_S, priority)]
     system = build_system(scenario)
     # To be heard by a third process would cost the two time.
     witness = Witness(system, hears_commands=False)
@@ -85,21 +99,27 @@ def measured(folder: Path, seconds: float, *, guarded: bool) -> dict[str, object
             stale_after_s=1.0,
             heartbeat_timeout_s=1.0,
         ) as session:
-            session.start_nodes(SIMULATOR, output=str(recorded), duration=seconds + 60.0)
-            session.start_nodes(*([GUARD] if guarded else []), CONTROLLER)
+            more = {"realtime_priority": priority}
+            session.start_nodes(SIMULATOR, output=str(recorded), duration=seconds + 60.0, **more)
+            session.start_nodes(*([GUARD] if guarded else []), CONTROLLER, **more)
             session.recover()
-            witness.watch(seconds)
+            witness.watch(seconds, interval=1.0)  # diagnostics come once a second
             seen = witness.status(SIMULATOR).values
             told = witness.status(CONTROLLER).values
             state = session.condition
+        machine.append(answered(seconds / 4.0, period, SIMULATED_S, CONTROLLED_S, priority))
         # It was written when the session ended.
         torque = load_recording(recorded)["applied_torque"] / system.limits["effort"]
         largest = float(np.abs(torque).max())
-        periods = int(seen["control periods"])
+        missed = float(seen["missed control periods"])
+        periods = int(seen["control periods"]) + missed
         return {
             "rate [Hz]": scenario.control.rate_hz,
-            "control periods": periods,
+            "control periods": round(periods),
+            "of which the simulator missed": missed,
             "answered within the period": int(seen["answered within the period"]) / periods,
+            "of those of bare programs, before": machine[0],
+            "of those of bare programs, after": machine[1],
             **{key: value for key, value in seen.items() if key.startswith("round trip")},
             **{key: value for key, value in told.items() if key.startswith("control cycle")},
             "state": state,

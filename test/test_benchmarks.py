@@ -185,3 +185,11 @@ def test_unknown_robots_are_refused(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         __main__.main()
     assert "expected one of panda" in capsys.readouterr().err
+
+
+def test_what_comes_too_late_is_no_answer():
+    """Whoever computes for longer than a period answers none; nobody answers more than all."""
+    from benchmarks.bare_exchange import answered
+
+    assert answered(0.2, 0.01, here=0.0, there=0.02) == 0.0
+    assert 0.0 <= answered(0.2, 0.01, here=0.0, there=0.0) <= 1.0

@@ -138,6 +138,15 @@ COMMON = (
         "Wall-clock time to wait for the other side to appear, and for a run to go on [s].",
         minimum=0.1,
     ),
+    Entry(
+        "realtime_priority",
+        0.0,
+        "wall_clock: priority of this process before all ordinary ones (SCHED_FIFO), 1 to 99; "
+        "the system must grant it. 0: an ordinary process.",
+        minimum=0.0,
+        maximum=99.0,
+        fixed=True,
+    ),
 )
 _ON_COMMAND_TIMEOUT = ("brake", "zero", "hold")
 _JOINT_STATE_TOPICS = Entry(
@@ -257,7 +266,7 @@ CONTROLLER = (
     ),
 )
 GUARD = (
-    *(e for e in COMMON if e.name in ("scenario", "mode", "progress", "silence_limit")),
+    *(e for e in COMMON if e.name not in ("output", "duration", "patience")),
     *_OF_ARMS,
 )
 _OF_ANY_NODE = {entry.name for entry in (*SIMULATOR, *CONTROLLER, *GUARD)}

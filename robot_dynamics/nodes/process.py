@@ -31,6 +31,7 @@ from robot_dynamics.app.progress import print_event
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.errands import Errands
 from robot_dynamics.nodes.inbox import Inbox
+from robot_dynamics.nodes.scheduling import PriorityError, go_before_others
 
 BAD_INPUT = 2  # exit status for files and settings, as shells use it
 FAILED = 1
@@ -157,6 +158,7 @@ def run(
             signal_handler_options=SignalHandlerOptions.NO,
         )
         managed = create(reporter)
+        _prefer(managed.node)
         signals.starting = False
         reporter.tell("ready")
         if not signals.received:
@@ -183,6 +185,18 @@ def run(
         # When the interpreter ends it restores the default, and a late SIGINT would kill it.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     return status if closed else status or FAILED
+
+
+def _prefer(node: Node) -> None:
+    """Let the process go before others if its parameters want that; say so if it may not."""
+    if not node.has_parameter("realtime_priority"):
+        return
+    priority = int(node.get_parameter("realtime_priority").value)
+    if priority and node.get_parameter("mode").value == "wall_clock":
+        try:
+            go_before_others(priority)
+        except PriorityError as error:
+            node.get_logger().warning(str(error))
 
 
 def _spin(managed: ManagedNode, signals: _Signals, reporter: Reporter) -> None:

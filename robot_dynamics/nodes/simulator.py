@@ -157,6 +157,7 @@ class Simulator:
         self._round_trips = Durations(self._period)
         self._numbers: dict[str, int] = {}  # of the ticks that commands answer, by arm
         self._prompt, self._prompt_tick = 0, -1  # control periods answered within themselves
+        self._missed = 0.0  # real time that no control period was simulated in [s]
         capacity = min(self._ticks, 100_000)
         self._recorder = (
             PlantRecorder(self._system, self._scenario, capacity) if self._keep else None
@@ -178,8 +179,10 @@ class Simulator:
 
     def on_period(self) -> None:
         """Move on by one control period, whatever has come (wall clock)."""
-        if self.due is not None:  # periods that were missed are not made up for
-            self.due = max(self.due, time.monotonic() - self._period) + self._period
+        if self.due is not None:  # what was missed is not made up for
+            missed = max(0.0, time.monotonic() - self.due - self._period)
+            self._missed += missed if self._first_tick is not None else 0.0
+            self.due += missed + self._period
         if self._paused and not self._steps_wanted:
             return
         self._steps_wanted = max(0, self._steps_wanted - 1)
@@ -409,6 +412,7 @@ class Simulator:
             "repeated states": self._repeats,
             "control periods": self._tick - (self._first_tick or 0),
             "answered within the period": self._prompt,
+            "missed control periods": self._missed / self._period,
             **self._fault_figures(),
             **self._round_trips.figures("round trip"),
         }

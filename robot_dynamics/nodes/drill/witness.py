@@ -138,11 +138,11 @@ class Witness:
         self._inbox.read()
         self._executor.spin_once(timeout_sec=0)
 
-    def watch(self, seconds: float) -> None:
-        """Watch for a while [s]."""
+    def watch(self, seconds: float, interval: float = 0.01) -> None:
+        """Watch for a while [s], with a look at services in every interval [s]."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            self.look()
+            self.look(interval)
 
     def wait_for(
         self,
