@@ -48,12 +48,12 @@ def test_waiting_ends_with_the_awaited_message(box):
     last.publish(String(data="go"))
     begin = time.monotonic()
     while "go" not in heard:
-        inbox.wait(5.0)
+        inbox.wait(60.0)
         inbox.read()
     assert heard == [1.0, "go"]
     # By the clock of the machine, to the nanosecond; it was within this test.
     assert 0 <= time.time_ns() - inbox.published < 1e9 * (time.monotonic() - begin + 1.0)
-    assert time.monotonic() - begin < 2.0  # far less than the time it might have waited
+    assert time.monotonic() - begin < 20.0  # far less than the time it might have waited
 
 
 def test_other_messages_do_not_wake_it(box):

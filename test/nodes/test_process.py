@@ -127,7 +127,7 @@ def test_an_interrupt_while_it_starts(domain):
     process.send_signal(signal.SIGINT)
     status, _, err = end(process)
     assert (status, err) == (0, "")
-    assert time.monotonic() - begin < 5.0
+    assert time.monotonic() - begin < 20.0  # far less than it takes to start
 
 
 def test_what_cannot_be_saved_in_the_end_is_no_success(domain):

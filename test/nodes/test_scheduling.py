@@ -74,5 +74,5 @@ def test_a_priority_that_is_not_granted(monkeypatch):
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(scheduling.os, "sched_setscheduler", refuse, raising=False)
-    with pytest.raises(PriorityError, match=r"priority 5 is not granted .*not permitted.* rtprio"):
+    with pytest.raises(PriorityError, match=r"priority 5 .*not permitted.*`rtprio`"):
         go_before_others(5)
