@@ -8,6 +8,7 @@ and not near one, as interior-point methods do.
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any
 
@@ -39,24 +40,29 @@ def nearest_within(goal: Array, rows: Array, lower: Array, upper: Array) -> Arra
     """
     solve = _solver()
     count, wished = rows.shape[1], len(goal)
-    hessian, slope = np.zeros((count, count)), np.zeros(count)
-    hessian.flat[: wished * (count + 1) : count + 1] = 1.0
+    slope = np.zeros(count)
     slope[:wished] = -goal
     # Entries that cost nothing make the problem semidefinite: then with proximal iterations.
     proximal = -1.0 if wished < count else 0.0
     x, _, flag, _ = solve(
-        hessian, slope, np.ascontiguousarray(rows), upper, lower,
+        _hessian(count, wished).copy(), slope, np.ascontiguousarray(rows), upper, lower,
         np.zeros(len(rows), dtype=np.int32),
         primal_tol=TOLERANCE, dual_tol=TOLERANCE, eps_prox=proximal,
     )  # fmt: skip
     if flag == -1:
         return None
-    if flag != 1 or not np.isfinite(x).all():
+    if flag != 1 or not math.isfinite(sum(x.tolist())):
         raise RobotDynamicsError(
             f"the quadratic program of {count} unknowns and {len(rows)} bounds was not solved "
             f"(DAQP's exit flag {flag})."
         )
     return np.array(x, dtype=float)
+
+
+@cache
+def _hessian(count: int, wished: int) -> Array:
+    """Return that of half the squared distance in the first entries (count, count)."""
+    return np.diag(np.where(np.arange(count) < wished, 1.0, 0.0))
 
 
 @cache

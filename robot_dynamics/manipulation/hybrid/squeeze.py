@@ -10,6 +10,7 @@ polygons, whose answer the cones themselves then measure. Polygons give a little
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -160,6 +161,8 @@ class Squeeze:
         self._loads = planes.rows @ distribution.share
         self._bounds, self._owners = planes.lower, planes.contact
         self._none = np.full(len(planes.lower), np.inf)
+        # With a leeway components are bounded as well.
+        self._with_components = np.vstack([self._rows, self._components])
 
     def at(
         self, wrench: ArrayLike, wish: ArrayLike | None = None, room: TorqueRoom | None = None
@@ -197,9 +200,9 @@ class Squeeze:
             room: What the drives have left for it.
             leeway: How far it may be from another one.
         """
-        lower = self._bounds - self._loads @ wrench
+        lower = self._bounds - self._loads @ wrench if self.slips else self._bounds
         goal = self._lower.T @ wish
-        if not np.isfinite(goal.sum() + lower.sum()):
+        if not math.isfinite(sum(goal.tolist()) + sum(lower.tolist())):
             return None
         if room is None and bool((self._rows @ goal >= lower).all()):
             return wish
@@ -231,36 +234,29 @@ class Squeeze:
             change: Of it (m,).
             most: See `size`.
         """
-        there, ways = self._scaled @ start, self._scaled @ change
-        moved = np.abs(ways) > _STILL
-        left = most - np.sign(ways[moved]) * there[moved]
-        return float(max(0.0, (left / np.abs(ways[moved])).min(initial=1.0)))
+        there, ways = (self._scaled @ start).tolist(), (self._scaled @ change).tolist()
+        moved = ((x, way) for x, way in zip(there, ways, strict=True) if abs(way) > _STILL)
+        return max(0.0, min([1.0, *(most / abs(way) - x / way for x, way in moved)]))
 
     def _program(
         self, lower: Array, room: GripRoom | None, leeway: Leeway | None = None
     ) -> tuple[Array, Array, Array]:
         """Return rows and bounds of what is to hold: contacts, and what else counts."""
-        rows, upper = self._rows, self._none
+        rows, lowers, uppers = self._rows, [lower], [self._none]
         if leeway is not None:
             around = self._scaled @ leeway.around
-            rows = np.vstack([rows, self._components])
-            lower = np.concatenate([lower, around - leeway.most])
-            upper = np.concatenate([upper, around + leeway.most])
-        if room is None:
-            return rows, lower, upper
-        grip, least, most = room
-        bounded = np.isfinite(least) | np.isfinite(most)
-        if not bounded.all():
-            grip, least, most = grip[bounded], least[bounded], most[bounded]
-        grip = grip @ self._to_internal
-        # Rows of about one, whatever the limits are: a drive may have none at all.
-        sizes = np.sqrt(np.einsum("ij,ij->i", grip, grip))
-        sizes[sizes == 0.0] = 1.0
-        return (
-            np.vstack([rows, grip / sizes[:, None]]),
-            np.concatenate([lower, least / sizes]),
-            np.concatenate([upper, most / sizes]),
-        )
+            rows = self._with_components
+            lowers.append(around - leeway.most)
+            uppers.append(around + leeway.most)
+        if room is not None:
+            # Rows of about one, whatever the limits are: a drive may have none at all.
+            grip = room.grip @ self._to_internal
+            sizes = np.sqrt(np.einsum("ij,ij->i", grip, grip))
+            sizes[sizes == 0.0] = 1.0
+            rows = np.concatenate([rows, grip / sizes[:, None]])
+            lowers.append(room.lower / sizes)
+            uppers.append(room.upper / sizes)
+        return rows, np.concatenate(lowers), np.concatenate(uppers)
 
     def over(
         self,
