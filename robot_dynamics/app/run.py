@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,7 @@ def simulate(
         plant: "engine" or "mujoco"; as the scenario says by default.
         duration: Simulated time [s]; that of start and reference by default. Beyond that the
             object is held at the end of the reference.
-        overrides: Changes of single values of a file, as "plant.object_mass_scale=1.2".
+        overrides: Changes of single values, as "plant.object_mass_scale=1.2".
         progress: Called now and then.
         started: `time.perf_counter()` when the wait for the first torque began; now by default.
 
@@ -99,11 +99,10 @@ def simulate(
         RobotDynamicsError: If the scenario is refused.
     """
     started = time.perf_counter() if started is None else started
-    if not isinstance(overrides, str):
+    if not isinstance(overrides, str):  # which is refused below
         overrides = [*overrides, *([f"plant.engine={plant}"] if plant else [])]
     if isinstance(scenario, Scenario):
-        if plant:
-            scenario = replace(scenario, plant=replace(scenario.plant, engine=plant))
+        scenario = scenario.changed(overrides)
     else:
         scenario = load_scenario(scenario, overrides)
     control, believed = scenario.control, build_system(scenario)

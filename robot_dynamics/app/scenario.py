@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -201,6 +201,21 @@ class Scenario:
             for servo, margin in margins.items()
             if margin < 0.0
         ]
+
+    def changed(self, overrides: Collection[str]) -> Scenario:
+        """Return the scenario with changes of single values, as "plant.object_mass_scale=1.2".
+
+        Raises:
+            DescriptionError: If one is refused.
+        """
+        if not overrides:
+            return self
+        document = with_overrides(parse_yaml(self.text(), self.name), overrides)
+        try:
+            changed = _anchored(decode(Scenario, document))
+            return dataclasses.replace(changed, source=self.source)
+        except DescriptionError as error:
+            raise DescriptionError(without_lines(error.problems)) from None
 
     def text(self) -> str:
         """Return the scenario as YAML that does not depend on other scenario files."""

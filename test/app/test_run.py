@@ -9,6 +9,7 @@ from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.report import report_of
 from robot_dynamics.app.run import simulate
 from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 
 SHORT = 0.3  # s
@@ -59,6 +60,17 @@ def test_runs_are_repeatable(scenario):
     assert plant[0] == plant[1]
     other = simulate("lift_box", duration=SHORT, overrides=["plant.object_mass_scale=1.01"])
     assert other.report["state_hash"] != first.report["state_hash"]
+
+
+def test_changes_of_a_scenario(scenario):
+    """Overrides change a scenario as they change its file, relative names and all."""
+    changes = ["plant.object_mass_scale=1.01"]
+    given = simulate(scenario, duration=SHORT, overrides=changes)
+    named = simulate("lift_box", duration=SHORT, overrides=changes)
+    assert given.report["state_hash"] == named.report["state_hash"]
+    assert scenario.changed([]) is scenario
+    with pytest.raises(DescriptionError, match=r"plant\.object_mas_scale"):
+        scenario.changed(["plant.object_mas_scale=1"])
 
 
 def test_length(scenario):
