@@ -46,6 +46,10 @@ class BarSettings:
         guide_force_max_n: Force at any time on a surface that none is wanted on, as on the sides
             of a hole [N].
         guide_force_max_n_least: A lower bound of the same [N].
+        holding_force_error_max_n: Error of the force on any hinge or line at any time [N].
+        holding_force_error_settled_n: The same while the reference is at rest [N].
+        holding_moment_error_max_nm: Error of the moment on any hinge at any time [N m].
+        holding_moment_error_settled_nm: The same while the reference is at rest [N m].
         touch_speed_least: The least that the highest speed at a touch is to be [m/s].
         touch_settling_max_s: Time from a touch until its force stays within 5 % [s].
         touch_contacts_max: How often a surface is felt anew, the first time included.
@@ -79,6 +83,10 @@ class BarSettings:
     contact_force_max_n: float | None = _bar("N")
     guide_force_max_n: float | None = _bar("N")
     guide_force_max_n_least: float | None = _bar("N")
+    holding_force_error_max_n: float | None = _bar("N")
+    holding_force_error_settled_n: float | None = _bar("N")
+    holding_moment_error_max_nm: float | None = _bar("N m")
+    holding_moment_error_settled_nm: float | None = _bar("N m")
     touch_speed_least: float | None = _bar("m/s")
     touch_settling_max_s: float | None = _bar("s")
     touch_contacts_max: float | None = _bar("")

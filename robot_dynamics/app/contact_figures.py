@@ -53,7 +53,7 @@ class Touch:
 def contact_figures(recording: Recording) -> dict[str, Any]:
     """Return figures of contacts by the names of their bars; none for a run without contacts."""
     figures: dict[str, Any] = {}
-    if all(name in recording for name in _COLUMNS):
+    if all(name in recording for name in _COLUMNS) and _forces(recording)[0].shape[1]:
         figures |= _surface_figures(recording)
     if "grasp_slip" in recording:
         figures["grasp_slip_max_m"] = _largest(recording["grasp_slip"])
@@ -132,11 +132,14 @@ def _surface_figures(recording: Recording) -> dict[str, Any]:
 def _forces(recording: Recording) -> tuple[Array, Array]:
     """Return forces on surfaces and what was wanted of them (ticks, surfaces) [N].
 
-    Of what is wanted of a surface the first is its push.
+    Of what is wanted of a surface the first is its push. Hinges and lines are left out: what holds
+    the object for good is not touched.
     """
     force, wanted = (recording[name] for name in _COLUMNS)
     first = recording.metadata.get("surface_rows", list(range(force.shape[1])))
-    return force, wanted[:, first]
+    held = {row for _, row, _ in recording.metadata.get("holding_rows", [])}
+    pushed = [i for i, row in enumerate(first) if row not in held]
+    return force[:, pushed], wanted[:, [first[i] for i in pushed]]
 
 
 def _touch(recording: Recording, surface: int, first: int, end: int) -> Touch:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.figures import BAND, BLUE, GREEN, INK, ORANGE, VERMILION
+from robot_dynamics.app.holding_figures import holdings
 from robot_dynamics.app.recording import Recording
 
 Array = NDArray[np.float64]
@@ -20,8 +21,36 @@ _COLORS = (BLUE, ORANGE, GREEN, INK)
 
 def contact_panels(recording: Recording) -> list[Callable[[Any, Recording, slice], None]]:
     """Return what draws each panel for which there is something to draw."""
-    panels = {"contact_force": contact_force, "slip_margin": slip}
-    return [draw for column, draw in panels.items() if column in recording]
+    panels = {"contact_force": contact_force, "holding_force": holding_force, "slip_margin": slip}
+    drawn = [column for column in panels if column in recording]
+    if len(_held(recording)) == len(recording.metadata.get("surfaces", [])):
+        drawn = [column for column in drawn if column != "contact_force"]
+    return [panels[column] for column in drawn]
+
+
+def holding_force(ax: Any, recording: Recording, rows: slice) -> None:
+    """Draw each force and moment on hinges and lines, true and wanted."""
+    ax.set_title("Force and moment on what holds the object")
+    ax.set_ylabel("[N], [N m]")
+    time = _time(recording)[rows]
+    wanted = None
+    for one in holdings(recording):
+        style = "-" if one.unit == "N" else (0, (3, 2))
+        for i in range(one.force.shape[1]):
+            color = _COLORS[i % len(_COLORS)]
+            label = "wanted" if wanted is None else None
+            (wanted,) = ax.plot(
+                time, one.wanted[rows, i], color=BAND, linewidth=5.0, zorder=1.5, label=label
+            )
+            ax.plot(
+                time,
+                one.force[rows, i],
+                color=color,
+                linestyle=style,
+                linewidth=1.1,
+                label=f"{one.name} {i + 1} [{one.unit}]",
+            )
+    ax.legend(ncols=3, loc="best")
 
 
 def contact_force(ax: Any, recording: Recording, rows: slice) -> None:
@@ -32,7 +61,10 @@ def contact_force(ax: Any, recording: Recording, rows: slice) -> None:
     force, first = recording["contact_force"], recording.get("surface_rows")
     wanted, touched = recording["reference_contact_force"], recording["touched"]
     named = False
+    held = _held(recording)
     for i, name in enumerate(recording.get("surfaces")):
+        if name in held:
+            continue
         color = _COLORS[i % len(_COLORS)]
         if wanted[:, first[i]].any():
             label = None if named else "wanted"
@@ -46,8 +78,8 @@ def contact_force(ax: Any, recording: Recording, rows: slice) -> None:
                 label=label,
             )
         ax.plot(time[rows], force[rows, i], color=color, linewidth=1.1, label=name)
-    held = np.flatnonzero(np.diff(touched.any(axis=1).astype(int), prepend=0, append=0))
-    for begin, end in held.reshape(-1, 2):
+    spells = np.flatnonzero(np.diff(touched.any(axis=1).astype(int), prepend=0, append=0))
+    for begin, end in spells.reshape(-1, 2):
         span = time[begin], time[min(end, len(time) - 1)]
         ax.axvspan(*span, color="#EEF3F7", zorder=0, linewidth=0.0)
     ax.legend(ncols=4, loc="best")
@@ -82,6 +114,11 @@ def slip(ax: Any, recording: Recording, rows: slice) -> None:
     )  # fmt: skip
     ax.axhline(0.0, color=VERMILION, linewidth=1.0, linestyle=(0, (5, 3)))
     ax.legend(ncols=3, loc="best")
+
+
+def _held(recording: Recording) -> set[str]:
+    """Return the names of hinges and lines."""
+    return {name for name, _, _ in recording.metadata.get("holding_rows", [])}
 
 
 def _time(recording: Recording) -> Array:

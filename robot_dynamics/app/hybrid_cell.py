@@ -117,7 +117,7 @@ def surface_facts(cell: CellSettings) -> SurfaceFacts:
             grips[surface.name] = Grip(first, (first + 1, first + 2), surface.friction)
         elif surface.kind in PUSHED:
             sliding[first] = Sliding(surface.friction, surface.part.xyz)
-        components = _components(surface)
+        components = _components(surface, object_frame(cell))
         for i in range(surface.rows):
             component, sign = components[i]
             pushed = surface.kind in PUSHED and i == 0
@@ -126,25 +126,41 @@ def surface_facts(cell: CellSettings) -> SurfaceFacts:
     return SurfaceFacts(tuple(rows), sliding, grips)
 
 
-def _components(surface: SurfaceSettings) -> tuple[tuple[int, float], ...]:
-    """Return component and sign of each of a surface's forces; see `SurfaceRow`."""
+def _components(surface: SurfaceSettings, held: Array) -> tuple[tuple[int, float], ...]:
+    """Return component and sign of each of a surface's forces; see `SurfaceRow`.
+
+    Args:
+        surface: The surface.
+        held: The object's pose at the start (4, 4): a hinge's part may point either way.
+    """
     if surface.sticks:
         return (5, 1.0), (3, 1.0), (4, 1.0)
     if surface.kind == "plane" and surface.part.kind == "face":  # its z axis points into the plane
         return (5, 1.0), (1, -1.0), (0, 1.0)
+    if surface.kind == "hinge":
+        along = (
+            surface_frame(surface)[:3, :3].T @ held[:3, :3] @ part_frame(surface.part)[:3, :3]
+        )[2, 2]
+        sign = 1.0 if along > 0.0 else -1.0
+        return *_COMPONENTS["hinge"], (1, sign), (0, -sign)
     return _COMPONENTS[surface.kind]
 
 
 # Of the functions of each kind of surface, in their order; a peg's axis points into its hole.
-# Which axes edges and hinges turn about depends on where they point.
+# Which axis an edge turns about depends on where it points.
 _COMPONENTS = {
     "plane": ((5, 1.0), (-1, 1.0)),
     "sphere": ((5, 1.0),),
     "cylinder": ((5, 1.0),),
     "line": ((3, 1.0), (4, 1.0)),
     "hole": ((3, 1.0), (4, 1.0), (1, -1.0), (0, 1.0)),
-    "hinge": ((3, 1.0), (4, 1.0), (5, 1.0), (-1, 1.0), (-1, 1.0)),
+    "hinge": ((3, 1.0), (4, 1.0), (5, 1.0)),
 }
+
+
+def object_frame(cell: CellSettings) -> Array:
+    """Return the pose (4, 4) of the object in the world at the start."""
+    return pose(cell.object.xyz, rotation_of_rpy(cell.object.rpy))
 
 
 def surface_frame(surface: SurfaceSettings) -> Array:

@@ -10,19 +10,22 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.hybrid_cell import hybrid_system_of, surface_facts, surface_rows
+from robot_dynamics.app.hybrid_cell import (
+    hybrid_system_of,
+    object_frame,
+    surface_facts,
+    surface_rows,
+)
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.control.hybrid.planned_forces import planned_wrenches
 from robot_dynamics.control.hybrid.task_check import checked_times
 from robot_dynamics.control.hybrid.watched import Watched, WatchedController
 from robot_dynamics.control.hybrid_reference import HybridReference, plan_hybrid_reference
 from robot_dynamics.control.settings import ForceStepSettings
-from robot_dynamics.description.orientations import rotation_of_rpy
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import ForceDistribution, HybridSystem, Squeeze
 from robot_dynamics.manipulation.hybrid.load_sharing import torque_metric
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.model.elements import pose
 
 Array = NDArray[np.float64]
 
@@ -71,9 +74,7 @@ def _drives_metric(scenario: Scenario, system: HybridSystem) -> Array:
     for arm in scenario.cell.arms:
         path = model.support(model.link(arm.tool).body)
         q[[model.v_slices[body].start for body in path]] = arm.posture
-    held = scenario.cell.object
-    there = pose(held.xyz, rotation_of_rpy(held.rpy))
-    terms = system.terms(q, still, there, np.zeros(6))
+    terms = system.terms(q, still, object_frame(scenario.cell), np.zeros(6))
     return torque_metric(terms.J_S, scenario.safety.effort_fraction * model.limits()["effort"])
 
 

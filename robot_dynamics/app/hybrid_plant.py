@@ -13,6 +13,7 @@ from robot_dynamics.app.hybrid_cell import (
     cone_of,
     contacts_of,
     hybrid_system_of,
+    object_frame,
     part_frame,
     surface_frame,
     wrench_maps,
@@ -23,13 +24,17 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.contact_settings import PartSettings, SurfaceSettings
 from robot_dynamics.manipulation.grasp_map import GraspMap
 from robot_dynamics.manipulation.hybrid import FrictionCone
+from robot_dynamics.manipulation.hybrid.environment import ObjectPose
+from robot_dynamics.manipulation.hybrid.surfaces import surface_functions
 from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.model.elements import inverse_pose, pose
 from robot_dynamics.simulation.contact import (
     ArmContact,
     ContactPlant,
     ContactScene,
     Material,
     PointFunction,
+    Restraint,
     SurfaceContact,
     cylinder,
     hole,
@@ -38,10 +43,13 @@ from robot_dynamics.simulation.contact import (
 )
 from robot_dynamics.simulation.contact.scene import points_of_face
 from robot_dynamics.simulation.plant import Plant
+from robot_dynamics.spatial import Rotation, Vector3
 
 Array = NDArray[np.float64]
 
 _RING = 4  # points around a peg at which it may touch its hole
+_ON_IT = 1e-2  # that a hinge or a line may be off the object at the start, as stated [m, rad]
+_PLACES = {"line": 2, "hinge": 3}  # functions that are lengths; the others are angles
 
 
 def contact_scene(scenario: Scenario, system: GraspSystem) -> ContactScene:
@@ -52,7 +60,8 @@ def contact_scene(scenario: Scenario, system: GraspSystem) -> ContactScene:
         system: Arms and object as they truly are.
 
     Raises:
-        ArgumentError: If there is a surface that cannot be simulated.
+        ArgumentError: If there is a surface that cannot be simulated, or the object is not on a
+            hinge or a line that is to hold it.
     """
     arms = tuple(
         ArmContact(contact, Material(cone_of(arm.contact)), arm.contact.face or (np.inf, np.inf))
@@ -60,19 +69,25 @@ def contact_scene(scenario: Scenario, system: GraspSystem) -> ContactScene:
             scenario.cell.arms, contacts_of(scenario.cell, system), strict=True
         )
     )
-    errors = scenario.plant.surface_error
+    frames = {surface.name: surface_frame(surface) for surface in scenario.cell.surfaces}
+    for name, error in scenario.plant.surface_error.items():
+        frames[name] = frames[name] @ pose_matrix(error)
     surfaces = tuple(
         SurfaceContact(
             surface.name,
-            _function(surface, surface_frame(surface) @ pose_matrix(errors[surface.name]))
-            if surface.name in errors
-            else _function(surface, surface_frame(surface)),
+            _function(surface, frames[surface.name]),
             _points(surface.part),
             Material(FrictionCone(surface.friction), surface.stiffness, surface.restitution),
         )
         for surface in scenario.cell.surfaces
+        if not surface.holds
     )
-    return ContactScene(system, arms, surfaces)
+    restraints = tuple(
+        _restraint(surface, frames[surface.name], object_frame(scenario.cell))
+        for surface in scenario.cell.surfaces
+        if surface.holds
+    )
+    return ContactScene(system, arms, surfaces, restraints)
 
 
 def make_hybrid_plant(scenario: Scenario, system: GraspSystem, start: Array) -> Plant:
@@ -97,6 +112,39 @@ def true_wrench_maps(scenario: Scenario, system: GraspSystem) -> GraspMap:
     """Return what is meant by the internal force, with the plant's own grasps."""
     held = hybrid_system_of(scenario.cell, system)
     return wrench_maps(held, distribution_of(scenario, held))
+
+
+def _restraint(surface: SurfaceSettings, frame: Array, held: Array) -> Restraint:
+    """Return a hinge or a line with the object on it.
+
+    The object starts where it is believed to be, and what is on the hinge or the line is what is
+    there: one that lies elsewhere than control believes is elsewhere in the object as well.
+
+    Args:
+        surface: What is believed of it.
+        frame: Its true pose in the world (4, 4).
+        held: The object's pose at the start (4, 4).
+    """
+    part = part_frame(surface.part)
+    at = ObjectPose(Vector3.of(held[:3, 3].tolist()), Rotation.of(held[:3, :3].tolist()))
+    functions = surface_functions(surface, surface_frame(surface), part, np.zeros(3))
+    off = [abs(function(at)) for function in functions]
+    if max(off) > _ON_IT:
+        unit = "m" if max(off[: _PLACES[surface.kind]]) > _ON_IT else "rad"
+        raise ArgumentError(
+            f"at the start the object is {max(off):.3g} {unit} off {surface.kind} "
+            f"{surface.name!r}, expected {_ON_IT:g} at most: it is on it from beginning to end."
+        )
+    if surface.friction:
+        raise ArgumentError(
+            f"surface {surface.name!r} is a {surface.kind} with friction {surface.friction:g}, "
+            "which the plant does not have; expected 0."
+        )
+    on_it = frame
+    if surface.kind == "line":
+        there, axis = (held @ part)[:3, 3], frame[:3, 2]
+        on_it = pose(frame[:3, 3] + axis * (axis @ (there - frame[:3, 3])), frame[:3, :3])
+    return Restraint(surface.name, surface.kind, frame, inverse_pose(held) @ on_it)
 
 
 def _points(part: PartSettings) -> Array:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import robot_dynamics
 from robot_dynamics.app.contact_recorder import SLIP_TOLERANCE_M, ContactRecorder
-from robot_dynamics.app.hybrid_cell import internal_size, surface_rows
+from robot_dynamics.app.hybrid_cell import internal_size, surface_facts, surface_rows
 from robot_dynamics.app.hybrid_plant import true_wrench_maps
 from robot_dynamics.app.recording import TICK, Recorder, Recording
 from robot_dynamics.app.scenario import Scenario
@@ -60,7 +60,10 @@ CONTACT_UNITS = {  # of runs under hybrid control besides
     "estimated_contact_force": "N, N m: on the surfaces, as the controller sees it",
     "added_internal_force": "as internal_force, what control added to the reference",
     "touched": "1 where the force on a surface is controlled, 0 where motion is",
-    "contact_force": "N, what the object presses each surface with, true",
+    "contact_force": "N, what the object presses each surface with, true; of hinges and lines "
+    "the size of the force",
+    "holding_force": "N, N m: by the object on hinges and lines, in the order of `holding_rows`, "
+    "true",
     "surface_slip": "m, how far the object slid on each surface, true",
     "grasp_slip": "m, how far each grasp slid on the object, true",
     "friction_used": "part of each grasp's friction that is used, true",
@@ -81,7 +84,14 @@ def common_metadata(scenario: Scenario, system: GraspSystem) -> dict[str, Any]:
     effort = system.limits["effort"].tolist()
     hybrid, halves = scenario.control.law == "hybrid", system.halves is not None
     rows = surface_rows(scenario.cell)
+    held = {surface.name for surface in scenario.cell.surfaces if surface.holds}
     touching = {
+        # Which columns of the forces on surfaces those of hinges and lines are.
+        "holding_rows": [
+            [row.name, i, row.force_unit]
+            for i, row in enumerate(surface_facts(scenario.cell).rows)
+            if row.name in held
+        ],
         "surfaces": list(rows),
         "surface_rows": [at.start for at in rows.values()],
         "slip_tolerance_m": SLIP_TOLERANCE_M,
@@ -298,7 +308,13 @@ def _contact_recorder(scenario: Scenario, system: GraspSystem) -> ContactRecorde
     arms = [arm.name for arm in scenario.cell.arms]
     surfaces = [surface.name for surface in scenario.cell.surfaces]
     recovery = true_wrench_maps(scenario, system).recovery
-    return ContactRecorder(arms, surfaces, scenario.control.period, recovery)
+    rows = surface_facts(scenario.cell).rows
+    holding = {
+        surface.name: [(row.component, row.sign) for row in rows if row.name == surface.name]
+        for surface in scenario.cell.surfaces
+        if surface.holds
+    }
+    return ContactRecorder(arms, surfaces, scenario.control.period, recovery, holding)
 
 
 def _internal_size(scenario: Scenario, system: GraspSystem) -> int:

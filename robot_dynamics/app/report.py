@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.app.acceptance import failures as missed_bars
 from robot_dynamics.app.contact_figures import contact_figures
+from robot_dynamics.app.holding_figures import holding_figures
 from robot_dynamics.app.internal_forces import (
     added_internal_forces,
     internal_force_errors,
@@ -65,7 +66,11 @@ def report_of(recording: Recording) -> dict[str, Any]:
     for name in _REQUIRED:
         if name not in recording:
             raise RecordingError(f"recording: there is no column {name!r}; was only one side run?")
-    figures = {**_figures(recording), **contact_figures(recording)}
+    figures = {
+        **_figures(recording),
+        **contact_figures(recording),
+        **holding_figures(recording, settled(recording)),
+    }
     bars = recording.get("acceptance")
     why = partial(_why_missing, recording)
     problems = [*_broken(recording), *missed_bars(figures, bars, why)]

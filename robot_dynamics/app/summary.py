@@ -35,6 +35,12 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
             f"{f('contact_force_error_moving_fraction', 100.0)} % moving; touches settle in "
             f"{f('touch_settling_max_s')} s"
         )
+    if report.get("holding_force_max_n") is not None:
+        yield (
+            f"  held in place  {f('holding_force_max_n')} N at most; off by "
+            f"{f('holding_force_error_max_n')} N at most and "
+            f"{f('holding_force_error_settled_n')} N at rest"
+        )
     if report.get("slip_warning_lead_s") is not None:
         slid = " and ".join(
             f"{f(name, 1e3)} mm {where}"

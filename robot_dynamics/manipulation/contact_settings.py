@@ -107,7 +107,8 @@ class SurfaceSettings:
         friction: Coulomb's coefficient.
         sticks: Whether a point is to stick to a plane by friction, and be pushed along it; else
             the object slides. It adds the two forces along x and y of the surface's frame.
-        stiffness: Of the surface in the simulated plant [N/m]; infinite for a rigid one.
+        stiffness: Of the surface in the simulated plant [N/m]; infinite for a rigid one, as lines
+            and hinges always are.
         restitution: Part of the speed of impact that is left afterwards, in the plant.
     """
 
@@ -144,6 +145,11 @@ class SurfaceSettings:
                 f"surface {self.name!r}: a {self.part.kind} is to stick to a {self.kind}; "
                 "expected a point on a plane."
             )
+
+    @property
+    def holds(self) -> bool:
+        """Whether it holds the object both ways, for good: what is on it stays on it."""
+        return self.kind in ("line", "hinge")
 
     @property
     def rows(self) -> int:

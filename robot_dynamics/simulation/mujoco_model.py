@@ -100,12 +100,12 @@ def add_tool(
     # A body of its own without mass, so that a sensor sees the grasp's force pass through it.
     tool = etree.SubElement(
         elements[loop.predecessor], "body", name=f"{arm.name}_tool_frame",
-        **_placement(loop.predecessor_placement),
+        **placement(loop.predecessor_placement),
     )  # fmt: skip
     etree.SubElement(tool, "site", name=f"{arm.name}_tool")
     etree.SubElement(
         elements[loop.successor], "site", name=f"{arm.name}_grasp",
-        **_placement(loop.successor_placement),
+        **placement(loop.successor_placement),
     )  # fmt: skip
     etree.SubElement(sensor, "force", name=f"{arm.name}_force", site=f"{arm.name}_tool")
     etree.SubElement(sensor, "torque", name=f"{arm.name}_moment", site=f"{arm.name}_tool")
@@ -168,12 +168,12 @@ def _add_object_joint(
     # A body of its own without mass, as for tools.
     first = etree.SubElement(
         elements[joint.predecessor], "body", name="object_joint_frame",
-        **_placement(joint.predecessor_placement),
+        **placement(joint.predecessor_placement),
     )  # fmt: skip
     second, on_second = elements[joint.successor], pose_of(joint.successor_placement)
     etree.SubElement(first, "site", name="object_joint_first")
     etree.SubElement(
-        second, "site", name="object_joint_second", **_placement(joint.successor_placement)
+        second, "site", name="object_joint_second", **placement(joint.successor_placement)
     )
     places = [np.array([0.0, 0.0, z]) for z in _POINTS_OF_JOINTS[joint.type.name]]
     ends = ((first, np.eye(4), "first"), (second, on_second, "second"))
@@ -214,7 +214,7 @@ def _require_translated(system: GraspSystem) -> None:
 
 
 def _body(parent: etree._Element, body: Body) -> etree._Element:
-    element = etree.SubElement(parent, "body", name=body.name, **_placement(body.placement))
+    element = etree.SubElement(parent, "body", name=body.name, **placement(body.placement))
     kind = body.joint.type.name
     if kind == "floating":
         etree.SubElement(element, "freejoint", name=body.joint.name)
@@ -252,7 +252,8 @@ def mass_properties(inertia: Inertia) -> tuple[float, Array, Array]:
     return mass, c, about_origin - mass * ((c @ c) * np.eye(3) - np.outer(c, c))
 
 
-def _placement(transform: Transform) -> dict[str, str]:
+def placement(transform: Transform) -> dict[str, str]:
+    """Return the attributes of a body or a site that stands there in its parent."""
     frame = pose_of(transform)
     x, y, z, w = Rotation.from_matrix(frame[:3, :3]).as_quat()
     return {"pos": _text(frame[:3, 3]), "quat": _text((w, x, y, z))}

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import GraspMap
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.simulation.mujoco_model import addresses, mujoco_xml
+from robot_dynamics.simulation.mujoco_model import addresses, mass_properties, mujoco_xml
 from robot_dynamics.simulation.periodic_plant import PeriodicPlant
 from robot_dynamics.simulation.plant import Truth
 from robot_dynamics.simulation.settings import PlantSettings
@@ -89,8 +89,7 @@ class MujocoPlant(PeriodicPlant):
             x, y, z, qx, qy, qz, qw = self._start[system.model.q_slices[body]]
             data.qpos[self._free_body(body)[0]] = [x, y, z, qw, qx, qy, qz]
         self._mujoco.mj_forward(self._model, data)
-        weight = np.concatenate([np.zeros(3), self._weight_in_object()])
-        self._wrenches = (self._map.distribution @ weight).reshape(-1, 6)
+        self._wrenches = (self._map.distribution @ self._carried_weight()).reshape(-1, 6)
 
     def _run(self, torque: Array) -> None:
         data, drives = self._data, self.drives
@@ -158,11 +157,13 @@ class MujocoPlant(PeriodicPlant):
         distance = data.site_xpos[tool] - data.site_xpos[grasp]
         return float(np.linalg.norm(distance)), float(np.linalg.norm(sine))
 
-    def _weight_in_object(self) -> Array:
-        """Return the force that holds the object up at rest, in its own axes."""
-        mass = float(self.system.model.bodies[self.system.object_body].inertia.mass)
+    def _carried_weight(self) -> Array:
+        """Return the wrench (6,) that holds the object up at rest, in its own frame."""
+        model = self.system.model
+        mass, center, _ = mass_properties(model.bodies[self.system.object_body].inertia)
         rotation = _rotation_of(self._data.qpos[self._object_q][3:])
-        return -mass * (rotation.T @ np.array(self.system.model.gravity))
+        up = -mass * (rotation.T @ np.array(model.gravity))
+        return np.concatenate([np.cross(center, up), up])
 
 
 def _rotation_of(quaternion: Array) -> Array:

@@ -5,6 +5,7 @@
 from robot_dynamics.simulation.contact.mujoco_plant import MujocoContactPlant
 from robot_dynamics.simulation.contact.plant import ContactPlant
 from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks, Touch
+from robot_dynamics.simulation.contact.restraints import Restraint
 from robot_dynamics.simulation.contact.scene import (
     ArmContact,
     ContactScene,
@@ -28,6 +29,7 @@ __all__ = [
     "Material",
     "MujocoContactPlant",
     "PointFunction",
+    "Restraint",
     "SurfaceContact",
     "Touch",
     "cylinder",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.simulation.contact.mujoco_scene import surface_geoms
-from robot_dynamics.simulation.contact.report import ContactReport, Touch
+from robot_dynamics.simulation.contact.report import ContactReport, Touch, held
 from robot_dynamics.simulation.contact.scene import ContactScene
 
 Array = NDArray[np.float64]
@@ -67,7 +67,7 @@ class MujocoContacts:
             if i in scene.holding:
                 # In the finger's own axes: the two are the same while it holds.
                 own = finger[:3, :3].T
-                found.append(_held(arm.name, point, axes, own @ force, own @ moment))
+                found.append(held(arm.name, point, axes, own @ force, own @ moment))
                 continue
             force, moment = axes @ turn @ force, axes @ turn @ moment
             rates = self._velocity(self._object, point) - self._velocity(tool, point)
@@ -135,9 +135,3 @@ def _state(pressed: bool, used: float) -> Touch:
     if not pressed:
         return Touch.OPEN
     return Touch.SLIDING if used > _EDGE else Touch.STICKING
-
-
-def _held(name: str, point: Array, axes: Array, force: Array, moment: Array) -> ContactReport:
-    return ContactReport(
-        name, Touch.HELD, point, axes, force, moment, np.zeros(2), 0.0, 0.0, 0.0, 0
-    )

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.manipulation.grasp_map import GraspMap
 from robot_dynamics.simulation.contact.mujoco_contacts import MujocoContacts
+from robot_dynamics.simulation.contact.mujoco_restraints import MujocoRestraints
 from robot_dynamics.simulation.contact.mujoco_scene import mujoco_scene
 from robot_dynamics.simulation.contact.report import ContactReport
 from robot_dynamics.simulation.contact.scene import ContactScene
@@ -21,7 +22,8 @@ Array = NDArray[np.float64]
 class MujocoContactPlant(MujocoPlant):
     """A scene in MuJoCo: its own dynamics, its own contacts.
 
-    What holds gives way by 1e-4 of a load's acceleration, with a time constant of two steps. What
+    What holds gives way by 1e-4 of a load's acceleration, with a time constant of two steps; a
+    point on a line takes a carriage of a gram along. What
     pushes is a spring with a damper, that of the restitution with the masses at the start; what is
     rigid has `mujoco_scene.HARDEST`.
 
@@ -56,21 +58,37 @@ class MujocoContactPlant(MujocoPlant):
         super()._begin()
         self._sum, self._count = np.zeros_like(self._wrenches), 0
         self._contacts = MujocoContacts(self._mujoco, self._model, self._data, self.scene)
+        self._restraints = MujocoRestraints(
+            self._model,
+            self._data,
+            self.scene.restraints,
+            self.scene.model.bodies[self.system.object_body].name,
+        )
 
     def _stepped(self) -> None:
         super()._read_wrenches()
         self._sum += self._wrenches
         self._count += 1
         self._contacts.stepped()
+        self._restraints.stepped()
 
     def _read_wrenches(self) -> None:
         """Take the mean over the period: a wrist feels a blow as that."""
         self._wrenches = self._sum / max(self._count, 1)
         self._sum, self._count = np.zeros_like(self._sum), 0
+        self._restraints.take()
+
+    def _openings(self) -> tuple[float, float]:
+        """Return by how much what holds is open at most [m], [rad]."""
+        arms, world = super()._openings(), self._restraints.openings()
+        return max(arms[0], world[0]), max(arms[1], world[1])
 
     def _xml(self, step: float, stiffness_time: float) -> str:
         return mujoco_scene(self.scene, self._start, step, stiffness_time)
 
     def contacts(self) -> tuple[ContactReport, ...]:
-        """Return what there is to say of each contact: arms in their order, then points."""
-        return (*self._contacts.arms(self._wrenches), *self._contacts.surfaces())
+        """Return what there is to say of each contact: arms, points, hinges and lines."""
+        contacts = self._contacts
+        return (
+            *contacts.arms(self._wrenches), *contacts.surfaces(), *self._restraints.reports()
+        )  # fmt: skip

@@ -19,6 +19,8 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.hybrid import FrictionCone
+from robot_dynamics.model import pose
+from robot_dynamics.simulation.contact.mujoco_restraints import add_restraint
 from robot_dynamics.simulation.contact.scene import ContactScene, Material
 from robot_dynamics.simulation.contact.surfaces import Cylinder, Hole, Plane, PointFunction, Sphere
 from robot_dynamics.simulation.contact.terms import ContactTerms
@@ -119,6 +121,11 @@ def mujoco_scene(scene: ContactScene, start: Array, step: float, stiffness_time:
             for part in geoms:
                 _pair(pairs, f"{name}_{part.name}", name, part.name, cone, given)
         place += len(places)
+    if scene.restraints:
+        x, y, z, *quaternion = start[system.object_q]
+        there = pose((x, y, z), Rotation.from_quat(quaternion).as_matrix())
+        for one in scene.restraints:
+            add_restraint(one, world, held, there, (equality, sensor), stiffness_time)
     return etree.tostring(root, pretty_print=True).decode()
 
 

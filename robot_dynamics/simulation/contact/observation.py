@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.simulation.contact.motion import ContactMotion
-from robot_dynamics.simulation.contact.report import ContactReport, Touch
+from robot_dynamics.simulation.contact.report import ContactReport, Touch, held
 from robot_dynamics.simulation.contact.terms import ContactTerms, StepTerms
 from robot_dynamics.spatial import Rotation, Vector3
 
@@ -99,7 +99,9 @@ class ObservedContacts:
         return float(sizes[~turned].max(initial=0.0)), float(sizes[turned].max(initial=0.0))
 
     def reports(self, forces: Array, motion: ContactMotion) -> tuple[ContactReport, ...]:
-        """Return what there is to say of each contact: arms in their order, then points.
+        """Return what there is to say of each contact.
+
+        Arms come in their order, then points on surfaces, then what holds the object in the world.
 
         Args:
             forces: Along all rows (b + w c,).
@@ -114,11 +116,7 @@ class ObservedContacts:
             moment, force = wrenches[i][:3], wrenches[i][3:]
             name = scene.system.arms[i].name
             if i in scene.holding:
-                point = self._x + self._R @ pose[:3, 3]
-                none = np.zeros(2)
-                report = ContactReport(
-                    name, Touch.HELD, point, axes, force, moment, none, 0.0, 0.0, 0.0, 0
-                )
+                report = held(name, self._place(pose), axes, force, moment)
             else:
                 c = scene.pushing.index(i)
                 place = -terms.places[c]  # of the finger, in the contact's frame
@@ -134,7 +132,15 @@ class ObservedContacts:
                     motion,
                 )
             )  # fmt: skip
+        for one, own in zip(scene.restraints, scene.restraint_rows, strict=True):
+            wrench = one.wrench(forces[own])
+            axes = one.frame[:3, :3].T
+            found.append(held(one.name, self._place(one.part), axes, wrench[3:], wrench[:3]))
         return tuple(found)
+
+    def _place(self, pose: Array) -> Array:
+        """Return where the origin of a frame in the object (4, 4) is in the world (3,)."""
+        return np.asarray(self._x + self._R @ pose[:3, 3])
 
     def _report(
         self,

@@ -124,7 +124,7 @@ class ContactPlant(PeriodicPlant):
         )
 
     def contacts(self) -> tuple[ContactReport, ...]:
-        """Return what there is to say of each contact: arms in their order, then points."""
+        """Return what there is to say of each contact: arms, points, hinges and lines."""
         return self._now.reports(self._felt(), self.motion)
 
     def books(self) -> EnergyBooks:

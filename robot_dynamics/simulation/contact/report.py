@@ -28,7 +28,8 @@ class ContactReport(NamedTuple):
 
     An arm's contact has its frame on the object, z into it, and forces are by the arm on the
     object. A point on a surface has the surface's normal as its z, out of the surface, and forces
-    are by the surface on the object: those on the surface are their opposites.
+    are by the surface on the object: those on the surface are their opposites. So are those of a
+    hinge or a line, which are along the axes of its frame.
 
     Attributes:
         name: Of the arm or the surface.
@@ -58,6 +59,12 @@ class ContactReport(NamedTuple):
     gap: float
     friction_used: float
     impacts: int
+
+
+def held(name: str, point: Array, axes: Array, force: Array, moment: Array) -> ContactReport:
+    """Return the report of what cannot open."""
+    still = np.zeros(2)
+    return ContactReport(name, Touch.HELD, point, axes, force, moment, still, 0.0, 0.0, 0.0, 0)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model import Model
 from robot_dynamics.simulation.contact.hunt_crossley import dissipation
+from robot_dynamics.simulation.contact.restraints import Restraint
 from robot_dynamics.simulation.contact.surfaces import PointFunction
 
 Array = NDArray[np.float64]
@@ -135,11 +136,13 @@ class ContactScene:
         system: Arms, object and where the arms' tools are on it at the start.
         contacts: How each arm touches the object, in the order of the arms.
         surfaces: What the object may touch.
+        restraints: Hinges and lines that it is held by in the world.
     """
 
     system: GraspSystem
     contacts: tuple[ArmContact, ...]
     surfaces: tuple[SurfaceContact, ...] = ()
+    restraints: tuple[Restraint, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.contacts) != len(self.system.arms):
@@ -150,12 +153,28 @@ class ContactScene:
 
     @cached_property
     def model(self) -> Model:
-        """The model without the arms' grasps."""
+        """The model without the arms' grasps, and with what holds the object in the world.
+
+        Loop joints of the latter are the last ones; where they are is a parameter.
+        """
         model = self.system.model
         grasps = {arm.loop for arm in self.system.arms}
         loops = tuple(loop for i, loop in enumerate(model.loops) if i not in grasps)
         gone = {model.loops[i].name for i in grasps}
-        return replace(model, loops=loops, variable=model.variable - gone)
+        held = tuple(one.loop(self.system.object_body) for one in self.restraints)
+        come = {one.name for one in held}
+        return replace(model, loops=(*loops, *held), variable=(model.variable - gone) | come)
+
+    @cached_property
+    def restraint_rows(self) -> tuple[slice, ...]:
+        """Where the forces of each restraint stand among those along all rows."""
+        loops = self.model.loops
+        first = sum(len(loop.type.rows) for loop in loops[: len(loops) - len(self.restraints)])
+        ends = first + np.cumsum([one.rows for one in self.restraints])
+        return tuple(
+            slice(int(end) - one.rows, int(end))
+            for one, end in zip(self.restraints, ends, strict=True)
+        )
 
     @cached_property
     def holding(self) -> tuple[int, ...]:

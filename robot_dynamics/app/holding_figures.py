@@ -1,0 +1,71 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of a run whose object is held by hinges or lines: what it exerts on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.app.recording import Recording
+
+Array = NDArray[np.float64]
+
+
+class Holding(NamedTuple):
+    """The forces, or the moments, of one hinge or line over a run.
+
+    Attributes:
+        name: Of the hinge or the line.
+        unit: "N" or "N m".
+        force: True ones by the object (ticks, r).
+        wanted: What they were to be (ticks, r).
+    """
+
+    name: str
+    unit: str
+    force: Array
+    wanted: Array
+
+
+def holdings(recording: Recording) -> Iterator[Holding]:
+    """Yield forces, then moments, of each hinge and line; nothing where there is none."""
+    if "holding_force" not in recording:
+        return
+    known = recording.get("holding_rows")
+    force, wanted = recording["holding_force"], recording["reference_contact_force"]
+    for name, unit in dict.fromkeys((name, unit) for name, _, unit in known):
+        own = [i for i, (one, _, its) in enumerate(known) if (one, its) == (name, unit)]
+        yield Holding(name, unit, force[:, own], wanted[:, [known[i][1] for i in own]])
+
+
+def holding_figures(recording: Recording, settled: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return the largest forces and errors by the names of their bars; none without hinges.
+
+    Args:
+        recording: The run.
+        settled: In which rows the reference is at rest.
+    """
+    figures: dict[str, Any] = {}
+    for unit, kind, short in (("N", "force", "n"), ("N m", "moment", "nm")):
+        every = [one for one in holdings(recording) if one.unit == unit]
+        if not every:
+            continue
+        size = np.max([np.linalg.norm(one.force, axis=1) for one in every], axis=0)
+        error = np.max([np.linalg.norm(one.force - one.wanted, axis=1) for one in every], axis=0)
+        figures |= {
+            f"holding_{kind}_max_{short}": _largest(size),
+            f"holding_{kind}_error_max_{short}": _largest(error),
+            f"holding_{kind}_error_settled_{short}": _largest(error[settled]),
+        }
+    return figures
+
+
+def _largest(values: Array) -> float | None:
+    """Return the largest value, or None if there is none or one is not finite."""
+    if values.size == 0 or not np.isfinite(values).all():
+        return None
+    return float(values.max())

@@ -1,0 +1,122 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Hinges and lines of a scene in MuJoCo: connects at two points, or to a carriage on a rail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from lxml import etree
+from numpy.typing import NDArray
+
+from robot_dynamics.model import transform_of
+from robot_dynamics.simulation.contact.report import ContactReport, held
+from robot_dynamics.simulation.contact.restraints import Restraint
+from robot_dynamics.simulation.mujoco_model import add_connects, placement
+
+Array = NDArray[np.float64]
+
+_APART = 0.05  # of a hinge's connects from its middle [m]
+#: Mass of the carriage that a point on a line is connected to [kg].
+CARRIAGE = 1e-3
+
+
+def add_restraint(
+    restraint: Restraint,
+    world: etree._Element,
+    body: etree._Element,
+    pose: Array,
+    sections: tuple[etree._Element, etree._Element],
+    stiffness_time: float,
+) -> None:
+    """Add a hinge or a line, and sensors of what passes through it.
+
+    Args:
+        restraint: The hinge or the line.
+        world: MuJoCo's world.
+        body: Its object.
+        pose: The object's pose at the start (4, 4): the carriage stands there.
+        sections: MuJoCo's equalities and sensors.
+        stiffness_time: Time constant [s].
+    """
+    equality, sensor = sections
+    name, frame, part = restraint.name, restraint.frame, restraint.part
+    # A body of its own without mass, so that a sensor sees the force pass through it.
+    base = etree.SubElement(world, "body", name=f"{name}_base", **placement(transform_of(frame)))
+    etree.SubElement(base, "site", name=f"{name}_base")
+    other, places = base, [np.array([0.0, 0.0, z]) for z in (-_APART, _APART)]
+    if restraint.kind == "line":
+        along = np.linalg.inv(frame) @ pose @ part[:, 3]
+        at = " ".join(repr(float(x)) for x in (0.0, 0.0, along[2]))
+        other = etree.SubElement(base, "body", name=f"{name}_carriage", pos=at)
+        etree.SubElement(other, "joint", name=f"{name}_rail", type="slide", axis="0 0 1")
+        etree.SubElement(
+            other, "inertial", mass=repr(CARRIAGE), pos="0 0 0", diaginertia="1e-6 1e-6 1e-6"
+        )
+        places = [np.zeros(3)]
+    ends = ((other, np.eye(4), "world"), (body, part, "object"))
+    add_connects(equality, name, ends, places, stiffness_time)
+    for kind, word in (("force", "force"), ("torque", "moment")):
+        etree.SubElement(sensor, kind, name=f"{name}_{word}", site=f"{name}_base")
+
+
+class MujocoRestraints:
+    """Looks at the hinges and lines of a scene in MuJoCo.
+
+    Args:
+        model: MuJoCo's model of the scene.
+        data: Its state.
+        restraints: The hinges and lines.
+        body: Name of the object's body.
+    """
+
+    def __init__(self, model: Any, data: Any, restraints: Sequence[Restraint], body: str) -> None:
+        self._data, self._restraints = data, tuple(restraints)
+        self._body = model.body(body).id
+        self._at = [
+            [int(model.sensor(f"{one.name}_{word}").adr[0]) for word in ("moment", "force")]
+            for one in self._restraints
+        ]
+        self._sum, self._count = np.zeros((len(self._at), 6)), 0
+        self._wrenches = np.zeros_like(self._sum)
+
+    def stepped(self) -> None:
+        """Look at the forces after a step of the engine."""
+        for total, starts in zip(self._sum, self._at, strict=True):
+            total += np.concatenate([self._data.sensordata[at : at + 3] for at in starts])
+        self._count += 1
+
+    def take(self) -> None:
+        """Let the forces of a control period be the mean of its steps."""
+        self._wrenches = self._sum / max(self._count, 1)
+        self._sum, self._count = np.zeros_like(self._sum), 0
+
+    def openings(self) -> tuple[float, float]:
+        """Return by how much they are open at most [m], [rad]."""
+        position = rotation = 0.0
+        for one in self._restraints:
+            off = one.frame[:3, :3].T @ (self._place(one) - one.frame[:3, 3])
+            if one.kind == "line":
+                position = max(position, float(np.hypot(*off[:2])))
+                continue
+            turned = self._data.xmat[self._body].reshape(3, 3) @ one.part[:3, 2]
+            tilt = float(np.linalg.norm(np.cross(turned, one.frame[:3, 2])))
+            position, rotation = max(position, float(np.linalg.norm(off))), max(rotation, tilt)
+        return position, rotation
+
+    def reports(self) -> list[ContactReport]:
+        """Return what there is to say of each."""
+        found = []
+        for one, wrench in zip(self._restraints, self._wrenches, strict=True):
+            axes, point = one.frame[:3, :3].T, self._place(one)
+            # As at a wrist, what the base's parent exerts; about the part.
+            arm = axes @ (point - one.frame[:3, 3])
+            force = wrench[3:]
+            found.append(held(one.name, point, axes, force, wrench[:3] - np.cross(arm, force)))
+        return found
+
+    def _place(self, one: Restraint) -> Array:
+        turn = self._data.xmat[self._body].reshape(3, 3)
+        return np.asarray(self._data.xpos[self._body] + turn @ one.part[:3, 3])

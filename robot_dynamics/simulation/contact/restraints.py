@@ -1,0 +1,83 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What holds the object in the world both ways: hinges and lines, as loop joints.
+
+A hinge leaves the rotation about the z axis of its frame, a line keeps a point of the object on
+that axis. Neither has friction, play or springs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.model import WORLD, LoopJoint, transform_of
+from robot_dynamics.model.joints import JointType, PointOnLine, Revolute, reverse
+
+Array = NDArray[np.float64]
+
+# Of each kind the joint from the world to the object, and what it exerts on the object for each of
+# its multipliers: component of a wrench in the frame's axes, angular first, and sign. A reversed
+# joint counts forces on what carries it.
+_JOINTS: dict[str, tuple[JointType, tuple[int, ...], float]] = {
+    "hinge": (reverse(Revolute()), (0, 1, 3, 4, 5), -1.0),
+    "line": (PointOnLine(), (3, 4), 1.0),
+}
+
+
+@dataclass(frozen=True)
+class Restraint:
+    """A hinge or a line on which the object is, and stays.
+
+    Attributes:
+        name: Its name.
+        kind: "hinge" or "line".
+        frame: Its pose in the world (4, 4), the axis along z.
+        part: Of a hinge the pose of the same frame in the object's body (4, 4) at some angle; of a
+            line the origin alone counts: the point that stays on it.
+    """
+
+    name: str
+    kind: str
+    frame: Array
+    part: Array
+
+    def __post_init__(self) -> None:
+        if self.kind not in _JOINTS:
+            raise ArgumentError(
+                f"{self.name!r} holds the object as a {self.kind!r}, expected "
+                f"{' or '.join(map(repr, _JOINTS))}."
+            )
+        for key in ("frame", "part"):
+            value = np.asarray(getattr(self, key), dtype=float)
+            if value.shape != (4, 4) or not np.isfinite(value).all():
+                raise ArgumentError(
+                    f"{self.kind} {self.name!r} with a {key} of shape {value.shape}, expected a "
+                    "pose (4, 4) of finite numbers."
+                )
+            object.__setattr__(self, key, value)
+
+    @property
+    def rows(self) -> int:
+        """How many motions it blocks."""
+        return len(_JOINTS[self.kind][1])
+
+    def loop(self, body: int) -> LoopJoint:
+        """Return it as a loop joint from the world to a body."""
+        kind = _JOINTS[self.kind][0]
+        ends = transform_of(self.frame), transform_of(self.part)
+        return LoopJoint(self.name, kind, WORLD, body, *ends)
+
+    def wrench(self, multipliers: Array) -> Array:
+        """Return what it exerts on the object (6,), about the part's origin, in the frame's axes.
+
+        Args:
+            multipliers: Of its loop joint (r,) [N m, N].
+        """
+        _, components, sign = _JOINTS[self.kind]
+        wrench = np.zeros(6)
+        wrench[list(components)] = sign * multipliers
+        return wrench
