@@ -5,7 +5,12 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.app.contact_plots import contact_force, contact_panels, slip
+from robot_dynamics.app.contact_plots import (
+    contact_force,
+    contact_panels,
+    holding_force,
+    slip,
+)
 from robot_dynamics.app.recording import Recording
 
 figure = pytest.importorskip("matplotlib.figure")
@@ -39,6 +44,33 @@ def test_force_and_slip_are_drawn_as_recorded(recording):
     assert len(one.patches) == 1
     slid = next(line for line in other.lines if line.get_label() == "slid [mm]")
     assert np.nanmax(slid.get_ydata()) == pytest.approx(2.0)
+
+
+def test_forces_on_a_hinge_have_a_panel_of_their_own(recording):
+    """Each true force and moment, beside what was wanted; the hinge is no touched surface."""
+    rows = np.arange(100)
+    recording.columns["contact_force"] = np.zeros((100, 2))
+    recording.columns["reference_contact_force"] = np.tile([10.0, 20.0, 0.0], (100, 1))
+    recording.columns["touched"] = np.ones((100, 3))
+    recording.columns["holding_force"] = np.column_stack([rows * 1.0, -rows])
+    recording.metadata.update(
+        surfaces=["wall", "door"],
+        surface_rows=[0, 1],
+        holding_rows=[["door", 1, "N"], ["door", 2, "N m"]],
+    )
+    assert [draw.__name__ for draw in contact_panels(recording)] == [
+        "contact_force", "holding_force", "slip",
+    ]  # fmt: skip
+    one, other = figure.Figure().subplots(1, 2)
+    contact_force(one, recording, slice(None))
+    assert [line.get_label() for line in one.lines] == ["wanted", "wall"]
+    holding_force(other, recording, slice(None))
+    drawn = {line.get_label(): line.get_ydata() for line in other.lines}
+    np.testing.assert_array_equal(drawn["wanted"], 20.0)
+    np.testing.assert_array_equal(drawn["door 1 [N]"], rows)
+    np.testing.assert_array_equal(drawn["door 1 [N m]"], -rows)
+    recording.metadata.update(surfaces=["door"], surface_rows=[1])
+    assert contact_force not in contact_panels(recording)
 
 
 def test_runs_without_contacts_have_no_panels(run):

@@ -43,6 +43,20 @@ def test_without_surfaces_there_are_no_columns_of_them():
     assert len(recorder.values([report("left", Touch.HELD)])) == 2
 
 
+def test_forces_on_a_hinge_are_those_by_the_object():
+    """Of each the opposite of what the hinge exerts on the object, with the sign of its row."""
+    rows = [(3, 1.0), (4, 1.0), (5, 1.0), (1, -1.0), (0, 1.0)]
+    recorder = ContactRecorder([], ["wall", "door"], 0.01, np.zeros((0, 0)), {"door": rows})
+    assert recorder.columns == {"contact_force": 2, "surface_slip": 2, "holding_force": 5}
+    door = report("door", Touch.HELD)._replace(
+        force=np.array([3.0, 0.0, -4.0]), moment=np.array([0.5, 0.25, 0.0])
+    )
+    force, slid, holding = recorder.values([report("wall", Touch.STICKING, 7.0), door])
+    np.testing.assert_allclose(force, [7.0, 5.0])
+    np.testing.assert_allclose(holding, [-3.0, 0.0, 4.0, 0.25, -0.5])
+    np.testing.assert_allclose(slid, 0.0)
+
+
 def test_internal_forces_are_those_of_the_contacts():
     """They are measured in the contacts' frames, in the order of the arms."""
     recovery = np.zeros((1, 12))

@@ -3,12 +3,15 @@
 """Contacts and surfaces of scenarios become those of the formulation."""
 
 import numpy as np
+import pytest
 from app.hybrid_scenarios import prepared
 
 from robot_dynamics.app.hybrid_cell import (
     contacts_of,
     internal_size,
+    object_frame,
     surface_facts,
+    surface_frame,
     surface_rows,
     wrench_maps,
 )
@@ -35,6 +38,29 @@ def test_surfaces_stand_one_after_the_other():
     assert [row.pushed for row in rows] == [False] * 4 + [True]
     assert [row.unit for row in rows] == ["m", "m", "rad", "rad", "m"]
     assert {at: one.friction for at, one in sliding.items()} == {4: 0.1}
+
+
+@pytest.mark.parametrize("turned", [0.0, np.pi])
+def test_forces_of_a_hinge_are_components_of_a_wrench(turned):
+    """Of the wrench on it in its frame, whichever way the axis of what turns in it points.
+
+    Against the gradients of its functions: what a force does in a small motion of the object.
+    """
+    rpy = [turned - np.pi / 2, 0.0, 0.0]
+    scenario, _, held, _ = prepared("lid", f"cell.surfaces.0.part.rpy={rpy}")
+    at = object_frame(scenario.cell)
+    surface = scenario.cell.surfaces[0]
+    center = at[:3, :3] @ held.held.center
+    E = held.environment.terms(at[:3, 3] + center, at[:3, :3], np.zeros(6)).E_F
+    axes = surface_frame(surface)[:3, :3].T
+    for i, row in enumerate(surface_facts(scenario.cell).rows):
+        wrench = E[i].copy()  # about the centre of mass, in world axes
+        wrench[:3] -= np.cross(at[:3, 3] - (at[:3, 3] + center), wrench[3:])
+        expected = np.zeros(6)
+        expected[row.component] = row.sign
+        found = np.concatenate([axes @ wrench[:3], axes @ wrench[3:]])
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+        assert row.force_unit == ("N" if row.component >= 3 else "N m")
 
 
 def test_internal_forces_are_counted():

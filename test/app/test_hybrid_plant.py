@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulated world of a scenario: what touches what, and where it truly is."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from app.hybrid_scenarios import prepared
 
+from robot_dynamics.app.hybrid_cell import object_frame, part_frame
 from robot_dynamics.app.hybrid_plant import contact_scene
+from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.spatial import Vector3
 
@@ -39,14 +39,45 @@ def test_grasps_have_the_friction_of_the_scenario():
     assert not any(arm.pushing for arm in contact_scene(scenario, system).contacts)
 
 
-def test_what_cannot_be_simulated_is_refused():
-    """A hinge is named."""
-    scenario, system, _, _ = prepared("peg")
-    hole = scenario.cell.surfaces[0]
-    hinge = replace(hole, name="door", kind="hinge", radius=None, depth=None)
-    cell = replace(scenario.cell, surfaces=(hinge,))
-    settings = replace(scenario.reference, touches=())
-    plant = replace(scenario.plant, surface_error={})
-    other = replace(scenario, cell=cell, reference=settings, plant=plant)
-    with pytest.raises(ArgumentError, match="'door' is a hinge, which the plant does not have"):
-        contact_scene(other, system)
+def test_an_object_is_on_its_hinge_wherever_that_truly_is():
+    """It starts where it is believed to be, and turns about an axis 2 mm from the believed one."""
+    scenario, system, _, _ = prepared("lid")
+    scene = contact_scene(scenario, system)
+    (hinge,) = scene.restraints
+    assert (hinge.name, hinge.kind, scene.surfaces) == ("hinge", "hinge", ())
+    x, y, z = scenario.cell.surfaces[0].xyz
+    np.testing.assert_allclose(hinge.frame[:3, 3], [x + 0.002, y, z])
+    # Its axis, y of the world, is turned by 0.005 rad about the frame's own y axis, which is down.
+    np.testing.assert_allclose(hinge.frame[:3, 2], [np.sin(0.005), np.cos(0.005), 0.0], atol=1e-12)
+    held = object_frame(scenario.cell)
+    np.testing.assert_allclose(held @ hinge.part, hinge.frame, atol=1e-12)
+    np.testing.assert_allclose(hinge.part[:3, 3], [0.002, 0.0, 0.0], atol=1e-12)
+
+
+def test_a_point_is_on_its_line_wherever_that_truly_is():
+    """The point of the object is the nearest on the true line to where it is believed to be."""
+    scenario, system, _, _ = prepared("drawer")
+    first, second = contact_scene(scenario, system).restraints
+    held = object_frame(scenario.cell)
+    for one, surface in zip((first, second), scenario.cell.surfaces, strict=True):
+        assert one.kind == "line"
+        there, believed = (held @ frame for frame in (one.part, part_frame(surface.part)))
+        across = one.frame[:3, :2].T @ (there[:3, 3] - one.frame[:3, 3])
+        np.testing.assert_allclose(across, 0.0, atol=1e-12)
+        off = np.linalg.norm(there[:3, 3] - believed[:3, 3])
+        assert 1e-4 < off < 3e-3
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("xyz=[0.86, 0.0, 0.92]", "is 0.03 m off hinge 'hinge', expected 0.01 at most"),
+        ("rpy=[-1.5, 0.0, 0.0]", "is 0.0707 rad off hinge 'hinge'"),
+        ("friction=0.2", "is a hinge with friction 0.2, which the plant does not have"),
+    ],
+)
+def test_hinges_that_cannot_be_simulated_are_refused(override, message):
+    """Those that the object is not on, and those with friction."""
+    scenario = load_scenario("lid", [f"cell.surfaces.0.{override}"])
+    with pytest.raises(ArgumentError, match=message):
+        contact_scene(scenario, prepared("lid")[1])

@@ -23,7 +23,7 @@ class MujocoContactPlant(MujocoPlant):
     """A scene in MuJoCo: its own dynamics, its own contacts.
 
     What holds gives way by 1e-4 of a load's acceleration, with a time constant of two steps; a
-    point on a line takes a carriage of a gram along. What
+    point on a line takes a carriage of a tenth of a gram along. What
     pushes is a spring with a damper, that of the restitution with the masses at the start; what is
     rigid has `mujoco_scene.HARDEST`.
 

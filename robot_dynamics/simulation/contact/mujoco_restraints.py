@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 _APART = 0.05  # of a hinge's connects from its middle [m]
 #: Mass of the carriage that a point on a line is connected to [kg].
-CARRIAGE = 1e-3
+CARRIAGE = 1e-4
 
 
 def add_restraint(
@@ -53,7 +53,7 @@ def add_restraint(
         other = etree.SubElement(base, "body", name=f"{name}_carriage", pos=at)
         etree.SubElement(other, "joint", name=f"{name}_rail", type="slide", axis="0 0 1")
         etree.SubElement(
-            other, "inertial", mass=repr(CARRIAGE), pos="0 0 0", diaginertia="1e-6 1e-6 1e-6"
+            other, "inertial", mass=repr(CARRIAGE), pos="0 0 0", diaginertia="1e-8 1e-8 1e-8"
         )
         places = [np.zeros(3)]
     ends = ((other, np.eye(4), "world"), (body, part, "object"))
@@ -111,10 +111,12 @@ class MujocoRestraints:
         found = []
         for one, wrench in zip(self._restraints, self._wrenches, strict=True):
             axes, point = one.frame[:3, :3].T, self._place(one)
-            # As at a wrist, what the base's parent exerts; about the part.
-            arm = axes @ (point - one.frame[:3, 3])
-            force = wrench[3:]
-            found.append(held(one.name, point, axes, force, wrench[:3] - np.cross(arm, force)))
+            # As at a wrist, what the base's parent exerts; about the part, where it is now.
+            about = wrench.copy()
+            about[:3] -= np.cross(axes @ (point - one.frame[:3, 3]), wrench[3:])
+            exerted = np.zeros(6)
+            exerted[list(one.components)] = about[list(one.components)]
+            found.append(held(one.name, point, axes, exerted[3:], exerted[:3]))
         return found
 
     def _place(self, one: Restraint) -> Array:

@@ -61,9 +61,14 @@ class Restraint:
             object.__setattr__(self, key, value)
 
     @property
+    def components(self) -> tuple[int, ...]:
+        """What it exerts (r,): components of a wrench in the frame's axes, angular first."""
+        return _JOINTS[self.kind][1]
+
+    @property
     def rows(self) -> int:
         """How many motions it blocks."""
-        return len(_JOINTS[self.kind][1])
+        return len(self.components)
 
     def loop(self, body: int) -> LoopJoint:
         """Return it as a loop joint from the world to a body."""
@@ -77,7 +82,6 @@ class Restraint:
         Args:
             multipliers: Of its loop joint (r,) [N m, N].
         """
-        _, components, sign = _JOINTS[self.kind]
         wrench = np.zeros(6)
-        wrench[list(components)] = sign * multipliers
+        wrench[list(self.components)] = _JOINTS[self.kind][2] * multipliers
         return wrench
