@@ -23,6 +23,7 @@ from robot_dynamics.control.reference import (
 from robot_dynamics.control.settings import ReferenceSettings
 from robot_dynamics.control.touch_settings import TouchSettings
 from robot_dynamics.errors import ArgumentError, UnknownNameError
+from robot_dynamics.wording import counted
 
 Array = NDArray[np.float64]
 
@@ -38,7 +39,8 @@ class TouchPlan:
 
     Raises:
         UnknownNameError: If there is no surface of a name.
-        ArgumentError: If a surface is touched again before it is left.
+        ArgumentError: If a surface is touched again before it is left, or does not bear a force
+            that is stated.
     """
 
     def __init__(
@@ -57,6 +59,13 @@ class TouchPlan:
                     raise ArgumentError(
                         f"surface {name!r} is touched from {next_one.from_s:g} s on, before it is "
                         f"left at {one.until_s:g} s; expected one after the other."
+                    )
+            forces = min(rows[name].stop - rows[name].start, 3)
+            for change in (change for one in of_one for change in one.changes):
+                if any(change.along_n[forces - 1 :]):
+                    raise ArgumentError(
+                        f"surface {name!r} is to be pushed with {list(change.along_n)} N along "
+                        f"it, but bears {counted(forces, 'force')}; expected 0 for the others."
                     )
         self._touches, self._rows = tuple(touches), dict(rows)
         self._law = TIME_LAWS[law]

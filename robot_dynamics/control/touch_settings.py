@@ -49,7 +49,8 @@ class TouchForceSettings:
     Attributes:
         time_s: When it begins, counted from the start of the reference [s].
         force_n: The new force by the object on the surface [N].
-        along_n: The new force along x and y of the surface's frame, where the object sticks [N].
+        along_n: The new force along x and y of the surface's frame, where the object sticks; of a
+            line and a hinge, whose `force_n` is along x, along y and z [N].
         duration_s: How long the change takes [s].
     """
 

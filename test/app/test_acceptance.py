@@ -70,13 +70,16 @@ def test_missing_figures_with_a_reason():
 
 
 def test_every_bar_has_a_figure(run):
-    """A bar bounds a figure of a report, of free motion or of contacts, from above or below."""
+    """A bar bounds a figure of a report, of free motion, contacts or hinges, on either side."""
     recording = run.recording
     two = np.zeros((len(recording), 2))
-    columns = dict.fromkeys(("contact_force", "reference_contact_force", "grasp_slip"), two)
-    more = {"surface_slip": two, "slip_margin": two}
+    columns = dict.fromkeys(("contact_force", "grasp_slip", "holding_force"), two)
+    four = np.zeros((len(recording), 4))
+    more = {"surface_slip": two, "slip_margin": two, "reference_contact_force": four}
+    held = [["hinge", 2, "N"], ["hinge", 3, "N m"]]
     contacts = Recording(
-        {**recording.columns, **columns, **more}, {**recording.metadata, "slip_tolerance_m": 1.0}
+        {**recording.columns, **columns, **more},
+        {**recording.metadata, "slip_tolerance_m": 1.0, "holding_rows": held},
     )
     figures = report_of(contacts)
     for bar in dataclasses.fields(BarSettings):

@@ -89,6 +89,11 @@ def test_all_squeezes_of_a_grasp_are_squeezed():
             ArgumentError,
             "before it is left at 3 s",
         ),
+        (
+            [TouchSettings("wall", changes=(TouchForceSettings(1.0, 5.0, along_n=(0.0, 2.0)),))],
+            ArgumentError,
+            r"pushed with \[0.0, 2.0\] N along it, but bears",
+        ),
     ],
 )
 def test_touches_that_make_no_sense(touches, error, message):
