@@ -7,7 +7,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -17,6 +16,7 @@ from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.app.topic_names import SECOND, stamp_of
 from robot_dynamics.control.faults import Cause, State
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
+from robot_dynamics.nodes.check_thread import CheckThread
 from robot_dynamics.nodes.command_rivals import PROCESS, PROCESS_KEY, CommandRivals
 from robot_dynamics.nodes.command_topics import CommandTopics
 from robot_dynamics.nodes.control_loop import ControlLoop, Outcome
@@ -38,6 +38,8 @@ from robot_dynamics.nodes.start_conditions import StartConditions
 from robot_dynamics.nodes.start_preparation import StartPreparation
 
 _SILENT_STEPS = 1000  # steps of the law that the other side may take to answer
+_CHECK_S = 10.0  # that the check of a path may take at least, whatever else the machine does
+_CHECK_GOODBYE_S = 1.0  # for a check that goes on to be over
 GOODBYE_S = 0.2  # for the last commands to be sent, and for them to arrive
 
 
@@ -105,7 +107,7 @@ class ControlSession:
         self._durations = Durations(period)
         self._starting = False
         self._preparation: StartPreparation | None = None
-        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="start check")
+        self._checks = CheckThread()
         self._said = self._refusal = self._rival = ""
         self._side_work = SideWork(self._complain)
         self._intake = SampleIntake(
@@ -117,7 +119,9 @@ class ControlSession:
             in_lockstep=self._lockstep,
         )
         # Both sides are slow without a code generator.
-        silence = values["silence_limit"] + _SILENT_STEPS * loop.supervised.step_time
+        slowness = _SILENT_STEPS * loop.supervised.step_time
+        silence = values["silence_limit"] + slowness
+        self._check_limit = _CHECK_S + 10.0 * slowness
         self._silence = SilenceWatch(
             loop, silence, values["patience"] if self._attended else None, self._lockstep
         )
@@ -175,10 +179,10 @@ class ControlSession:
                 self._send(self._tick, loop.cycle_without_samples(self._now()))
             self._commands.wait_for_delivery(GOODBYE_S)
         self._record.close()
+        self._checks.close(_CHECK_GOODBYE_S)
 
     def destroy(self) -> None:
         """Take its topics off the node."""
-        self._worker.shutdown(wait=False, cancel_futures=True)
         self._diagnostics.concern("controller")
         self._inbox.clear()
         self._rivals.destroy()
@@ -305,8 +309,14 @@ class ControlSession:
         """Begin with what comes before a start; it is over when its `look` returns true."""
         known = partial(self._conditions.require_known, time.monotonic())
         waits = self._beat if self._lockstep else None  # simulated time does
-        self._preparation = StartPreparation(self.loop, known, self._now, self._worker, waits)
+        self._preparation = self._preparation_of(known, waits)
         return self._preparation
+
+    def _preparation_of(
+        self, conditions: Callable[[], object], meanwhile: Callable[[], None] | None = None
+    ) -> StartPreparation:
+        limit = self._check_limit
+        return StartPreparation(self.loop, conditions, self._now, self._checks, limit, meanwhile)
 
     def start(self) -> None:
         """Start control from where the arms are, after a preparation or with one at once.
@@ -319,8 +329,7 @@ class ControlSession:
         preparation, self._preparation = self._preparation, None
         if preparation is None or not preparation.done:
             self._catch_up()
-            at_once = StartPreparation(loop, self._conditions.require, self._now, self._worker)
-            at_once.finish(self._beat)
+            self._preparation_of(self._conditions.require).finish(self._beat)
         tick = max(self._tick if self._lockstep else self._intake.tick, 0)
         loop.start(self._now(), tick)
         self._silence.forget()  # nobody was listened to while the path was checked

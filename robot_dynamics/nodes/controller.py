@@ -10,6 +10,11 @@ while the fallback goes on to hold the arms.
 
 from __future__ import annotations
 
+if __name__ == "__main__":  # by `python -m`: a signal during the imports below ends it as well
+    from robot_dynamics.nodes.commands import controller
+
+    controller()
+
 import sys
 from dataclasses import replace
 
@@ -220,7 +225,3 @@ class Controller:
 def main() -> None:
     """Run the node `controller`."""
     sys.exit(run("controller", Controller))
-
-
-if __name__ == "__main__":
-    main()

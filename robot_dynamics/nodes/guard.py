@@ -4,6 +4,11 @@
 
 from __future__ import annotations
 
+if __name__ == "__main__":  # by `python -m`: a signal during the imports below ends it as well
+    from robot_dynamics.nodes.commands import guard
+
+    guard()
+
 import sys
 import time
 from functools import partial
@@ -310,7 +315,3 @@ class Guard:
 def main() -> None:
     """Run the node `guard`."""
     sys.exit(run("guard", Guard))
-
-
-if __name__ == "__main__":
-    main()

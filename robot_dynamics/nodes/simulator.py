@@ -4,6 +4,11 @@
 
 from __future__ import annotations
 
+if __name__ == "__main__":  # by `python -m`: a signal during the imports below ends it as well
+    from robot_dynamics.nodes.commands import simulator
+
+    simulator()
+
 import sys
 import time
 from collections.abc import Callable
@@ -440,7 +445,3 @@ class Simulator:
 def main() -> None:
     """Run the node `simulator`."""
     sys.exit(run("simulator", Simulator))
-
-
-if __name__ == "__main__":
-    main()

@@ -5,28 +5,31 @@
 Arms may hang on the controller that is asked to start: it commands and beats meanwhile. What comes
 about by itself is waited for: samples of a simulator that was reset, arms that come to rest, a
 guard that hands back, the names of nodes. The check of the whole path takes a tenth of a second,
-on a busy machine seconds, and is done by another thread.
+on a busy machine seconds, and is done by another thread. That thread gets time from every look,
+so that it comes to an end beside a control loop that never rests; and it must end within a limit.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 
 from robot_dynamics.control.faults import StaleStreamError
 from robot_dynamics.control.start_check import NotAtRestError
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.nodes.check_thread import CheckThread, NotYetError
 from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.heartbeat import GuardError
 
 PATIENCE_S = 1.0  # for messages that are on their way
 SETTLE_S = 4.0  # for arms to come to rest, and for other nodes to be known
 _PAUSE_S = 0.002  # between looks of who waits for nothing but the check
+_GIVEN_S = 0.001  # to the thread of the check by a look: one twentieth of the control loop's time
 
 
-class NotYetError(RobotDynamicsError):
-    """A condition of a start that may be met in a moment."""
+class SlowCheckError(RobotDynamicsError):
+    """A check that was not over in time."""
 
 
 #: What refuses a start only if it has not passed within `PATIENCE_S`, or `SETTLE_S`.
@@ -41,7 +44,8 @@ class StartPreparation:
         loop: The controller.
         conditions: Raises what stands against a start outside the controller.
         now: The present time of the safety layer.
-        worker: Does the check of the path.
+        thread: Does the check of the path.
+        limit_s: How long that may take [s].
         meanwhile: Called again and again until the path is checked, where simulated time waits for
             that; None to look again later.
     """
@@ -51,13 +55,14 @@ class StartPreparation:
         loop: ControlLoop,
         conditions: Callable[[], object],
         now: Callable[[], int],
-        worker: ThreadPoolExecutor,
+        thread: CheckThread,
+        limit_s: float,
         meanwhile: Callable[[], None] | None = None,
     ) -> None:
         self._loop, self._conditions, self._now = loop, conditions, now
-        self._worker, self._meanwhile = worker, meanwhile
+        self._thread, self._limit, self._meanwhile = thread, limit_s, meanwhile
         self._check: Future[None] | None = None
-        self._asked_at = time.monotonic()
+        self._asked_at = self._checked_from = time.monotonic()
 
     @property
     def done(self) -> bool:
@@ -105,9 +110,22 @@ class StartPreparation:
             now = self._now()
             loop.require_samples(now)
             loop.forget_pause(now)
-            self._check = self._worker.submit(loop.prepare(now))
-        while self._meanwhile is not None and not self._check.done():
+            self._check = self._thread.submit(loop.prepare(now))
+            self._checked_from = time.monotonic()
+        self._wait_for(self._check)
+
+    def _wait_for(self, check: Future[None]) -> None:
+        """Give the check some time, or all that it takes; raise what it has found."""
+        if self._meanwhile is None and not check.done():
+            time.sleep(_GIVEN_S)
+        while not check.done():
+            if time.monotonic() - self._checked_from > self._limit:
+                raise SlowCheckError(
+                    f"start refused: the check of the path was not over after {self._limit:.3g} "
+                    "s; expected a shorter reference, or a machine with more time."
+                )
+            if self._meanwhile is None:
+                return
             self._meanwhile()
             time.sleep(_PAUSE_S)
-        if self._check.done():
-            self._check.result()
+        check.result()

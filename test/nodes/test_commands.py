@@ -4,10 +4,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
 
 CALL = (
     "import sys; sys.path.insert(0, sys.argv[1]); from robot_dynamics.nodes.commands import start"
@@ -41,3 +45,18 @@ def test_main_runs_after_the_imports(tmp_path):
     status, said = outcome(tmp_path, "import no_such_module")
     assert status == 1
     assert "No module named 'no_such_module'" in said
+
+
+@pytest.mark.parametrize("node", ["simulator", "controller", "guard"])
+def test_a_node_that_is_started_as_a_module(tmp_path, node):
+    """`python -m` is as good as the command."""
+    (tmp_path / "rclpy.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    done = subprocess.run(
+        [sys.executable, "-m", f"robot_dynamics.nodes.{node}"],
+        capture_output=True,
+        text=True,
+        timeout=60.0,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])},
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")

@@ -17,12 +17,13 @@ from fake_arms import FakeArms
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.control.faults import SafetyError, State
 from robot_dynamics.control.start_check import StartError
+from robot_dynamics.nodes.check_thread import NotYetError
 from robot_dynamics.nodes.control_session import ControlSession
 from robot_dynamics.nodes.diagnostics import Diagnostics
 from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.parameters import CONTROLLER
 from robot_dynamics.nodes.process import RefusedError, Reporter
-from robot_dynamics.nodes.start_preparation import SETTLE_S, NotYetError
+from robot_dynamics.nodes.start_preparation import SETTLE_S
 
 SCENARIO = load_scenario("lift_box")
 VALUES = {entry.name: entry.default for entry in CONTROLLER}

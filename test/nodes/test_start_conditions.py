@@ -11,9 +11,9 @@ import pytest
 
 pytest.importorskip("rclpy", reason="the nodes' modules are not importable without ROS 2")
 
+from robot_dynamics.nodes.check_thread import NotYetError
 from robot_dynamics.nodes.heartbeat import GuardError
 from robot_dynamics.nodes.start_conditions import StartConditions
-from robot_dynamics.nodes.start_preparation import NotYetError
 
 
 class World:

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
+import time
 
 import pytest
 
@@ -13,11 +14,12 @@ pytest.importorskip("rclpy", reason="the nodes' modules are not importable witho
 
 from robot_dynamics.control.faults import SafetyError
 from robot_dynamics.control.preflight import PreflightError, Problem
+from robot_dynamics.nodes.check_thread import CheckThread, NotYetError
 from robot_dynamics.nodes.heartbeat import GuardError
 from robot_dynamics.nodes.start_preparation import (
     PATIENCE_S,
     SETTLE_S,
-    NotYetError,
+    SlowCheckError,
     StartPreparation,
 )
 
@@ -52,25 +54,24 @@ class Loop:
         return check
 
 
-@pytest.fixture
-def worker():
-    """Return a worker, and end it after the test."""
-    with ThreadPoolExecutor(1) as worker:
-        yield worker
+def prepare(loop, conditions=lambda: None, meanwhile=None, limit_s=20.0, thread=None):
+    """Return a preparation with a thread of its own."""
+    thread = thread or CheckThread()
+    return StartPreparation(loop, conditions, lambda: 0, thread, limit_s, meanwhile)
 
 
-def test_the_check_is_done_elsewhere(worker):
+def test_the_check_is_done_elsewhere():
     """Looks return at once, until it is over."""
     loop = Loop()
-    preparation = StartPreparation(loop, lambda: None, lambda: 0, worker)
-    assert not any(preparation.look() for _ in range(100))
+    preparation = prepare(loop)
+    assert not any(preparation.look() for _ in range(20))
     loop.checks.set()
     preparation.finish(lambda: None)
     assert preparation.look()
     assert loop.threads[0] is not threading.current_thread()
 
 
-def test_simulated_time_waits_for_the_check(worker):
+def test_simulated_time_waits_for_the_check():
     """A look returns when it is over, and beats go on meanwhile."""
     loop, beats = Loop(), []
 
@@ -79,23 +80,23 @@ def test_simulated_time_waits_for_the_check(worker):
         if len(beats) == 3:
             loop.checks.set()
 
-    preparation = StartPreparation(loop, lambda: None, lambda: 0, worker, beat)
+    preparation = prepare(loop, meanwhile=beat)
     assert preparation.look()
     assert len(beats) >= 3
 
 
-def test_what_it_finds_is_raised(worker):
+def test_what_it_finds_is_raised():
     """And nothing is prepared then."""
     loop = Loop()
     loop.error = PreflightError([Problem(1.0, "joint", "too far.")])
     loop.checks.set()
-    preparation = StartPreparation(loop, lambda: None, lambda: 0, worker)
+    preparation = prepare(loop)
     with pytest.raises(PreflightError, match="too far"):
         preparation.finish(lambda: None)
     assert not preparation.done
 
 
-def test_conditions_may_come_about(worker):
+def test_conditions_may_come_about():
     """They are waited for, but not for ever, and not at all where nothing can change."""
     missing = [NotYetError("start refused: no names.")]
 
@@ -105,7 +106,7 @@ def test_conditions_may_come_about(worker):
 
     loop = Loop()
     loop.checks.set()
-    preparation = StartPreparation(loop, conditions, lambda: 0, worker)
+    preparation = prepare(loop, conditions)
     assert not preparation.look()
     with pytest.raises(NotYetError, match=r"^start refused: no names\.$"):
         preparation.finish(lambda: None)
@@ -116,23 +117,65 @@ def test_conditions_may_come_about(worker):
     preparation.finish(lambda: None)
 
 
-def test_messages_that_are_on_their_way(worker):
+def test_messages_that_are_on_their_way():
     """Those of a guard that hands back: a second is enough, and its own words are told."""
     loop = Loop()
     loop.refusals.append(GuardError("start refused: the guard is in charge."))
-    preparation = StartPreparation(loop, lambda: None, lambda: 0, worker)
+    preparation = prepare(loop)
     assert not preparation.look()
     preparation._asked_at -= PATIENCE_S
     with pytest.raises(GuardError, match=r"in charge\.$"):
         preparation.look()
 
 
-def test_a_latched_fault_is_told_at_once(worker):
+def test_a_latched_fault_is_told_at_once():
     """Also while the path is checked."""
     loop = Loop()
-    preparation = StartPreparation(loop, lambda: None, lambda: 0, worker)
+    preparation = prepare(loop)
     assert not preparation.look()
     loop.refusals.append(SafetyError("start refused: stopped; expected inactive."))
     with pytest.raises(SafetyError, match="expected inactive"):
         preparation.look()
     loop.checks.set()
+
+
+@pytest.mark.parametrize("beat", [None, lambda: None], ids=["looks", "simulated time waits"])
+def test_a_check_that_does_not_end(beat):
+    """The start is refused in a sentence; the next one waits until the check is over."""
+    loop, thread = Loop(), CheckThread()
+    preparation = prepare(loop, meanwhile=beat, limit_s=0.05, thread=thread)
+    sentence = r"^start refused: the check of the path was not over after 0\.05 s; expected a sho"
+    with pytest.raises(SlowCheckError, match=sentence):
+        any(preparation.look() for _ in range(1000))
+    again = prepare(loop, thread=thread)
+    assert not again.look()
+    with pytest.raises(NotYetError, match="an earlier start is still checked"):
+        again.finish(lambda: None)
+    loop.checks.set()
+    thread.close(20.0)
+    again.finish(lambda: None)
+    assert again.done
+
+
+def test_the_check_comes_to_an_end_beside_a_loop_that_never_rests():
+    """Every look gives its thread some time, also where Python would take none from the loop."""
+    loop, rounds = Loop(), 50
+
+    def check():
+        for _ in range(rounds):
+            time.sleep(0.0)  # whoever wants Python has it now
+
+    loop.prepare = lambda now: check
+    preparation = prepare(loop)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(100.0)
+    try:
+        looks = 0
+        while not preparation.look():
+            looks += 1
+            assert looks < 10 * rounds
+            until = time.perf_counter() + 1e-3
+            while time.perf_counter() < until:
+                pass
+    finally:
+        sys.setswitchinterval(before)

@@ -1,0 +1,47 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A thread that does one check at a time, and is never in the way."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+pytest.importorskip("rclpy", reason="the nodes' modules are not importable without ROS 2")
+
+from robot_dynamics.nodes.check_thread import CheckThread, NotYetError
+
+
+def test_outcomes():
+    """What a check finds is raised, in whatever thread asks for it."""
+    thread = CheckThread()
+    thread.submit(lambda: None).result(20.0)
+
+    def check():
+        raise ValueError("found")
+
+    with pytest.raises(ValueError, match="found"):
+        thread.submit(check).result(20.0)
+    thread.close(0.0)
+
+
+def test_a_check_that_goes_on():
+    """Nothing waits for it for ever, not even the process; another one has to."""
+    thread, begun, over = CheckThread(), threading.Event(), threading.Event()
+    thread.close(20.0)  # none has begun
+
+    def check():
+        begun.set()
+        over.wait(20.0)
+
+    outcome = thread.submit(check)
+    assert begun.wait(20.0)
+    thread.close(0.01)
+    assert not outcome.done()
+    assert all(t.daemon for t in threading.enumerate() if t.name == "start check")
+    with pytest.raises(NotYetError, match="an earlier start is still checked"):
+        thread.submit(check)
+    over.set()
+    outcome.result(20.0)
+    thread.submit(lambda: None).result(20.0)
