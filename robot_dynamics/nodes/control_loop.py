@@ -219,6 +219,14 @@ class ControlLoop:
         """Hand over to the fallback until `reset`."""
         self.safety.stop(now)
 
+    def let_go(self) -> None:
+        """Command nothing until the next start, unless the law runs: brakes hold the arms.
+
+        What is latched stays so.
+        """
+        if not self.safety.law_runs:
+            self.safety.in_charge = False
+
     def reset(self, now: int) -> None:
         """Forget faults and become inactive; the fallback goes on until the next start.
 

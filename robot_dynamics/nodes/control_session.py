@@ -225,8 +225,11 @@ class ControlSession:
             return
         if action is Action.REPEAT and self._outcome is not None and tick == self._tick:
             self._send(tick, self._outcome)
-        else:
-            self._cycle(tick, tick)
+            return
+        if tick < self._tick:  # the simulator was reset: its time waits for the next start
+            self.loop.let_go()
+            gate.forget()  # this state is refused, because time has jumped; it will come again
+        self._cycle(tick, tick)
 
     def _cycle(self, now: int, tick: int) -> None:
         """Compute and send what belongs to a tick."""

@@ -166,6 +166,11 @@ def answers(number: int, tick: int) -> bool:
     return number == tick % _SEQUENCE_NUMBERS
 
 
+def is_ahead(number: int, tick: int) -> bool:
+    """Return whether a command's number is that of a tick that is still to come."""
+    return 0 < (number - tick) % _SEQUENCE_NUMBERS < _SEQUENCE_NUMBERS // 2
+
+
 class NumberWriter:
     """Whole numbers, not negative, with names that stand in the message's layout.
 

@@ -10,6 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.nodes.conversions import is_ahead
+
 Array = NDArray[np.float64]
 
 Behaviour = Literal["brake", "zero", "hold"]
@@ -79,3 +81,36 @@ class Drives:
                 if self._behaviours[arm] == "zero":
                     self._torque[own] = 0.0
         return self._torque.copy()
+
+
+class EarlierRun:
+    """Tells commands of a run that was before a reset: they are for arms that are elsewhere.
+
+    Those who go on to command after it number their commands by what they have answered last:
+    by a tick that is still to come, and by the same one until they follow the new run. Who does
+    not number commands sends zeros, which are taken.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    @property
+    def number(self) -> int | None:
+        """A number that was refused, if any was."""
+        return next(iter(self._numbers.values()), None)
+
+    def has(self, arm: str, number: int, tick: int) -> bool:
+        """Return whether a command belongs to it.
+
+        Args:
+            arm: Name of the arm.
+            number: The tick that the command answers, modulo 2^32.
+            tick: The present one.
+        """
+        if self._numbers.get(arm) == number:
+            return True
+        if is_ahead(number, tick):
+            self._numbers[arm] = number
+            return True
+        self._numbers.pop(arm, None)
+        return False

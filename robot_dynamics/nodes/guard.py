@@ -21,7 +21,7 @@ from std_msgs.msg import Float64MultiArray, UInt64MultiArray
 
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.app.topic_names import SECOND, tick_of
-from robot_dynamics.control.faults import StaleStreamError
+from robot_dynamics.control.faults import StaleStreamError, State
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
 from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.command_topics import CommandTopics
@@ -169,9 +169,14 @@ class Guard:
     def _on_joints(self, topic: str, sample: JointSample) -> None:
         stamp, names, position, velocity = sample
         now = time.monotonic_ns()
-        self._tick = tick_of(stamp, self._period)
+        tick = tick_of(stamp, self._period)
+        # Once a fault is latched, commands belong to the run that it ended, as those of the
+        # controller do: a simulator that is reset keeps its brakes on until guard and controller
+        # are reset as well.
+        if self._lockstep or tick > self._tick or self._loop.safety.state is State.INACTIVE:
+            self._tick = tick
         if self._lockstep:
-            stamp = now = self._tick
+            stamp = now = tick
         self._loop.arms.take(topic, stamp, names, position, velocity, now)
 
     def on_messages(self) -> None:

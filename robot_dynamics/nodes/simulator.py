@@ -31,7 +31,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.conversions import answers, command_reader
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Durations
-from robot_dynamics.nodes.drive import Drives
+from robot_dynamics.nodes.drive import Drives, EarlierRun
 from robot_dynamics.nodes.drive_facts import DriveFacts
 from robot_dynamics.nodes.drive_gravity import DriveGravity
 from robot_dynamics.nodes.inbox import Inbox
@@ -150,6 +150,7 @@ class Simulator:
         self._tick = self._steps_wanted = 0
         self._gate.forget()
         self._drives.reset()
+        self._earlier = EarlierRun()
         self._done = self._held_back = False
         self._started_at: float | None = None
         self._first_tick: int | None = None  # of a command, in wall-clock mode
@@ -236,6 +237,9 @@ class Simulator:
 
     def _on_command(self, arm: str, command: tuple[int, Array]) -> None:
         number, torque = command
+        braked = not self._lockstep and self._drives.braked
+        if braked and self._earlier.has(arm, number, self._tick):
+            return
         self._numbers[arm] = number
         try:
             self._gate.offer(arm, number if self._lockstep else None, torque)
@@ -394,6 +398,12 @@ class Simulator:
         if self._paused:
             return OK, "paused"
         if self._started_at is None:
+            earlier = self._earlier.number
+            if earlier is not None:
+                return (
+                    WARN,
+                    f"commands of an earlier run (tick {earlier}) are not taken, brakes on",
+                )
             return OK, "waiting for commands, brakes on"
         if now - self._heard_at > self._silence_limit or self._drives.lost:
             does = "simulated time stands still"

@@ -171,6 +171,30 @@ def test_a_start_sees_the_reset_simulator(make, ticks):
     assert bench.loop.began == 0
 
 
+def test_time_waits_after_a_reset_of_the_simulator(make):
+    """Nothing is answered in lockstep before a start, which is like the first; a stop stays."""
+    bench = make(mode="lockstep")
+    bench.moving(0.0)
+    bench.session.start()
+    first = bench.loop.safety.last
+    home, bench.arms.q, bench.arms.tick = bench.arms.q, bench.arms.q + 0.1, 1
+    bench.moving(0.0)
+    bench.session.stop()
+    assert not np.allclose(bench.loop.safety.last, first, rtol=0.0, atol=1e-3)
+    bench.arms.q, sent = home, []
+    bench.session._commands.send = lambda tick, torque, released: not sent.append(torque)
+    bench.arms.tick = 0
+    bench.moving(0.0)
+    with pytest.raises(SafetyError, match="expected inactive"):
+        bench.session.start()
+    bench.session.reset()
+    bench.arms.tick = 0
+    bench.moving(0.0)  # the simulator repeats what nobody answers
+    assert not sent
+    bench.session.start()
+    assert np.array_equal(sent[0], first)
+
+
 def test_a_long_check_is_no_silence_of_the_simulator(make):
     """In lockstep simulated time waits for it, however long it takes."""
     bench = make(mode="lockstep")

@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.nodes.drive import Drives
+from robot_dynamics.nodes.drive import Drives, EarlierRun
 
 TORQUE = np.array([1.0, -2.0])
 ARMS, BOTH = (slice(0, 1), slice(1, 2)), (0, 1)
@@ -101,3 +101,19 @@ def test_every_drive_has_a_behaviour_of_its_own():
         torque = drives.next()
     assert torque[ARMS[0]].all()
     assert not torque[ARMS[1]].any()
+
+
+def test_commands_of_an_earlier_run():
+    """They are told by numbers that are ahead; time may catch up with the last of them."""
+    earlier = EarlierRun()
+    assert not earlier.has("left", 0, 0)  # of somebody who does not number what he sends
+    assert earlier.number is None
+    assert earlier.has("left", 500, 3)
+    assert earlier.number == 500
+    assert earlier.has("left", 501, 3)  # it had one more state to answer
+    assert earlier.has("left", 501, 800)
+    assert not earlier.has("right", 501, 800)
+    assert not earlier.has("left", 799, 800)
+    assert earlier.number is None
+    assert not earlier.has("left", 2**32 - 1, 2**32)  # numbers begin anew
+    assert earlier.has("left", 1, 2**32)

@@ -56,6 +56,8 @@ class Commander:
             "pause": node.create_client(SetBool, "simulator/pause"),
             "step": node.create_client(Trigger, "simulator/step"),
             "reset": node.create_client(Trigger, "simulator/reset"),
+            "stop control": node.create_client(Trigger, "controller/stop"),
+            "reset control": node.create_client(Trigger, "controller/reset"),
             "parameters": node.create_client(SetParameters, "simulator/set_parameters"),
         }
 
@@ -270,6 +272,23 @@ def test_real_time_with_a_controller(ros, start_node, tmp_path):
         lambda: np.abs(np.array(commander.states[-1].position) - start).max() > 0.05
     )
     assert "Traceback" not in simulator.text + controller.text
+
+    # Torques for where the arms were do not move them after a reset, nor do those that follow.
+    assert commander.call("stop control")[0]
+    assert commander.call("reset")[0]
+    commander.spin_until(lambda: commander.tick < 500)
+    del commander.states[:-1]
+    commander.spin_until(
+        lambda: any(s.startswith("commands of an earlier run (tick ") for s in commander.said)
+    )
+    commander.said.clear()
+    commander.spin(0.3)
+    assert commander.call("reset control")[0]
+    commander.spin_until(lambda: "running" in commander.said)
+    commander.spin(0.3)
+    moved = [np.abs(np.array(state.position) - start).max() for state in commander.states]
+    # Gravity is compensated to rounding; with the torques from before they move by centimetres.
+    assert max(moved) < 1e-6
 
     # A controller that ends leaves arms that hold themselves up; then the drives brake.
     controller.interrupt()

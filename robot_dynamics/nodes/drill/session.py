@@ -18,6 +18,7 @@ SIMULATOR, CONTROLLER, GUARD = "simulator", "controller", "guard"
 MOVING_S = 0.6  # of simulated time from a start until the object moves
 _LONGEST_S = 3600.0
 _START_S = 60.0
+_ON_THEIR_WAY_S = 0.05  # commands of the run that was reset
 _ATTEMPTS = 4  # on the wall clock, where a busy machine may spoil a start
 
 
@@ -167,19 +168,14 @@ class Session:
         witness = self._witness
         witness.switch_faults("")
         witness.call("controller/stop")
-        # Arms that are still thrown about would end the next run before it begins.
-        if self.lockstep:  # on the wall clock a paused simulator would count as lost
-            witness.pause(True)
+        # Its brakes hold the arms until those who command have been reset as well.
         witness.insist("simulator/reset")
-        # It is refused until samples have come from where the arms are now.
-        witness.insist("controller/reset", self._step if self.lockstep else None)
+        witness.insist("controller/reset")
         if self.has_guard and witness.status(GUARD).message.startswith("in charge"):
             witness.insist("guard/reset")
-        witness.insist("simulator/reset")
+        witness.watch(_ON_THEIR_WAY_S)
         witness.forget()
         self._start()
-        if self.lockstep:
-            witness.pause(False)
 
     def _start(self) -> None:
         """Start control; in lockstep nothing changes while one waits, so that it is asked once."""
@@ -192,11 +188,8 @@ class Session:
             raise DrillError(f"controller/start: {message}")
 
     def _take_from_guard(self) -> None:
-        self._witness.call("guard/reset")
         self._witness.insist("simulator/reset")
-
-    def _step(self) -> None:
-        self._witness.call("simulator/step")
+        self._witness.call("guard/reset")
 
     def _wait_until_moving(self) -> None:
         witness, period = self._witness, self._scenario.control.period

@@ -20,7 +20,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, QoSReliabilityPolicy
 from std_msgs.msg import Float64MultiArray
-from std_srvs.srv import SetBool, Trigger
+from std_srvs.srv import Trigger
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
@@ -179,10 +179,6 @@ class Witness:
         """
         answer = self._call(Trigger, service, Trigger.Request())
         return bool(answer.success), str(answer.message)
-
-    def pause(self, paused: bool) -> None:
-        """Let the simulator's time stand still, or go on."""
-        self._call(SetBool, "simulator/pause", SetBool.Request(data=paused))
 
     def insist(self, service: str, meanwhile: Callable[[], None] | None = None) -> None:
         """Call a service until it succeeds.
