@@ -34,13 +34,13 @@ from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Durat
 from robot_dynamics.nodes.drive import Drives, EarlierRun
 from robot_dynamics.nodes.drive_facts import DriveFacts
 from robot_dynamics.nodes.drive_gravity import DriveGravity
+from robot_dynamics.nodes.fault_switch import FaultSwitch
 from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.lockstep import REPEAT_AFTER_S, CommandError, CommandGate
 from robot_dynamics.nodes.parameters import FAULTS, SIMULATOR, declare
 from robot_dynamics.nodes.process import HOUSEKEEPING_S, Reporter, RunError, run
 from robot_dynamics.nodes.run_file import RunFile
 from robot_dynamics.nodes.state_topics import StateTopics
-from robot_dynamics.simulation.faults import fault_of
 from robot_dynamics.simulation.plant import Measurement
 
 Array = NDArray[np.float64]
@@ -81,6 +81,7 @@ class Simulator:
         self._period = scenario.control.period
         self.due = None if self._lockstep else time.monotonic()
         self._plant = make_plant(scenario, system)
+        self._faults = FaultSwitch(self._plant.faults, in_lockstep=self._lockstep)
         limited = self._lockstep or values["output"] or values["duration"] > 0.0
         ticks = scenario.ticks(scenario.plan(), values["duration"] or None)
         self._ticks = ticks if limited else sys.maxsize
@@ -106,7 +107,7 @@ class Simulator:
             skip=not self._lockstep,
         )
         self._create_topics(arms)
-        self._switch_faults(values["faults"])
+        self._faults.switch(values["faults"])
         if self._lockstep:
             self._publish_state()
         else:
@@ -157,9 +158,7 @@ class Simulator:
         self._heard_at = self._shown_at = time.monotonic()
         self._listener = False
         self._repeats, self._refused = 0, ""
-        self._fault_began: int | None = None
-        self._fault_shown: tuple[int, int] | None = None  # tick and steady clock [ns]
-        self._fault_told: tuple[int, int] | None = None
+        self._faults.forget()
         self._round_trips = Durations(self._period)
         self._numbers: dict[str, int] = {}  # of the ticks that commands answer, by arm
         self._prompt, self._prompt_tick = 0, -1  # control periods answered within themselves
@@ -214,9 +213,7 @@ class Simulator:
     def _publish_state(self) -> None:
         self._states.publish(self._tick, self._measurement)
         self._shown_at = time.monotonic()
-        if self._fault_began != self._plant.faults.began:
-            self._fault_began = self._plant.faults.began
-            self._fault_shown = self._tick, time.monotonic_ns()
+        self._faults.note(self._tick)
 
     def _finish(self) -> None:
         self._done = True
@@ -332,17 +329,11 @@ class Simulator:
 
     # -- faults -------------------------------------------------------------------------------
 
-    def _switch_faults(self, text: str) -> None:
-        """Have the faults that a text names, separated by commas, and no others."""
-        texts = [part for part in text.split(",") if part.strip()]
-        if texts or self._plant.faults.active:
-            self._plant.faults.switch([fault_of(part) for part in texts])
-
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         try:
             for parameter in parameters:
                 if parameter.name == "faults":
-                    self._switch_faults(FAULTS.checked(parameter.value))
+                    self._faults.switch(FAULTS.checked(parameter.value))
         except RobotDynamicsError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
@@ -373,7 +364,7 @@ class Simulator:
             if level != OK:
                 self.node.get_logger().warning(message)
             self._diagnostics.publish(level, message, self._figures(now))
-        elif self._diagnostics.due() or self._fault_told != self._fault_shown:
+        elif self._diagnostics.due() or self._faults.untold:
             self._diagnostics.publish(level, message, self._figures(now))
 
     def _describe(self) -> None:
@@ -413,7 +404,7 @@ class Simulator:
             return ERROR, f"no commands for {missing}: {does}"
         if self._refused:
             return WARN, self._refused
-        if self._plant.faults.active:
+        if self._faults.active:
             return WARN, "running with simulated faults"
         return OK, "running"
 
@@ -428,18 +419,8 @@ class Simulator:
             "control periods": self._tick - (self._first_tick or 0),
             "answered within the period": self._prompt,
             "missed control periods": self._missed / self._period,
-            **self._fault_figures(),
+            **self._faults.figures(),
             **self._round_trips.figures("round trip"),
-        }
-
-    def _fault_figures(self) -> dict[str, object]:
-        self._fault_told = self._fault_shown
-        if self._fault_shown is None:
-            return {}
-        tick, at = self._fault_shown
-        return {
-            "simulated fault since": tick if self._lockstep else at,
-            "simulated fault is on": self._plant.faults.active,
         }
 
     def _give_up_if_hung(self, now: float) -> None:
