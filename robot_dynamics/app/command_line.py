@@ -287,7 +287,7 @@ def _scenario(options: argparse.Namespace) -> Any:
 
     plant = [f"plant.engine={options.plant}"] if options.plant else []
     scenario = load_scenario(options.scenario, [*options.overrides, *plant])
-    for sentence in scenario.delay_warnings():
+    for sentence in scenario.warnings():
         print(f"robot_dynamics: warning: {sentence}", file=sys.stderr)
     return scenario
 

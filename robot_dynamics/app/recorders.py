@@ -102,7 +102,7 @@ def common_metadata(scenario: Scenario, system: GraspSystem) -> dict[str, Any]:
         "plant": scenario.plant.engine,
         "seed": scenario.plant.seed,
         "period_s": scenario.control.period,
-        "warnings": scenario.delay_warnings(),
+        "warnings": scenario.warnings(),
         "plant_delay_periods": scenario.plant.command_delay_periods,
         "arms": [arm.name for arm in system.arms],
         "joints": list(system.joint_names),

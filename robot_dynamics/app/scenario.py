@@ -181,6 +181,31 @@ class Scenario:
             return self.start_tick + math.ceil(reference.duration / self.control.period)
         return max(1, round(duration / self.control.period))
 
+    def warnings(self) -> list[str]:
+        """Return a sentence for everything that may be simulated and will hardly go well."""
+        return [*self.delay_warnings(), *self._unheeded()]
+
+    def _unheeded(self) -> list[str]:
+        """Return a sentence for each hinge or line that the reference leaves to position control.
+
+        On it the object is all the time: where that is not known, arms work against it.
+        """
+        end = sum(segment.duration_s for segment in self.reference.segments)
+        found = []
+        for surface in self.cell.surfaces:
+            heeded_until = 0.0
+            touches = [one for one in self.reference.touches if one.surface == surface.name]
+            for touch in sorted(touches, key=lambda one: one.from_s):
+                if touch.from_s <= heeded_until:
+                    heeded_until = max(heeded_until, touch.until_s)
+            if surface.holds and heeded_until < end:
+                found.append(
+                    f"the object is on {surface.kind} {surface.name!r} from beginning to end, but "
+                    f"reference.touches does not have it from {heeded_until:g} s on; expected a "
+                    f"touch of it, or arms and {surface.kind} work against each other."
+                )
+        return found
+
     def delay_warnings(self) -> list[str]:
         """Return a sentence for each servo that the plant's command delay makes unstable.
 

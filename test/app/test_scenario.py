@@ -22,6 +22,24 @@ from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.resources import share_directory
 
 
+@pytest.mark.parametrize(
+    ("touches", "since"),
+    [
+        ("[]", "0 s"),
+        ("[{surface: hinge, from_s: 0.5}]", "0 s"),
+        ("[{surface: hinge, until_s: 2}, {surface: hinge, from_s: 2, until_s: 3}]", "3 s"),
+        ("[{surface: hinge, until_s: 2}, {surface: hinge, from_s: 2}]", None),
+    ],
+)
+def test_what_holds_and_is_left_to_position_control_is_warned_of(touches, since):
+    """A hinge holds from beginning to end; when control does not know of it is named."""
+    warnings = load_scenario("lid", [f"reference.touches={touches}"]).warnings()
+    assert len(warnings) == (since is not None)
+    if since is not None:
+        assert "on hinge 'hinge' from beginning to end, but" in warnings[0]
+        assert f"does not have it from {since} on" in warnings[0]
+
+
 @pytest.fixture
 def folder(tmp_path):
     """Return a folder with a scenario that extends the shipped one."""

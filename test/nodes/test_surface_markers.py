@@ -30,7 +30,7 @@ def vectors(markers, namespace):
     return found
 
 
-@pytest.mark.parametrize("name", ["wipe", "peg"])
+@pytest.mark.parametrize("name", ["wipe", "peg", "lid", "drawer"])
 def test_arrows_are_the_wrench_on_the_surface(name):
     """Moved to the origin they are the gradients that the law has, times the forces."""
     cell = load_scenario(name).cell

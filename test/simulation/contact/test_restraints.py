@@ -14,7 +14,7 @@ from support.contact_scenes import free_body, run
 from support.mechanisms import random_pose, two_arms
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.manipulation.hybrid import Contact
+from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import LinkElement, pose
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact import (
@@ -180,6 +180,45 @@ def test_energy_and_momentum(kind):
     # Corrected, it is closed to rounding.
     seen = ContactObservation(motion.terms).at(motion.q, motion.v)
     assert max(seen.openings()) < 1e-12
+
+
+@pytest.mark.parametrize("place", [0.3, 0.5, 0.8])
+@pytest.mark.parametrize("restitution", [0.0, 0.4])
+def test_a_door_strikes_its_stop(place, restitution):
+    """The hinge takes no blow if the stop is at the door's centre of percussion, I / (m c).
+
+    A door of 3 kg about a vertical hinge, its centre of mass c from it. A stop at a distance b
+    takes the impulse P = (1 + e) I omega / b, the hinge P - m c (1 + e) omega; no time passes.
+    """
+    c, about_center, omega = 0.4, 0.04, 1.5
+    door = LinkElement("door", MASS, (c, 0.0, 0.0), about_center * np.eye(3))
+    about = about_center + MASS * c * c
+    b = about / (MASS * c) if place == 0.5 else place  # 0.433 m in the middle case
+    stop = SurfaceContact(
+        "stop",
+        plane((0.0, 0.01, 0.0), (0.0, -1.0, 0.0)),
+        np.array([[b, 0.0, 0.0]]),
+        Material(FrictionCone(0.0), restitution=restitution),
+    )
+    hinge = Restraint("hinge", "hinge", np.eye(4), np.eye(4))
+    scene = ContactScene(free_body(door, (0.0, 0.0, 0.0)), (), (stop,), (hinge,))
+    motion = ContactMotion(scene)
+    motion.start(np.array([0, 0, 0, 0, 0, 0, 1.0]), np.array([0, 0, omega, 0, 0, 0]))
+    rest, impulse = np.zeros(6), np.zeros(6)
+    observation = ContactObservation(motion.terms)
+    while not motion.impacts.any():
+        motion.advance(STEP, rest, rest)
+    of_stop, of_hinge = observation.at(motion.q, motion.v).reports(motion.forces.impulse, motion)
+    impulse = of_hinge.axes.T @ of_hinge.force
+    assert_allclose(motion.v[2], -restitution * omega, atol=1e-8)
+    P = (1.0 + restitution) * about * omega / b
+    # The door has turned by 0.01 / b until then: its arm is shorter by the cosine of that.
+    turned = 0.01 / b
+    assert_allclose(of_stop.force, [0.0, 0.0, P], atol=turned**2 * P)
+    expected = P - MASS * c * (1.0 + restitution) * omega
+    assert_allclose(impulse[1], expected, atol=2.0 * turned**2 * P)
+    assert abs(impulse[0]) < 2.0 * turned * P
+    assert_allclose(of_hinge.moment, 0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["hinge", "line"])
