@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.simulation.contact.mujoco_scene import surface_geoms
+from robot_dynamics.simulation.contact.mujoco_tangents import tangent_names
 from robot_dynamics.simulation.contact.report import ContactReport, Touch, held
 from robot_dynamics.simulation.contact.scene import ContactScene
 
@@ -34,9 +35,10 @@ class MujocoContacts:
         self._tools = [model.body(f"{arm.name}_tool_frame").id for arm in scene.system.arms]
         self._object = model.body(scene.model.bodies[scene.system.object_body].name).id
         self._surface_of = {
-            model.geom(part.name).id: surface.name
+            model.geom(name).id: surface.name
             for surface in scene.surfaces
-            for part in surface_geoms(surface.name, surface.surface)
+            for name in tangent_names(surface)
+            or [part.name for part in surface_geoms(surface.name, surface.surface)]
         }
         self._impacts = {surface.name: 0 for surface in scene.surfaces}
         self._pressed: set[str] = set()

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from robot_dynamics.manipulation.grasp_map import GraspMap
 from robot_dynamics.simulation.contact.mujoco_contacts import MujocoContacts
 from robot_dynamics.simulation.contact.mujoco_restraints import MujocoRestraints
-from robot_dynamics.simulation.contact.mujoco_scene import mujoco_scene
+from robot_dynamics.simulation.contact.mujoco_scene import POINT, mujoco_scene
+from robot_dynamics.simulation.contact.mujoco_tangents import TangentPlanes
 from robot_dynamics.simulation.contact.report import ContactReport
 from robot_dynamics.simulation.contact.scene import ContactScene
 from robot_dynamics.simulation.mujoco_plant import MujocoPlant
@@ -56,6 +57,9 @@ class MujocoContactPlant(MujocoPlant):
 
     def _begin(self) -> None:
         super()._begin()
+        self._tangents = TangentPlanes(self._model, self._data, self.scene, self._object_q, POINT)
+        self._tangents.follow()
+        self._mujoco.mj_forward(self._model, self._data)
         self._sum, self._count = np.zeros_like(self._wrenches), 0
         self._contacts = MujocoContacts(self._mujoco, self._model, self._data, self.scene)
         self._restraints = MujocoRestraints(
@@ -66,6 +70,7 @@ class MujocoContactPlant(MujocoPlant):
         )
 
     def _stepped(self) -> None:
+        self._tangents.follow()
         super()._read_wrenches()
         self._sum += self._wrenches
         self._count += 1

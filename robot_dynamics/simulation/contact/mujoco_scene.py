@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A scene with contacts as a MuJoCo model: connects, welds, small spheres on faces and surfaces.
 
-Contacts are pairs by name: nothing else collides. A finger's point is a small sphere on the tool
+Contacts are pairs by name: nothing else collides. Surfaces without a shape in MuJoCo are planes
+that follow their points (`mujoco_tangents`). A finger's point is a small sphere on the tool
 and its face a thin box on the object; points of the object are small spheres as well, and the
 surfaces lie that much deeper, so that contact begins where the points are.
 """
@@ -21,6 +22,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.model import pose
 from robot_dynamics.simulation.contact.mujoco_restraints import add_restraint
+from robot_dynamics.simulation.contact.mujoco_tangents import tangent_names
 from robot_dynamics.simulation.contact.scene import ContactScene, Material
 from robot_dynamics.simulation.contact.surfaces import Cylinder, Hole, Plane, PointFunction, Sphere
 from robot_dynamics.simulation.contact.terms import ContactTerms
@@ -34,7 +36,8 @@ from robot_dynamics.spatial import Vector3
 
 Array = NDArray[np.float64]
 
-_POINT = 5e-4  # radius of the spheres that stand for points [m]
+#: Radius of the spheres that stand for points [m].
+POINT = 5e-4
 _THICKNESS = 5e-3  # half of a face's box [m]
 _ENDLESS = 10.0  # half lengths of what has no end [m]
 _BLOCK = 0.02  # half the thickness of walls around a hole [m]
@@ -84,7 +87,7 @@ def mujoco_scene(scene: ContactScene, start: Array, step: float, stiffness_time:
         frame = contact.contact.pose
         if contact.pushing:
             finger = scene.finger_frames[i]
-            center = finger[:3, 3] - _POINT * finger[:3, 2]
+            center = finger[:3, 3] - POINT * finger[:3, 2]
             _sphere(tool, f"{arm.name}_finger", center)
             size = [min(half, _ENDLESS) for half in contact.face]
             _geom(
@@ -109,17 +112,21 @@ def mujoco_scene(scene: ContactScene, start: Array, step: float, stiffness_time:
     world = root.find("worldbody")
     assert world is not None
     for surface in scene.surfaces:
-        geoms = surface_geoms(surface.name, surface.surface)
+        followed = tangent_names(surface)
+        geoms = [] if followed else surface_geoms(surface.name, surface.surface)
         for part in geoms:
             _geom(world, part.name, part.kind, part.size, part.at, part.axes)
+        for name in followed:
+            body = etree.SubElement(world, "body", name=name, mocap="true")
+            _geom(body, name, "plane", [0.0, 0.0, 1.0], np.zeros(3), np.eye(3))
         places = list(range(place, place + len(surface.points)))
         given = compliance.of(places, surface.material)
         cone = FrictionCone(surface.material.friction.friction)
         for j, point in enumerate(surface.points):
             name = f"{surface.name}_point{j}"
             _sphere(held, name, point)
-            for part in geoms:
-                _pair(pairs, f"{name}_{part.name}", name, part.name, cone, given)
+            for other in [followed[j]] if followed else [part.name for part in geoms]:
+                _pair(pairs, f"{name}_{other}", name, other, cone, given)
         place += len(places)
     if scene.restraints:
         x, y, z, *quaternion = start[system.object_q]
@@ -211,26 +218,24 @@ def surface_geoms(name: str, surface: PointFunction) -> list[Geom]:
     if isinstance(surface, Plane):
         n = _array(surface.normal)
         return [
-            Geom(name, "plane", [0.0, 0.0, 1.0], _array(surface.point) - _POINT * n, _across(n))
+            Geom(name, "plane", [0.0, 0.0, 1.0], _array(surface.point) - POINT * n, _across(n))
         ]
     if isinstance(surface, Sphere) and not surface.inside:
         center = _array(surface.center)
-        return [Geom(name, "sphere", [surface.radius - _POINT], center, np.eye(3))]
-    if isinstance(surface, Cylinder):
+        return [Geom(name, "sphere", [surface.radius - POINT], center, np.eye(3))]
+    if isinstance(surface, Cylinder) and not surface.inside:
         point, axes = _array(surface.point), _across(_array(surface.axis))
-        if surface.inside:
-            return _ring(name, point, axes, surface.radius, -_ENDLESS, _ENDLESS)
-        return [Geom(name, "cylinder", [surface.radius - _POINT, _ENDLESS], point, axes)]
+        return [Geom(name, "cylinder", [surface.radius - POINT, _ENDLESS], point, axes)]
     if isinstance(surface, Hole):
         mouth, axes = _array(surface.mouth), _across(_array(surface.axis))
-        below = surface.depth + _POINT + _BLOCK
+        below = surface.depth + POINT + _BLOCK
         bottom = mouth - below * axes[:, 2]
         size = [surface.radius + _BLOCK, surface.radius + _BLOCK, _BLOCK]
-        ring = _ring(name, mouth, axes, surface.radius, -below, -_POINT)
+        ring = _ring(name, mouth, axes, surface.radius, -below, -POINT)
         return [*ring, Geom(f"{name}_bottom", "box", size, bottom, axes)]
     raise RobotDynamicsError(
-        f"in MuJoCo surface {name!r} would be another one, expected a plane, a cylinder, a hole, "
-        "or a sphere that is touched from outside."
+        f"surface {name!r} is no shape of MuJoCo's, expected a plane, a hole, or a sphere or a "
+        "cylinder that is touched from outside."
     )
 
 
@@ -244,7 +249,7 @@ def _ring(
     for i in range(_FLATS):
         angle = 2.0 * np.pi * i / _FLATS
         out = axes @ [np.cos(angle), np.sin(angle), 0.0]
-        at = middle + (radius + _POINT + _BLOCK) * out + 0.5 * (low + high) * axes[:, 2]
+        at = middle + (radius + POINT + _BLOCK) * out + 0.5 * (low + high) * axes[:, 2]
         own = np.column_stack([out, np.cross(axes[:, 2], out), axes[:, 2]])
         found.append(Geom(f"{name}_{i}", "box", [_BLOCK, width, half], at, own))
     return found
@@ -262,7 +267,7 @@ def _across(z: Array) -> Array:
 
 
 def _sphere(parent: etree._Element, name: str, center: Array) -> None:
-    _geom(parent, name, "sphere", [_POINT], center, np.eye(3))
+    _geom(parent, name, "sphere", [POINT], center, np.eye(3))
 
 
 def _geom(

@@ -151,13 +151,23 @@ def test_less_restitution_than_a_damper_leaves():
     assert damping_ratio(0.0) == damping_ratio(0.1) == 1.0
 
 
+def test_what_has_no_shape_is_a_plane_for_each_point():
+    """Balls from inside and functions of the user's own: planes that move, one pair a point."""
+    bowl = SurfaceContact("bowl", sphere((0, 0, 0), 0.1, inside=True), [TIP[0], [0, 0, 0]])
+    dune = SurfaceContact("dune", lambda r: r.x * r.x - 1.0, TIP)
+    root = model(surfaces=(bowl, dune))
+    moving = [body for body in root.iter("body") if body.get("mocap") == "true"]
+    names = ["bowl_tangent0", "bowl_tangent1", "dune_tangent0"]
+    assert [body.get("name") for body in moving] == names
+    assert [body.find("geom").get("type") for body in moving] == ["plane"] * 3
+    pairs = {pair.get("geom2"): pair.get("geom1") for pair in root.findall("contact/pair")}
+    assert [pairs[name] for name in names] == ["bowl_point0", "bowl_point1", "dune_point0"]
+
+
 def test_what_is_not_translated_is_refused():
-    """Directions of the user's own, balls from inside and functions are named."""
-    inside = SurfaceContact("bowl", sphere((0, 0, 0), 0.1, inside=True), TIP)
-    own = SurfaceContact("dune", lambda r: r.x * r.x - 1.0, TIP)
-    for surface in (inside, own):
-        with pytest.raises(RobotDynamicsError, match=rf"'{surface.name}'.*expected a plane"):
-            model(surfaces=(surface,))
+    """Directions of the user's own are named, and functions where a shape is asked for."""
+    with pytest.raises(RobotDynamicsError, match=r"'dune' is no shape of MuJoCo's"):
+        surface_geoms("dune", lambda r: r.x)
     scene, start = between_fingers(Material())
     contact = Contact.of_directions(np.eye(6)[:, 3:], scene.system.grasps[0])
     first = replace(scene.contacts[0], contact=contact)
