@@ -13,6 +13,7 @@ from rclpy.node import Node
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from waiting import wait_until
 
 from robot_dynamics.app.scenario import Scenario, build_system
 from robot_dynamics.app.topic_names import stamp_of
@@ -63,11 +64,11 @@ class FakeArms:
 
     def wait_for_listener(self) -> None:
         """Wait until somebody listens to all topics."""
-        until = time.monotonic() + PATIENCE_S
         every = [self._joints, *(topic for topic, _ in self._wrenches)]
-        while not all(topic.get_subscription_count() for topic in every):
-            assert time.monotonic() < until, "nobody listens"
-            time.sleep(0.01)
+        wait_until(
+            lambda: all(topic.get_subscription_count() for topic in every),
+            words=lambda: "nobody listens",
+        )
 
     def publish(
         self,

@@ -103,7 +103,7 @@ class ControlSession:
         gravity = DriveGravity(loop.system, facts.compensate_gravity, lambda: loop.arms.state()[0])
         loop.safety.note_drives(gravity.added)
         self._outcome: Outcome | None = None
-        self._tick = -1
+        self._tick, self._ran = -1, False  # of the last control cycle, and whether the law ran
         self._durations = Durations(period)
         self._starting = False
         self._preparation: StartPreparation | None = None
@@ -226,7 +226,8 @@ class ControlSession:
         if action is Action.REPEAT and self._outcome is not None and tick == self._tick:
             self._send(tick, self._outcome)
             return
-        if tick < self._tick:  # the simulator was reset: its time waits for the next start
+        if tick == 0 < self._tick and not self._ran:
+            # The simulator was reset after a stop or fault: its time waits for the next start.
             self.loop.let_go()
             gate.forget()  # this state is refused, because time has jumped; it will come again
         self._cycle(tick, tick)
@@ -239,7 +240,7 @@ class ControlSession:
             self._start_by_itself()
             self._starting = False
         outcome = self.loop.cycle(now, tick)
-        self._tick = tick
+        self._tick, self._ran = tick, self.loop.safety.law_runs
         self._expect_samples(1.5)
         if outcome.torque is None:
             self._outcome = None

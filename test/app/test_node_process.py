@@ -6,9 +6,9 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
+from waiting import wait_until
 
 from robot_dynamics.app import node_process
 from robot_dynamics.app.node_process import NodeProcess, first_failure
@@ -56,10 +56,7 @@ def start(tmp_path):
 
 def wait(condition, seconds=20.0):
     """Wait until something is true."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    wait_until(condition, seconds=seconds)
 
 
 def heard(node, event):

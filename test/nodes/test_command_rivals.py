@@ -12,6 +12,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from std_msgs.msg import Float64MultiArray, UInt64MultiArray
+from waiting import wait_until
 
 from robot_dynamics.nodes import command_rivals, topics
 from robot_dynamics.nodes.command_rivals import PROCESS, PROCESS_KEY, CommandRivals, RivalError
@@ -37,13 +38,12 @@ class Bench:
 
     def wait_for(self, count):
         """Wait until so many publishers are known by name."""
-        until = time.monotonic() + 10.0
-        while True:
+
+        def known():
             found = self.node.get_publishers_info_by_topic(TOPIC)
-            if len(found) == count and all("UNKNOWN" not in i.node_name for i in found):
-                return
-            assert time.monotonic() < until
-            time.sleep(0.01)
+            return len(found) == count and all("UNKNOWN" not in i.node_name for i in found)
+
+        wait_until(known)
 
     def destroy(self):
         """End all nodes."""
@@ -67,10 +67,7 @@ def test_nobody_else(bench):
     guard = bench.add("watchman", TOPIC)
     guard.create_publisher(UInt64MultiArray, topics.GUARD, topics.STREAM)
     bench.wait_for(2)
-    until = time.monotonic() + 10.0
-    while not bench.node.get_publishers_info_by_topic(f"/{topics.GUARD}"):
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    wait_until(lambda: bench.node.get_publishers_info_by_topic(f"/{topics.GUARD}"))
     assert bench.rivals.require_none()
     assert bench.rivals.warning == ""
 
@@ -119,11 +116,12 @@ def test_a_twin_that_was_killed(bench, monkeypatch):
     bench.add("controller", TOPIC)
     bench.wait_for(2)
     speak = say(bench.node, PROCESS)
-    until = time.monotonic() + 10.0
-    while not bench.rivals.require_none():
-        assert time.monotonic() < until
+
+    def meanwhile():
         speak()
         time.sleep(0.01)
+
+    wait_until(bench.rivals.require_none, meanwhile)
     assert bench.rivals.warning == ""
     bench.add("controller", TOPIC)
     bench.wait_for(3)

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from std_msgs.msg import Float64MultiArray
+from waiting import wait_until
 
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.nodes import topics
@@ -38,18 +39,16 @@ def speak(ros):
 
     def make(commanded=lambda torque: torque, *, in_lockstep):
         speaker = CommandTopics(node, SYSTEM, commanded, in_lockstep=in_lockstep)
-        until = time.monotonic() + 10.0
-        while not all(node.count_subscribers(name) for name in speaker.names):
-            assert time.monotonic() < until
-            time.sleep(0.01)
+        wait_until(lambda: all(node.count_subscribers(name) for name in speaker.names))
         time.sleep(0.2)
         return speaker
 
     def hear(count):
-        until = time.monotonic() + 10.0
-        while len(heard) < count and time.monotonic() < until:
+        def read():
             inbox.wait(0.05)
             inbox.read()
+
+        wait_until(lambda: len(heard) >= count, read, words=lambda: heard)
         return heard
 
     yield make, hear

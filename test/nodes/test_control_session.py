@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from fake_arms import FakeArms
+from waiting import wait_until
 
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.control.faults import SafetyError, State
@@ -60,31 +61,31 @@ class Bench:
             return message
 
         self.arms.publish(spoil)
-        until = time.monotonic() + 20.0
         self.loop.arms.now = None
-        while self.loop.arms.now is None or self.session.incomplete:
-            assert time.monotonic() < until
+        self.read_until(lambda: self.loop.arms.now is not None and not self.session.incomplete)
+        self.session.on_messages()
+
+    def read_until(self, happened):
+        """Read messages until something has happened."""
+
+        def read():
             self.inbox.wait(0.01)
             self.inbox.read()
-        self.session.on_messages()
+
+        wait_until(happened, read)
 
     def state(self):
         """Bring a state, and let the session answer it."""
         tick = self.arms.tick
         self.arms.publish()
         self.arms.tick = tick + 1
-        until = time.monotonic() + 5.0
-        while not (self.loop.complete and self.loop.arms.all_newer):
-            assert time.monotonic() < until
-            self.inbox.wait(0.01)
-            self.inbox.read()
+        self.read_until(lambda: self.loop.complete and self.loop.arms.all_newer)
         self.session.on_messages()
 
     def live_until(self, happened, seconds=60.0):
         """Bring states, and do what the node's loop does, until something has happened."""
-        until = time.monotonic() + seconds
-        while not happened():
-            assert time.monotonic() < until, self.session._said
+
+        def live():
             self.arms.publish()
             self.arms.tick += 1
             # Arms have a rate; a loop that never rests leaves other threads no time.
@@ -96,6 +97,8 @@ class Bench:
                 self.session.on_period()
             self.session.keep_house()
             self.session.tell()
+
+        wait_until(happened, live, seconds=seconds, words=lambda: self.session._said)
 
 
 @pytest.fixture
@@ -397,10 +400,7 @@ def test_it_leaves_nothing_on_the_node(make):
     }
     assert {"/left/commands", "/right/commands", "/object/odometry", "/heartbeat"} <= topics
     bench.session.destroy()
-    until = time.monotonic() + 5.0
-    while bench.arms._joints.get_subscription_count():
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    wait_until(lambda: not bench.arms._joints.get_subscription_count())
     topics = {
         name for name, _ in bench.node.get_publisher_names_and_types_by_node("controller", "/")
     }

@@ -18,6 +18,7 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from spoiled_messages import at_time, renamed, reorder, with_field, with_number, without
 from std_srvs.srv import Trigger
+from waiting import wait_until
 
 from robot_dynamics.app.scenario import load_scenario
 
@@ -84,10 +85,11 @@ class Bench:
 
     def wait_for_words(self, words):
         """Wait until diagnostics say something."""
-        until = time.monotonic() + 10.0
-        while not any(words in said for said in self.said):
-            assert time.monotonic() < until, (words, self.said)
-            self.ros.spin_once(self.node, timeout_sec=0.05)
+        wait_until(
+            lambda: any(words in said for said in self.said),
+            lambda: self.ros.spin_once(self.node, timeout_sec=0.05),
+            words=lambda: (words, self.said),
+        )
 
     def restart(self):
         """Reset, start again, and let some good ticks pass; return the torque of the last."""

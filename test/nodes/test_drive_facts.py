@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from sensor_msgs.msg import JointState
+from waiting import wait_until
 
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.control.faults import SafetyError
@@ -35,10 +35,7 @@ def speakers(ros):
     def speak(name, topic):
         nodes.append(ros.create_node(name))
         nodes[-1].create_publisher(JointState, topic, 10)
-        until = time.monotonic() + 10.0
-        while not nodes[0].get_publishers_info_by_topic(f"/{topic}"):
-            assert time.monotonic() < until
-            time.sleep(0.01)
+        wait_until(lambda: nodes[0].get_publishers_info_by_topic(f"/{topic}"))
 
     yield nodes[0], speak
     for node in nodes:

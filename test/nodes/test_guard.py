@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import signal
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, UInt64MultiArray
 from std_srvs.srv import Trigger
+from waiting import wait_until
 
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.run import simulate
@@ -87,11 +89,12 @@ class Witness:
 
     def spin_until(self, condition, seconds=20.0):
         """Listen until something is so."""
-        until = time.monotonic() + seconds
-        while not condition():
-            last = {name: said[-3:] for name, said in self.said.items()}
-            assert time.monotonic() < until, (self.tick, self.report, last)
-            self.ros.spin_once(self.node, timeout_sec=0.02)
+
+        def words():
+            return self.tick, self.report, {name: said[-3:] for name, said in self.said.items()}
+
+        listen = partial(self.ros.spin_once, self.node, timeout_sec=0.02)
+        wait_until(condition, listen, seconds=seconds, words=words)
 
     def wait_for_words(self, node, words):
         """Listen until the diagnostics of a node say something."""

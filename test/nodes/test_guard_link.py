@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from std_msgs.msg import UInt64MultiArray
+from waiting import wait_until
 
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import load_scenario, true_system
@@ -43,9 +44,7 @@ class Line:
             awaited=True,
         )
         self.reports = self.node.create_publisher(UInt64MultiArray, topics.GUARD, topics.STREAM)
-        until = time.monotonic() + 10.0
-        while not self.reports.get_subscription_count() and time.monotonic() < until:
-            time.sleep(0.01)
+        wait_until(self.reports.get_subscription_count)
 
     def start(self):
         """Start control on what a plant measures at rest."""
@@ -60,10 +59,8 @@ class Line:
     def beat(self):
         """Send a beat and return it as it arrives."""
         self.link.beat(commanding=self.link.may_command(0))
-        until = time.monotonic() + 10.0
         self.beats.clear()
-        while not self.beats and time.monotonic() < until:
-            self.inbox.read()
+        wait_until(lambda: self.beats, self.inbox.read)
         return self.beats[-1]
 
     def report(self, state, able=True, sender=0):
@@ -71,9 +68,7 @@ class Line:
         writer = NumberWriter(GuardReport._fields)
         before = self.link._custody.report
         self.reports.publish(writer.fill(GuardReport(0, sender, state, able)))
-        until = time.monotonic() + 10.0
-        while self.link._custody.report is before and time.monotonic() < until:
-            self.inbox.read()
+        wait_until(lambda: self.link._custody.report is not before, self.inbox.read)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ heard of another would change its run, which is compared to the last bit with on
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from std_srvs.srv import Trigger
+from waiting import wait_until
 
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.run import simulate
@@ -106,14 +106,10 @@ def graph(ros):
 
 def names_of(graph, names_by_node, name, namespace):
     """Return the names that a node has of something, when discovery has found it."""
-    until = time.monotonic() + PATIENCE
-    while (name, namespace) not in graph.get_node_names_and_namespaces():
-        assert time.monotonic() < until, graph.get_node_names_and_namespaces()
-        time.sleep(0.05)
-    while not (found := {topic for topic, _ in names_by_node(name, namespace)}):
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    return found
+    nodes = graph.get_node_names_and_namespaces
+    wait_until(lambda: (name, namespace) in nodes(), seconds=PATIENCE, words=nodes)
+    wait_until(lambda: names_by_node(name, namespace), seconds=PATIENCE)
+    return {topic for topic, _ in names_by_node(name, namespace)}
 
 
 @pytest.mark.parametrize("number", range(len(SYSTEMS)), ids=["namespace", "remapped", "domain"])

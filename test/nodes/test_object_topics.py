@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
@@ -14,6 +12,7 @@ from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 from visualization_msgs.msg import Marker, MarkerArray
+from waiting import wait_until
 
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import load_scenario, true_system
@@ -62,12 +61,13 @@ def all_heard(ros, node, object_topics, kinds, step, loop):
     heard = {}
     for name, kind in kinds.items():
         node.create_subscription(kind, name, lambda m, n=name: heard.setdefault(n, m), 10)
-    until = time.monotonic() + 10.0
-    while set(heard) != set(kinds):
-        assert time.monotonic() < until, set(heard)
+
+    def publish():
         object_topics.keep_house(step, loop)
         object_topics.publish(7_000_000_003, step)
         ros.spin_once(node, timeout_sec=0.02)
+
+    wait_until(lambda: set(heard) == set(kinds), publish, words=lambda: set(heard))
     return heard
 
 

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,6 +14,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 from geometry_msgs.msg import Transform, Twist, WrenchStamped
 from std_msgs.msg import String
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
+from waiting import wait_until
 
 from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.conversions import write_time
@@ -68,18 +68,12 @@ class Bench:
             String, topics.REFERENCE_SURFACES, topics.STREAM
         )
         every = (self.path, *self.forces.values(), self.surfaces)
-        until = time.monotonic() + 10.0
-        while not all(p.get_subscription_count() for p in every):
-            assert time.monotonic() < until
-            time.sleep(0.01)
+        wait_until(lambda: all(p.get_subscription_count() for p in every))
 
     def send(self, publisher, message):
         """Publish a message and let it be read."""
         publisher.publish(message)
-        until = time.monotonic() + 5.0
-        while not self.inbox.read():
-            assert time.monotonic() < until
-            time.sleep(0.005)
+        wait_until(self.inbox.read)
 
 
 @pytest.fixture

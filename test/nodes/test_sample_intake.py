@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from fake_arms import FakeArms
+from waiting import wait_until
 
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.control.faults import State
@@ -50,11 +51,12 @@ def make(ros):
         def hear(tick):
             arms.tick = tick
             arms.publish()
-            until = time.monotonic() + 10.0
-            while intake.tick != tick or not loop.complete:
-                assert time.monotonic() < until
+
+            def read():
                 inboxes[-1].wait(0.05)
                 inboxes[-1].read()
+
+            wait_until(lambda: intake.tick == tick and loop.complete, read)
 
         return intake, loop, told, hear
 

@@ -19,6 +19,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
+from waiting import wait_until
 
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.run import simulate
@@ -71,10 +72,12 @@ class Commander:
 
     def spin_until(self, condition, seconds=20.0):
         """Wait for something."""
-        until = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < until, (self.said[-3:], len(self.states))
-            self.ros.spin_once(self.node, timeout_sec=0.02)
+        wait_until(
+            condition,
+            lambda: self.ros.spin_once(self.node, timeout_sec=0.02),
+            seconds=seconds,
+            words=lambda: (self.said[-3:], len(self.states)),
+        )
 
     def spin(self, seconds):
         """Listen for a while."""

@@ -12,6 +12,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from rclpy.executors import SingleThreadedExecutor
 from std_srvs.srv import Trigger
+from waiting import wait_until
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.nodes.errands import NextLook
@@ -34,11 +35,10 @@ class Bench:
 
     def spin_until(self, *futures):
         """Look after services as nodes do, until answers have come."""
-        until = time.monotonic() + 20.0
-        while not all(future.done() for future in futures):
-            assert time.monotonic() < until
-            self.executor.spin_once(timeout_sec=0)
-            time.sleep(0.001)
+        wait_until(
+            lambda: all(future.done() for future in futures),
+            lambda: self.executor.spin_once(timeout_sec=0.001),
+        )
         return [(future.result().success, future.result().message) for future in futures]
 
 
