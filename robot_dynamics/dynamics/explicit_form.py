@@ -40,13 +40,31 @@ def explicit_terms(
     motion, n = closure.motion(y, yd), closure.dimension
     terms = closed_loop_terms(closure.model, motion.q, motion.qd, parameters)
     columns = [[row[j] for row in motion.G] for j in range(n)]
-    HG = [times(terms.H, column) for column in columns]
+    return ExplicitTerms(motion, *reduced_equation(columns, motion.g, terms.H, terms.C))
+
+
+def reduced_equation(
+    columns: Sequence[Sequence[Scalar]],
+    g: Sequence[Scalar],
+    H: list[list[Scalar]],
+    C: Sequence[Scalar],
+) -> tuple[list[list[Scalar]], list[Scalar]]:
+    """Return M = G^T H G (n, n) and c = G^T (C + H g) (n,) (8.45).
+
+    Args:
+        columns: Those of G (n of length nv).
+        g: Accelerations (nv,) at ydd = 0.
+        H: Joint-space inertia matrix (nv, nv).
+        C: Bias force (nv,).
+    """
+    n = len(columns)
+    HG = [times(H, column) for column in columns]
     M: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
     for i in range(n):
         for j in range(i + 1):
             M[i][j] = M[j][i] = dot(columns[i], HG[j])
-    bias = [C + drift for C, drift in zip(terms.C, times(terms.H, motion.g), strict=True)]
-    return ExplicitTerms(motion, M, transposed_times(motion.G, bias, n))
+    bias = [own + drift for own, drift in zip(C, times(H, g), strict=True)]
+    return M, times(columns, bias)
 
 
 def explicit_forward_dynamics(

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -13,6 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError, require_length
+from robot_dynamics.manipulation.followers import Followers
+from robot_dynamics.manipulation.own_loops import (
+    arms_of,
+    assembled,
+    driven_bodies,
+    linkage_of,
+)
 from robot_dynamics.model import (
     WORLD,
     LoopElement,
@@ -35,7 +42,8 @@ class Arm:
 
     Attributes:
         name: Its name.
-        joints: Names of its joints, base to tip.
+        joints: Names of its joints, base to tip; of an arm with loops of its own, those of its
+            drives: nothing is measured of the others, and nothing sent to them.
         q_index: Where they stand in the model's positions.
         v_index: Where they stand in the model's velocities.
         tool: The link that holds the object.
@@ -67,17 +75,53 @@ class GraspSystem:
         arms: The arms, in the order of stacked vectors.
         object_body: Index of the object's body, of its first half if it has two.
         object_joint: Index of the loop joint between its halves; None of a rigid object.
+        own_loops: Where the arms' own loops begin among the model's loop joints; None without.
+        assembled: Positions of the arms' model (see `arms_alone`) that close their own loops, at
+            the postures; empty without loops.
     """
 
     model: Model
     arms: tuple[Arm, ...]
     object_body: int
     object_joint: int | None = None
+    own_loops: int | None = None
+    assembled: tuple[float, ...] = ()
 
     @property
     def halves(self) -> LoopJoint | None:
         """The joint between the object's halves, from the first to the second, if it has any."""
         return None if self.object_joint is None else self.model.loops[self.object_joint]
+
+    @cached_property
+    def arms_alone(self) -> Model:
+        """The arms without the object and without grasps; their own loops stay."""
+        own = () if self.own_loops is None else self.model.loops[self.own_loops :]
+        return arms_of(self.model, self.object_bodies, own)
+
+    @cached_property
+    def followers(self) -> Followers:
+        """What the arms' joints without drives do, from their drives in the order of the model."""
+        arms = self.arms_alone
+        if self.own_loops is None:
+            return Followers.of_tree(arms)
+        drives = [arms.v_slices[arms.joint_index(name)].start for name in self.joint_names]
+        return Followers.of(arms, drives, self.assembled)
+
+    def require_plain_arms(self, what: str) -> None:
+        """Refuse arms with loops of their own.
+
+        Args:
+            what: What does not know them.
+
+        Raises:
+            RobotDynamicsError: If there are any.
+        """
+        if self.own_loops is not None:
+            name = self.model.loops[self.own_loops].name
+            raise RobotDynamicsError(
+                f"loop {name!r} is one of the arms' own, which {what} does not know; expected "
+                "arms without loops, or `law: hybrid`."
+            )
 
     @property
     def object_bodies(self) -> tuple[int, ...]:
@@ -206,13 +250,27 @@ class GraspSystem:
 
 @dataclass(frozen=True)
 class ArmGrasp:
-    """What `grasp_system` needs to know of an arm; see `settings.ArmSettings`."""
+    """What `grasp_system` needs to know of an arm; see `settings.ArmSettings`.
+
+    Attributes:
+        name: Its name.
+        tool: The link that holds the object.
+        grasp: Where it holds it, in the object's link (4, 4).
+        posture: Positions from which the start is looked for, of its joints, or drives.
+        load_share: Its part of the object's load.
+        drives: Names of the joints that move an arm with loops of its own; all joints from base to
+            tool of an arm without.
+        followers: By name, near to which positions the other joints of its loops are at the
+            posture; zero where nothing is said.
+    """
 
     name: str
     tool: str
     grasp: Array
     posture: Sequence[float]
     load_share: float
+    drives: Sequence[str] = ()
+    followers: Mapping[str, float] = field(default_factory=dict)
 
 
 def grasp_system(
@@ -235,18 +293,13 @@ def grasp_system(
 
     Raises:
         RobotDynamicsError: If a joint belongs to no arm or to two, if a posture has the wrong
-            length, or if the object, or a half, is not a single floating body.
+            length, if the object, or a half, is not a single floating body, or if an arm's loops
+            do not close or its drives do not determine its motion.
     """
     names = [arm.name for arm in arms]
     if len(set(names)) != len(names) or not names:
         raise RobotDynamicsError(
             f"arms {names}: expected at least one arm, each with its own name."
-        )
-    if mechanism.loops:
-        raise RobotDynamicsError(
-            f"loop {mechanism.loops[0].name!r} is one of the arms' own, which compiled control "
-            "laws do not know; expected arms without loops, or the hybrid law in NumPy: "
-            "manipulation.hybrid.HybridSystem with its `drives`."
         )
     links = [object_link] * len(arms)
     if joint is not None:
@@ -265,7 +318,10 @@ def grasp_system(
     ]
     loops += [] if joint is None else [joint]
     variable = {*links, *(loop.name for loop in loops)}
-    model = build(mechanism.with_loops(loops), gravity=gravity, variable=variable)
+    # Grasps first: an arm's is found by its place.
+    own_loops = len(loops) if mechanism.loops else None
+    whole = replace(mechanism, loops=(*loops, *mechanism.loops))
+    model = build(whole, gravity=gravity, variable=variable)
     if model.couplings:
         raise RobotDynamicsError(
             f"coupling {model.couplings[0].name!r} gears joints of an arm, which the formulations "
@@ -298,19 +354,27 @@ def grasp_system(
                     f"joint {own.name!r} carries both arm {owner[body]!r} and arm {arm.name!r}."
                 )
             owner[body] = arm.name
+        linkage = linkage_of(model, path, model.loops[len(loops) :])
+        for body in linkage:
+            if owner.setdefault(body, arm.name) != arm.name:
+                raise RobotDynamicsError(
+                    f"loops bind joint {model.bodies[body].joint.name!r} to both arm "
+                    f"{owner[body]!r} and arm {arm.name!r}; expected loops within one arm each."
+                )
+        driven = driven_bodies(model, arm.name, arm.drives, path, linkage)
         posture = np.asarray(arm.posture, dtype=float)
         require_length(
             f"posture of arm {arm.name!r}",
             posture.tolist(),
-            len(path),
-            "one a joint: " + ", ".join(model.bodies[b].joint.name for b in path),
+            len(driven),
+            "one a joint: " + ", ".join(model.bodies[b].joint.name for b in driven),
         )
         result.append(
             Arm(
                 arm.name,
-                tuple(model.bodies[b].joint.name for b in path),
-                np.array([model.q_slices[b].start for b in path], dtype=np.intp),
-                np.array([model.v_slices[b].start for b in path], dtype=np.intp),
+                tuple(model.bodies[b].joint.name for b in driven),
+                np.array([model.q_slices[b].start for b in driven], dtype=np.intp),
+                np.array([model.v_slices[b].start for b in driven], dtype=np.intp),
                 arm.tool,
                 index,
                 arm.load_share,
@@ -322,4 +386,11 @@ def grasp_system(
             raise RobotDynamicsError(
                 f"joint {name!r} belongs to no arm; lock it under 'locked' of its robot."
             )
-    return GraspSystem(model, tuple(result), objects[0], None if joint is None else len(arms))
+    system = GraspSystem(
+        model, tuple(result), objects[0], None if joint is None else len(arms), own_loops
+    )
+    if own_loops is None:
+        return system
+    near = {name: value for arm in arms for name, value in arm.followers.items()}
+    at_posture = dict(zip(system.joint_names, system.posture.tolist(), strict=True))
+    return replace(system, assembled=assembled(system.arms_alone, at_posture, near))

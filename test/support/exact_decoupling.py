@@ -19,7 +19,7 @@ from robot_dynamics.control.hybrid.settings import HybridSettings
 from robot_dynamics.manipulation.hybrid import ForceDistribution, hybrid_torque, system_motion
 from robot_dynamics.model import pose
 from support.hybrid_step import bare_gains, law_of
-from support.hybrid_systems import environment_of, state_of
+from support.hybrid_systems import LINKAGE, environment_of, state_of
 
 # Of the servos: K_P, K_V and K_I of the motion, b of the surfaces.
 PROPORTIONAL, DERIVATIVE, INTEGRAL, DAMPING = 100.0, 20.0, 30.0, 5.0
@@ -118,7 +118,7 @@ def later(state, joints, of_object):
 
     Args:
         state: The state now.
-        joints: Accelerations of the joints (n,).
+        joints: Accelerations of the drives (n,).
         of_object: Of the object's centre of mass, in its own axes (6,).
     """
     R, center = state.pose[:3, :3], np.asarray(state.system.held.center)
@@ -129,9 +129,11 @@ def later(state, joints, of_object):
     R_then = R @ turn
     body = velocity + LEAD * (a - np.cross(spin, velocity))
     twist = np.concatenate([R_then @ (spin + LEAD * alpha), R_then @ body])
+    (y, yd), arms = state.drives, state.system.followers
+    q = arms.positions(y + LEAD * yd + 0.5 * LEAD**2 * joints, state.q)
     return state._replace(
-        q=state.q + LEAD * state.qd + 0.5 * LEAD**2 * joints,
-        qd=state.qd + LEAD * joints,
+        q=q,
+        qd=arms.rates(q, yd + LEAD * joints),
         pose=pose(x - R_then @ center, R_then),
         twist=twist,
     )
@@ -150,7 +152,7 @@ def worst(count, kind, joints, surfaces, states, compiled=True, shipped=False):
         shipped: Whether it looks ahead of the measurement and is damped near singularities, as
             controllers do by default, and shares of the load are unequal; else none of these.
     """
-    rng = np.random.default_rng([count, joints, surfaces, len(kind)])
+    rng = np.random.default_rng([count, 0 if joints == LINKAGE else joints, surfaces, len(kind)])
     environment = environment_of(surfaces)
     law = law_of(count, kind, joints, surfaces, LawOptions(ahead=shipped), compiled)
     found = []
@@ -190,7 +192,7 @@ def _errors(law, state, request, rng, shipped):
     u1 = here.E_P @ acceleration + here.E_P_dot_v
     u2 = request.contact + request.contact_integral - DAMPING * (here.E_F @ then.twist)
     u3 = request.internal + request.internal_integral
-    free = -state.qd  # damping of self-motion, the only wish of bare gains
+    free = -state.drives[1]  # damping of self-motion, the only wish of bare gains
     plain = hybrid_torque(terms, then.pose[:3, :3], distribution, u1, u2, u3, free).torque
     motion = system_motion(terms, got["torque"])
     inside = distribution.internal_force(motion.contact_forces)

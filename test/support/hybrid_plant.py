@@ -8,7 +8,7 @@ another matter. It knows nothing of the hybrid formulation.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -89,7 +89,8 @@ class HybridPlant:
             )
             for i, plane in enumerate(planes)
         ]  # fmt: skip
-        self.model = build(cell.mechanism.with_loops(loops))
+        # Loops of the arms' own come last: forces of contacts and planes are found by their place.
+        self.model = build(replace(cell.mechanism, loops=(*loops, *cell.mechanism.loops)))
         assert self.model.joint_names == system.model.joint_names
         self.contacts = tuple(Contact.of_kind(kind, grasp) for grasp in system.grasps)
         body = system.model.bodies[system.object_body].inertia
@@ -103,7 +104,7 @@ class HybridPlant:
         self._robot = Robot(self.model)
         self._tools = [arm.tool for arm in system.arms]
         self.q, self.qd = cell.start.copy(), np.zeros(self.model.nv)
-        self.multipliers = np.zeros(d * arms + len(planes))
+        self.multipliers = np.zeros(self.model.constraint_count)
 
     @cached_property
     def _step(self):

@@ -25,7 +25,7 @@ INSTANT = 1e-9
 
 def bare_gains(system, **changes) -> HybridGains:
     """Return gains of the law alone: no servo, no limit, no friction."""
-    n, C = system.arms.nv, len(system.environment.surfaces)
+    n, C = len(system.drive_names), len(system.environment.surfaces)
     names = HybridGains.__dataclass_fields__
     plain = HybridGains(**dict.fromkeys(names, 0.0))
     plain = replace(
@@ -85,6 +85,7 @@ def arguments_of(state, *, gains=None, distribution=None, ramp=1.0, wrenches=Non
         "touched": np.ones(layout.surfaces),
     }
     kept["memory_twist"] = own
+    kept["followers"] = state.q[list(system.followers.indices)]
     reference = np.zeros(layout.size(layout.reference))
     memory = np.zeros(layout.size(layout.memory))
     for name, at in layout.reference.items():
@@ -99,7 +100,7 @@ def arguments_of(state, *, gains=None, distribution=None, ramp=1.0, wrenches=Non
     if wrenches is None:
         wrenches = np.zeros((layout.arms, 6))
     block = law_parameters(system, gains, distribution)
-    arrays = (state.q, state.qd, wrenches, sensed, reference, memory, np.float64(ramp))
+    arrays = (*state.drives, wrenches, sensed, reference, memory, np.float64(ramp))
     return arrays, block, distribution
 
 
@@ -107,14 +108,14 @@ def inputs_of(state, **given) -> LawInputs:
     """Return the inputs at a state, taken apart, over floats; see `arguments_of`."""
     arrays, block, _ = arguments_of(state, **given)
     lists = [np.asarray(array).tolist() for array in (*arrays, block)]
-    return LawInputs.of(state.system, range(state.system.arms.nv), lists)
+    return LawInputs.of(state.system, range(len(state.system.drive_names)), lists)
 
 
 class HybridLaw:
     """The law for a kind of system: its kernel, or the code over floats that it is traced from."""
 
     def __init__(self, system, options=None, *, compiled=True) -> None:
-        self.layout, order = Layout.of(system), tuple(range(system.arms.nv))
+        self.layout, order = Layout.of(system), tuple(range(len(system.drive_names)))
         self.options, self.kernel = options or LawOptions(ahead=False), None
         if compiled:
             self.kernel = compile_program(law_program(system, order, self.options), lanes=1)
@@ -125,7 +126,7 @@ class HybridLaw:
         if self.kernel:
             torque, memory, found = self.kernel.bind(block)(*arrays)
         else:
-            step = LawStep(state.system, tuple(range(state.system.arms.nv)), self.options)
+            step = LawStep(state.system, tuple(range(self.layout.joints)), self.options)
             lists = [array.tolist() for array in (*arrays, block)]
             torque, memory, found = (np.array(value) for value in step(*lists).values())
         layout = self.layout

@@ -10,9 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from robot_dynamics.manipulation.followers import Followers
 from robot_dynamics.manipulation.hybrid import Contact, Environment, HybridSystem
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, pose
 from robot_dynamics.robot import Robot
+from support.linkage_arms import drives_of, linkage_robot, random_drives
 
 GRASPS = [(2, "rigid"), (3, "rigid"), (2, "soft finger"), (3, "soft finger")]
 GRASPS.append((3, "frictional point"))
@@ -20,6 +22,17 @@ SURFACES = {"free": 0, "plane": 1, "two planes": 2}
 # Closer to singular than this a state is drawn again: rounding is amplified without bound there.
 _REGULAR = 0.01
 CORNER = (0.1, 0.05, -0.2)
+
+
+LINKAGE = "five-bar"
+
+
+@cache
+def followers_of(count):
+    """Return what the joints without drives of arms with linkages do."""
+    model = linkage_robot(count).model
+    drives = [model.joint_index(name) for name in drives_of(count)]
+    return Followers.of(model, drives, np.zeros(model.nq))
 
 
 @cache
@@ -61,32 +74,52 @@ class HeldState(NamedTuple):
     twist: np.ndarray
 
     @property
+    def drives(self):
+        """Positions and velocities of the joints with drives: all of arms without loops."""
+        at = list(self.system.followers.drives)
+        return self.q[at], self.qd[at]
+
+    @property
     def terms(self):
         """All terms there."""
         return self.system.terms(self.q, self.qd, self.pose, self.twist)
 
 
 def state_of(count, kind, joints, environment, rng):
-    """Return a system with its contacts where the tools happen to be, and its state."""
-    robot = arms_of(count, joints)
+    """Return a system with its contacts where the tools happen to be, and its state.
+
+    Args:
+        count: Number of arms.
+        kind: Of contacts.
+        joints: Of each arm; `LINKAGE` for arms with a five-bar linkage and six drives.
+        environment: Surfaces and coordinates.
+        rng: Random numbers.
+    """
+    linked = joints == LINKAGE
+    robot = linkage_robot(count) if linked else arms_of(count, joints)
+    followers = followers_of(count) if linked else Followers.of_tree(robot.model)
+    tools = tuple(f"arm{i}_tool" if linked else f"tool{i}" for i in range(count))
+    own = (drives_of(count), followers.assembled) if linked else ()
     while True:
-        q = rng.uniform(-np.pi, np.pi, robot.model.nq)
+        if linked:
+            q = followers.positions(random_drives(count, rng))
+        else:
+            q = rng.uniform(-np.pi, np.pi, robot.model.nq)
         at = pose(
             rng.uniform(-0.5, 0.5, 3), Rotation.from_rotvec(rng.uniform(-0.5, 0.5, 3)).as_matrix()
         )
         contacts = tuple(
-            Contact.of_kind(kind, np.linalg.inv(at) @ robot.pose(f"tool{i}", q))
-            for i in range(count)
+            Contact.of_kind(kind, np.linalg.inv(at) @ robot.pose(tool, q))
+            for tool in tools
         )
         held = LinkElement("held", 3.0, (0.02, -0.01, 0.03), np.diag([0.02, 0.03, 0.04]))
-        tools = tuple(f"tool{i}" for i in range(count))
-        system = HybridSystem(robot.model, tools, held, contacts, environment)
+        system = HybridSystem(robot.model, tools, held, contacts, environment, *own)
         twist, rest = rng.standard_normal(6), np.zeros(robot.model.nv)
         J = system.terms(q, rest, at, twist)
         sizes = np.linalg.svd(J.J_S, compute_uv=False)
         if sizes[-1] > _REGULAR * sizes[0]:
             break
     # The arms go with the object, and move besides as they can.
-    own = rng.standard_normal(robot.model.nv)
-    qd = own + np.linalg.pinv(J.J_S) @ (J.W_S.T @ twist - J.J_S @ own)
-    return HeldState(system, q, qd, at, twist)
+    wish = rng.standard_normal(len(followers.drives))
+    yd = wish + np.linalg.pinv(J.J_S) @ (J.W_S.T @ twist - J.J_S @ wish)
+    return HeldState(system, q, followers.rates(q, yd), at, twist)

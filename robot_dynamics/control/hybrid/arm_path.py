@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 from robot_dynamics.compiled_model import CompiledModel
 from robot_dynamics.control.hybrid.planned_forces import ObjectMotion
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.followers import Followers
 from robot_dynamics.manipulation.hybrid import Contact, HybridSystem, HybridTerms
 from robot_dynamics.model import pose
 
@@ -26,7 +27,7 @@ class ArmPath(NamedTuple):
 
     Attributes:
         q: Joint positions (M, nq), M <= N.
-        torque: What motion, weight and contact forces need (M, n).
+        torque: What motion, weight and contact forces need of the drives (M, n).
         freedom: How well each arm moves in the worst of the directions that its contact blocks, as
             part of the best (M, k); 0 at a singularity.
         gaps: What is left between each tool and its contact where the path ends early (k,)
@@ -45,21 +46,23 @@ def follow_contacts(
     """Return the arms' path from joint positions, by the smallest steps.
 
     Args:
-        system: Arms without loops of their own, object and contacts.
+        system: Arms, object and contacts.
         motion: Of the object's centre of mass (N,).
         forces: Contact forces (N, d).
         times: (N,) [s].
         q: Where the arms begin (nq,); tools at their contacts.
 
     Raises:
-        ArgumentError: If the arms have loops.
+        ArgumentError: If an arm has joints of several degrees of freedom.
+        RobotDynamicsError: If the arms' own loops do not close on the way.
     """
-    if system.drives or system.arms.nq != system.arms.nv:
+    if system.arms.nq != system.arms.nv:
         raise ArgumentError("paths are followed by arms whose joints have one coordinate each.")
     center = np.asarray(system.held.center, dtype=float)
     found: list[tuple[Array, Array, Array]] = []
     tools = CompiledModel(system.arms)
     kept = [_kept_axis(contact) for contact in system.contacts]
+    arms = system.followers
     q, before = np.array(q, dtype=float), motion.twist[0]
     qd = np.zeros(system.arms.nv)
     k = len(system.contacts)
@@ -69,12 +72,12 @@ def follow_contacts(
             # Velocities that contacts block, but no place, are followed by their rates.
             step = 0.5 * (before + motion.twist[i]) * (times[i] - times[i - 1])
             terms = system.terms(q, qd, at, step)
-            q = q + _least(terms.J_S, terms.W_S.T @ step)
+            q = _moved(arms, q, _least(terms.J_S, terms.W_S.T @ step))
         q, gaps = _closed(system, tools, kept, q, at)
         if not np.all(gaps <= _CLOSED):
             return _path(system, found, gaps)
         terms = system.terms(q, qd, at, motion.twist[i])
-        qd = _least(terms.J_S, terms.W_S.T @ motion.twist[i])
+        qd = arms.rates(q, _least(terms.J_S, terms.W_S.T @ motion.twist[i]))
         terms = system.terms(q, qd, at, motion.twist[i])
         qdd = _least(terms.J_S, terms.W_S.T @ motion.acceleration[i] + terms.drift)
         torque = terms.M @ qdd + terms.h + terms.J_S.T @ forces[i]
@@ -84,7 +87,7 @@ def follow_contacts(
 
 
 def _path(system: HybridSystem, found: list[tuple[Array, Array, Array]], gaps: Array) -> ArmPath:
-    sizes = (system.arms.nq, system.arms.nv, len(system.contacts))
+    sizes = (system.arms.nq, len(system.drive_names), len(system.contacts))
     columns = [
         np.array([row[j] for row in found]).reshape(-1, size) for j, size in enumerate(sizes)
     ]
@@ -109,8 +112,13 @@ def _closed(
         if np.all(gaps <= _CLOSED) or not np.all(np.isfinite(gaps)):
             break
         J_S = system.terms(q, still, at, none).J_S
-        q = q + _least(J_S, np.concatenate(errors))
+        q = _moved(system.followers, q, _least(J_S, np.concatenate(errors)))
     return q, gaps
+
+
+def _moved(arms: Followers, q: Array, step: Array) -> Array:
+    """Return positions (nq,) of all joints after a small step (n,) of the drives."""
+    return arms.positions(q[list(arms.drives)] + step, q)
 
 
 def _error(contact: Contact, there: Array, wanted: Array, kept: Array | None) -> Array:

@@ -42,7 +42,7 @@ def contact_damping(
     Args:
         system: Arms, object and surfaces.
         settings: Gains, period and delay.
-        q: Positions of the arms (n,), in the order of their model.
+        q: Positions of all joints of the arms (nq,), in the order of their model.
         start: Pose of the object, x y z qx qy qz qw (7,).
     """
     contact = settings.contact_force

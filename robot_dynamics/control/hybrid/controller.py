@@ -37,7 +37,7 @@ from robot_dynamics.control.reference import POSE, TWIST
 from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError, check_joints
-from robot_dynamics.errors import require_length
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, require_length
 from robot_dynamics.manipulation.hybrid import Contact, Environment, ForceDistribution
 from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
 from robot_dynamics.manipulation.system import GraspSystem
@@ -103,8 +103,8 @@ class HybridController:
         )
         self.period = settings.period
         self.layout = layout = Layout.of(self.hybrid_system)
-        names = self.hybrid_system.arms.joint_names
-        #: For each arm joint its index in the model of the arms alone.
+        names = self.hybrid_system.drive_names
+        #: For each arm joint its index among the drives of the arms' model.
         self._order = [names.index(name) for name in system.joint_names]
         options = LawOptions(
             self.hybrid.object_pose == "sensor", self.hybrid.ahead, self.hybrid.avoidance > 0.0
@@ -131,7 +131,14 @@ class HybridController:
         # The pose from outside is one more input, where it is one.
         self._more = (self._seen,) if options.sensor else ()
         self._memory = np.zeros(Layout.size(layout.memory))
-        self._limits = self.hybrid_system.arms.limits()
+        self._followers = followers = self.hybrid_system.followers
+        if followers.pivots and options.avoid:
+            raise ArgumentError(
+                "`avoidance` of singularities is for arms without loops of their own, expected 0."
+            )
+        drives = list(followers.drives)
+        every = self.hybrid_system.arms.limits()
+        self._limits = {name: values[drives] for name, values in every.items()}
         self.warnings: tuple[str, ...] = ()
         self._begin(system.posture)
 
@@ -222,16 +229,16 @@ class HybridController:
         Raises:
             PreflightError: If grasp, surfaces or arms cannot do it.
         """
-        limits, margin = self._limits, self.safety.position_margin
+        limits, margin = self.hybrid_system.arms.limits(), self.safety.position_margin
         return check_task(
             self.hybrid_system,
             self.distribution,
             self.reference,
-            self._of_model(q),
+            self._followers.positions(self._of_model(q)),
             limits=JointLimits(
                 limits["lower"] + margin,
                 limits["upper"] - margin,
-                self.safety.effort_fraction * limits["effort"],
+                self.safety.effort_fraction * self._limits["effort"],
             ),
             surfaces=surfaces,
             sliding=sliding,
@@ -394,6 +401,8 @@ class HybridController:
         at = self.layout.memory
         memory = np.zeros(Layout.size(at))
         memory[at["place"]] = self._memory[at["place"]]
+        joints = self._followers.positions(self._of_model(q))
+        memory[at["followers"]] = joints[list(self._followers.indices)]
         if not memory[at["place"]].any():  # nothing was seen yet: it is where it is to start
             row = self._followed.row(0)[None]
             x = object_motion(row, self.hybrid_system.held.center).x[0]
@@ -436,7 +445,8 @@ class HybridController:
         """Take the gains for a start at positions `q` (na,)."""
         require_length("q", list(q), len(self._order), "one for each arm joint")
         own = self._of_model(q)
-        damping = contact_damping(self.hybrid_system, self.settings, own, self.reference.start)
+        joints = self._followers.positions(own)
+        damping = contact_damping(self.hybrid_system, self.settings, joints, self.reference.start)
         self.warnings = damping.warnings
         self.gains = hybrid_gains(
             self.settings, self.safety, self.hybrid, damping.values, own, self._limits

@@ -65,7 +65,9 @@ class Instant:
             for name in ("joint_acceleration", "acceleration")
         )
         q, qd, then = ahead_of(gain.lead, given.q, given.qd, of_joints, seen, of_object)
-        return cls.of(system, given, ArmState.of(system.arms, q, qd, given.parameters), then)
+        near = given.last["followers"]
+        arms = ArmState.of(system.followers, q, qd, given.parameters, near)
+        return cls.of(system, given, arms, then)
 
 
 def seen_by_arms(given: LawInputs, arms: ArmState) -> Seen:

@@ -51,7 +51,6 @@ from robot_dynamics.manipulation.hybrid.grasp_kinematics import (
     ContactPoint,
     Matrix,
     Place,
-    blocked_motion,
 )
 from robot_dynamics.manipulation.hybrid.manipulability import manipulability_gradient
 from robot_dynamics.manipulation.hybrid.object_observer import (
@@ -79,7 +78,8 @@ def law_program(
 ) -> Program:
     """Return the program of one control step.
 
-    Inputs, over the n arm joints and k arms; see `Layout` for the vectors:
+    Inputs, over the n arm joints, or drives of arms with loops, and k arms; see `Layout` for the
+    vectors:
         q, qd (n,): Measured.
         wrenches (k, 6): Measured grasp wrenches by the arms on the object, angular first, in the
             tools' frames.
@@ -94,7 +94,7 @@ def law_program(
 
     Args:
         system: Arms, object, contacts and surfaces.
-        order: For each joint of the inputs its index in the arms' model.
+        order: For each joint of the inputs its index among the drives of the arms' model.
         options: What else the program depends on.
     """
     step = LawStep(system, tuple(order), options or LawOptions())
@@ -132,7 +132,7 @@ class LawStep:
 
     Attributes:
         system: Arms, object, contacts and surfaces.
-        order: For each joint of the inputs its index in the arms' model.
+        order: For each joint of the inputs its index among the drives of the arms' model.
         options: What else the step depends on.
     """
 
@@ -149,7 +149,8 @@ class LawStep:
         """Return torque, memory and what was found out, by name."""
         given = LawInputs.of(self.system, self.order, arguments)
         gain, fixed, last = given.gain, given.fixed, given.last
-        arms = ArmState.of(self.system.arms, given.q, given.qd, given.parameters)
+        followers = self.system.followers
+        arms = ArmState.of(followers, given.q, given.qd, given.parameters, last["followers"])
         seen = self._seen(given, arms)
         servo = MotionServo.of(given.wanted, last["pose_integral"], seen, fixed.center, gain)
         then = (
@@ -188,6 +189,7 @@ class LawStep:
             *command.acceleration, *command.law.acceleration,
             *_less(command.acceleration, last["acceleration"]),
             *_less(command.law.acceleration, last["joint_acceleration"]), *torque,
+            *(arms.q[i] for i in followers.indices),
         ]  # fmt: skip
         found = {
             **self._found_of_object(fixed, seen, servo),
@@ -201,6 +203,7 @@ class LawStep:
             "exerted": list(sensing.wrench),
             "pushed": pushed,
             "unexplained": unexplained,
+            "linkage": [] if arms.followed is None else [arms.followed.opening, arms.followed.pivot],
         }
         return {
             "torque": self._ordered(torque),
@@ -261,10 +264,9 @@ class LawStep:
             )
         ]
         H, C_arms = arms.equation(model, given.parameters)
-        contacts = blocked_motion(
-            model, fixed.points, place, then.seen.twist.angular, arms.Xup, arms.X0, arms.v,
-            arms.avp, given.parameters.gravity,
-        )  # fmt: skip
+        contacts = arms.blocked(
+            model, fixed.points, place, then.seen.twist.angular, given.parameters.gravity
+        )
         side = ArmSide(H, contacts.J, gain.safe_pivot)
         away = self._away_from_singularities(given, side, arms, place)
         posture, posture_velocity = posture_wish(gain, given.q, given.qd, away)
@@ -273,7 +275,8 @@ class LawStep:
             side, C_arms, contacts, then.held, fixed.W, fixed.share, fixed.internal,
             Wish(acceleration, posture), Wish(towards, posture_velocity), push, u3, fixed.holding,
         )  # fmt: skip
-        limited = within_limits(model, law, last["torque"], gain, given.ramp)
+        driven = [model.bodies[i].joint for i in self.system.followers.drives]
+        limited = within_limits(driven, law, last["torque"], gain, given.ramp)
         columns = [[row[j] for row in fixed.internal] for j in range(self.layout.internal)]
         grip = [side.feels(column) for column in columns]
         return _Commanded(law, limited, acceleration, push, grip)

@@ -37,7 +37,7 @@ class LawInputs:
     """Inputs and parameters of `law_program`, taken apart.
 
     Attributes:
-        q: Measured positions (n,), in the order of the arms' model.
+        q: Measured positions (n,), of the drives if arms have loops, in the model's order.
         qd: Measured velocities (n,), likewise.
         wrenches: Measured grasp wrenches (k, 6).
         sensed: Which sensors there are, and measured forces on the surfaces.
@@ -68,7 +68,7 @@ class LawInputs:
 
         Args:
             system: Arms, object, contacts and surfaces.
-            order: For each joint of the inputs its index in the arms' model.
+            order: For each joint of the inputs its index among the drives of the arms' model.
             arguments: The inputs in their order, and the block of parameters.
         """
         q_in, qd_in, wrenches, sensed, row, memory, ramp, *more, block = arguments

@@ -16,25 +16,28 @@ class Layout:
     """Numbers of joints, contact directions, surfaces and arms, and the vectors they make.
 
     Attributes:
-        joints: n, of all arms.
+        joints: n, of all arms; of arms with loops of their own, drives.
         directions: d, of all contacts.
         surfaces: C.
         arms: k.
+        followers: Joints without drives, which arms with loops have.
     """
 
     joints: int
     directions: int
     surfaces: int
     arms: int
+    followers: int = 0
 
     @classmethod
     def of(cls, system: HybridSystem) -> Layout:
         """Return the layout of a system."""
         return cls(
-            system.arms.nv,
+            len(system.drive_names),
             sum(contact.directions.shape[1] for contact in system.contacts),
             len(system.environment.surfaces),
             len(system.contacts),
+            system.arms.nv - len(system.drive_names),
         )
 
     @property
@@ -68,8 +71,8 @@ class Layout:
 
         The object's centre of mass and quaternion, its twist in its axes; integrals; for each
         surface whether it is touched and for how long there was no force; the accelerations that
-        were wanted of object and joints, and their changes since the step before; and the last
-        torque.
+        were wanted of object and joints, and their changes since the step before; the last torque;
+        and where joints without drives were.
         """
         C, n = self.surfaces, self.joints
         return _slices(
@@ -85,6 +88,7 @@ class Layout:
             acceleration_change=6,
             joint_acceleration_change=n,
             torque=n,
+            followers=self.followers,
         )
 
     @cached_property
@@ -109,6 +113,7 @@ class Layout:
             unexplained=6,
             parts=3 * self.joints,
             grip=self.joints * self.internal,
+            linkage=2 if self.followers else 0,
         )
 
     @cached_property

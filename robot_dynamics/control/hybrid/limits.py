@@ -16,7 +16,7 @@ from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.joint_friction import friction_torque
 from robot_dynamics.control.torque_limits import largest_scale
 from robot_dynamics.manipulation.hybrid.decoupling_law import HybridTorqueParts
-from robot_dynamics.model import Model
+from robot_dynamics.model import Joint
 from robot_dynamics.scalar.functions import absolute, maximum, minimum
 from robot_dynamics.spatial import Scalar
 
@@ -52,7 +52,7 @@ class LimitedTorque:
 
 
 def within_limits(
-    model: Model,
+    joints: Sequence[Joint],
     law: HybridTorqueParts,
     previous: Sequence[Scalar],
     gain: HybridGains,
@@ -61,13 +61,12 @@ def within_limits(
     """Return the torque that is sent.
 
     Args:
-        model: The arms, whose friction is compensated for the motion that is wanted.
+        joints: Those that have drives (n,); their friction is compensated for the motion wanted.
         law: The parts of the torque.
         previous: The last torque (n,).
         gain: Limits.
         ramp: Part of the task that is let through at the start.
     """
-    joints = [body.joint for body in model.bodies]
     rubbing = friction_torque(joints, law.velocity, gain.friction_share, gain.friction_velocity)
     moving = [a + b for a, b in zip(law.motion, rubbing, strict=True)]
     squeeze, contact, motion, posture = (

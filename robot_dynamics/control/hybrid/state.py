@@ -15,10 +15,18 @@ from robot_dynamics.dynamics.inverse import (
 )
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.dynamics.passive import passive_forces
+from robot_dynamics.manipulation.followers import Followed, Followers
+from robot_dynamics.manipulation.hybrid.grasp_kinematics import (
+    BlockedMotion,
+    ContactPoint,
+    Place,
+    blocked_motion,
+)
 from robot_dynamics.manipulation.hybrid.object_observer import Seen, place_of
 from robot_dynamics.model import Model
 from robot_dynamics.model.joints import turn
 from robot_dynamics.model.parameters import Parameters
+from robot_dynamics.scalar.linear_algebra import times
 from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3
 
 
@@ -27,34 +35,74 @@ class ArmState:
     """Transforms, velocities and velocity-product accelerations of the arms' bodies.
 
     Attributes:
+        q: Positions of all joints (nq,).
         Xup: From each body's parent to the body.
         X0: From the world to the body.
         v: Velocities, in body coordinates.
         avp: Accelerations at qdd = 0, with minus gravity in them.
+        followed: How joints without drives follow those with one; None of arms without loops.
     """
 
+    q: list[Scalar]
     Xup: list[Transform]
     X0: list[Transform]
     v: list[Motion]
     avp: list[Motion]
+    followed: Followed | None
 
     @classmethod
     def of(
-        cls, model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Parameters
+        cls,
+        arms: Followers,
+        y: Sequence[Scalar],
+        yd: Sequence[Scalar],
+        parameters: Parameters,
+        near: Sequence[Scalar] = (),
     ) -> ArmState:
-        """Return the state of arms at positions and velocities (n,)."""
+        """Return the state of arms.
+
+        Args:
+            arms: The arms.
+            y: Positions of their drives (n,).
+            yd: Velocities of those.
+            parameters: Of the arms' model.
+            near: Positions near to which joints without drives are looked for.
+        """
+        model = arms.model
+        q = arms.closed(y, near, parameters)
         Xup = joint_transforms(model, q)
+        qd = arms.velocities(Xup, yd, parameters)
         v, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity)
-        return cls(Xup, body_transforms(model, Xup), v, avp)
+        followed = arms.followed(Xup, v, avp, parameters)
+        return cls(q, Xup, body_transforms(model, Xup), v, avp, followed)
 
     def equation(
         self, model: Model, parameters: Parameters
     ) -> tuple[list[list[Scalar]], list[Scalar]]:
-        """Return H (n, n) and C (n,), springs included."""
+        """Return H (n, n) and C (n,) over the drives, springs included."""
         H = composite_inertia_matrix(model, self.Xup, parameters)
         forces = joint_forces(model, self.Xup, net_forces(self.v, self.avp, parameters))
         springs = passive_forces(model, self.Xup, self.v, parameters)
-        return H, [c - spring for c, spring in zip(forces, springs, strict=True)]
+        C = [c - spring for c, spring in zip(forces, springs, strict=True)]
+        return (H, C) if self.followed is None else self.followed.equation(H, C)
+
+    def blocked(
+        self,
+        model: Model,
+        points: Sequence[ContactPoint],
+        place: Place,
+        turning: Vector3,
+        gravity: Vector3,
+    ) -> BlockedMotion:
+        """Return what contacts block over the drives' velocities; see `blocked_motion`."""
+        blocked = blocked_motion(
+            model, points, place, turning, self.Xup, self.X0, self.v, self.avp, gravity
+        )
+        if self.followed is None:
+            return blocked
+        drift = times(blocked.J, self.followed.g)
+        bias = [a + b for a, b in zip(blocked.bias, drift, strict=True)]
+        return BlockedMotion(self.followed.jacobian(blocked.J), bias)
 
 
 def ahead_of(

@@ -49,7 +49,13 @@ class Plan(Protocol):
 
 
 class JointLimits(NamedTuple):
-    """What joints may do, in the order of the arms' model (n,)."""
+    """What joints may do, in the order of the arms' model.
+
+    Attributes:
+        lower: Of all joints (nq,).
+        upper: Likewise.
+        effort: Of those with drives (n,).
+    """
 
     lower: Array
     upper: Array
@@ -111,7 +117,7 @@ def check_task(
         system: Arms, object, contacts and surfaces.
         distribution: Sharing of forces, and internal forces.
         plan: What is to be done.
-        q: Joint positions (n,) at the start, in the order of the arms' model.
+        q: Positions of all joints (nq,) at the start, in the order of the arms' model.
         limits: Of the joints.
         surfaces: What the surfaces' functions are called, and which are pushed on.
         sliding: Friction of surfaces by index.
@@ -218,6 +224,7 @@ def _arms(
                 f"joint {name!r} would be at {path.q[k, j]:.4g}, expected {limits.lower[j]:.4g} "
                 f"to {limits.upper[j]:.4g}.",
             )
+    for j, name in enumerate(system.drive_names):
         heavy = ~(np.abs(path.torque[:, j]) <= limits.effort[j])
         if heavy.any():
             k, most = int(np.argmax(heavy)), float(np.abs(path.torque[:, j]).max())

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from robot_dynamics.manipulation.hybrid.contacts import Contact
 from robot_dynamics.manipulation.hybrid.environment import Environment
 from robot_dynamics.manipulation.hybrid.system import HybridSystem
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.model import LinkElement, Model
+from robot_dynamics.model import LinkElement
 
 
 def hybrid_system(
@@ -43,25 +42,16 @@ def hybrid_system(
     center = h / mass
     about_origin = np.array(body.inertia.I.rows(), dtype=float)
     inertia = about_origin - mass * ((center @ center) * np.eye(3) - np.outer(center, center))
+    arms = system.arms_alone
+    drives: tuple[str, ...] = ()
+    if system.own_loops is not None:  # in the order of the model
+        drives = tuple(name for name in arms.joint_names if name in system.joint_names)
     return HybridSystem(
-        _without_object(system.model, system.object_body),
+        arms,
         tuple(arm.tool for arm in system.arms),
         LinkElement(body.name, mass, tuple(center.tolist()), inertia),
         tuple(contacts),
         environment or Environment(),
+        drives,
+        system.assembled,
     )
-
-
-def _without_object(model: Model, at: int) -> Model:
-    """Return a model without one of its leaves and without loops."""
-
-    def moved(index: int) -> int:
-        return index - (index > at)
-
-    bodies = [
-        replace(body, parent=moved(body.parent)) for i, body in enumerate(model.bodies) if i != at
-    ]
-    links = [replace(link, body=moved(link.body)) for link in model.links if link.body != at]
-    kept = {body.name for body in bodies}
-    variable = frozenset(name for name in model.variable if name in kept)
-    return replace(model, bodies=tuple(bodies), links=tuple(links), loops=(), variable=variable)

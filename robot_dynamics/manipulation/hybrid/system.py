@@ -11,7 +11,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.dynamics.scaling import coordinate_names
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.followers import Followers
 from robot_dynamics.manipulation.hybrid.arm_terms import Arms
 from robot_dynamics.manipulation.hybrid.contacts import (
     Contact,
@@ -84,6 +86,8 @@ class HybridSystem:
         environment: Surfaces; none by default.
         drives: Joints or coordinates that determine the motion of arms with loops of their own, in
             the model's order. Terms and torques are then those of the drives.
+        assembled: Positions (nq,) of arms with loops that close them, as their linkages are put
+            together; compiled control alone needs them.
     """
 
     arms: Model
@@ -92,6 +96,7 @@ class HybridSystem:
     contacts: tuple[Contact, ...]
     environment: Environment = field(default_factory=Environment)
     drives: tuple[str, ...] = ()
+    assembled: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.tools) != len(self.contacts):
@@ -118,6 +123,29 @@ class HybridSystem:
     @cached_property
     def _compiled_arms(self) -> Arms:
         return Arms(self.arms, self.tools, self.drives)
+
+    @cached_property
+    def followers(self) -> Followers:
+        """What joints without drives do, for compiled control.
+
+        Raises:
+            RobotDynamicsError: If arms with loops are not said to be assembled in any way, or their
+                drives do not determine the motion there.
+        """
+        if not self.drives:
+            return Followers.of_tree(self.arms)
+        if not self.assembled:
+            raise ArgumentError(
+                f"{self.arms.name}: compiled control closes the arms' own loops, expected "
+                "`assembled`, positions that close them."
+            )
+        return Followers.of(self.arms, self._compiled_arms.independent, self.assembled)
+
+    @cached_property
+    def drive_names(self) -> tuple[str, ...]:
+        """Names of the drives' coordinates (n,), in the order of terms and torques."""
+        names = coordinate_names(self.arms)
+        return tuple(names[i] for i in self._compiled_arms.independent)
 
     @cached_property
     def constant_wrench_map(self) -> Array:

@@ -29,7 +29,7 @@ def scene():
 
 def instant_of(state, given):
     """Return arms, object and surfaces."""
-    arms = ArmState.of(state.system.arms, given.q, given.qd, given.parameters)
+    arms = ArmState.of(state.system.followers, given.q, given.qd, given.parameters)
     return Instant.of(state.system, given, arms, seen_by_arms(given, arms))
 
 

@@ -35,7 +35,7 @@ def limited(
         list(support), list(internal), list(contact), list(motion),
         list(posture), still, list(velocity or still), 1.0, [],
     )  # fmt: skip
-    return within_limits(MODEL, law, list(support), gains, ramp)
+    return within_limits([body.joint for body in MODEL.bodies], law, list(support), gains, ramp)
 
 
 parts = st.lists(st.floats(-30.0, 30.0), min_size=3, max_size=3)

@@ -1,0 +1,251 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Arms with loops of their own: what their joints without drives do, over any scalars.
+
+The positions of the drives are measured, those of the other joints follow: Newton's method closes
+the loops, from where they were last. Velocities and accelerations follow by elimination,
+qd = G yd and qdd = G ydd + g (8.51 of Featherstone's book), along pivots that are chosen
+beforehand, since programs do not branch. The arms' equation of motion is then that of their drives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.compile import Program, load_kernel, trace
+from robot_dynamics.compiled_model import CompiledModel
+from robot_dynamics.dynamics.elimination import Pivots, eliminate, elimination_order
+from robot_dynamics.dynamics.explicit_form import reduced_equation
+from robot_dynamics.dynamics.inverse import velocities_and_accelerations
+from robot_dynamics.dynamics.kinematics import joint_transforms
+from robot_dynamics.dynamics.loops import LoopTerms, loop_terms
+from robot_dynamics.dynamics.scaling import coordinate_names
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, require_length
+from robot_dynamics.model import Model
+from robot_dynamics.model.parameters import Parameters, block_size, pack, unpack
+from robot_dynamics.scalar.functions import absolute, maximum
+from robot_dynamics.scalar.linear_algebra import times, transposed_times
+from robot_dynamics.spatial import Motion, Scalar, Transform
+
+Array = NDArray[np.float64]
+Matrix = list[list[Scalar]]
+
+# Newton steps from a control period ago. What a drive moves in it, 0.02 rad at 10 rad/s, is squared
+# by each: nothing is left but rounding.
+_STEPS = 3
+# From further away drives are moved by this much at a time, so that a linkage stays assembled as it
+# is [rad or m].
+_STRIDE = 0.05
+# What is left open counts as closed [m or rad]: far above rounding, far below what loops leave that
+# cannot be closed.
+_CLOSED = 1e-9
+
+
+class Followed(NamedTuple):
+    """How all joints of arms move with their drives, over any scalars: qdd = G ydd + g.
+
+    Attributes:
+        columns: Those of G (n of length nv).
+        g: Accelerations (nv,) at ydd = 0.
+        pivot: The smallest of the elimination: 0 where the drives do not tell how the arms move.
+        opening: The largest error that the loops are left with [m or rad].
+    """
+
+    columns: Matrix
+    g: list[Scalar]
+    pivot: Scalar
+    opening: Scalar
+
+    def equation(self, H: Matrix, C: Sequence[Scalar]) -> tuple[Matrix, list[Scalar]]:
+        """Return M (n, n) and h (n,) of the drives for H (nv, nv) and C (nv,) of all joints."""
+        return reduced_equation(self.columns, self.g, H, C)
+
+    def jacobian(self, J: Matrix) -> Matrix:
+        """Return the Jacobian (d, n) over the drives for one over all joints (d, nv): J G."""
+        return [times(self.columns, row) for row in J]
+
+
+@dataclass(frozen=True)
+class Followers:
+    """What the joints of arms do, from what their drives do.
+
+    Attributes:
+        model: The arms. Each of their joints has one degree of freedom.
+        drives: Indices (n,) of the velocities that are those of drives, ascending.
+        pivots: Which constraint each of the other joints follows from; none without loops.
+        assembled: Positions (nq,) that close the loops; the way in which the linkages are put
+            together.
+    """
+
+    model: Model
+    drives: tuple[int, ...]
+    pivots: Pivots = ()
+    assembled: tuple[float, ...] = ()
+
+    @classmethod
+    def of_tree(cls, model: Model) -> Followers:
+        """Return those of arms without loops: every joint has a drive."""
+        return cls(model, tuple(range(model.nv)), (), tuple(model.neutral()))
+
+    @classmethod
+    def of(cls, model: Model, drives: Sequence[int], assembled: ArrayLike) -> Followers:
+        """Return those of arms with loops.
+
+        Args:
+            model: The arms.
+            drives: Indices of the velocities that are those of drives.
+            assembled: Positions (nq,) that close all loops, in general position.
+
+        Raises:
+            ArgumentError: If a joint has several degrees of freedom or is geared to another one, or
+                if a loop is open.
+            RobotDynamicsError: If the drives do not determine the arms' motion there.
+        """
+        if model.nq != model.nv or model.couplings:
+            raise ArgumentError(
+                f"{model.name}: control that closes the arms' own loops expects joints with one "
+                "degree of freedom each, and no gears between them."
+            )
+        q = np.asarray(assembled, dtype=float)
+        require_length("assembled", q.tolist(), model.nq, "one for each joint of the arms")
+        _, _, K, _, error, _ = CompiledModel(model).constraint_terms(q, np.zeros(model.nv))
+        if not np.all(np.abs(error) <= _CLOSED):
+            raise ArgumentError(
+                f"{model.name}: the arms' own loops are open by {np.abs(error).max():.3g} m or rad "
+                "where they are said to be assembled, expected positions that close them."
+            )
+        names = coordinate_names(model)
+        wished = sorted(set(drives))
+        pivots = elimination_order(model, K, error, q, [names[i] for i in wished])
+        return cls(model, tuple(wished), pivots, tuple(q.tolist()))
+
+    @cached_property
+    def indices(self) -> tuple[int, ...]:
+        """Indices of the joints without drives, ascending."""
+        return tuple(i for i in range(self.model.nv) if i not in self.drives)
+
+    def closed(
+        self, y: Sequence[Scalar], near: Sequence[Scalar], parameters: Parameters
+    ) -> list[Scalar]:
+        """Return positions (nq,) of all joints, loops closed.
+
+        Args:
+            y: Positions of the drives (n,).
+            near: Positions of the other joints nearby; see `indices`.
+            parameters: Of the model.
+        """
+        q = self._placed(y, near)
+        for _ in range(_STEPS if self.pivots else 0):
+            terms = self._at_rest(joint_transforms(self.model, q), parameters)
+            missing = [-error for error in terms.position_error]
+            step = eliminate(self.model, terms.K, missing, self.pivots).g
+            q = [a + b for a, b in zip(q, step, strict=True)]
+        return q
+
+    def velocities(
+        self, Xup: list[Transform], yd: Sequence[Scalar], parameters: Parameters
+    ) -> list[Scalar]:
+        """Return velocities (nv,) of all joints for those of the drives (n,): G yd."""
+        if not self.pivots:
+            return list(yd)
+        K = self._at_rest(Xup, parameters).K
+        G = eliminate(self.model, K, [0.0] * len(K), self.pivots).columns
+        return transposed_times(G, yd, self.model.nv)
+
+    def followed(
+        self,
+        Xup: list[Transform],
+        v: list[Motion],
+        avp: list[Motion],
+        parameters: Parameters,
+    ) -> Followed | None:
+        """Return how all joints move with the drives; None of arms without loops.
+
+        Args:
+            Xup: From each body's parent to the body.
+            v: Velocities of the bodies, in body coordinates.
+            avp: Their velocity-product accelerations, with minus gravity in them.
+            parameters: Of the model.
+        """
+        if not self.pivots:
+            return None
+        terms = loop_terms(self.model, Xup, v, avp, parameters)
+        form = eliminate(self.model, terms.K, terms.k, self.pivots)
+        opening: Scalar = 0.0
+        for error in terms.position_error:
+            opening = maximum(opening, absolute(error))
+        return Followed(form.columns, form.g, form.pivot, opening)
+
+    def positions(self, y: ArrayLike, near: ArrayLike | None = None) -> Array:
+        """Return positions (nq,) of all joints for those of the drives (n,).
+
+        The linkages stay as they are assembled: the drives are taken there in small steps.
+
+        Args:
+            y: Positions of the drives.
+            near: Positions (nq,) that close the loops, from which drives are moved; where the
+                arms are assembled by default.
+
+        Raises:
+            RobotDynamicsError: If the loops cannot be closed there.
+        """
+        y = np.asarray(y, dtype=float)
+        require_length("drives", y.tolist(), len(self.drives), "one for each drive")
+        if not self.pivots:
+            return y.copy()
+        at = np.array(self.assembled if near is None else near, dtype=float)
+        drives, others = list(self.drives), list(self.indices)
+        begin = at[drives]
+        count = max(1, int(np.ceil(np.max(np.abs(y - begin), initial=0.0) / _STRIDE)))
+        for i in range(1, count + 1):
+            at, left, _ = self._kernel(begin + i / count * (y - begin), at[others])
+        opening = np.abs(left).max()
+        if not opening <= _CLOSED:  # so that what is no number is refused
+            raise RobotDynamicsError(
+                f"{self.model.name}: with the drives at {np.array2string(y, precision=4)} the arms' "
+                f"own loops stay open by {opening:.3g} m or rad, expected positions that "
+                "their linkages can take."
+            )
+        return np.asarray(at)
+
+    def rates(self, q: Array, yd: Array) -> Array:
+        """Return velocities (nv,) of all joints at positions (nq,) for those of the drives (n,)."""
+        if not self.pivots:
+            return yd
+        _, _, columns = self._kernel(q[list(self.drives)], q[list(self.indices)])
+        return np.asarray(yd @ columns)
+
+    def _placed(self, y: Sequence[Scalar], others: Sequence[Scalar]) -> list[Scalar]:
+        """Return positions (nq,) of drives and other joints in the order of the model."""
+        q: list[Scalar] = [0.0] * self.model.nq
+        for index, value in zip((*self.drives, *self.indices), (*y, *others), strict=True):
+            q[index] = value
+        return q
+
+    def _at_rest(self, Xup: list[Transform], parameters: Parameters) -> LoopTerms:
+        still = [0.0] * self.model.nv
+        v, avp = velocities_and_accelerations(self.model, Xup, still, None, parameters.gravity)
+        return loop_terms(self.model, Xup, v, avp, parameters)
+
+    @cached_property
+    def _kernel(self) -> Any:
+        key = b"followers\0" + repr((self.drives, self.pivots)).encode()
+        program = self._program
+        return load_kernel(key + self.model.structure_key, program, lanes=1).bind(pack(self.model))
+
+    def _program(self) -> Program:
+        def run(y: Any, near: Any, block: Any) -> dict[str, Any]:
+            parameters = unpack(self.model, block)
+            q = self.closed(list(y), list(near), parameters)
+            loops = self._at_rest(joint_transforms(self.model, q), parameters)
+            form = eliminate(self.model, loops.K, loops.k, self.pivots)
+            return {"q": q, "left": loops.position_error, "columns": form.columns}
+
+        inputs = {"y": len(self.drives), "near": len(self.indices)}
+        return trace(run, "followers", inputs, block_size(self.model))
