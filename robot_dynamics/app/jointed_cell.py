@@ -58,6 +58,7 @@ def jointed_system(cell: CellSettings, grasped: GraspSystem) -> JointedObjectSys
     Raises:
         RobotDynamicsError: If the object has no joint, or an arm is none of the report's.
     """
+    grasped.require_plain_arms("the control of jointed objects")
     joint = cell.object.joint
     if joint is None or grasped.halves is None:
         raise RobotDynamicsError(

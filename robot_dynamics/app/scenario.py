@@ -354,7 +354,10 @@ def _system(cell: CellSettings, link_mass_scale: float = 1.0) -> GraspSystem:
     world = place([*placed_robots(cell), *floating])
     joint = None if second is None else loop_joint(second, (held_links[0], held_links[1]))
     arms = [
-        ArmGrasp(arm.name, arm.tool, pose_matrix(arm.grasp), arm.posture, arm.load_share)
+        ArmGrasp(
+            arm.name, arm.tool, pose_matrix(arm.grasp), arm.posture, arm.load_share,
+            arm.drives, arm.followers,
+        )  # fmt: skip
         for arm in cell.arms
     ]
     mechanism = world.mechanism

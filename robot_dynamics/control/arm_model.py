@@ -45,11 +45,14 @@ class ArmModel:
         if self._at is not None and np.array_equal(q, self._at):
             return self._found
         system = self._system
-        at = system.model.neutral()
-        at[system.q_index] = q
+        at = system.positions(q)
         H, C, _, _, _, _ = self.terms(at, np.zeros(system.model.nv))
-        v = system.v_index
-        self._found = np.asarray(H)[np.ix_(v, v)], np.asarray(C)[v]
+        if system.own_loops is None:
+            v = system.v_index
+            self._found = np.asarray(H)[np.ix_(v, v)], np.asarray(C)[v]
+        else:  # G^T H G and G^T C, at rest (8.45)
+            motions = system.motions(at)
+            self._found = motions @ H @ motions.T, motions @ C
         self._at = np.array(q)
         return self._found
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arms that are moved along a path of the object, their grasps closed at every point."""
+"""Arms that are moved along a path of the object, their loops closed at every point."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ _LARGEST_STEP = 0.3  # of a Newton step [rad or m]
 
 
 class ClosedPath:
-    """Arms and object; the grasps are closed by the smallest motion in the metric of inertia.
+    """Arms and object; the grasps, and loops of the arms' own, are closed at every point.
+
+    That is done by the smallest motion in the metric of inertia.
 
     Attributes:
         at: Positions of the model (nq,).
@@ -34,7 +36,7 @@ class ClosedPath:
         self._system, self._terms = system, terms
         self.at = system.model.neutral()
         self.rate = np.zeros(system.model.nv)
-        na, rows = len(system.v_index), 6 * len(system.arms)
+        na, rows = len(system.every_v), system.model.constraint_count
         self._matrix = np.zeros((na + rows, na + rows))
         self._error = np.zeros(rows)
 
@@ -46,18 +48,18 @@ class ClosedPath:
         for _ in range(20):
             H, _, K, _, self._error, _ = self._terms(self.at, self.rate)
             if np.max(np.abs(self._error)) < _CLOSED:
-                self.rate[system.v_index] -= self._smallest_motion(H, K, K @ self.rate)
+                self.rate[system.every_v] -= self._smallest_motion(H, K, K @ self.rate)
                 return True
             step = self._smallest_motion(H, K, self._error)
             size = float(np.max(np.abs(step)))
             if not np.isfinite(size):
                 return False
-            self.at[system.q_index] -= step * min(1.0, _LARGEST_STEP / size)
+            self.at[system.every_q] -= step * min(1.0, _LARGEST_STEP / size)
         return False
 
     def gaps(self) -> Array:
         """Return distance [m] and angle [rad] that remain open for each arm (k, 2)."""
-        error = self._error.reshape(-1, 6)
+        error = self._error[: 6 * len(self._system.arms)].reshape(-1, 6)
         return np.array(
             [
                 [np.linalg.norm(error[arm.loop, 3:]), np.linalg.norm(error[arm.loop, :3])]
@@ -66,8 +68,8 @@ class ClosedPath:
         )
 
     def _smallest_motion(self, H: Array, K: Array, error: Array) -> Array:
-        """Return the motion of the arms (na,) smallest in the metric of H that makes `error`."""
-        v = self._system.v_index
+        """Return the motion of all joints smallest in the metric of H that makes `error`."""
+        v = self._system.every_v
         na = len(v)
         matrix = self._matrix
         matrix[:na, :na] = H[np.ix_(v, v)]
@@ -75,6 +77,8 @@ class ClosedPath:
         matrix[:na, na:] = K[:, v].T
         try:
             right = np.concatenate([np.zeros(na), error])
+            if self._system.own_loops is not None:  # a hinge in a plane has rows to spare
+                return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-12)[0][:na])
             return np.asarray(np.linalg.solve(matrix, right)[:na])
         except np.linalg.LinAlgError:
             return np.full(na, np.nan)

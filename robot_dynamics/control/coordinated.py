@@ -46,7 +46,8 @@ class CoordinatedController:
         reference: What the object is to do.
 
     Raises:
-        RobotDynamicsError: If the servos do not bear the command delay.
+        RobotDynamicsError: If the servos do not bear the command delay, or arms have loops of
+            their own.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class CoordinatedController:
         reference: Reference,
     ) -> None:
         check_gains(settings)
+        system.require_plain_arms("coordinated control")
         self.system, self.settings, self.reference = system, settings, reference
         self.safety = safety
         self.period = settings.period

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
-from robot_dynamics.manipulation.system import Arm, GraspSystem
+from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model.parameters import block_size, pack, unpack
 from robot_dynamics.scalar.functions import absolute, maximum, minimum, sqrt
 from robot_dynamics.spatial import Rotation, Scalar, Vector3
@@ -57,7 +58,7 @@ class LinkDistances:
     """Distances of the links of arms from one another and from the box around the object.
 
     A link's axis goes from the origin of its joint to that of the next, the last one's to the
-    tool's grasp. Looked at are links of different arms but the last of both, which hold the same
+    tool's grasp; cranks and rods beside the way to the tool are not looked at. Looked at are links of different arms but the last of both, which hold the same
     object; links of one arm with at least two others between them; and the object with all links
     but the last two of each arm. Distances to the object are those of five points of an axis, so
     that they may be too large by a hundredth of a link's length squared over the distance.
@@ -80,7 +81,8 @@ class LinkDistances:
         self._radii = radius * np.array([pair.radii for pair in self.pairs], dtype=float)
         if not self.pairs:
             return
-        layout = repr([(arm.joints, arm.loop) for arm in system.arms])
+        self._system = system
+        layout = repr([(system.path(arm), arm.loop) for arm in system.arms])
         kernel = load_kernel(
             b"link_distances\0" + layout.encode() + system.model.structure_key,
             lambda: _program(system),
@@ -97,8 +99,14 @@ class LinkDistances:
         """
         if not self.pairs:
             return np.zeros((*np.shape(q)[:-1], 0))
+        if self._system.own_loops is not None:
+            q = np.apply_along_axis(self._every, -1, np.asarray(q, dtype=float))
         # The distances to the object come last.
         return np.asarray(self._kernel(q, pose))[..., : len(self.pairs)] - self._radii
+
+    def _every(self, q: Array) -> Array:
+        """Return positions of all joints of arms with loops for those of their drives (na,)."""
+        return self._system.positions(q)[self._system.every_q]
 
     def closest(self, q: Array, pose: Array, left_out: ArrayLike = ()) -> Closest:
         """Return the closest pair at N times.
@@ -135,27 +143,27 @@ def _pairs(system: GraspSystem, *, with_object: bool) -> tuple[Pair, ...]:
     """Return all pairs, in the order of the program's outputs."""
     found = []
     for one, other in combinations(system.arms, 2):
-        names = [(a, b) for a in one.joints for b in other.joints]
+        names = [(a, b) for a in system.path(one) for b in system.path(other)]
         found += [Pair(a, b, 2, False) for a, b in names[:-1]]
     for arm in system.arms:
-        for i, j in _within(arm):
-            found.append(Pair(arm.joints[i], arm.joints[j], 2, True))
+        path = system.path(arm)
+        found += [Pair(path[i], path[j], 2, True) for i, j in _within(path)]
     if with_object:
         found += [
-            Pair(j, "object", 1, True) for arm in system.arms for j in arm.joints[:-_HOLDING]
+            Pair(j, "object", 1, True) for arm in system.arms for j in system.path(arm)[:-_HOLDING]
         ]
     return tuple(found)
 
 
-def _within(arm: Arm) -> list[tuple[int, int]]:
-    count = len(arm.joints)
+def _within(path: Sequence[str]) -> list[tuple[int, int]]:
+    count = len(path)
     return [(i, j) for i in range(count) for j in range(i + _APART, count)]
 
 
 def _program(system: GraspSystem) -> Program:
-    """Return the program of distances between axes, of q (na,) and the object's pose (7,)."""
+    """Return the program of distances between axes, of all joints and the object's pose (7,)."""
     model = system.model
-    size, na = block_size(model), len(system.joint_names)
+    size, na = block_size(model), len(system.every_q)
 
     def run(q: Any, pose: Any, block: Any) -> dict[str, Any]:
         unpack(model, block[:size])
@@ -167,7 +175,7 @@ def _program(system: GraspSystem) -> Program:
             found += [segment_distance(*a, *b) for a, b in links[:-1]]
         for arm, own in zip(system.arms, points, strict=True):
             links_of = _links(own)
-            found += [segment_distance(*links_of[i], *links_of[j]) for i, j in _within(arm)]
+            found += [segment_distance(*links_of[i], *links_of[j]) for i, j in _within(system.path(arm))]
         E = Rotation.from_quaternion(*pose[3:])
         at = Vector3.of(pose[:3])
         for own in points:
@@ -195,18 +203,18 @@ def link_points(system: GraspSystem, q: Any) -> list[list[Vector3]]:
 
     Args:
         system: The arms.
-        q: Positions of the arm joints, na scalars.
+        q: Positions of all joints of the arms, scalars in the order of `every_q`.
     """
     model = system.model
     full: list[Scalar] = list(model.neutral())
-    for j, at in enumerate(system.q_index):
+    for j, at in enumerate(system.every_q):
         full[at] = q[j]
     X0 = body_transforms(model, joint_transforms(model, full))
     found = []
     for arm in system.arms:
         loop = model.loops[arm.loop]
         grasp = loop.predecessor_placement.compose(X0[loop.predecessor]).r
-        found.append([*(X0[model.joint_index(name)].r for name in arm.joints), grasp])
+        found.append([*(X0[model.joint_index(name)].r for name in system.path(arm)), grasp])
     return found
 
 

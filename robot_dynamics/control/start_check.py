@@ -130,8 +130,7 @@ def disagreement(system: GraspSystem, q: Array) -> float:
 def _poses_seen(system: GraspSystem, q: Array) -> list[Array]:
     """Return for each arm the pose (4, 4) that the object has if the arm's grasp is closed."""
     model = system.model
-    full = model.neutral()
-    full[system.q_index] = q
+    full = system.positions(q)
     X0 = body_transforms(model, joint_transforms(model, full.tolist()))
     poses = []
     for arm in system.arms:

@@ -65,11 +65,10 @@ def closed_configuration(
         ReachError: If an arm does not get there; it names the arm and the gap.
     """
     terms = terms or Robot(system.model).constraint_terms
-    q = system.model.neutral()
+    q = system.positions(system.posture if guess is None else guess)
     q[system.object_q] = object_pose
     for body in system.object_bodies[1:]:
         q[system.model.q_slices[body]] = _carried(object_pose, system.second_half)
-    q[system.q_index] = system.posture if guess is None else np.asarray(guess, dtype=float)
     rest = np.zeros(system.model.nv)
 
     def closure(positions: Array) -> tuple[Array, Array]:

@@ -50,7 +50,7 @@ def arms_of(model: Model, objects: Collection[int], loops: Sequence[LoopJoint]) 
 
 
 def linkage_of(model: Model, path: Sequence[int], loops: Sequence[LoopJoint]) -> tuple[int, ...]:
-    """Return the bodies beside the path to a tool that loops bind to it, ascending.
+    """Return the bodies of all loops that share joints with the path to a tool, ascending.
 
     Args:
         model: The arms.
@@ -59,7 +59,7 @@ def linkage_of(model: Model, path: Sequence[int], loops: Sequence[LoopJoint]) ->
     """
     clusters = model.tree.clusters([(loop.predecessor, loop.successor) for loop in loops])
     bound = {body for one in clusters if set(one.bodies) & set(path) for body in one.bodies}
-    return tuple(sorted(bound - set(path)))
+    return tuple(sorted(bound))
 
 
 def driven_bodies(
@@ -72,7 +72,7 @@ def driven_bodies(
         arm: Name of the arm.
         drives: Names of its drives; none of an arm without loops, where every joint has one.
         path: The bodies from the base to its tool.
-        linkage: The others of its loops.
+        linkage: Those of its loops.
 
     Raises:
         RobotDynamicsError: If drives are missing, are there twice, or are not expected.

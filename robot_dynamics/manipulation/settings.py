@@ -62,11 +62,15 @@ class ArmSettings:
         name: Its name, which is that of its topics.
         tool: The link that holds the object, prefix included.
         grasp: Pose of the tool link in the object while it is held.
-        posture: Joint positions [rad or m], base to tip, from which the start configuration is
-            found; the arms then stay near where they start.
+        posture: Joint positions [rad or m], base to tip, or of the drives in their order, from
+            which the start configuration is found; the arms then stay near where they start.
         load_share: Part of the object's load that this arm carries; the shares add up to 1.
         contact: What the grasp can exert; "rigid" by default.
         drive: What its drive does by itself.
+        drives: Joints that move an arm with loops of its own, in the order of its topics, prefix
+            included; all joints of an arm without.
+        followers: About where other joints of its loops are at the posture [rad or m], by name;
+            zero where nothing is said. It tells in which way a linkage is assembled.
     """
 
     name: str
@@ -76,6 +80,8 @@ class ArmSettings:
     load_share: float = field(default=0.5, metadata={"minimum": 0.0, "maximum": 1.0})
     contact: ContactSettings = field(default_factory=ContactSettings)
     drive: DriveSettings = field(default_factory=DriveSettings)
+    drives: tuple[str, ...] = ()
+    followers: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

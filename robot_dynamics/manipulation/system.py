@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError, require_length
 from robot_dynamics.manipulation.followers import Followers
@@ -106,6 +106,60 @@ class GraspSystem:
             return Followers.of_tree(arms)
         drives = [arms.v_slices[arms.joint_index(name)].start for name in self.joint_names]
         return Followers.of(arms, drives, self.assembled)
+
+    @cached_property
+    def every_q(self) -> IntArray:
+        """Where all joints of the arms stand in the model's positions, those without drives too.
+
+        Arm by arm without loops, else in the order of `arms_alone`.
+        """
+        return self.q_index if self.own_loops is None else self._of_arms(self.model.q_slices)
+
+    @cached_property
+    def every_v(self) -> IntArray:
+        """Where all joints of the arms stand in the model's velocities, likewise."""
+        return self.v_index if self.own_loops is None else self._of_arms(self.model.v_slices)
+
+    def _of_arms(self, slices: Sequence[slice]) -> IntArray:
+        arms = [i for i in range(len(slices)) if i not in self.object_bodies]
+        return np.array([slices[i].start for i in arms], dtype=np.intp)
+
+    def positions(self, q: ArrayLike) -> Array:
+        """Return positions (nq,) of the model with arm joints at `q` (na,).
+
+        The object is at its zero. Joints without drives follow those with one.
+
+        Raises:
+            RobotDynamicsError: If the arms' own loops do not close there.
+        """
+        at = self.model.neutral()
+        at[self.q_index] = q
+        if self.own_loops is not None:
+            drives = list(self.followers.drives)
+            at[self.every_q] = self.followers.positions(at[self.every_q][drives])
+        return at
+
+    def motions(self, at: Array) -> Array:
+        """Return what all joints do (na, nv) if one arm joint after the other moves by one.
+
+        Args:
+            at: Positions (nq,) of the model, the arms' own loops closed.
+        """
+        found = np.zeros((len(self.v_index), self.model.nv))
+        if self.own_loops is None:
+            found[np.arange(len(found)), self.v_index] = 1.0
+            return found
+        drives = self.every_v[list(self.followers.drives)].tolist()
+        for row, index in zip(found, self.v_index.tolist(), strict=True):
+            unit = np.zeros(len(drives))
+            unit[drives.index(index)] = 1.0
+            row[self.every_v] = self.followers.rates(at[self.every_q], unit)
+        return found
+
+    def path(self, arm: Arm) -> tuple[str, ...]:
+        """Return the names of an arm's joints from base to tool."""
+        bodies = self.model.support(self.model.link(arm.tool).body)
+        return tuple(self.model.bodies[body].joint.name for body in bodies)
 
     def require_plain_arms(self, what: str) -> None:
         """Refuse arms with loops of their own.

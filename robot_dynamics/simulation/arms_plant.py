@@ -37,11 +37,13 @@ class ArmsPlant(PeriodicPlant):
     Raises:
         ArgumentError: If the control period is no whole number of steps, or another engine than
             ours is asked for.
+        RobotDynamicsError: If arms have loops of their own.
     """
 
     def __init__(
         self, system: GraspSystem, start: Array, period: float, settings: PlantSettings
     ) -> None:
+        system.require_plain_arms("the plant of arms without an object")
         super().__init__(system, start, period, settings)
         if settings.engine != "engine":
             raise ArgumentError(

@@ -24,7 +24,7 @@ from robot_dynamics.control.hybrid.planned_forces import Sliding, object_motion
 from robot_dynamics.control.hybrid.rows import HybridPlan
 from robot_dynamics.control.hybrid.sensed import finite_array, unit_pose
 from robot_dynamics.control.hybrid.settings import HybridSettings
-from robot_dynamics.control.hybrid.step import HybridStep
+from robot_dynamics.control.hybrid.step import DEAD_POINT, LARGEST_OPENING, HybridStep
 from robot_dynamics.control.hybrid.surface_check import Grip, SurfaceRow
 from robot_dynamics.control.hybrid.task_check import (
     JointLimits,
@@ -282,6 +282,9 @@ class HybridController:
             qd: Measured velocities (na,); finite.
             wrenches: Measured grasp wrenches by the arms on the object (k, 6), angular first, in
                 tool frames; without them internal forces are fed forward, with what was learned.
+
+        Raises:
+            RobotDynamicsError: If the arms' own loops do not close where their drives are measured.
         """
         row = self._followed.row(tick)
         wanted = row[self.layout.reference["wanted"]]
@@ -292,6 +295,13 @@ class HybridController:
         if wrenches is None:
             wrenches = self._no_wrenches
         step = self._chosen(q, qd, wrenches, row, ramp)
+        if not step.linkages_close:
+            opening, pivot = step.linkage
+            raise RobotDynamicsError(
+                f"the arms' own loops are left open by {opening:.3g} m or rad, and their drives "
+                f"count {pivot:.2g}; expected at most {LARGEST_OPENING:g} and at least "
+                f"{DEAD_POINT:g}: a drive is not where it is measured, or at a dead point."
+            )
         if self._leaving:
             self._fade.begin(self._last.torque - step.torque)
         lost = (self._last.touched > step.touched).any() and not self._leaving

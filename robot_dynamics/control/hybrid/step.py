@@ -14,6 +14,12 @@ Array = NDArray[np.float64]
 # In `scales`: what limits let through, the largest support over its limit, the rest.
 _LET_THROUGH, _LOAD, _CONTACT, _LOST = slice(0, 3), 3, 5, 6
 
+#: What the arms' own loops may be left open by [m or rad]: they are closed to rounding unless a
+#: drive has moved by a tenth of a radian in a period, or is where its linkage cannot be.
+LARGEST_OPENING = 1e-6
+#: How much of what a linkage does its drives must tell at least; see `dynamics.elimination`.
+DEAD_POINT = 1e-3
+
 
 class HybridStep:
     """What one control step commands and what it found out; arrays over arm joints are (na,).
@@ -159,6 +165,20 @@ class HybridStep:
     def grip(self) -> Array:
         """Torques of each internal force (na, m)."""
         return self._found[self._at["grip"]].reshape(len(self.torque), -1)
+
+    @property
+    def linkage(self) -> Array:
+        """What the arms' own loops are left open by, and the smallest pivot of their drives (2,).
+
+        Empty for arms without loops.
+        """
+        return self._found[self._at["linkage"]]
+
+    @property
+    def linkages_close(self) -> bool:
+        """Whether the arms' own loops are closed, with drives that tell how they move."""
+        linkage = self.linkage.tolist()
+        return not linkage or (linkage[0] <= LARGEST_OPENING and linkage[1] >= DEAD_POINT)
 
     @property
     def recorded(self) -> tuple[Array, ...]:

@@ -53,7 +53,7 @@ class ReachCheck:
         self._times = np.linspace(0.0, plan.duration, count)
         self._rows = plan.rows(self._times)
         self._path = ClosedPath(system, terms)
-        self._path.at[system.q_index] = q
+        self._path.at = system.positions(q)
         self._next = 0
         limits = system.limits
         self._lower = limits["lower"] + settings.position_margin
