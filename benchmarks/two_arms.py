@@ -12,7 +12,8 @@ from benchmarks.closed_loops import ClosedLoop, Peer, consistent
 from benchmarks.robots import file_of
 from robot_dynamics.description.load import load_description
 from robot_dynamics.manipulation.assembly import closed_configuration
-from robot_dynamics.manipulation.system import ArmGrasp, GraspSystem, grasp_system
+from robot_dynamics.manipulation.grasping import ArmGrasp, grasp_system
+from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model import LinkElement, Mechanism, joined, pose, pose_of
 from robot_dynamics.robot import Robot
 

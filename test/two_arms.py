@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.manipulation.system import ArmGrasp, GraspSystem, grasp_system
+from robot_dynamics.manipulation.grasping import ArmGrasp, grasp_system
+from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model import JointElement, Limits, LinkElement, Mechanism, joined, pose
 
 AXES = "zyzyzyz"

@@ -41,8 +41,9 @@ from robot_dynamics.description.orientations import rotation_of_rpy
 from robot_dynamics.description.world import Part, place
 from robot_dynamics.description.yaml_document import decode, parse_yaml, read_yaml
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
+from robot_dynamics.manipulation.grasping import ArmGrasp, grasp_system
 from robot_dynamics.manipulation.settings import CellSettings, PoseSettings
-from robot_dynamics.manipulation.system import ArmGrasp, GraspSystem, grasp_system
+from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model.elements import LinkElement, pose
 from robot_dynamics.resources import SCHEME, share_directory
 from robot_dynamics.simulation.settings import PlantSettings
@@ -355,9 +356,14 @@ def _system(cell: CellSettings, link_mass_scale: float = 1.0) -> GraspSystem:
     joint = None if second is None else loop_joint(second, (held_links[0], held_links[1]))
     arms = [
         ArmGrasp(
-            arm.name, arm.tool, pose_matrix(arm.grasp), arm.posture, arm.load_share,
-            arm.drives, arm.followers,
-        )  # fmt: skip
+            arm.name,
+            arm.tool,
+            pose_matrix(arm.grasp),
+            arm.posture,
+            arm.load_share,
+            arm.drives,
+            arm.followers,
+        )
         for arm in cell.arms
     ]
     mechanism = world.mechanism

@@ -58,10 +58,11 @@ class LinkDistances:
     """Distances of the links of arms from one another and from the box around the object.
 
     A link's axis goes from the origin of its joint to that of the next, the last one's to the
-    tool's grasp; cranks and rods beside the way to the tool are not looked at. Looked at are links of different arms but the last of both, which hold the same
-    object; links of one arm with at least two others between them; and the object with all links
-    but the last two of each arm. Distances to the object are those of five points of an axis, so
-    that they may be too large by a hundredth of a link's length squared over the distance.
+    tool's grasp; cranks and rods beside the way to the tool are left out. Looked at are links of
+    different arms but the last of both, which hold the same object; links of one arm with at least
+    two others between them; and the object with all links but the last two of each arm. Distances
+    to the object are those of five points of an axis, so that they may be too large by a hundredth
+    of a link's length squared over the distance.
 
     Attributes:
         pairs: What is looked at.
@@ -175,7 +176,8 @@ def _program(system: GraspSystem) -> Program:
             found += [segment_distance(*a, *b) for a, b in links[:-1]]
         for arm, own in zip(system.arms, points, strict=True):
             links_of = _links(own)
-            found += [segment_distance(*links_of[i], *links_of[j]) for i, j in _within(system.path(arm))]
+            within = _within(system.path(arm))
+            found += [segment_distance(*links_of[i], *links_of[j]) for i, j in within]
         E = Rotation.from_quaternion(*pose[3:])
         at = Vector3.of(pose[:3])
         for own in points:

@@ -5,7 +5,7 @@
 The positions of the drives are measured, those of the other joints follow: Newton's method closes
 the loops, from where they were last. Velocities and accelerations follow by elimination,
 qd = G yd and qdd = G ydd + g (8.51 of Featherstone's book), along pivots that are chosen
-beforehand, since programs do not branch. The arms' equation of motion is then that of their drives.
+beforehand, since programs do not branch. The arms' equation of motion is then that of the drives.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from robot_dynamics.spatial import Motion, Scalar, Transform
 Array = NDArray[np.float64]
 Matrix = list[list[Scalar]]
 
-# Newton steps from a control period ago. What a drive moves in it, 0.02 rad at 10 rad/s, is squared
-# by each: nothing is left but rounding.
+# Newton steps from a control period ago; each squares what is left. Drives at 2 rad/s and 500 Hz
+# leave rounding, at 10 rad/s 1e-10 m.
 _STEPS = 3
-# From further away drives are moved by this much at a time, so that a linkage stays assembled as it
-# is [rad or m].
+# From further away drives are moved by this much at a time, so that a linkage stays assembled as
+# it is [rad or m].
 _STRIDE = 0.05
-# What is left open counts as closed [m or rad]: far above rounding, far below what loops leave that
-# cannot be closed.
+# What is left open counts as closed [m or rad]: far above rounding, far below what loops leave
+# that cannot be closed.
 _CLOSED = 1e-9
 
 
@@ -103,8 +103,8 @@ class Followers:
             assembled: Positions (nq,) that close all loops, in general position.
 
         Raises:
-            ArgumentError: If a joint has several degrees of freedom or is geared to another one, or
-                if a loop is open.
+            ArgumentError: If a joint has several degrees of freedom, or is geared to another one,
+                or if a loop is open.
             RobotDynamicsError: If the drives do not determine the arms' motion there.
         """
         if model.nq != model.nv or model.couplings:
@@ -117,8 +117,8 @@ class Followers:
         _, _, K, _, error, _ = CompiledModel(model).constraint_terms(q, np.zeros(model.nv))
         if not np.all(np.abs(error) <= _CLOSED):
             raise ArgumentError(
-                f"{model.name}: the arms' own loops are open by {np.abs(error).max():.3g} m or rad "
-                "where they are said to be assembled, expected positions that close them."
+                f"{model.name}: the arms' own loops are open by {np.abs(error).max():.3g} m or "
+                "rad where they are said to be assembled, expected positions that close them."
             )
         names = coordinate_names(model)
         wished = sorted(set(drives))
@@ -203,19 +203,23 @@ class Followers:
         drives, others = list(self.drives), list(self.indices)
         begin = at[drives]
         count = max(1, int(np.ceil(np.max(np.abs(y - begin), initial=0.0) / _STRIDE)))
-        for i in range(1, count + 1):
-            at, left, _ = self._kernel(begin + i / count * (y - begin), at[others])
+        for i in range(1, count + 2):  # the last time from there: to rounding
+            part = min(i / count, 1.0)
+            at, left, _ = self._kernel(begin + part * (y - begin), at[others])
         opening = np.abs(left).max()
         if not opening <= _CLOSED:  # so that what is no number is refused
+            names = coordinate_names(self.model)
+            where = [
+                f"{names[i]} {value:.4g}" for i, value in zip(drives, y.tolist(), strict=True)
+            ]
             raise RobotDynamicsError(
-                f"{self.model.name}: with the drives at {np.array2string(y, precision=4)} the arms' "
-                f"own loops stay open by {opening:.3g} m or rad, expected positions that "
-                "their linkages can take."
+                f"the arms' own loops stay open by {opening:.3g} m or rad with their drives at "
+                f"{', '.join(where)}; expected positions that the linkages can take."
             )
         return np.asarray(at)
 
     def rates(self, q: Array, yd: Array) -> Array:
-        """Return velocities (nv,) of all joints at positions (nq,) for those of the drives (n,)."""
+        """Return velocities (nv,) at positions (nq,) of all joints for the drives' (n,)."""
         if not self.pivots:
             return yd
         _, _, columns = self._kernel(q[list(self.drives)], q[list(self.indices)])

@@ -95,7 +95,7 @@ def driven_bodies(
         if name not in bodies:
             raise UnknownNameError("drive", name, bodies, f"arm {arm!r}")
         if not model.bodies[bodies[name]].joint.type.nv == 1:
-            raise RobotDynamicsError(f"drive {name!r}: expected a joint with one degree of freedom.")
+            raise RobotDynamicsError(f"drive {name!r}: expected one degree of freedom.")
     if len(set(drives)) != len(drives):
         raise RobotDynamicsError(f"drives {', '.join(drives)} of arm {arm!r}: expected each once.")
     return tuple(bodies[name] for name in drives)

@@ -4,22 +4,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from support.mechanisms import plain_arm, random_pose, two_arms
+from support.mechanisms import random_pose, two_arms
 
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
-from robot_dynamics.manipulation.system import ArmGrasp, grasp_system
 from robot_dynamics.model import (
-    CouplingElement,
-    LinkElement,
-    LoopElement,
-    Mechanism,
-    joined,
-    pose,
     pose_of,
 )
 from robot_dynamics.spatial import Inertia
@@ -33,12 +24,6 @@ def rng():
 @pytest.fixture(scope="module")
 def cell():
     return two_arms((7, 6))
-
-
-ARM_GRASPS = [
-    ArmGrasp("arm0", "arm0_tool", np.eye(4), [0.0] * 7, 0.5),
-    ArmGrasp("arm1", "arm1_tool", np.eye(4), [0.0] * 7, 0.5),
-]
 
 
 def test_indices_are_those_of_the_names(cell):
@@ -116,65 +101,3 @@ def test_unknown_arms_are_named(cell):
         cell.system.arm("arm_1")
     with pytest.raises(UnknownNameError, match="arm2"):
         cell.system.with_grasp_error({"arm2": np.eye(4)})
-
-
-def mechanism(*, placement=None, carrier="floating"):
-    """Return two arms and a box, whose joint is of a type and at a place."""
-    box = Mechanism("box", (LinkElement("box", 1.0, inertia=np.eye(3)),))
-    return joined(
-        "cell",
-        [
-            (plain_arm("arm0"), np.eye(4), "fixed"),
-            (plain_arm("arm1"), pose((1.0, 0.0, 0.0)), "fixed"),
-            (box, np.eye(4) if placement is None else placement, carrier),
-        ],
-    )
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"posture": [0.0] * 5}, "posture of arm 'arm1' has 5 entries, expected 7"),
-        ({"name": "arm0"}, "each with its own name"),
-        ({"tool": "arm0_link3"}, "carries both arm 'arm0' and arm 'arm1'"),
-        ({"tool": "arm1_link3", "posture": [0.0] * 4}, "'arm1_joint4' belongs to no arm"),
-        ({"tool": "arm1_hand"}, "unknown link 'arm1_hand'"),
-    ],
-)
-def test_arms_that_do_not_fit_are_refused(changes, message):
-    """What is wrong with an arm is said with its name and what was expected."""
-    arms = [ARM_GRASPS[0], replace(ARM_GRASPS[1], **changes)]
-    with pytest.raises(RobotDynamicsError, match=message):
-        grasp_system(mechanism(), "box", arms)
-
-
-def test_arms_with_loops_of_their_own_need_drives():
-    """Which joints move them is nothing that a mechanism tells."""
-    elbow = LoopElement("elbow", "fixed", "arm0_link2", "arm0_link4", np.eye(4), np.eye(4))
-    with pytest.raises(RobotDynamicsError, match=r"'arm0' has loops of its own.*`drives`"):
-        grasp_system(mechanism().with_loops([elbow]), "box", ARM_GRASPS)
-
-
-def test_an_object_on_a_fixed_joint_is_refused():
-    """The object must float."""
-    with pytest.raises(RobotDynamicsError, match="not on a floating joint"):
-        grasp_system(mechanism(carrier="fixed"), "box", ARM_GRASPS)
-
-
-def test_an_object_floats_in_the_world():
-    """An object whose positions were not its pose in the world is refused."""
-    with pytest.raises(RobotDynamicsError, match="expected its joint at the world's origin"):
-        grasp_system(mechanism(placement=pose((0.0, 0.0, 1.0))), "box", ARM_GRASPS)
-
-
-def test_geared_joints_are_refused():
-    """The formulations take every joint of an arm for one with a drive of its own."""
-    gear = CouplingElement.gear("gear", "arm0_joint2", "arm0_joint1")
-    with pytest.raises(RobotDynamicsError, match="coupling 'gear' gears joints of an arm"):
-        grasp_system(mechanism().with_couplings([gear]), "box", ARM_GRASPS)
-
-
-def test_no_arms_are_refused():
-    """There is at least one arm."""
-    with pytest.raises(RobotDynamicsError, match="at least one arm"):
-        grasp_system(mechanism(), "box", [])

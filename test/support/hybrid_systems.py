@@ -109,8 +109,7 @@ def state_of(count, kind, joints, environment, rng):
             rng.uniform(-0.5, 0.5, 3), Rotation.from_rotvec(rng.uniform(-0.5, 0.5, 3)).as_matrix()
         )
         contacts = tuple(
-            Contact.of_kind(kind, np.linalg.inv(at) @ robot.pose(tool, q))
-            for tool in tools
+            Contact.of_kind(kind, np.linalg.inv(at) @ robot.pose(tool, q)) for tool in tools
         )
         held = LinkElement("held", 3.0, (0.02, -0.01, 0.03), np.diag([0.02, 0.03, 0.04]))
         system = HybridSystem(robot.model, tools, held, contacts, environment, *own)

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.manipulation.system import ArmGrasp, grasp_system
+from robot_dynamics.manipulation.grasping import ArmGrasp, grasp_system
 from robot_dynamics.model import (
     JointElement,
     LinkElement,

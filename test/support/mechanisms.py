@@ -16,7 +16,8 @@ from robot_dynamics.dynamics.kinematics import (
     joint_transforms,
     link_pose,
 )
-from robot_dynamics.manipulation.system import ArmGrasp, GraspSystem, grasp_system
+from robot_dynamics.manipulation.grasping import ArmGrasp, grasp_system
+from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model import (
     JointElement,
     LinkElement,

@@ -24,7 +24,7 @@ from robot_dynamics.control.hybrid.planned_forces import Sliding, object_motion
 from robot_dynamics.control.hybrid.rows import HybridPlan
 from robot_dynamics.control.hybrid.sensed import finite_array, unit_pose
 from robot_dynamics.control.hybrid.settings import HybridSettings
-from robot_dynamics.control.hybrid.step import DEAD_POINT, LARGEST_OPENING, HybridStep
+from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.hybrid.surface_check import Grip, SurfaceRow
 from robot_dynamics.control.hybrid.task_check import (
     JointLimits,
@@ -37,7 +37,7 @@ from robot_dynamics.control.reference import POSE, TWIST
 from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError, check_joints
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError, require_length
+from robot_dynamics.errors import require_length
 from robot_dynamics.manipulation.hybrid import Contact, Environment, ForceDistribution
 from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
 from robot_dynamics.manipulation.system import GraspSystem
@@ -106,9 +106,7 @@ class HybridController:
         names = self.hybrid_system.drive_names
         #: For each arm joint its index among the drives of the arms' model.
         self._order = [names.index(name) for name in system.joint_names]
-        options = LawOptions(
-            self.hybrid.object_pose == "sensor", self.hybrid.ahead, self.hybrid.avoidance > 0.0
-        )
+        options = LawOptions.of(self.hybrid, self.hybrid_system)
         program = law_program(self.hybrid_system, self._order, options)
         # A surface's source does not tell the constants it has caught: the trace does.
         self.kernel = load_kernel(b"hybrid_law\0" + program.fingerprint, lambda: program, lanes=1)
@@ -131,14 +129,6 @@ class HybridController:
         # The pose from outside is one more input, where it is one.
         self._more = (self._seen,) if options.sensor else ()
         self._memory = np.zeros(Layout.size(layout.memory))
-        self._followers = followers = self.hybrid_system.followers
-        if followers.pivots and options.avoid:
-            raise ArgumentError(
-                "`avoidance` of singularities is for arms without loops of their own, expected 0."
-            )
-        drives = list(followers.drives)
-        every = self.hybrid_system.arms.limits()
-        self._limits = {name: values[drives] for name, values in every.items()}
         self.warnings: tuple[str, ...] = ()
         self._begin(system.posture)
 
@@ -229,22 +219,11 @@ class HybridController:
         Raises:
             PreflightError: If grasp, surfaces or arms cannot do it.
         """
-        limits, margin = self.hybrid_system.arms.limits(), self.safety.position_margin
         return check_task(
-            self.hybrid_system,
-            self.distribution,
-            self.reference,
-            self._followers.positions(self._of_model(q)),
-            limits=JointLimits(
-                limits["lower"] + margin,
-                limits["upper"] - margin,
-                self.safety.effort_fraction * self._limits["effort"],
-            ),
-            surfaces=surfaces,
-            sliding=sliding,
-            grips=grips,
-            options=options,
-        )
+            self.hybrid_system, self.distribution, self.reference, self._joints(q),
+            limits=JointLimits.of(self.hybrid_system, self.safety), surfaces=surfaces,
+            sliding=sliding, grips=grips, options=options,
+        )  # fmt: skip
 
     def start(self, q: Array, qd: Array, last: Array | None = None) -> HybridStep:
         """Forget what was learned, and return what is seen.
@@ -284,7 +263,7 @@ class HybridController:
                 tool frames; without them internal forces are fed forward, with what was learned.
 
         Raises:
-            RobotDynamicsError: If the arms' own loops do not close where their drives are measured.
+            RobotDynamicsError: If the arms' own loops do not close; see `HybridStep`.
         """
         row = self._followed.row(tick)
         wanted = row[self.layout.reference["wanted"]]
@@ -295,13 +274,7 @@ class HybridController:
         if wrenches is None:
             wrenches = self._no_wrenches
         step = self._chosen(q, qd, wrenches, row, ramp)
-        if not step.linkages_close:
-            opening, pivot = step.linkage
-            raise RobotDynamicsError(
-                f"the arms' own loops are left open by {opening:.3g} m or rad, and their drives "
-                f"count {pivot:.2g}; expected at most {LARGEST_OPENING:g} and at least "
-                f"{DEAD_POINT:g}: a drive is not where it is measured, or at a dead point."
-            )
+        step.require_linkages()
         if self._leaving:
             self._fade.begin(self._last.torque - step.torque)
         lost = (self._last.touched > step.touched).any() and not self._leaving
@@ -411,8 +384,7 @@ class HybridController:
         at = self.layout.memory
         memory = np.zeros(Layout.size(at))
         memory[at["place"]] = self._memory[at["place"]]
-        joints = self._followers.positions(self._of_model(q))
-        memory[at["followers"]] = joints[list(self._followers.indices)]
+        memory[at["followers"]] = self._joints(q)[list(self.hybrid_system.followers.indices)]
         if not memory[at["place"]].any():  # nothing was seen yet: it is where it is to start
             row = self._followed.row(0)[None]
             x = object_motion(row, self.hybrid_system.held.center).x[0]
@@ -451,18 +423,21 @@ class HybridController:
         own[self._order] = q
         return own
 
+    def _joints(self, q: Array) -> Array:
+        """Return positions (nq,) of all joints of the arms' model for arm joints (na,)."""
+        return self.hybrid_system.followers.positions(self._of_model(q))
+
     def _begin(self, q: Array) -> None:
         """Take the gains for a start at positions `q` (na,)."""
         require_length("q", list(q), len(self._order), "one for each arm joint")
-        own = self._of_model(q)
-        joints = self._followers.positions(own)
-        damping = contact_damping(self.hybrid_system, self.settings, joints, self.reference.start)
+        own, system, settings = self._of_model(q), self.hybrid_system, self.settings
+        damping = contact_damping(system, settings, self._joints(q), self.reference.start)
         self.warnings = damping.warnings
         self.gains = hybrid_gains(
-            self.settings, self.safety, self.hybrid, damping.values, own, self._limits
+            settings, self.safety, self.hybrid, damping.values, own, system.drive_limits
         )
-        holding = holding_force(self.reference, self.hybrid_system, self.layout.reference)
-        block = law_parameters(self.hybrid_system, self.gains, self.distribution, holding)
+        holding = holding_force(self.reference, system, self.layout.reference)
+        block = law_parameters(system, self.gains, self.distribution, holding)
         self._law = self.kernel.bind(block)
         self._effort = self.gains.effort[self._order]
         if self._choice is not None:

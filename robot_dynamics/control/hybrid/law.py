@@ -203,7 +203,7 @@ class LawStep:
             "exerted": list(sensing.wrench),
             "pushed": pushed,
             "unexplained": unexplained,
-            "linkage": [] if arms.followed is None else [arms.followed.opening, arms.followed.pivot],
+            "linkage": [arms.followed.opening, arms.followed.pivot] if arms.followed else [],
         }
         return {
             "torque": self._ordered(torque),

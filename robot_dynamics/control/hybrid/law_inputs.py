@@ -11,6 +11,8 @@ from typing import Any
 from robot_dynamics.control.hybrid.constants import LawConstants
 from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.hybrid.layout import Layout
+from robot_dynamics.control.hybrid.settings import HybridSettings
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid.system import HybridSystem
 from robot_dynamics.model.parameters import Parameters, block_size, unpack
 from robot_dynamics.spatial import Scalar
@@ -30,6 +32,21 @@ class LawOptions:
     sensor: bool = False
     ahead: bool = True
     avoid: bool = False
+
+    @classmethod
+    def of(cls, settings: HybridSettings, system: HybridSystem) -> LawOptions:
+        """Return the options that settings ask for.
+
+        Raises:
+            ArgumentError: If arms with loops of their own are to avoid singularities.
+        """
+        avoid = settings.avoidance > 0.0
+        if avoid and system.drives:
+            raise ArgumentError(
+                f"`avoidance` of {settings.avoidance:g}: expected 0 for arms with loops of their "
+                "own, whose singularities are not avoided."
+            )
+        return cls(settings.object_pose == "sensor", settings.ahead, avoid)
 
 
 @dataclass(frozen=True)

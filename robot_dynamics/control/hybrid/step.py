@@ -9,16 +9,18 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.errors import RobotDynamicsError
+
 Array = NDArray[np.float64]
 
 # In `scales`: what limits let through, the largest support over its limit, the rest.
 _LET_THROUGH, _LOAD, _CONTACT, _LOST = slice(0, 3), 3, 5, 6
 
-#: What the arms' own loops may be left open by [m or rad]: they are closed to rounding unless a
+# What the arms' own loops may be left open by [m or rad]: they are closed to rounding unless a
 #: drive has moved by a tenth of a radian in a period, or is where its linkage cannot be.
-LARGEST_OPENING = 1e-6
-#: How much of what a linkage does its drives must tell at least; see `dynamics.elimination`.
-DEAD_POINT = 1e-3
+_LARGEST_OPENING = 1e-6
+# How much of what a linkage does its drives must tell at least; see `dynamics.elimination`.
+_DEAD_POINT = 1e-3
 
 
 class HybridStep:
@@ -174,11 +176,19 @@ class HybridStep:
         """
         return self._found[self._at["linkage"]]
 
-    @property
-    def linkages_close(self) -> bool:
-        """Whether the arms' own loops are closed, with drives that tell how they move."""
-        linkage = self.linkage.tolist()
-        return not linkage or (linkage[0] <= LARGEST_OPENING and linkage[1] >= DEAD_POINT)
+    def require_linkages(self) -> None:
+        """Check that the arms' own loops are closed, by drives that tell how they move.
+
+        Raises:
+            RobotDynamicsError: If not.
+        """
+        for opening, pivot in self.linkage.reshape(-1, 2).tolist():
+            if not (opening <= _LARGEST_OPENING and pivot >= _DEAD_POINT):
+                raise RobotDynamicsError(
+                    f"the arms' own loops stay open by {opening:.3g} m or rad, expected at most "
+                    f"{_LARGEST_OPENING:g}, with drives off their dead points by {pivot:.2g}, "
+                    f"expected at least {_DEAD_POINT:g}: a drive is not where it is measured."
+                )
 
     @property
     def recorded(self) -> tuple[Array, ...]:

@@ -25,6 +25,7 @@ from robot_dynamics.control.hybrid.surface_check import (
     surface_problems,
 )
 from robot_dynamics.control.preflight import PreflightError, Problem
+from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.manipulation.hybrid import (
     ForceDistribution,
     HybridSystem,
@@ -60,6 +61,13 @@ class JointLimits(NamedTuple):
     lower: Array
     upper: Array
     effort: Array
+
+    @classmethod
+    def of(cls, system: HybridSystem, safety: SafetySettings) -> JointLimits:
+        """Return those of arms within the margins of safety."""
+        limits, margin = system.arms.limits(), safety.position_margin
+        effort = safety.effort_fraction * system.drive_limits["effort"]
+        return cls(limits["lower"] + margin, limits["upper"] - margin, effort)
 
 
 class TaskOptions(NamedTuple):

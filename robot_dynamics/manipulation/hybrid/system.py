@@ -129,7 +129,7 @@ class HybridSystem:
         """What joints without drives do, for compiled control.
 
         Raises:
-            RobotDynamicsError: If arms with loops are not said to be assembled in any way, or their
+            RobotDynamicsError: If it is not said how arms with loops are assembled, or their
                 drives do not determine the motion there.
         """
         if not self.drives:
@@ -146,6 +146,12 @@ class HybridSystem:
         """Names of the drives' coordinates (n,), in the order of terms and torques."""
         names = coordinate_names(self.arms)
         return tuple(names[i] for i in self._compiled_arms.independent)
+
+    @cached_property
+    def drive_limits(self) -> dict[str, Array]:
+        """Lower, upper, velocity and effort limits of the drives (n,)."""
+        drives = list(self._compiled_arms.independent)
+        return {name: values[drives] for name, values in self.arms.limits().items()}
 
     @cached_property
     def constant_wrench_map(self) -> Array:

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import pytest
 from support.exact_decoupling import worst
-from support.hybrid_systems import GRASPS, SURFACES
+from support.hybrid_systems import GRASPS, LINKAGE, SURFACES
 
 from robot_dynamics.control.hybrid.motion_servo import MotionServo
 
@@ -36,6 +36,7 @@ def check(*combination, **how):
         (2, "rigid", "free", 7, False),
         (3, "soft finger", "plane", 6, False),
         (3, "frictional point", "two planes", 7, True),
+        (2, "rigid", "plane", LINKAGE, True),
     ],
 )
 def test_it_is_the_law_of_numpy(count, kind, surfaces, joints, shipped):
@@ -50,6 +51,25 @@ def test_it_decouples_in_every_combination(count, kind, surfaces, joints):
     """The code that the kernels are traced from, over floats, at a state of each; and shipped."""
     check(count, kind, joints, SURFACES[surfaces], 1, compiled=False)
     check(count, kind, joints, SURFACES[surfaces], 1, compiled=False, shipped=True)
+
+
+@pytest.mark.parametrize(
+    ("count", "kind", "surfaces"),
+    [(2, "rigid", "free"), (2, "soft finger", "plane"), (3, "frictional point", "two planes")],
+)
+def test_it_decouples_for_arms_with_loops(count, kind, surfaces):
+    """The same over floats, of arms with a five-bar linkage each: torques are those of drives."""
+    check(count, kind, LINKAGE, SURFACES[surfaces], 2, compiled=False)
+    check(count, kind, LINKAGE, SURFACES[surfaces], 2, compiled=False, shipped=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("surfaces", SURFACES)
+@pytest.mark.parametrize(("count", "kind"), GRASPS)
+def test_it_decouples_for_arms_with_loops_anywhere(count, kind, surfaces):
+    """Over 200 states of every combination of contacts and planes, and 100 as shipped."""
+    check(count, kind, LINKAGE, SURFACES[surfaces], 200)
+    check(count, kind, LINKAGE, SURFACES[surfaces], 100, shipped=True)
 
 
 @pytest.mark.parametrize("falsified", [lambda a: -3.0 * a + 1.0, lambda a: 1.001 * a])

@@ -1,0 +1,167 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""From a mechanism and what is to be known of its arms to the closed-loop system of a grasp."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.errors import RobotDynamicsError, require_length
+from robot_dynamics.manipulation.own_loops import assembled, driven_bodies, linkage_of
+from robot_dynamics.manipulation.system import Arm, GraspSystem
+from robot_dynamics.model import WORLD, LoopElement, Mechanism, build
+from robot_dynamics.spatial import Transform
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ArmGrasp:
+    """What `grasp_system` needs to know of an arm; see `settings.ArmSettings`.
+
+    Attributes:
+        name: Its name.
+        tool: The link that holds the object.
+        grasp: Where it holds it, in the object's link (4, 4).
+        posture: Positions from which the start is looked for, of its joints, or drives.
+        load_share: Its part of the object's load.
+        drives: Names of the joints that move an arm with loops of its own; all joints from base to
+            tool of an arm without.
+        followers: By name, near to which positions the other joints of its loops are at the
+            posture; zero where nothing is said.
+    """
+
+    name: str
+    tool: str
+    grasp: Array
+    posture: Sequence[float]
+    load_share: float
+    drives: Sequence[str] = ()
+    followers: Mapping[str, float] = field(default_factory=dict)
+
+
+def grasp_system(
+    mechanism: Mechanism,
+    object_link: str,
+    arms: Sequence[ArmGrasp],
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    joint: LoopElement | None = None,
+) -> GraspSystem:
+    """Return the closed-loop system of arms in a mechanism that hold one of its links.
+
+    Args:
+        mechanism: Arms and the object, the object on a floating joint, everything else on the
+            base or part of an arm.
+        object_link: The object's root link.
+        arms: The arms; at least one.
+        gravity: Acceleration of gravity [m/s^2].
+        joint: From the object's root link to that of a second half, which floats as well and is
+            held by the second arm; none of a rigid object.
+
+    Raises:
+        RobotDynamicsError: If a joint belongs to no arm or to two, if a posture has the wrong
+            length, if the object, or a half, is not a single floating body, or if an arm's loops
+            do not close or its drives do not determine its motion.
+    """
+    names = [arm.name for arm in arms]
+    if len(set(names)) != len(names) or not names:
+        raise RobotDynamicsError(
+            f"arms {names}: expected at least one arm, each with its own name."
+        )
+    links = [object_link] * len(arms)
+    if joint is not None:
+        if len(arms) != 2:
+            raise RobotDynamicsError(
+                f"{len(arms)} arms hold an object of two halves, expected one for each half."
+            )
+        links = [object_link, joint.successor]
+    for link in links:
+        carriers = [carrier for carrier in mechanism.joints if carrier.child == link]
+        if not any(carrier.type == "floating" for carrier in carriers):
+            raise RobotDynamicsError(f"object link {link!r} is not on a floating joint.")
+    loops = [
+        LoopElement(f"{arm.name}_grasp", "fixed", arm.tool, link, np.eye(4), arm.grasp)
+        for arm, link in zip(arms, links, strict=True)
+    ]
+    loops += [] if joint is None else [joint]
+    variable = {*links, *(loop.name for loop in loops)}
+    # Grasps first: an arm's is found by its place.
+    own_loops = len(loops) if mechanism.loops else None
+    whole = replace(mechanism, loops=(*loops, *mechanism.loops))
+    model = build(whole, gravity=gravity, variable=variable)
+    if model.couplings:
+        raise RobotDynamicsError(
+            f"coupling {model.couplings[0].name!r} gears joints of an arm, which the formulations "
+            "of manipulation do not know; lock its joints."
+        )
+    objects = []
+    for link in dict.fromkeys(links):
+        body = model.link(link).body
+        carrier = model.bodies[body]
+        if carrier.parent != WORLD or carrier.placement != Transform.identity():
+            raise RobotDynamicsError(
+                f"object link {link!r} floats relative to another frame than the world, "
+                "expected its joint at the world's origin: its positions are its pose in the "
+                "world."
+            )
+        objects.append(body)
+    owner: dict[int, str] = {}
+    result = []
+    for index, arm in enumerate(arms):
+        path = model.support(model.link(arm.tool).body)
+        for body in path:
+            own = model.bodies[body].joint
+            if own.type.nv != 1:
+                raise RobotDynamicsError(
+                    f"arm {arm.name!r}: joint {own.name!r} is {own.type.name}, expected "
+                    "joints with one degree of freedom between the base and the tool."
+                )
+            if body in owner:
+                raise RobotDynamicsError(
+                    f"joint {own.name!r} carries both arm {owner[body]!r} and arm {arm.name!r}."
+                )
+            owner[body] = arm.name
+        linkage = linkage_of(model, path, model.loops[len(loops) :])
+        for body in linkage:
+            if owner.setdefault(body, arm.name) != arm.name:
+                raise RobotDynamicsError(
+                    f"loops bind joint {model.bodies[body].joint.name!r} to both arm "
+                    f"{owner[body]!r} and arm {arm.name!r}; expected loops within one arm each."
+                )
+        driven = driven_bodies(model, arm.name, arm.drives, path, linkage)
+        posture = np.asarray(arm.posture, dtype=float)
+        require_length(
+            f"posture of arm {arm.name!r}",
+            posture.tolist(),
+            len(driven),
+            "one a joint: " + ", ".join(model.bodies[b].joint.name for b in driven),
+        )
+        result.append(
+            Arm(
+                arm.name,
+                tuple(model.bodies[b].joint.name for b in driven),
+                np.array([model.q_slices[b].start for b in driven], dtype=np.intp),
+                np.array([model.v_slices[b].start for b in driven], dtype=np.intp),
+                arm.tool,
+                index,
+                arm.load_share,
+                posture,
+            )
+        )
+    for i, name in enumerate(model.joint_names):
+        if i not in owner and i not in objects:
+            raise RobotDynamicsError(
+                f"joint {name!r} belongs to no arm; lock it under 'locked' of its robot."
+            )
+    system = GraspSystem(
+        model, tuple(result), objects[0], None if joint is None else len(arms), own_loops
+    )
+    if own_loops is None:
+        return system
+    near = {name: value for arm in arms for name, value in arm.followers.items()}
+    at_posture = dict(zip(system.joint_names, system.posture.tolist(), strict=True))
+    return replace(system, assembled=assembled(system.arms_alone, at_posture, near))
