@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model.parameters import block_size, pack, unpack
 from robot_dynamics.scalar.functions import absolute, maximum, minimum, sqrt
@@ -82,7 +83,7 @@ class LinkDistances:
         self._radii = radius * np.array([pair.radii for pair in self.pairs], dtype=float)
         if not self.pairs:
             return
-        self._system = system
+        self._system, self._last = system, system.positions(system.posture)
         layout = repr([(system.path(arm), arm.loop) for arm in system.arms])
         kernel = load_kernel(
             b"link_distances\0" + layout.encode() + system.model.structure_key,
@@ -101,13 +102,23 @@ class LinkDistances:
         if not self.pairs:
             return np.zeros((*np.shape(q)[:-1], 0))
         if self._system.own_loops is not None:
-            q = np.apply_along_axis(self._every, -1, np.asarray(q, dtype=float))
+            q = np.asarray(q, dtype=float)
+            q = self._every(q) if q.ndim == 1 else np.apply_along_axis(self._every, -1, q)
         # The distances to the object come last.
         return np.asarray(self._kernel(q, pose))[..., : len(self.pairs)] - self._radii
 
     def _every(self, q: Array) -> Array:
-        """Return positions of all joints of arms with loops for those of their drives (na,)."""
-        return self._system.positions(q)[self._system.every_q]
+        """Return positions of all joints of arms with loops for those of their drives (na,).
+
+        They are looked for from the last ones on. None are numbers where the loops do not close,
+        nor are the distances then.
+        """
+        system = self._system
+        try:
+            self._last = system.positions(q, self._last)
+        except RobotDynamicsError:
+            return np.full(len(system.every_q), np.nan)
+        return self._last[system.every_q]
 
     def closest(self, q: Array, pose: Array, left_out: ArrayLike = ()) -> Closest:
         """Return the closest pair at N times.

@@ -118,11 +118,16 @@ def check_joints(system: GraspSystem, settings: StartSettings, q: Array, qd: Arr
 def disagreement(system: GraspSystem, q: Array) -> float:
     """Return how far the arms disagree about a rigid object in their grasps [m or rad].
 
+    Infinitely far where loops of an arm's own do not close.
+
     Args:
         system: Arms and object.
         q: Positions of the arm joints (na,).
     """
-    first, *others = _poses_seen(system, np.asarray(q, dtype=float))
+    try:
+        first, *others = _poses_seen(system, np.asarray(q, dtype=float))
+    except RobotDynamicsError:  # loops of an arm's own do not close there
+        return np.inf
     as_pose = np.concatenate([first[:3, 3], Rotation.from_matrix(first[:3, :3]).as_quat()])
     return max(max(_gap(seen, as_pose)) for seen in others)
 

@@ -42,6 +42,7 @@ _STEPS = 3
 # From further away drives are moved by this much at a time, so that a linkage stays assembled as
 # it is [rad or m].
 _STRIDE = 0.05
+_FARTHEST = 20.0  # that drives are moved in this way [rad or m]
 # What is left open counts as closed [m or rad]: far above rounding, far below what loops leave
 # that cannot be closed.
 _CLOSED = 1e-9
@@ -182,7 +183,7 @@ class Followers:
             opening = maximum(opening, absolute(error))
         return Followed(form.columns, form.g, form.pivot, opening)
 
-    def positions(self, y: ArrayLike, near: ArrayLike | None = None) -> Array:
+    def positions(self, y: ArrayLike, near: Array | None = None) -> Array:
         """Return positions (nq,) of all joints for those of the drives (n,).
 
         The linkages stay as they are assembled: the drives are taken there in small steps.
@@ -196,21 +197,28 @@ class Followers:
             RobotDynamicsError: If the loops cannot be closed there.
         """
         y = np.asarray(y, dtype=float)
-        require_length("drives", y.tolist(), len(self.drives), "one for each drive")
+        if y.shape != (len(self.drives),):
+            require_length("drives", y.ravel().tolist(), len(self.drives), "one for each drive")
         if not self.pivots:
             return y.copy()
-        at = np.array(self.assembled if near is None else near, dtype=float)
-        drives, others = list(self.drives), list(self.indices)
+        drives, others, assembled = self._places
+        at = assembled if near is None else near
         begin = at[drives]
-        count = max(1, int(np.ceil(np.max(np.abs(y - begin), initial=0.0) / _STRIDE)))
+        away = np.abs(y - begin).max()
+        if not away <= _FARTHEST:  # so that what is no number is refused
+            raise RobotDynamicsError(
+                f"a drive of arms with loops is {away:.3g} rad or m from where they are known to "
+                f"close, expected at most {_FARTHEST:g}."
+            )
+        count = max(1, int(np.ceil(away / _STRIDE)))
         for i in range(1, count + 2):  # the last time from there: to rounding
             part = min(i / count, 1.0)
             at, left, _ = self._kernel(begin + part * (y - begin), at[others])
         opening = np.abs(left).max()
-        if not opening <= _CLOSED:  # so that what is no number is refused
+        if not opening <= _CLOSED:
             names = coordinate_names(self.model)
             where = [
-                f"{names[i]} {value:.4g}" for i, value in zip(drives, y.tolist(), strict=True)
+                f"{names[i]} {value:.4g}" for i, value in zip(self.drives, y.tolist(), strict=True)
             ]
             raise RobotDynamicsError(
                 f"the arms' own loops stay open by {opening:.3g} m or rad with their drives at "
@@ -222,8 +230,15 @@ class Followers:
         """Return velocities (nv,) at positions (nq,) of all joints for the drives' (n,)."""
         if not self.pivots:
             return yd
-        _, _, columns = self._kernel(q[list(self.drives)], q[list(self.indices)])
+        drives, others, _ = self._places
+        _, _, columns = self._kernel(q[drives], q[others])
         return np.asarray(yd @ columns)
+
+    @cached_property
+    def _places(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
+        """Where drives and other joints stand (n,), (nq - n,); positions as assembled (nq,)."""
+        indices = [np.array(at, dtype=np.intp) for at in (self.drives, self.indices)]
+        return indices[0], indices[1], np.array(self.assembled)
 
     def _placed(self, y: Sequence[Scalar], others: Sequence[Scalar]) -> list[Scalar]:
         """Return positions (nq,) of drives and other joints in the order of the model."""

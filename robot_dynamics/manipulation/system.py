@@ -117,20 +117,34 @@ class GraspSystem:
         arms = [i for i in range(len(slices)) if i not in self.object_bodies]
         return np.array([slices[i].start for i in arms], dtype=np.intp)
 
-    def positions(self, q: ArrayLike) -> Array:
+    def positions(self, q: ArrayLike, near: Array | None = None) -> Array:
         """Return positions (nq,) of the model with arm joints at `q` (na,).
 
         The object is at its zero. Joints without drives follow those with one.
 
+        Args:
+            q: Positions of the arm joints.
+            near: Positions (nq,) nearby that close the arms' own loops; at their postures by
+                default.
+
         Raises:
             RobotDynamicsError: If the arms' own loops do not close there.
         """
-        at = self.model.neutral()
+        at = self._neutral.copy()
         at[self.q_index] = q
         if self.own_loops is not None:
-            drives = list(self.followers.drives)
-            at[self.every_q] = self.followers.positions(at[self.every_q][drives])
+            from_there = None if near is None else near[self.every_q]
+            at[self.every_q] = self.followers.positions(at[self._drives], from_there)
         return at
+
+    @cached_property
+    def _neutral(self) -> Array:
+        return self.model.neutral()
+
+    @cached_property
+    def _drives(self) -> IntArray:
+        """Where the drives of `followers` stand in the model's positions."""
+        return self.every_q[list(self.followers.drives)]
 
     def motions(self, at: Array) -> Array:
         """Return what all joints do (na, nv) if one arm joint after the other moves by one.

@@ -4,11 +4,14 @@
 
 import numpy as np
 import pytest
+from support.hybrid_systems import LINKAGE
+from support.sampled_decoupling import cell_of
 
 from robot_dynamics.app.laws import supervised_law
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.control.arm_model import ArmModel, with_load_in_hand
 from robot_dynamics.manipulation.assembly import closed_configuration
+from robot_dynamics.robot import Robot
 
 
 @pytest.fixture(scope="module", params=["lift_box", "lift_box_panda"])
@@ -83,3 +86,22 @@ def test_the_support_is_the_gradient_of_the_potential(supervised):
         (potential(q + step * e) - potential(q - step * e)) / (2 * step) for e in np.eye(len(q))
     ]
     np.testing.assert_allclose(ArmModel(system).support(q), wanted, rtol=0.0, atol=1e-6)
+
+
+def test_arms_with_loops_are_held_up_by_their_drives():
+    """Under the support nothing moves, and inertia times accelerations is torque beyond it.
+
+    Accelerations are those of the closed-loop engine, whose joints without drives are free.
+    """
+    system = cell_of(2, LINKAGE).system
+    arms, model = Robot(system.arms_alone), ArmModel(system)
+    q = system.posture + 0.05
+    at = system.positions(q)[system.every_q]
+    drives = [arms.model.joint_index(name) for name in system.joint_names]
+    tau = np.zeros(16)
+    tau[drives] = model.support(q)
+    np.testing.assert_allclose(arms.forward_dynamics(at, 0.0 * at, tau), 0.0, atol=1e-12)
+    more = np.linspace(-1.0, 1.0, 12)
+    tau[drives] += more
+    ydd = arms.forward_dynamics(at, 0.0 * at, tau)[drives]
+    np.testing.assert_allclose(model.inertia(q) @ ydd, more, atol=1e-12)

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.hybrid_systems import LINKAGE
+from support.sampled_decoupling import cell_of
 from two_arms import BOX, two_arms
 
 from robot_dynamics.control.closed_path import ClosedPath
@@ -73,3 +75,17 @@ def test_out_of_reach_says_what_remains(path):
     far[0] += 2.0
     assert not path.close(row_at(far))
     assert (path.gaps()[:, 0] > 0.1).all()
+
+
+def test_loops_of_the_arms_own_close_as_well():
+    """All errors of position and velocity, the pins' among them, are those of rounding."""
+    cell = cell_of(2, LINKAGE)
+    system, terms = cell.system, Robot(cell.system.model).constraint_terms
+    path = ClosedPath(system, terms)
+    path.at = system.positions(system.posture)
+    moved = cell.start[system.object_q] + [0.02, 0.0, 0.03, 0.0, 0.0, 0.0, 0.0]
+    assert path.close(row_at(moved, (0.1,) * 6))
+    _, _, _, _, position, velocity = terms(path.at, path.rate)
+    np.testing.assert_allclose(position, 0.0, atol=1e-9)
+    np.testing.assert_allclose(velocity, 0.0, atol=1e-9)
+    assert path.gaps().shape == (2, 2)

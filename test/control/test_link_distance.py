@@ -7,6 +7,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from support.hybrid_systems import LINKAGE
+from support.sampled_decoupling import cell_of
 from two_arms import BASE, BOX, HALF_WIDTH, two_arms
 
 from robot_dynamics.control.link_distance import LinkDistances, link_points, segment_distance
@@ -133,3 +135,21 @@ def test_a_single_arm_without_an_object_collides_with_itself_alone():
     assert LinkDistances(NoArms(), 0.05).closest(
         np.zeros((2, 0)), np.zeros((2, 7))
     ).distance.tolist() == [np.inf, np.inf]
+
+
+def test_links_of_arms_with_loops_are_those_on_the_way_to_the_tool():
+    """Joints without drives are where they follow to; cranks and rods are left out."""
+    cell = cell_of(2, LINKAGE)
+    system = cell.system
+    distances = LinkDistances(system, 0.03, [[-0.1] * 3, [0.1] * 3])
+    named = {name for pair in distances.pairs for name in pair[:2]}
+    assert "arm0_fore" in named
+    assert not named & {"arm0_crank", "arm0_rod"}
+    at = system.positions(system.posture)[system.every_q].tolist()
+    one, other = link_points(system, at)
+    assert len(one) == 7  # joints on the way to the tool, and the grasp
+    found = distances(system.posture, cell.start[system.object_q])
+    assert found[0] == pytest.approx(segment_distance(*one[:2], *other[:2]) - 2 * 0.03, abs=1e-12)
+    both = np.array([system.posture, system.posture])
+    batch = distances(both, np.array([cell.start[system.object_q]] * 2))
+    np.testing.assert_allclose(batch, [found, found], atol=1e-15)

@@ -43,7 +43,7 @@ def test_loops_close_wherever_drives_are(rng):
 
 
 def test_a_step_of_control_closes_them_to_rounding(rng):
-    """From a period of 2 ms ago, drives at 2 and at 10 rad/s; each Newton step squares the rest."""
+    """From 2 ms ago, with drives at 2 and at 10 rad/s: each Newton step squares what is left."""
     arms = followers_of(1)
     parameters = unpack(arms.model, pack(arms.model).tolist())
     for moved, left in ((0.004, 1e-14), (0.02, 1e-9)):
@@ -125,5 +125,8 @@ def test_what_cannot_follow_is_refused():
     y[1], y[5] = 0.5, -0.5
     with pytest.raises(RobotDynamicsError, match=r"stay open by .*arm0_near 0\.5"):
         arms.positions(y)
+    for far in (np.nan, 1e300):
+        with pytest.raises(RobotDynamicsError, match="from where they are known to close"):
+            arms.positions(np.full(6, far))
     with pytest.raises(ArgumentError, match="one for each drive"):
         arms.positions(y[:3])

@@ -150,6 +150,11 @@ class HybridPlant:
         return self.q[self.system.q_index], self.qd[self.system.v_index]
 
     @property
+    def every_joint(self):
+        """Positions and velocities of all joints of the arms, those without drives too."""
+        return self.q[self.system.every_q], self.qd[self.system.every_v]
+
+    @property
     def contact_forces(self):
         """By the arms on the object, in the order of the contacts' directions."""
         return self.multipliers[self._of_contacts]

@@ -20,6 +20,8 @@ from robot_dynamics.control.settings import (
 )
 from robot_dynamics.model import LinkElement, pose
 from support.hybrid_plant import HybridPlant, Plane
+from support.hybrid_systems import LINKAGE
+from support.linkage_arms import linkage_cell
 from support.mechanisms import BENT, holding, plain_arm
 
 # A floor and a wall that points of the box touch; the box is free to move along y.
@@ -35,13 +37,16 @@ LIGHTER, BOX = 0.54, 3.0
 
 
 def cell_of(count, joints):
-    """Return arms around a box."""
+    """Return arms around a box; with linkages and six drives each if joints is `LINKAGE`."""
     box = LinkElement("box", BOX, (0.01, -0.02, 0.03), np.diag([0.036, 0.03, 0.024]))
     grasps = []
     for i in range(count):
         turn = Rotation.from_euler("z", 2.0 * np.pi * i / count)
         inward = turn * Rotation.from_euler("x", np.pi / 2)  # z along -y
         grasps.append(pose(turn.apply([0.0, 0.15, 0.0]), inward.as_matrix()))
+    if joints == LINKAGE:  # tools' x axes into the box
+        turned = pose((0.0, 0.0, 0.0), Rotation.from_euler("y", -90, degrees=True).as_matrix())
+        return linkage_cell(count, box, [grasp @ turned for grasp in grasps])
     arms = [_lighter(plain_arm(f"arm{i}", joints)) for i in range(count)]
     shares = [1.0 / count] * count
     return holding(arms, box, grasps, [BENT[:joints]] * count, shares)

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.compiled_model import CompiledModel
 from robot_dynamics.control.hybrid.planned_forces import ObjectMotion
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.followers import Followers
 from robot_dynamics.manipulation.hybrid import Contact, HybridSystem, HybridTerms
 from robot_dynamics.model import pose
@@ -54,7 +54,6 @@ def follow_contacts(
 
     Raises:
         ArgumentError: If an arm has joints of several degrees of freedom.
-        RobotDynamicsError: If the arms' own loops do not close on the way.
     """
     if system.arms.nq != system.arms.nv:
         raise ArgumentError("paths are followed by arms whose joints have one coordinate each.")
@@ -117,8 +116,14 @@ def _closed(
 
 
 def _moved(arms: Followers, q: Array, step: Array) -> Array:
-    """Return positions (nq,) of all joints after a small step (n,) of the drives."""
-    return arms.positions(q[list(arms.drives)] + step, q)
+    """Return positions (nq,) of all joints after a small step (n,) of the drives.
+
+    Where the arms' own loops would not close they stay: contacts are left as far as they are.
+    """
+    try:
+        return arms.positions(q[list(arms.drives)] + step, q)
+    except RobotDynamicsError:
+        return q
 
 
 def _error(contact: Contact, there: Array, wanted: Array, kept: Array | None) -> Array:

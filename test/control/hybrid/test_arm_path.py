@@ -4,18 +4,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from control.hybrid.tasks import START, Forward, system_of
 from numpy.testing import assert_allclose
+from support.hybrid_systems import LINKAGE
+from support.sampled_decoupling import cell_of
 
+from robot_dynamics.compiled_model import CompiledModel
 from robot_dynamics.control.hybrid.arm_path import follow_contacts
 from robot_dynamics.control.hybrid.planned_forces import object_motion
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_transform
-from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import ForceDistribution, system_motion
+from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
 from robot_dynamics.manipulation.hybrid.object_wrench import object_wrench
 from robot_dynamics.model import pose_of
 
@@ -78,8 +79,30 @@ def test_a_straight_arm_has_no_freedom():
     assert path.freedom[-1].min() < 0.5 * path.freedom[0].min()
 
 
-def test_arms_with_loops_are_refused():
-    """They have other coordinates."""
-    system, motion, forces, _ = followed("rigid")
-    with pytest.raises(ArgumentError):
-        follow_contacts(replace(system, drives=("left_joint1",)), motion, forces, TIMES, START)
+def test_arms_with_loops_are_followed_by_their_drives():
+    """Loops and contacts are closed all along, and torques are those of drives (12,)."""
+    cell = cell_of(2, LINKAGE)
+    system = hybrid_system(cell.system)
+    times = np.linspace(0.0, 1.0, 6)
+    rows = np.zeros((6, 19 + 6))
+    rows[:, :7] = cell.start[cell.system.object_q]
+    rows[:, 1] += 0.03 * times
+    rows[:, 11] = 0.03
+    motion = object_motion(rows, system.held.center)
+    q = cell.start[cell.system.every_q]
+    path = follow_contacts(system, motion, np.zeros((6, 12)), times, q)
+    assert path.q.shape == (6, 16)
+    assert path.torque.shape == (6, 12)
+    assert np.all(path.freedom > 0.01)
+    arms = CompiledModel(system.arms)
+    for at, x in zip(path.q, motion.x, strict=True):
+        assert_allclose(arms.closure(at)[1], 0.0, atol=1e-12)
+        for tool, contact in zip(system.tools, system.contacts, strict=True):
+            place = x - system.held.center + contact.pose[:3, 3]
+            assert_allclose(arms.pose(tool, at)[:3, 3], place, atol=1e-8)
+    assert np.abs(path.q[-1] - path.q[0]).max() > 0.05
+    # As far as linkages reach: what is left of the contacts is told, as of other arms.
+    far = object_motion(np.vstack([rows, rows + 0.3 * np.eye(25)[1]]), system.held.center)
+    late = follow_contacts(system, far, np.zeros((12, 12)), np.linspace(0.0, 2.2, 12), q)
+    assert len(late.q) == 6
+    assert late.gaps.max() > 1e-3

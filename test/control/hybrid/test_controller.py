@@ -21,6 +21,8 @@ from support.hybrid_control import (
     floor,
     touching,
 )
+from support.hybrid_systems import LINKAGE
+from support.sampled_decoupling import cell_of
 
 from robot_dynamics.control.coordinated import CoordinatedController
 from robot_dynamics.control.hybrid.settings import HybridSettings
@@ -30,7 +32,7 @@ from robot_dynamics.control.rotation_path import product
 from robot_dynamics.control.settings import ForceServoSettings, ReferenceSettings
 from robot_dynamics.control.start_check import StartError
 from robot_dynamics.control.touch_settings import ContactForceSettings
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.hybrid import Contact, Environment
 from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
@@ -399,3 +401,30 @@ def test_it_offers_what_a_law_offers():
     assert control.ramp_ticks == 10
     assert control.ticks == 510
     assert control.metadata["internal_forces"] == list(control.distribution.names)
+
+
+def test_drives_alone_are_measured_of_arms_with_loops():
+    """A drive that is not where its linkage can be is told, and no torque is made of it."""
+    cell = cell_of(2, LINKAGE)
+    system = cell.system
+    q, rest = system.posture.copy(), np.zeros(12)
+    control = controller(Plan(start=cell.start[system.object_q]), system=system)
+    control.check_start(q, rest)
+    control.check_path(q)
+    step = control.start(q, rest)
+    assert step.torque.shape == step.support.shape == (12,)
+    opening, pivot = step.linkage
+    assert opening < 1e-12
+    assert 0.1 < pivot <= 1.0
+    assert_allclose(step.closure, 0.0, atol=1e-12)
+    assert_allclose(control.hold_support(q), step.support, atol=1e-9)
+    q[system.joint_names.index("arm0_crank")] -= 1.2
+    with pytest.raises(RobotDynamicsError, match=r"own loops stay open by 0\.\d+ m or rad"):
+        control.update(1, q, rest)
+    with pytest.raises(RobotDynamicsError, match=r"arm0_crank -1\.3"):
+        control.check_start(q, rest)
+    with pytest.raises(ArgumentError, match="expected 0 for arms with loops"):
+        controller(
+            Plan(start=cell.start[system.object_q]), system=system,
+            hybrid=HybridSettings(avoidance=1.0),
+        )  # fmt: skip
