@@ -129,6 +129,7 @@ class HybridController:
         # The pose from outside is one more input, where it is one.
         self._more = (self._seen,) if options.sensor else ()
         self._memory = np.zeros(Layout.size(layout.memory))
+        self._limits = self.hybrid_system.drive_limits
         self.warnings: tuple[str, ...] = ()
         self._begin(system.posture)
 
@@ -434,7 +435,7 @@ class HybridController:
         damping = contact_damping(system, settings, self._joints(q), self.reference.start)
         self.warnings = damping.warnings
         self.gains = hybrid_gains(
-            settings, self.safety, self.hybrid, damping.values, own, system.drive_limits
+            settings, self.safety, self.hybrid, damping.values, own, self._limits
         )
         holding = holding_force(self.reference, system, self.layout.reference)
         block = law_parameters(system, self.gains, self.distribution, holding)
