@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
-from robot_dynamics.control.hybrid.planned_forces import Sliding
 from robot_dynamics.control.hybrid.surface_check import Grip, SurfaceRow
 from robot_dynamics.description.orientations import rotation_of_rpy
 from robot_dynamics.manipulation.contact_settings import (
@@ -31,6 +30,7 @@ from robot_dynamics.manipulation.hybrid import (
 )
 from robot_dynamics.manipulation.hybrid.environment import PoseFunction
 from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
+from robot_dynamics.manipulation.hybrid.sliding import Sliding
 from robot_dynamics.manipulation.hybrid.surfaces import PUSHED, surface_functions
 from robot_dynamics.manipulation.settings import CellSettings
 from robot_dynamics.manipulation.system import GraspSystem
@@ -85,12 +85,21 @@ def environment_of(cell: CellSettings, center: Array) -> Environment:
     """
     functions: list[PoseFunction] = []
     leaders: list[int] = []
+    sliding: list[Sliding | None] = []
     for surface in cell.surfaces:
         frame, part = surface_frame(surface), part_frame(surface.part)
         first = len(functions) if surface.kind in PUSHED else -1
         functions += surface_functions(surface, frame, part, center)
         leaders += [first] * surface.rows
-    return Environment(tuple(functions), leaders=tuple(leaders))
+        sliding += [_sliding(surface), *[None] * (surface.rows - 1)]
+    return Environment(tuple(functions), leaders=tuple(leaders), sliding=tuple(sliding))
+
+
+def _sliding(surface: SurfaceSettings) -> Sliding | None:
+    """Return the friction of a surface that is pushed on without sticking to it."""
+    if surface.kind not in PUSHED or surface.sticks or surface.friction == 0.0:
+        return None
+    return Sliding(surface.friction, surface.part.xyz)
 
 
 class SurfaceFacts(NamedTuple):
@@ -98,32 +107,28 @@ class SurfaceFacts(NamedTuple):
 
     Attributes:
         rows: What the functions of all surfaces are called.
-        sliding: Friction of those that the object slides on, by index.
         grips: Those that it is to stick to, by name.
     """
 
     rows: tuple[SurfaceRow, ...]
-    sliding: Mapping[int, Sliding]
     grips: Mapping[str, Grip]
 
 
 def surface_facts(cell: CellSettings) -> SurfaceFacts:
     """Return what checks and monitors know of the surfaces of a cell."""
     rows: list[SurfaceRow] = []
-    sliding, grips = {}, {}
+    grips = {}
     for surface in cell.surfaces:
         first = len(rows)
         if surface.sticks:
             grips[surface.name] = Grip(first, (first + 1, first + 2), surface.friction)
-        elif surface.kind in PUSHED:
-            sliding[first] = Sliding(surface.friction, surface.part.xyz)
         components = _components(surface, object_frame(cell))
         for i in range(surface.rows):
             component, sign = components[i]
             pushed = surface.kind in PUSHED and i == 0
             unit, force = ("m", "N") if component >= 3 else ("rad", "N m")
             rows.append(SurfaceRow(surface.name, pushed, unit, force, component, sign))
-    return SurfaceFacts(tuple(rows), sliding, grips)
+    return SurfaceFacts(tuple(rows), grips)
 
 
 def _components(surface: SurfaceSettings, held: Array) -> tuple[tuple[int, float], ...]:

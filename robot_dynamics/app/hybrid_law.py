@@ -46,7 +46,7 @@ def hybrid_law(scenario: Scenario, system: GraspSystem) -> WatchedController:
     settings = scenario.control.internal_force
     facts = surface_facts(scenario.cell)
     return WatchedController(
-        Watched(settings.margin_n, settings.may_slip, facts.rows, facts.sliding, facts.grips),
+        Watched(settings.margin_n, settings.may_slip, facts.rows, facts.grips),
         system,
         scenario.control,
         scenario.safety,
@@ -124,8 +124,7 @@ def _squeeze(
     )
     times = checked_times(reference.duration)
     rows = reference.rows(times)
-    sliding = surface_facts(scenario.cell).sliding
-    return chooser.over(planned_wrenches(system, rows, sliding), times=times).internal_force
+    return chooser.over(planned_wrenches(system, rows), times=times).internal_force
 
 
 def _with(steps: Sequence[ForceStepSettings], internal: Array) -> tuple[ForceStepSettings, ...]:

@@ -77,7 +77,11 @@ def contact_scene(scenario: Scenario, system: GraspSystem) -> ContactScene:
             surface.name,
             _function(surface, frames[surface.name]),
             _points(surface.part),
-            Material(FrictionCone(surface.friction), surface.stiffness, surface.restitution),
+            Material(
+                FrictionCone(scenario.plant.surface_friction_scale * surface.friction),
+                surface.stiffness,
+                surface.restitution,
+            ),
         )
         for surface in scenario.cell.surfaces
         if not surface.holds

@@ -68,6 +68,7 @@ class PlantSettings:
         grasp_error: By arm, true pose of its grasp relative to the believed one, in the grasp's
             frame.
         surface_error: By surface, its true pose relative to the believed one, in its frame.
+        surface_friction_scale: True Coulomb friction of surfaces over the believed one.
         damping_scale: True viscous friction of the joints over that of their descriptions.
         friction_scale: The same for Coulomb friction.
         friction_velocity: Speed v0 [rad/s or m/s] at which Coulomb friction reaches 71 % of its
@@ -86,6 +87,7 @@ class PlantSettings:
     link_mass_scale: float = field(default=1.0, metadata={"above": 0.0, "maximum": 10.0})
     grasp_error: dict[str, PoseSettings] = field(default_factory=dict)
     surface_error: dict[str, PoseSettings] = field(default_factory=dict)
+    surface_friction_scale: float = field(default=1.0, metadata={"minimum": 0.0, "maximum": 100.0})
     damping_scale: float = field(default=1.0, metadata={"minimum": 0.0, "maximum": 1e6})
     friction_scale: float = field(default=1.0, metadata={"minimum": 0.0, "maximum": 1e6})
     friction_velocity: float = field(default=0.05, metadata={"above": 0.0})

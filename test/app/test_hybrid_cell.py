@@ -16,6 +16,7 @@ from robot_dynamics.app.hybrid_cell import (
     wrench_maps,
 )
 from robot_dynamics.manipulation.hybrid import FrictionCone
+from robot_dynamics.manipulation.hybrid.sliding import Sliding
 
 
 def test_contacts_have_the_kinds_and_the_friction_that_files_state():
@@ -34,10 +35,10 @@ def test_surfaces_stand_one_after_the_other():
     scenario, _, held, _ = prepared("peg")
     assert surface_rows(scenario.cell) == {"hole": slice(0, 4), "bottom": slice(4, 5)}
     assert held.environment.leaders == (-1, -1, -1, -1, 4)
-    rows, sliding, _ = surface_facts(scenario.cell)
+    rows, _ = surface_facts(scenario.cell)
     assert [row.pushed for row in rows] == [False] * 4 + [True]
     assert [row.unit for row in rows] == ["m", "m", "rad", "rad", "m"]
-    assert {at: one.friction for at, one in sliding.items()} == {4: 0.1}
+    assert held.environment.sliding == (None,) * 4 + (Sliding(0.1, (0.0, 0.0, -0.15)),)
 
 
 @pytest.mark.parametrize("turned", [0.0, np.pi])

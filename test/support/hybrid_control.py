@@ -72,3 +72,18 @@ def controller(plan=None, *, settings=SETTINGS, safety=SAFETY, system=SYSTEM, **
     """Return a controller of the box."""
     surfaces = len(more["environment"].surfaces) if "environment" in more else 0
     return HybridController(system, settings, safety, plan or Plan(surfaces), **more)
+
+
+def pressing_wrenches(control, drag=(0.0, 0.0, 0.0)):
+    """Return what grasps feel of 12 N on the floor and a drag, or of an object so much lighter."""
+    body = SYSTEM.model.bodies[SYSTEM.object_body].inertia
+    # Grasp forces that carry the weight but for 12 N, which the floor carries.
+    wrench = np.zeros(6)
+    wrench[5] = body.mass * 9.81 - 12.0
+    wrench[3:] += drag
+    wrench[:3] = np.cross(FOOT, np.add(drag, [0.0, 0.0, -12.0]))
+    forces = control.distribution.share @ wrench
+    wrenches = np.zeros((2, 6))
+    for i, contact in enumerate(control.hybrid_system.contacts):
+        wrenches[i] = contact.directions @ forces[6 * i : 6 * i + 6]
+    return wrenches

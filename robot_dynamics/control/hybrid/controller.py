@@ -20,7 +20,7 @@ from robot_dynamics.control.hybrid.internal_choice import InternalChoice, holdin
 from robot_dynamics.control.hybrid.law import law_program
 from robot_dynamics.control.hybrid.law_inputs import LawOptions
 from robot_dynamics.control.hybrid.layout import Layout
-from robot_dynamics.control.hybrid.planned_forces import Sliding, object_motion
+from robot_dynamics.control.hybrid.planned_forces import object_motion
 from robot_dynamics.control.hybrid.rows import HybridPlan
 from robot_dynamics.control.hybrid.sensed import finite_array, unit_pose
 from robot_dynamics.control.hybrid.settings import HybridSettings
@@ -211,7 +211,6 @@ class HybridController:
         self,
         q: Array,
         surfaces: Sequence[SurfaceRow] = (),
-        sliding: Mapping[int, Sliding] | None = None,
         options: TaskOptions | None = None,
         grips: Mapping[str, Grip] | None = None,
     ) -> TaskCheck:
@@ -223,7 +222,7 @@ class HybridController:
         return check_task(
             self.hybrid_system, self.distribution, self.reference, self._joints(q),
             limits=JointLimits.of(self.hybrid_system, self.safety), surfaces=surfaces,
-            sliding=sliding, grips=grips, options=options,
+            grips=grips, options=options,
         )  # fmt: skip
 
     def start(self, q: Array, qd: Array, last: Array | None = None) -> HybridStep:

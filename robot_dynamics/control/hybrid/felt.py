@@ -14,6 +14,7 @@ from robot_dynamics.manipulation.hybrid.decoupling_law import ObjectTerms
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import ContactPoint, Matrix
 from robot_dynamics.manipulation.hybrid.object_observer import Seen
 from robot_dynamics.manipulation.hybrid.on_surfaces import Surfaces
+from robot_dynamics.manipulation.hybrid.sliding import Rubbing
 from robot_dynamics.scalar.functions import maximum
 from robot_dynamics.spatial import Scalar, Transform, Vector3
 
@@ -94,6 +95,7 @@ class FeltSurfaces:
         wanted: Mapping[str, Sequence[Scalar]],
         last: Mapping[str, Sequence[Scalar]],
         gain: HybridGains,
+        rubbing: Rubbing | None = None,
     ) -> FeltSurfaces:
         """Return the forces, estimated from the grasp wrenches where they are not measured.
 
@@ -107,6 +109,7 @@ class FeltSurfaces:
             wanted: Parts of a row of the reference.
             last: The memory of the last step.
             gain: When contacts begin and end.
+            rubbing: How the object rubs on surfaces; not at all by default.
         """
         planned = Surfaces(E_F, last["touched"], held).along(acceleration, bent)
         # Other surfaces may depend on those that bear a force, and must not take a part of it.
@@ -115,7 +118,9 @@ class FeltSurfaces:
             maximum(t, w * n)
             for t, w, n in zip(last["touched"], wanted["wanted"], near, strict=True)
         ]
-        told = Surfaces(E_F, bearing, held).forces(sensing.wrench, planned)
+        told = Surfaces(E_F, bearing, held, rubbing).forces(
+            sensing.wrench, planned, wanted["compared_contact"]
+        )
         here, felt = sensing.has_forces, sensing.has_wrenches
         forces = [
             here * f + (1.0 - here) * (felt * t + (1.0 - felt) * wish)

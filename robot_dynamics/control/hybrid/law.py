@@ -57,6 +57,7 @@ from robot_dynamics.manipulation.hybrid.object_observer import (
     Seen,
 )
 from robot_dynamics.manipulation.hybrid.on_surfaces import Surfaces
+from robot_dynamics.manipulation.hybrid.sliding import Rubbing
 from robot_dynamics.manipulation.hybrid.system import HybridSystem
 from robot_dynamics.model.parameters import block_size
 from robot_dynamics.scalar.functions import maximum, minimum, sqrt
@@ -161,14 +162,18 @@ class LawStep:
         felt = felt_at_contacts(fixed.points, seen, arms.X0, given.wrenches)
         sensing = self._sensing(given, seen, felt)
         planned = in_axes(then.seen.place.E, servo.target.acceleration)
+        rubbing = Rubbing.of(
+            self.system.environment.sliding, fixed.center, then.E_F,
+            in_axes(then.seen.place.E, servo.target.twist),
+        )  # fmt: skip
         touch = FeltSurfaces.of(
-            sensing, then.E_F, then.held, planned, then.bent, given.wanted, last, gain
+            sensing, then.E_F, then.held, planned, then.bent, given.wanted, last, gain, rubbing
         )
-        surfaces = Surfaces(then.E_F, touch.touched, then.held)
+        surfaces = Surfaces(then.E_F, touch.touched, then.held, rubbing)
         command = self._command(given, servo, then, surfaces)
 
         # By Newton and Euler contacts make the planned motion, and what surfaces are pushed with.
-        pushed = surfaces.wrench(touch.forces)
+        pushed = _sum(surfaces.wrench(touch.forces), surfaces.drag(touch.forces))
         moving = then.held.times(surfaces.along(planned, then.bent))
         unexplained = [
             w - a - b - p
@@ -270,7 +275,9 @@ class LawStep:
         side = ArmSide(H, contacts.J, gain.safe_pivot)
         away = self._away_from_singularities(given, side, arms, place)
         posture, posture_velocity = posture_wish(gain, given.q, given.qd, away)
-        push = surfaces.wrench(u2)
+        # Planned is the drag of a planned push at a planned speed: what is measured of both would
+        # feed back.
+        push = _sum(surfaces.wrench(u2), surfaces.drag(wanted["contact"]))
         law = decoupling_torque(
             side, C_arms, contacts, then.held, fixed.W, fixed.share, fixed.internal,
             Wish(acceleration, posture), Wish(towards, posture_velocity), push, u3, fixed.holding,
@@ -346,6 +353,10 @@ class LawStep:
             "parts": [limited.parts[part * n + i] for part in range(3) for i in self.order],
             "grip": [column[index] for index in self.order for column in command.grip],
         }  # fmt: skip
+
+
+def _sum(a: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
+    return [x + y for x, y in _pairs(a, b)]
 
 
 def _less(a: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from robot_dynamics.control.hybrid.planned_forces import (
     Columns,
-    Sliding,
     object_motion,
     planned_wrenches,
 )
@@ -42,7 +41,6 @@ class ContactCheck:
         plan: What is to be done.
         margin: Distance to its cone that each contact is to keep [N]; -infinity if it may slip.
         surfaces: What the surfaces' functions are called, and which are pushed on.
-        sliding: Friction of surfaces by index.
         grips: Where the object is to stick to surfaces, by name.
     """
 
@@ -54,11 +52,10 @@ class ContactCheck:
         *,
         margin: float,
         surfaces: Sequence[SurfaceRow],
-        sliding: Mapping[int, Sliding],
         grips: Mapping[str, Grip],
     ) -> None:
         self._system, self._distribution, self._margin = system, distribution, margin
-        self._surfaces, self._sliding, self._grips = surfaces, sliding, grips
+        self._surfaces, self._grips = surfaces, grips
         count = min(_MOST, max(_FEWEST, int(np.ceil(plan.duration / _SPACING_S)) + 1))
         self._times = np.linspace(0.0, plan.duration, count)
         self._rows = plan.rows(self._times)
@@ -91,7 +88,7 @@ class ContactCheck:
     def _slips(self, part: slice) -> Iterator[Problem]:
         system, times, rows = self._system, self._times[part], self._rows[part]
         C = len(system.environment.surfaces)
-        wrenches = planned_wrenches(system, rows, self._sliding)
+        wrenches = planned_wrenches(system, rows)
         forces = self._distribution.contact_forces(wrenches, rows[:, Columns.of(C).internal])
         margins = contact_margins(system.contacts, forces)
         yield from slipping_contacts(system, times, margins, self._margin)

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -13,10 +12,10 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
 from robot_dynamics.manipulation.hybrid import HybridSystem, object_wrench
+from robot_dynamics.manipulation.hybrid.sliding import drag
+from robot_dynamics.spatial import Vector3
 
 Array = NDArray[np.float64]
-
-_SLOW = 1e-3  # speed [m/s] over which friction comes up to what sliding makes
 
 
 class Columns(NamedTuple):
@@ -35,18 +34,6 @@ class Columns(NamedTuple):
             slice(first + surfaces, first + 2 * surfaces),
             slice(first + 2 * surfaces, None),
         )
-
-
-class Sliding(NamedTuple):
-    """Friction of a surface that the object slides on.
-
-    Attributes:
-        friction: Coulomb's coefficient.
-        point: Of the object that touches (3,) [m].
-    """
-
-    friction: float
-    point: tuple[float, float, float]
 
 
 class ObjectMotion(NamedTuple):
@@ -75,9 +62,7 @@ def object_motion(rows: ArrayLike, center: ArrayLike) -> ObjectMotion:
     return ObjectMotion(rows[:, :3] + c, R, np.hstack([omega, v]), np.hstack([alpha, a]))
 
 
-def planned_wrenches(
-    system: HybridSystem, rows: ArrayLike, sliding: Mapping[int, Sliding] | None = None
-) -> Array:
+def planned_wrenches(system: HybridSystem, rows: ArrayLike) -> Array:
     """Return the wrenches (N, 6) that contacts make on a reference, in the object's axes.
 
     They are about its centre of mass: its motion and weight, the forces on surfaces that are to be
@@ -86,7 +71,6 @@ def planned_wrenches(
     Args:
         system: Arms, object, contacts and surfaces.
         rows: Rows of a plan (N, 19 + 2 C + m).
-        sliding: Friction by the surface's index.
     """
     rows = np.asarray(rows, dtype=float)
     center = np.asarray(system.held.center, dtype=float)
@@ -98,20 +82,10 @@ def planned_wrenches(
         forces = rows[i, at.contact] * (rows[i, at.wanted] > 0.0)
         E_F = system.environment.terms(motion.x[i], motion.R[i], motion.twist[i]).E_F
         pushed[i] = E_F.T @ forces
-        for surface, slid in (sliding or {}).items():
-            pushed[i] += _friction(slid, forces[surface], E_F[surface], motion, int(i), center)
+        for one, force, gradient in zip(system.environment.sliding, forces, E_F, strict=True):
+            if one is not None:
+                arm = Vector3.of(motion.R[i] @ (np.asarray(one.point) - center))
+                pushed[i] += force * np.array(drag(one.friction, arm, gradient, motion.twist[i]))
     return object_wrench(
         system.held, system.arms.gravity, motion.R, motion.twist, motion.acceleration, pushed
     )
-
-
-def _friction(
-    slid: Sliding, force: float, gradient: Array, motion: ObjectMotion, i: int, center: Array
-) -> Array:
-    """Return the wrench (6,) by which the object drags on a surface, about its centre of mass."""
-    arm = motion.R[i] @ (np.asarray(slid.point) - center)
-    normal = gradient[3:] / np.linalg.norm(gradient[3:])
-    v = motion.twist[i, 3:] + np.cross(motion.twist[i, :3], arm)
-    v = v - normal * (normal @ v)
-    drag = slid.friction * force * v / np.hypot(np.linalg.norm(v), _SLOW)
-    return np.concatenate([np.cross(arm, drag), drag])

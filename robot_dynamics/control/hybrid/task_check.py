@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.control.hybrid.arm_path import ArmPath, follow_contacts
 from robot_dynamics.control.hybrid.planned_forces import (
     Columns,
-    Sliding,
     object_motion,
     planned_wrenches,
 )
@@ -115,7 +114,6 @@ def check_task(
     *,
     limits: JointLimits | None = None,
     surfaces: Sequence[SurfaceRow] = (),
-    sliding: Mapping[int, Sliding] | None = None,
     grips: Mapping[str, Grip] | None = None,
     options: TaskOptions | None = None,
 ) -> TaskCheck:
@@ -128,7 +126,6 @@ def check_task(
         q: Positions of all joints (nq,) at the start, in the order of the arms' model.
         limits: Of the joints.
         surfaces: What the surfaces' functions are called, and which are pushed on.
-        sliding: Friction of surfaces by index.
         grips: Where the object is to stick to surfaces, by name.
         options: What counts as bad.
 
@@ -152,7 +149,7 @@ def check_task(
         surface_problems(system.environment, times, rows, motion, surfaces, chosen.tolerances)
     )
     inside = rows[:, Columns.of(len(system.environment.surfaces)).internal]
-    forces = distribution.contact_forces(planned_wrenches(system, rows, sliding), inside)
+    forces = distribution.contact_forces(planned_wrenches(system, rows), inside)
     margins = contact_margins(system.contacts, forces)
     slipping = list(slipping_contacts(system, times, margins, chosen.margin))
     slipping += slipping_pushes(grips or {}, times, rows, len(system.environment.surfaces))

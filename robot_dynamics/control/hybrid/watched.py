@@ -18,7 +18,7 @@ from robot_dynamics.control.hybrid.named_forces import (
     surface_slices,
 )
 from robot_dynamics.control.hybrid.plan_check import ContactCheck
-from robot_dynamics.control.hybrid.planned_forces import Columns, Sliding, planned_wrenches
+from robot_dynamics.control.hybrid.planned_forces import Columns, planned_wrenches
 from robot_dynamics.control.hybrid.rows import HybridPlan
 from robot_dynamics.control.hybrid.slip_monitor import SlipMonitor, SlipReport
 from robot_dynamics.control.hybrid.step import HybridStep
@@ -60,14 +60,12 @@ class Watched(NamedTuple):
         margin: Distance to its cone that each contact is to keep [N].
         may_slip: Whether contacts that will slip are warned of only.
         surfaces: What the surfaces' functions are called.
-        sliding: Friction of surfaces, by the index of their function.
         grips: Surfaces that the object is to stick to, by name.
     """
 
     margin: float = 0.0
     may_slip: bool = False
     surfaces: tuple[SurfaceRow, ...] = ()
-    sliding: Mapping[int, Sliding] = MappingProxyType({})
     grips: Mapping[str, Grip] = MappingProxyType({})
 
 
@@ -124,7 +122,7 @@ class WatchedController(HybridController):
         """Refuse a task that grasp, surfaces or arms cannot do; see `check_task`."""
         task = self._task
         options = TaskOptions(margin=task.margin, may_slip=task.may_slip)
-        self.checked_task(q, task.surfaces, task.sliding, options, task.grips)
+        self.checked_task(q, task.surfaces, options, task.grips)
 
     @property
     def force_columns(self) -> dict[str, slice]:
@@ -157,7 +155,6 @@ class WatchedController(HybridController):
             plan,
             margin=-np.inf if task.may_slip else task.margin,
             surfaces=task.surfaces,
-            sliding=task.sliding,
             grips=task.grips,
         )
 
@@ -200,9 +197,7 @@ class WatchedController(HybridController):
         count = int(np.ceil(self.reference.duration / self.period)) + 1
         rows = self.reference.rows(np.arange(count) * self.period)
         internal = rows[:, Columns.of(len(system.environment.surfaces)).internal]
-        forces = self.distribution.contact_forces(
-            planned_wrenches(system, rows, self._task.sliding), internal
-        )
+        forces = self.distribution.contact_forces(planned_wrenches(system, rows), internal)
         at = Columns.of(len(system.environment.surfaces))
         pushes = self._on_grips(rows[:, at.contact], rows[:, at.wanted])
         return np.concatenate([self._in_frames(forces), pushes], axis=1)

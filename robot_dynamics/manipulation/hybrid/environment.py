@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.compile import compile_program, trace
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.manipulation.hybrid.sliding import Sliding
 from robot_dynamics.scalar.derivatives import directional_derivative, jacobian
 from robot_dynamics.scalar.functions import asin, atan2, sqrt
 from robot_dynamics.spatial import Rotation, Scalar, Vector3
@@ -112,11 +113,14 @@ class Environment:
         leaders: For each surface function the index of the one whose push tells that it is
             touched, itself or another one of the same surface; -1 for one that holds the object
             whenever that is wanted. Each tells for itself by default.
+        sliding: For each surface function the friction of what slides along it, or None; none by
+            default.
     """
 
     surfaces: tuple[PoseFunction, ...] = ()
     coordinates: tuple[PoseFunction, ...] = ()
     leaders: tuple[int, ...] = ()
+    sliding: tuple[Sliding | None, ...] = ()
 
     def __post_init__(self) -> None:
         count = len(self.surfaces)
@@ -124,12 +128,18 @@ class Environment:
             raise ArgumentError(f"{count} surface functions, expected at most 6.")
         if not self.leaders:
             object.__setattr__(self, "leaders", tuple(range(count)))
+        if not self.sliding:
+            object.__setattr__(self, "sliding", (None,) * count)
         if len(self.leaders) != count or not all(
             at == -1 or (0 <= at < count and self.leaders[at] == at) for at in self.leaders
         ):
             raise ArgumentError(
                 f"leaders {self.leaders} of {count} surface functions, expected for each the "
                 "index of one that tells for itself, or -1."
+            )
+        if len(self.sliding) != count:
+            raise ArgumentError(
+                f"friction of {len(self.sliding)} surface functions, expected {count}."
             )
 
     def terms(self, x: Array, R: Array, twist: Array) -> EnvironmentTerms:

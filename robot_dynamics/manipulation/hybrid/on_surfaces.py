@@ -13,8 +13,15 @@ from collections.abc import Sequence
 
 from robot_dynamics.manipulation.hybrid.decoupling_law import ObjectTerms
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import Matrix
+from robot_dynamics.manipulation.hybrid.sliding import Rubbing
+from robot_dynamics.scalar.functions import sqrt
 from robot_dynamics.scalar.linear_algebra import dot, factor, times, transposed_times
 from robot_dynamics.spatial import Scalar
+
+# What a force that no law binds counts against the object's mobility: it is told to within some of
+# this where wrenches tell it, and is none where they do not.
+_LOOSE = 0.01
+_NO_GRAVITY = 1e-12  # keeps its direction finite where there is none [m^2/s^4]
 
 
 class Surfaces:
@@ -24,16 +31,20 @@ class Surfaces:
         E_F: Their gradients over the object's twist (C, 6), in the object's axes.
         touched: For each 1 if it is touched, 0 if not (C,).
         held: The object.
+        rubbing: How it rubs on them; not at all by default.
     """
 
-    def __init__(self, E_F: Matrix, touched: Sequence[Scalar], held: ObjectTerms) -> None:
-        self.touched, self._held = touched, held
-        self._E = [[c * value for value in row] for c, row in zip(touched, E_F, strict=True)]
+    def __init__(
+        self,
+        E_F: Matrix,
+        touched: Sequence[Scalar],
+        held: ObjectTerms,
+        rubbing: Rubbing | None = None,
+    ) -> None:
+        self.touched, self._held, self._rubbing = touched, held, rubbing
+        self._E = _where(touched, E_F)
         self._moved = [held.solve(row) for row in self._E]  # I_B^-1 E^T, by its columns
-        G = [[dot(self._E[i], self._moved[j]) for j in range(i + 1)] for i in range(len(E_F))]
-        for i, c in enumerate(touched):
-            G[i][i] = G[i][i] + (1.0 - c)
-        self._G = factor(G)
+        self._G = factor(_mobility(self._E, self._moved, touched))
 
     def along(self, motion: Sequence[Scalar], rate: Sequence[Scalar]) -> list[Scalar]:
         """Return the motion (6,) nearest to one with E_F motion = rate (C,) where touched."""
@@ -49,19 +60,68 @@ class Surfaces:
         """Return the wrench (6,) by the object on touched surfaces that forces (C,) make."""
         return transposed_times(self._E, forces, 6) if self._E else [0.0] * 6
 
-    def forces(self, wrench: Sequence[Scalar], acceleration: Sequence[Scalar]) -> list[Scalar]:
+    def drag(self, forces: Sequence[Scalar]) -> list[Scalar]:
+        """Return the wrench (6,) by the object on touched surfaces that it slides along.
+
+        Args:
+            forces: That they are pushed with (C,).
+        """
+        if self._rubbing is None or not self._rubbing.sideways:
+            return [0.0] * 6
+        return transposed_times(_where(self.touched, self._rubbing.drag), forces, 6)
+
+    def forces(
+        self,
+        wrench: Sequence[Scalar],
+        acceleration: Sequence[Scalar],
+        wanted: Sequence[Scalar] = (),
+    ) -> list[Scalar]:
         """Return the forces (C,) on touched surfaces that a motion under a wrench (6,) tells.
 
         I_B a + Q_B = F - E_F^T f, taken along E_F I_B^-1, so that only the acceleration normal to
         the surfaces matters. There is none on the others, which may depend on them.
 
+        Where the object rubs, F - E_F^T f - D f_d - T^T x: friction D makes the drag of the forces
+        that are wanted, and x is what besides may act sideways where it touches, as on one that
+        sticks, and along gravity, on one that is heavier than believed. F tells them apart by
+        where they act; where it does not, x is the least.
+
         Args:
             wrench: F, by the arms on the object.
             acceleration: a (6,) of the object.
+            wanted: f_d (C,), where it rubs.
         """
         if not self._E:
             return []
-        held = self._held
-        unheld = held.solve([f - b for f, b in zip(wrench, held.bias, strict=True)])
-        rest = [a - b for a, b in zip(unheld, acceleration, strict=True)]
-        return self._G.solve(times(self._E, rest))
+        held, rubbing = self._held, self._rubbing
+        exerted = [f - b for f, b in zip(wrench, held.bias, strict=True)]
+        if rubbing is None or not rubbing.sideways:
+            return self._G.solve(times(self._E, self._unheld(exerted, acceleration)))
+        exerted = [f - d for f, d in zip(exerted, self.drag(wanted), strict=True)]
+        g = held.gravity
+        down = g * (1.0 / sqrt(g.dot(g) + _NO_GRAVITY))
+        T = [(self.touched[i], row) for i, rows in rubbing.sideways.items() for row in rows]
+        T.append((1.0, [0.0, 0.0, 0.0, *down]))
+        E = [*self._E, *_where([c for c, _ in T], [row for _, row in T])]
+        G = _mobility(E, [held.solve(row) for row in E], [*self.touched, *(c for c, _ in T)])
+        for i in range(len(self._E), len(E)):
+            G[i][i] = G[i][i] + _LOOSE / held.mass
+        told = factor(G).solve(times(E, self._unheld(exerted, acceleration)))
+        return told[: len(self._E)]
+
+    def _unheld(self, exerted: Sequence[Scalar], acceleration: Sequence[Scalar]) -> list[Scalar]:
+        """Return how much faster the object would move without surfaces (6,)."""
+        return [a - b for a, b in zip(self._held.solve(exerted), acceleration, strict=True)]
+
+
+def _where(touched: Sequence[Scalar], rows: Matrix) -> Matrix:
+    """Return rows (C, 6) of touched surfaces, zero for others."""
+    return [[c * value for value in row] for c, row in zip(touched, rows, strict=True)]
+
+
+def _mobility(E: Matrix, moved: Matrix, touched: Sequence[Scalar]) -> Matrix:
+    """Return E I_B^-1 E^T, its lower triangle, with ones for what is not touched."""
+    G = [[dot(E[i], moved[j]) for j in range(i + 1)] for i in range(len(E))]
+    for i, c in enumerate(touched):
+        G[i][i] = G[i][i] + (1.0 - c)
+    return G

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from support.hybrid_control import (
+    FOOT,
     REST,
     SAFETY,
     SETTINGS,
@@ -19,6 +20,7 @@ from support.hybrid_control import (
     Q,
     controller,
     floor,
+    pressing_wrenches,
     touching,
 )
 from support.hybrid_systems import LINKAGE
@@ -105,8 +107,7 @@ def test_it_presses_with_what_is_wanted():
         torques.append(control.update(SETTLED, Q, REST).torque)
     terms_J = _jacobian()
     push = np.array([0.0, 0.0, 0.0, 0.0, 0.0, -20.0])  # f E_F^T: p grows downwards
-    arm = np.array([0.05, 0.0, -0.15])
-    push[:3] = np.cross(arm, push[3:])
+    push[:3] = np.cross(FOOT, push[3:])
     forces = pressing.distribution.share @ push
     assert_allclose(torques[1] - torques[0], terms_J.T @ forces, atol=1e-8)
 
@@ -130,21 +131,6 @@ def test_a_surface_that_is_far_is_approached():
     seen = [control.update(SETTLED, Q, REST, NO_FORCE).touched[0] for _ in range(lost)]
     assert seen[:-2] == [1.0] * (lost - 2)
     assert seen[-1] == 0.0
-
-
-def pressing_wrenches(control):
-    """Return what the grasps feel of 12 N on the floor, or of an object that much lighter."""
-    body = SYSTEM.model.bodies[SYSTEM.object_body].inertia
-    # Grasp forces that carry the weight but for 12 N, which the floor carries.
-    wrench = np.zeros(6)
-    wrench[5] = body.mass * 9.81 - 12.0
-    push_at = np.array([0.05, 0.0, -0.15])
-    wrench[:3] = np.cross(push_at, [0.0, 0.0, -12.0])
-    forces = control.distribution.share @ wrench
-    wrenches = np.zeros((2, 6))
-    for i, contact in enumerate(control.hybrid_system.contacts):
-        wrenches[i] = contact.directions @ forces[6 * i : 6 * i + 6]
-    return wrenches
 
 
 def test_forces_on_surfaces_are_estimated():

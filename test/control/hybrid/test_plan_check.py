@@ -20,7 +20,6 @@ def looked_at(plan, margin=1.0):
         plan,
         margin=margin,
         surfaces=(SurfaceRow("wall"),),
-        sliding={},
         grips={},
     )
     steps = 0

@@ -12,21 +12,23 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.control.hybrid.planned_forces import (
     Columns,
-    Sliding,
     object_motion,
     planned_wrenches,
 )
 from robot_dynamics.manipulation.hybrid import Environment
+from robot_dynamics.manipulation.hybrid.sliding import Sliding
 from robot_dynamics.model import LinkElement
 
 CENTER = (0.1, 0.0, 0.05)
 HELD = LinkElement("box", 2.0, center=CENTER, inertia=np.diag([0.01, 0.02, 0.03]))
 
 
-def system(*surfaces):
+def system(*surfaces, sliding=()):
     """Return what plans need to know of a system."""
     arms = SimpleNamespace(gravity=(0.0, 0.0, -9.81))
-    return SimpleNamespace(held=HELD, arms=arms, environment=Environment(surfaces))
+    return SimpleNamespace(
+        held=HELD, arms=arms, environment=Environment(surfaces, sliding=sliding)
+    )
 
 
 def turning(times, rate=2.0, growth=0.5, surfaces=0):
@@ -61,7 +63,7 @@ def test_forces_on_surfaces_are_added_while_they_are_wanted():
     """A push of 5 N on a wall at x = 0.1 by a point of the object, with friction as it slides."""
     point = (0.1, 0.0, 0.0)
     arm = np.subtract(point, CENTER)
-    wall = system(lambda pose: pose.point(arm.tolist()).x - 0.1)
+    wall = system(surface := lambda pose: pose.point(arm.tolist()).x - 0.1)
     rows = np.zeros((2, 22))
     rows[:, 6], rows[:, 11] = 1.0, 0.2  # upright, moving along y
     at = Columns.of(1)
@@ -71,7 +73,7 @@ def test_forces_on_surfaces_are_added_while_they_are_wanted():
     assert_allclose(free, [0, 0, 0, 0, 0, 2 * 9.81], atol=1e-12)
     push = np.array([5.0, 0.0, 0.0])
     assert_allclose(touching - free, [*np.cross(arm, push), *push], atol=1e-12)
-    _, dragging = planned_wrenches(wall, rows, {0: Sliding(0.3, point)})
+    _, dragging = planned_wrenches(system(surface, sliding=(Sliding(0.3, point),)), rows)
     drag = np.array([0.0, 1.5, 0.0])
     # The speed over which friction comes up takes a hundred-thousandth away at 0.2 m/s.
     assert_allclose(dragging - touching, [*np.cross(arm, drag), *drag], atol=5e-5)

@@ -4,12 +4,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from robot_dynamics.manipulation.hybrid.decoupling_law import ObjectTerms
 from robot_dynamics.manipulation.hybrid.on_surfaces import Surfaces
+from robot_dynamics.manipulation.hybrid.sliding import Rubbing, Sliding
 from robot_dynamics.spatial import Symmetric3, Vector3
 
 INERTIA = np.array([[0.03, 0.005, 0.0], [0.005, 0.04, -0.002], [0.0, -0.002, 0.05]])
@@ -83,3 +86,52 @@ def test_surfaces_that_are_not_touched_bear_nothing(gradients):
     E = [floor.tolist(), (-floor).tolist(), wall.tolist()]
     surfaces = Surfaces(E, [1.0, 0.0, 0.0], thing)
     assert_allclose(surfaces.forces(F.tolist(), a.tolist()), [f, 0.0, 0.0], atol=1e-10)
+
+
+def rough(point=(0.05, 0.02, -0.15)):
+    """Return the gradient of a floor that a point touches (6,), and how the object rubs on it."""
+    normal = np.array([0.0, -0.6, 0.8])
+    gradient = [*np.cross(point, normal), *normal]
+    sliding = Sliding(0.4, tuple(point))
+    twist = [0.2, 0.1, -0.3, 0.1, 0.08, 0.06]
+    return gradient, Rubbing.of((sliding,), Vector3.zero(), [gradient], twist)
+
+
+def test_only_touched_surfaces_are_dragged_on():
+    """Each with the force that it is pushed with; none without friction."""
+    gradient, rubbing = rough()
+    twice = Rubbing(2 * rubbing.drag, dict.fromkeys(range(2), rubbing.sideways[0]))
+    surfaces = Surfaces(2 * [gradient], [0.0, 1.0], held(), twice)
+    assert_allclose(surfaces.drag([2.0, 3.0]), 3.0 * np.array(rubbing.drag[0]))
+    assert Surfaces([gradient], [1.0], held()).drag([2.0]) == [0.0] * 6
+
+
+@pytest.mark.parametrize("scale", [0.0, 1.0, 1.5])
+@pytest.mark.parametrize("heavier", [0.0, 0.2])
+def test_friction_and_weight_are_told_from_the_push(scale, heavier):
+    """A push of 10 N on a wall, with another friction and 20 % more weight than believed.
+
+    What no law binds counts a hundredth of what it would move: that part of a few newtons is left
+    in the push, which on a wall that is taken to be smooth is off by a newton with the drag.
+    """
+    gradient, rubbing = rough()
+    thing, a = replace(held(), gravity=Vector3(-9.0, 1.0, 0.0)), np.arange(6.0)
+    weight = np.array([0.0, 0.0, 0.0, *(3.0 * np.array(list(thing.gravity)))])
+    F = inertia() @ a + thing.bias - heavier * weight
+    F += 10.0 * (np.array(gradient) + scale * np.array(rubbing.drag[0]))
+    surfaces = Surfaces([gradient], [1.0], thing, rubbing)
+    assert surfaces.forces(F.tolist(), a.tolist(), [10.0]) == pytest.approx([10.0], abs=0.1)
+    smooth = Surfaces([gradient], [1.0], thing).forces(F.tolist(), a.tolist())
+    assert scale == 0.0 or abs(smooth[0] - 10.0) > 0.9
+
+
+def test_a_push_that_nothing_tells_from_weight_counts_as_the_push():
+    """On a level floor below the centre of mass, and without any gravity."""
+    normal = np.array([0.0, 0.0, 1.0])
+    gradient = [0.0, 0.0, 0.0, *normal]
+    sliding = Rubbing.of((Sliding(0.4, (0.0, 0.0, -0.1)),), Vector3.zero(), [gradient], [0.0] * 6)
+    for g in (-9.81, 0.0):
+        thing = replace(held(), gravity=Vector3(0.0, 0.0, g), turning=Vector3.zero())
+        F = np.array(thing.bias) + 7.0 * np.array(gradient)
+        surfaces = Surfaces([gradient], [1.0], thing, sliding)
+        assert surfaces.forces(F.tolist(), [0.0] * 6, [7.0]) == pytest.approx([7.0], abs=1e-9)

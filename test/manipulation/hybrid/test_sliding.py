@@ -1,0 +1,65 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Friction drags on what slides, against its motion, at the point that touches."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from robot_dynamics.manipulation.hybrid.sliding import Rubbing, Sliding, drag
+from robot_dynamics.spatial import Vector3
+
+UP = np.array([0.0, 0.0, 1.0])
+ARM = np.array([0.05, 0.02, -0.15])
+SLOPE = [*np.cross(ARM, UP), *UP]
+
+
+@pytest.mark.parametrize("into", [0.0, 0.3])
+def test_it_is_the_part_of_the_push_that_the_point_slides_with(into):
+    """A point on a turning object: mu along its own velocity, whatever goes into the surface."""
+    omega, v = np.array([0.0, 0.4, -1.0]), np.array([0.1, -0.2, into])
+    speed = v + np.cross(omega, ARM)
+    speed[2] = 0.0
+    force = 0.3 * speed / np.linalg.norm(speed)
+    found = drag(0.3, Vector3.of(ARM.tolist()), SLOPE, [*omega, *v])
+    # At 0.2 m/s the speed over which friction comes up takes a hundred-thousandth away.
+    assert_allclose(found, [*np.cross(ARM, force), *force], atol=1e-5)
+
+
+def test_a_gradient_of_another_length_means_the_same_direction():
+    """The push is told by another number then; friction slides along the same surface."""
+    twist = [0.0, 0.0, 0.5, 0.2, 0.1, 0.0]
+    arm = Vector3.of(ARM.tolist())
+    longer = [3.0 * value for value in SLOPE]
+    assert_allclose(drag(0.3, arm, longer, twist), drag(0.3, arm, SLOPE, twist), atol=1e-15)
+
+
+def test_it_grows_from_nothing_at_rest():
+    """Half of it by the speed of 0.58 mm/s, 1 / sqrt(3) of the declared millimetre."""
+    half = 1e-3 / np.sqrt(3.0)
+    arm = Vector3.zero()
+    at_rest, slow = (drag(0.4, arm, SLOPE, [0, 0, 0, speed, 0, 0]) for speed in (0.0, half))
+    assert_allclose(at_rest, 0.0)
+    assert_allclose(slow, [0, 0, 0, 0.2, 0, 0], atol=1e-12)
+
+
+def test_surfaces_without_friction_do_not_drag():
+    """Each has its own point, from the object's origin; those that nothing slides on have none."""
+    center, twist = Vector3(0.1, 0.0, 0.0), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+    there = Sliding(0.2, (0.15, 0.02, -0.15))
+    rubbing = Rubbing.of((None, there), center, [SLOPE] * 2, twist)
+    still, slid = rubbing.drag
+    assert still == [0.0] * 6
+    assert_allclose(slid, drag(0.2, Vector3.of(ARM.tolist()), SLOPE, twist))
+    assert list(rubbing.sideways) == [1]
+
+
+def test_forces_sideways_act_where_the_surface_is_touched():
+    """They span the forces across the normal, by their wrenches about the centre of mass."""
+    rubbing = Rubbing.of((Sliding(0.2, tuple(ARM)),), Vector3.zero(), [SLOPE], [0.0] * 6)
+    rows = np.array(rubbing.sideways[0])
+    assert np.linalg.matrix_rank(rows) == 2
+    assert_allclose(rows[:, 5], 0.0, atol=1e-15)
+    assert_allclose(rows[:, :3], np.cross(ARM, rows[:, 3:]), atol=1e-15)
