@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from robot_dynamics.control.hybrid.surface_check import Grip, SurfaceRow
+from robot_dynamics.control.settings import ReferenceSettings
 from robot_dynamics.description.orientations import rotation_of_rpy
 from robot_dynamics.manipulation.contact_settings import (
     CONTACT_KINDS,
@@ -161,6 +162,28 @@ _COMPONENTS = {
     "hole": ((3, 1.0), (4, 1.0), (1, -1.0), (0, 1.0)),
     "hinge": ((3, 1.0), (4, 1.0), (5, 1.0)),
 }
+
+
+def unheeded_restraints(cell: CellSettings, reference: ReferenceSettings) -> list[str]:
+    """Return a sentence for each hinge or line that a reference leaves to position control.
+
+    The object is on it all the time: where that is not known, arms work against it.
+    """
+    end = sum(segment.duration_s for segment in reference.segments)
+    found = []
+    for surface in cell.surfaces:
+        heeded_until = 0.0
+        touches = [one for one in reference.touches if one.surface == surface.name]
+        for touch in sorted(touches, key=lambda one: one.from_s):
+            if touch.from_s <= heeded_until:
+                heeded_until = max(heeded_until, touch.until_s)
+        if surface.holds and heeded_until < end:
+            found.append(
+                f"the object is on {surface.kind} {surface.name!r} from beginning to end, but "
+                f"reference.touches does not have it from {heeded_until:g} s on; expected a touch "
+                f"of it, or arms and {surface.kind} work against each other."
+            )
+    return found
 
 
 def object_frame(cell: CellSettings) -> Array:

@@ -17,6 +17,7 @@ import yaml
 from numpy.typing import NDArray
 
 from robot_dynamics.app.acceptance import AcceptanceSettings
+from robot_dynamics.app.hybrid_cell import unheeded_restraints
 from robot_dynamics.app.jointed_cell import (
     first_half,
     loop_joint,
@@ -42,6 +43,7 @@ from robot_dynamics.description.world import Part, place
 from robot_dynamics.description.yaml_document import decode, parse_yaml, read_yaml
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.manipulation.grasping import ArmGrasp, grasp_system
+from robot_dynamics.manipulation.hybrid.surfaces import PUSHED
 from robot_dynamics.manipulation.settings import CellSettings, PoseSettings
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model.elements import LinkElement, pose
@@ -106,6 +108,13 @@ class Scenario:
         for touch in self.reference.touches:
             if touch.surface not in surfaces:
                 raise UnknownNameError("surface", touch.surface, surfaces, "reference.touches")
+            least = min([touch.force_n, *(change.force_n for change in touch.changes)])
+            kind = self.cell.surfaces[surfaces.index(touch.surface)].kind
+            if kind in PUSHED and least < 0.0:
+                raise ArgumentError(
+                    f"reference.touches wants {least:g} N on {touch.surface!r}, a {kind}, which "
+                    "can only be pushed on; expected at least 0 N."
+                )
         require_matching_law(self.cell.object, self.control, self.reference)
         self.plant.steps("step_s", self.control.period)
         self.plant.steps("mujoco_step_s", self.control.period)
@@ -184,28 +193,7 @@ class Scenario:
 
     def warnings(self) -> list[str]:
         """Return a sentence for everything that may be simulated and will hardly go well."""
-        return [*self.delay_warnings(), *self._unheeded()]
-
-    def _unheeded(self) -> list[str]:
-        """Return a sentence for each hinge or line that the reference leaves to position control.
-
-        On it the object is all the time: where that is not known, arms work against it.
-        """
-        end = sum(segment.duration_s for segment in self.reference.segments)
-        found = []
-        for surface in self.cell.surfaces:
-            heeded_until = 0.0
-            touches = [one for one in self.reference.touches if one.surface == surface.name]
-            for touch in sorted(touches, key=lambda one: one.from_s):
-                if touch.from_s <= heeded_until:
-                    heeded_until = max(heeded_until, touch.until_s)
-            if surface.holds and heeded_until < end:
-                found.append(
-                    f"the object is on {surface.kind} {surface.name!r} from beginning to end, but "
-                    f"reference.touches does not have it from {heeded_until:g} s on; expected a "
-                    f"touch of it, or arms and {surface.kind} work against each other."
-                )
-        return found
+        return [*self.delay_warnings(), *unheeded_restraints(self.cell, self.reference)]
 
     def delay_warnings(self) -> list[str]:
         """Return a sentence for each servo that the plant's command delay makes unstable.

@@ -48,14 +48,15 @@ class TouchForceSettings:
 
     Attributes:
         time_s: When it begins, counted from the start of the reference [s].
-        force_n: The new force by the object on the surface [N].
+        force_n: The new force by the object on the surface; negative only where that is held
+            and not pushed, by a line, a hole or a hinge [N].
         along_n: The new force along x and y of the surface's frame, where the object sticks; of a
             line and a hinge, whose `force_n` is along x, along y and z [N].
         duration_s: How long the change takes [s].
     """
 
     time_s: float = number(0.0, "s", minimum=0.0, maximum=LONGEST_S)
-    force_n: float = number(0.0, "N", minimum=0.0)
+    force_n: float = number(0.0, "N")
     duration_s: float = number(0.5, "s", above=0.0, maximum=LONGEST_S)
     along_n: tuple[float, float] = field(default=(0.0, 0.0), metadata={"unit": "N"})
 
@@ -72,14 +73,14 @@ class TouchSettings:
         surface: Its name.
         from_s: From when on touching it is a contact, not an accident [s].
         until_s: When the object leaves it [s].
-        force_n: Force on it at first, and none along it [N].
+        force_n: Force on it at first, and none along it; its sign as that of changes [N].
         changes: Changes of the force, in the order of time.
     """
 
     surface: str
     from_s: float = number(0.0, "s", minimum=0.0, maximum=LONGEST_S)
     until_s: float = number(LONGEST_S, "s", above=0.0, maximum=LONGEST_S)
-    force_n: float = number(0.0, "N", minimum=0.0)
+    force_n: float = number(0.0, "N")
     changes: tuple[TouchForceSettings, ...] = ()
 
     def __post_init__(self) -> None:

@@ -15,6 +15,7 @@ from robot_dynamics.app.hybrid_cell import (
     surface_rows,
     wrench_maps,
 )
+from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.manipulation.hybrid.sliding import Sliding
 
@@ -82,3 +83,21 @@ def test_wrench_maps_are_those_of_the_contact_forces():
     np.testing.assert_allclose(maps.total @ maps.internal, np.zeros((6, m)), atol=1e-12)
     np.testing.assert_allclose(maps.recovery @ maps.internal, np.eye(m), atol=1e-12)
     np.testing.assert_allclose(maps.recovery @ maps.distribution, np.zeros((m, 6)), atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("touches", "since"),
+    [
+        ("[]", "0 s"),
+        ("[{surface: hinge, from_s: 0.5}]", "0 s"),
+        ("[{surface: hinge, until_s: 2}, {surface: hinge, from_s: 2, until_s: 3}]", "3 s"),
+        ("[{surface: hinge, until_s: 2}, {surface: hinge, from_s: 2}]", None),
+    ],
+)
+def test_what_holds_and_is_left_to_position_control_is_warned_of(touches, since):
+    """A hinge holds from beginning to end; when control does not know of it is named."""
+    warnings = load_scenario("lid", [f"reference.touches={touches}"]).warnings()
+    assert len(warnings) == (since is not None)
+    if since is not None:
+        assert "on hinge 'hinge' from beginning to end, but" in warnings[0]
+        assert f"does not have it from {since} on" in warnings[0]

@@ -23,21 +23,19 @@ from robot_dynamics.resources import share_directory
 
 
 @pytest.mark.parametrize(
-    ("touches", "since"),
-    [
-        ("[]", "0 s"),
-        ("[{surface: hinge, from_s: 0.5}]", "0 s"),
-        ("[{surface: hinge, until_s: 2}, {surface: hinge, from_s: 2, until_s: 3}]", "3 s"),
-        ("[{surface: hinge, until_s: 2}, {surface: hinge, from_s: 2}]", None),
-    ],
+    "touch",
+    ["force_n: -2", "changes: [{time_s: 1.0, force_n: 5.0}, {time_s: 2.0, force_n: -2.0}]"],
 )
-def test_what_holds_and_is_left_to_position_control_is_warned_of(touches, since):
-    """A hinge holds from beginning to end; when control does not know of it is named."""
-    warnings = load_scenario("lid", [f"reference.touches={touches}"]).warnings()
-    assert len(warnings) == (since is not None)
-    if since is not None:
-        assert "on hinge 'hinge' from beginning to end, but" in warnings[0]
-        assert f"does not have it from {since} on" in warnings[0]
+def test_only_what_holds_is_pulled_at(touch):
+    """A wall is refused a pull; a hinge bears both."""
+    overrides = [f"reference.touches=[{{surface: NAME, {touch}}}]"]
+    for name, surface in (("lid", "hinge"), ("wipe", "wall")):
+        given = [overrides[0].replace("NAME", surface)]
+        if name == "lid":
+            assert load_scenario(name, given).reference.touches[0].surface == surface
+        else:
+            with pytest.raises(DescriptionError, match=r"-2 N on 'wall', a plane, which can only"):
+                load_scenario(name, given)
 
 
 @pytest.fixture
