@@ -310,7 +310,7 @@ def declare(node: Node, entries: Sequence[Entry], *, managed: bool = False) -> d
         if name not in _OF_ANY_NODE and not _is_of_rclpy(name):
             names = [entry.name for entry in entries]
             names += [gain_name(*key) for key in GAINS] if managed else []
-            raise UnknownNameError("parameter", name, names, node.get_name())
+            raise UnknownNameError("parameter", name, names)
     values = {}
     for entry in entries:
         if entry.name in given:  # before rclpy looks at ranges, in sentences of its own
@@ -373,10 +373,11 @@ class Parameters:
             if entry is None:
                 continue
             try:
-                entry.checked(parameter.value)
+                value = entry.checked(parameter.value)
             except ParameterError as error:
                 return SetParametersResult(successful=False, reason=str(error))
-            if self._frozen:
+            # What changes nothing is taken: `ros2 param load` of what was dumped sets everything.
+            if self._frozen and value != self.values[entry.name]:
                 reason = (
                     f"parameter {entry.name!r} is read by the transition configure; expected "
                     "a cleanup before it is changed."
@@ -386,7 +387,7 @@ class Parameters:
 
     def _take(self, parameters: list[Parameter]) -> None:
         for parameter in parameters:
-            if parameter.name in self._entries:
+            if parameter.name in self._entries and not self._frozen:
                 entry = self._entries[parameter.name]
                 self.values[entry.name] = entry.checked(parameter.value)
                 self.given.add(entry.name)

@@ -105,6 +105,9 @@ def test_a_managed_node_reads_them_when_it_is_configured(ros):
     successful, reason = change("duration", 3.0)
     assert not successful
     assert "read by the transition configure; expected a cleanup" in reason
+    # What changes nothing is no change, and nobody's statement.
+    assert change("on_command_timeout", parameters.values["on_command_timeout"])[0]
+    assert "on_command_timeout" not in parameters.given
     parameters.freeze(False)
     assert change("duration", 3.0)[0]
     assert parameters.values["mode"] == "lockstep"
