@@ -128,15 +128,8 @@ class InternalChoice:
 
     def _left(self, step: HybridStep, effort: Array) -> GripRoom:
         """Return what efforts leave for internal forces if all of a step's task is let through."""
-        inside, pushing, moving = step.parts
-        grip = step.grip
-        # Each part has what the ones before leave: limits hold after every one of them.
-        base = step.support + inside - grip @ step.reference[self._own]
-        pressed = base + pushing
-        moved = pressed + moving
-        least = np.minimum(np.minimum(base, pressed), moved)
-        most = np.maximum(np.maximum(base, pressed), moved)
-        return GripRoom(grip, -effort - least, effort - most)
+        least, most = step.needed
+        return GripRoom(step.grip, -effort - least, effort - most)
 
     def _faded(self, planned: Array) -> Array:
         """Return what was added, less what goes in a period if limits did not rule without it."""

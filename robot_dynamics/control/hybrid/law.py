@@ -125,6 +125,7 @@ class _Commanded:
     acceleration: list[Scalar]
     push: list[Scalar]
     grip: Matrix
+    gripping: list[Scalar]
 
 
 @dataclass(frozen=True)
@@ -286,7 +287,8 @@ class LawStep:
         limited = within_limits(driven, law, last["torque"], gain, given.ramp)
         columns = [[row[j] for row in fixed.internal] for j in range(self.layout.internal)]
         grip = [side.feels(column) for column in columns]
-        return _Commanded(law, limited, acceleration, push, grip)
+        gripping = side.feels(times(fixed.internal, wanted["internal"]))
+        return _Commanded(law, limited, acceleration, push, grip, gripping)
 
     def _away_from_singularities(
         self, given: LawInputs, side: ArmSide, arms: ArmState, place: Place
@@ -337,7 +339,7 @@ class LawStep:
         self, fixed: LawConstants, held: ObjectTerms, command: _Commanded
     ) -> dict[str, list[Scalar]]:
         """Return what the torque is made of, and what limits and singularities take from it."""
-        law, limited, n = command.law, command.limited, self.layout.joints
+        law, limited = command.law, command.limited
         lost = times(fixed.velocity, law.lost)
         # (37): what the contacts are to make on the object.
         inertial = held.times(command.acceleration)
@@ -350,7 +352,11 @@ class LawStep:
                 limited.posture,
             ],
             "asked": asked,
-            "parts": [limited.parts[part * n + i] for part in range(3) for i in self.order],
+            "needed": [
+                part[i] - command.gripping[i]
+                for part in (limited.least, limited.most)
+                for i in self.order
+            ],
             "grip": [column[index] for index in self.order for column in command.grip],
         }  # fmt: skip
 

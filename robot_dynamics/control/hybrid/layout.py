@@ -111,7 +111,7 @@ class Layout:
             exerted=6,
             pushed=6,
             unexplained=6,
-            parts=3 * self.joints,
+            needed=2 * self.joints,
             grip=self.joints * self.internal,
             linkage=2 if self.followers else 0,
         )

@@ -37,7 +37,9 @@ class LimitedTorque:
         rate: Part of the torque's change.
         load: The largest support over its limit.
         gate: 1 while nothing of the task is scaled down or still ramping in, else 0.
-        parts: Internal force, force on surfaces and motion as they were asked for (3 n,).
+        least: The least that support comes to with the internal force, then with the force on
+            surfaces, then with the motion, all as they were asked for (n,).
+        most: The most of these (n,).
     """
 
     torque: list[Scalar]
@@ -48,7 +50,8 @@ class LimitedTorque:
     rate: Scalar
     load: Scalar
     gate: Scalar
-    parts: list[Scalar]
+    least: list[Scalar]
+    most: list[Scalar]
 
 
 def within_limits(
@@ -88,12 +91,16 @@ def within_limits(
     load: Scalar = 0.0
     for value, most in zip(law.support, gain.effort, strict=True):
         load = maximum(load, absolute(value) / most)
-    least = minimum(minimum(of_squeeze, of_contact), minimum(minimum(of_motion, rate), ramp))
-    gate = maximum(0.0, 1.0 - (1.0 - least) * 1e9)
+    part = minimum(minimum(of_squeeze, of_contact), minimum(minimum(of_motion, rate), ramp))
+    gate = maximum(0.0, 1.0 - (1.0 - part) * 1e9)
     torque = _added(previous, rate, change)
+    inside = _added(law.support, 1.0, squeeze)
+    pushing = _added(inside, 1.0, contact)
+    sums = list(zip(inside, pushing, _added(pushing, 1.0, motion), strict=True))
     return LimitedTorque(
         torque, of_squeeze, of_contact, of_motion, of_posture, rate, load, gate,
-        [*squeeze, *contact, *motion],
+        [minimum(a, minimum(b, c)) for a, b, c in sums],
+        [maximum(a, maximum(b, c)) for a, b, c in sums],
     )  # fmt: skip
 
 

@@ -159,9 +159,13 @@ class HybridStep:
         return self._found[self._at["unexplained"]]
 
     @property
-    def parts(self) -> Array:
-        """Torques as asked for, before limits: internal force, surfaces, motion (3, na)."""
-        return self._found[self._at["parts"]].reshape(3, -1)
+    def needed(self) -> Array:
+        """The least and the most torque that the task asks for, part by part (2, na).
+
+        Support with internal force, then with the force on surfaces, then with the motion; each
+        without what the internal force of the row takes, see `grip`.
+        """
+        return self._found[self._at["needed"]].reshape(2, -1)
 
     @property
     def grip(self) -> Array:

@@ -108,7 +108,8 @@ def step_of(row, grip, moving=NOTHING, effort=EFFORT, wrench=None):
     motion = let_through(squeeze * inside, moving, effort)
     asked = weight(4.0) if wrench is None else wrench
     for name, value in {
-        "grip": grip, "parts": [inside, NOTHING, moving], "asked": asked,
+        "grip": grip, "asked": asked,
+        "needed": [np.minimum(0.0, moving), np.maximum(0.0, moving)],  # without the internal force
         "scales": [squeeze, motion, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0],
     }.items():  # fmt: skip
         found[LAYOUT.found[name]] = np.ravel(value)

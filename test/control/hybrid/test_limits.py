@@ -59,6 +59,8 @@ def test_each_part_has_what_the_ones_before_leave(internal, contact, motion):
     assert_allclose(found.torque, total, atol=1e-9)
     assert np.all(np.abs(found.torque) <= EFFORT * (1.0 + 1e-8))
     assert found.gate == float(found.squeeze == found.contact == found.motion == 1.0)
+    steps = support + np.cumsum([internal, contact, motion], axis=0)
+    assert_allclose([found.least, found.most], [steps.min(axis=0), steps.max(axis=0)], atol=1e-12)
 
 
 @settings(max_examples=50, deadline=None)
