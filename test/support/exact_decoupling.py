@@ -101,6 +101,27 @@ class Request:
         u1 = planned + gains.derivative * (wanted - twist) + gains.proportional * error
         return u1 + gains.integral * self.pose_integral
 
+    def acceleration_along(self, state, gains):
+        """Return u1 (6 - C,) of the servo (41) in the coordinates themselves.
+
+        Args:
+            state: The object there, all surfaces touched.
+            gains: K_P, K_V and K_I.
+        """
+        environment = state.system.environment
+        center = np.asarray(state.system.held.center)
+        R_d = Rotation.from_quat(self.pose[3:])
+        r_d, omega, alpha = R_d.apply(center), self.twist[:3], self.acceleration[:3]
+        v_d = np.concatenate([omega, self.twist[3:] + np.cross(omega, r_d)])
+        bend = np.cross(alpha, r_d) + np.cross(omega, np.cross(omega, r_d))
+        a_d = np.concatenate([alpha, self.acceleration[3:] + bend])
+        wish = environment.terms(self.pose[:3] + r_d, R_d.as_matrix(), v_d)
+        here = state.terms.environment
+        learned = self.pose_integral[len(environment.surfaces) :]
+        u1 = wish.E_P @ a_d + wish.E_P_dot_v
+        u1 = u1 + gains.derivative * (wish.E_P @ v_d - here.E_P @ state.twist)
+        return u1 + gains.proportional * (wish.s - here.s) + gains.integral * learned
+
 
 def allowed(acceleration, terms):
     """Return the acceleration (6,) nearest to one, in the metric of the object's inertia, that
@@ -139,7 +160,7 @@ def later(state, joints, of_object):
     )
 
 
-def worst(count, kind, joints, surfaces, states, compiled=True, shipped=False):
+def worst(count, kind, joints, surfaces, states, compiled=True, shipped=False, own=False):
     """Return how exact the law is over some states (`Exactness`).
 
     Args:
@@ -151,10 +172,11 @@ def worst(count, kind, joints, surfaces, states, compiled=True, shipped=False):
         compiled: Whether the law is compiled, or run over floats.
         shipped: Whether it looks ahead of the measurement and is damped near singularities, as
             controllers do by default, and shares of the load are unequal; else none of these.
+        own: Whether the motion is along the coordinates of the user's own.
     """
     rng = np.random.default_rng([count, 0 if joints == LINKAGE else joints, surfaces, len(kind)])
-    environment = environment_of(surfaces)
-    law = law_of(count, kind, joints, surfaces, LawOptions(ahead=shipped), compiled)
+    environment = environment_of(surfaces, own)
+    law = law_of(count, kind, joints, surfaces, LawOptions(ahead=shipped), compiled, own)
     found = []
     for _ in range(states):
         state = state_of(count, kind, joints, environment, rng)
@@ -187,9 +209,13 @@ def _errors(law, state, request, rng, shipped):
     terms = then.terms
     here = terms.environment
     center = np.asarray(system.held.center)
-    asked = request.acceleration_of_center(state.pose, state.twist, center, gains)
-    acceleration = allowed(asked, terms)
-    u1 = here.E_P @ acceleration + here.E_P_dot_v
+    if system.environment.own_coordinates:
+        u1 = request.acceleration_along(state, gains)
+        acceleration = here.acceleration(u1)  # (35)
+    else:
+        asked = request.acceleration_of_center(state.pose, state.twist, center, gains)
+        acceleration = allowed(asked, terms)
+        u1 = here.E_P @ acceleration + here.E_P_dot_v
     u2 = request.contact + request.contact_integral - DAMPING * (here.E_F @ then.twist)
     u3 = request.internal + request.internal_integral
     free = -state.drives[1]  # damping of self-motion, the only wish of bare gains

@@ -136,8 +136,8 @@ class HybridLaw:
 
 
 @cache
-def law_of(count, kind, joints, surfaces, options=None, compiled=True):
+def law_of(count, kind, joints, surfaces, options=None, compiled=True, own=False):
     """Return the law of a combination of `support.hybrid_systems`, compiled once."""
     rng = np.random.default_rng(0)
-    system = state_of(count, kind, joints, environment_of(surfaces), rng).system
+    system = state_of(count, kind, joints, environment_of(surfaces, own), rng).system
     return HybridLaw(system, options, compiled=compiled)

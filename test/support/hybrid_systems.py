@@ -56,12 +56,17 @@ def arms_of(count, joints):
     return Robot.from_mechanism(Mechanism("arms", tuple(links), tuple(elements)))
 
 
-def environment_of(surfaces):
-    """Return horizontal and upright planes that corners of the object touch, and the rest."""
+def environment_of(surfaces, own=False):
+    """Return horizontal and upright planes that corners of the object touch, and the rest.
+
+    Args:
+        surfaces: Number of planes.
+        own: Whether compiled control moves along these coordinates, and not as it chooses.
+    """
     planes = (lambda at: at.point(CORNER).z - 0.1, lambda at: -at.point((0.2, 0.0, 0.1)).x)
     along = (lambda at: at.x.y, *(lambda at, i=i: at.roll_pitch_yaw()[i] for i in range(3)))
     rest = {0: (lambda at: at.x.x, lambda at: at.x.z), 1: (lambda at: at.x.x,), 2: ()}
-    return Environment(planes[:surfaces], (*along, *rest[surfaces]))
+    return Environment(planes[:surfaces], (*along, *rest[surfaces]), own_coordinates=own)
 
 
 class HeldState(NamedTuple):

@@ -65,7 +65,8 @@ class HybridController:
         safety: Limits of torque and of its rate.
         reference: What the object is to do; see `HybridPlan`.
         contacts: How each arm holds the object; rigidly at its grasp by default.
-        environment: Surfaces; none by default. Coordinates along them are complemented.
+        environment: Surfaces; none by default. Coordinates along them are complemented, unless it
+            has `own_coordinates`.
         distribution: Sharing of forces and internal forces; by default those with a physical
             meaning, shared as the arms' load is.
         hybrid: What else is to be said about hybrid control.

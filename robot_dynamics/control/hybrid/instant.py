@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from robot_dynamics.control.hybrid.law_inputs import LawInputs
+from robot_dynamics.control.hybrid.own_coordinates import OwnCoordinates
 from robot_dynamics.control.hybrid.state import ArmState, ahead_of
 from robot_dynamics.manipulation.hybrid.decoupling_law import ObjectTerms
 from robot_dynamics.manipulation.hybrid.environment import derivatives
@@ -27,6 +28,8 @@ class Instant:
         held: Its inertia and bias.
         E_F: Gradients of the surfaces (C, 6), in the object's axes.
         bent: Accelerations along them that keep touched surfaces touched (C,).
+        leaving: Motions that leave one surface and change no coordinate of the user's own (C, 6),
+            in the object's axes; None without such coordinates.
     """
 
     arms: ArmState
@@ -34,6 +37,7 @@ class Instant:
     held: ObjectTerms
     E_F: Matrix
     bent: list[Scalar]
+    leaving: Matrix | None = None
 
     @classmethod
     def of(cls, system: HybridSystem, given: LawInputs, arms: ArmState, seen: Seen) -> Instant:
@@ -44,14 +48,16 @@ class Instant:
         held = ObjectTerms(
             fixed.mass, fixed.inertia, fixed.inverse, spin, velocity, gravity
         )  # fmt: skip
+        environment, twist = system.environment, in_world(place.E, [*spin, *velocity])
         _, E_F, E_F_dot_v = derivatives(
-            system.environment.surfaces,
-            list(place.x),
-            place.E.transpose().rows,
-            in_world(place.E, [*spin, *velocity]),
+            environment.surfaces, list(place.x), place.E.transpose().rows, twist
         )
         own = [in_axes(place.E, gradient) for gradient in E_F]
-        return cls(arms, seen, held, own, [-value for value in E_F_dot_v])
+        leaving = None
+        if environment.own_coordinates:
+            all_six = OwnCoordinates.of(environment, place.x, place.E, twist)
+            leaving = [in_axes(place.E, motion) for motion in all_six.leaving(len(E_F))]
+        return cls(arms, seen, held, own, [-value for value in E_F_dot_v], leaving)
 
     @classmethod
     def ahead(cls, system: HybridSystem, given: LawInputs, seen: Seen) -> Instant:

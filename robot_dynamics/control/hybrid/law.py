@@ -37,6 +37,7 @@ from robot_dynamics.control.hybrid.law_inputs import LawInputs, LawOptions
 from robot_dynamics.control.hybrid.layout import Layout
 from robot_dynamics.control.hybrid.limits import LimitedTorque, within_limits
 from robot_dynamics.control.hybrid.motion_servo import MotionServo
+from robot_dynamics.control.hybrid.own_coordinates import servo_along_coordinates
 from robot_dynamics.control.hybrid.state import ArmState
 from robot_dynamics.control.hybrid.wishes import posture_wish
 from robot_dynamics.manipulation.hybrid.decoupling_law import (
@@ -155,6 +156,11 @@ class LawStep:
         arms = ArmState.of(followers, given.q, given.qd, given.parameters, last["followers"])
         seen = self._seen(given, arms)
         servo = MotionServo.of(given.wanted, last["pose_integral"], seen, fixed.center, gain)
+        environment, missed = self.system.environment, None
+        if environment.own_coordinates:
+            servo, missed = servo_along_coordinates(
+                environment, servo, last["pose_integral"], seen, gain
+            )
         then = (
             Instant.ahead(self.system, given, seen)
             if self.options.ahead
@@ -170,7 +176,7 @@ class LawStep:
         touch = FeltSurfaces.of(
             sensing, then.E_F, then.held, planned, then.bent, given.wanted, last, gain, rubbing
         )
-        surfaces = Surfaces(then.E_F, touch.touched, then.held, rubbing)
+        surfaces = Surfaces(then.E_F, touch.touched, then.held, rubbing, then.leaving)
         command = self._command(given, servo, then, surfaces)
 
         # By Newton and Euler contacts make the planned motion, and what surfaces are pushed with.
@@ -186,11 +192,17 @@ class LawStep:
             then.seen.place.E,
             surfaces.along(in_axes(then.seen.place.E, servo.error), self._still),
         )
+        if missed is None:
+            missed = error
+        else:  # a function of a surface that is touched is no coordinate
+            C = self.layout.surfaces
+            still = [e * (1.0 - c) for e, c in zip(missed[:C], touch.touched, strict=True)]
+            missed = [*still, *missed[C:]]
         inside = times(fixed.recovery, felt) if self.layout.internal else []
         torque = command.limited.torque
         memory = [
             *seen.place.x, *seen.quaternion, *seen.twist.components(),
-            *self._learned(given, sensing, touch, error, inside, command.limited.gate),
+            *self._learned(given, sensing, touch, missed, inside, command.limited.gate),
             *touch.touched, *touch.without,
             *command.acceleration, *command.law.acceleration,
             *_less(command.acceleration, last["acceleration"]),

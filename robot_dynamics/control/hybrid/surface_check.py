@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 
 # Gradients count as independent if none is nearer than this to what the others span.
 _INDEPENDENT = 1e-6
+# Six that determine the object's motion do so if none is nearer than this to what the others span.
+_DETERMINED = 1e-3
 _ROUNDING = 1e-9
 
 
@@ -114,6 +116,32 @@ class SurfaceTolerances(NamedTuple):
 
     off: float = 5e-3
     into: float = 5e-2
+
+
+def coordinate_problems(
+    environment: Environment, times: Array, motion: ObjectMotion
+) -> Iterator[Problem]:
+    """Yield where coordinates of the user's own do not determine the motion, with the surfaces.
+
+    Args:
+        environment: Surfaces and coordinates.
+        times: (N,) [s].
+        motion: Of the centre of mass.
+    """
+    if not environment.own_coordinates:
+        return
+    for time, *state in zip(times.tolist(), *motion[:3], strict=True):
+        terms = environment.terms(*state)
+        smallest = _smallest(np.vstack([terms.E_F, terms.E_P]))
+        if not smallest >= _DETERMINED:
+            yield Problem(
+                time,
+                "coordinates",
+                "the coordinates of the user's own and the surfaces depend on one another, by "
+                f"{smallest:.2g}, expected at least {_DETERMINED:g}: six that determine the "
+                "object's motion.",
+            )
+            return
 
 
 def surface_problems(
@@ -240,8 +268,12 @@ def _spells(on: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
 
 
 def _dependent(gradients: Array) -> bool:
+    return bool(_smallest(gradients) < _INDEPENDENT or len(gradients) > 6)
+
+
+def _smallest(gradients: Array) -> float:
+    """Return the smallest singular value of gradients made of length one: 0 if they depend."""
     sizes = np.linalg.norm(gradients, axis=1, keepdims=True)
-    if not np.all(sizes > 0.0):
-        return True
-    smallest = np.linalg.svd(gradients / sizes, compute_uv=False)[-1]
-    return bool(smallest < _INDEPENDENT or len(gradients) > 6)
+    if not (np.all(sizes > 0.0) and np.all(np.isfinite(sizes))):
+        return 0.0
+    return float(np.linalg.svd(gradients / sizes, compute_uv=False)[-1])

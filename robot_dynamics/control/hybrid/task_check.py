@@ -20,6 +20,7 @@ from robot_dynamics.control.hybrid.surface_check import (
     Grip,
     SurfaceRow,
     SurfaceTolerances,
+    coordinate_problems,
     slipping_pushes,
     surface_problems,
 )
@@ -148,6 +149,7 @@ def check_task(
     problems = list(
         surface_problems(system.environment, times, rows, motion, surfaces, chosen.tolerances)
     )
+    problems += coordinate_problems(system.environment, times, motion)
     inside = rows[:, Columns.of(len(system.environment.surfaces)).internal]
     forces = distribution.contact_forces(planned_wrenches(system, rows), inside)
     margins = contact_margins(system.contacts, forces)

@@ -115,17 +115,26 @@ class Environment:
             whenever that is wanted. Each tells for itself by default.
         sliding: For each surface function the friction of what slides along it, or None; none by
             default.
+        own_coordinates: Whether compiled control moves the object along `coordinates`, by the
+            servo (41) in them. By default it complements the surfaces itself, and they are for
+            the law in NumPy alone.
     """
 
     surfaces: tuple[PoseFunction, ...] = ()
     coordinates: tuple[PoseFunction, ...] = ()
     leaders: tuple[int, ...] = ()
     sliding: tuple[Sliding | None, ...] = ()
+    own_coordinates: bool = False
 
     def __post_init__(self) -> None:
         count = len(self.surfaces)
         if count > 6:
             raise ArgumentError(f"{count} surface functions, expected at most 6.")
+        if self.own_coordinates and len(self.coordinates) != 6 - count:
+            raise ArgumentError(
+                f"{len(self.coordinates)} coordinates of the user's own beside {count} surface "
+                f"functions, expected {6 - count}: together six that determine the motion."
+            )
         if not self.leaders:
             object.__setattr__(self, "leaders", tuple(range(count)))
         if not self.sliding:

@@ -4,7 +4,8 @@
 
 The coordinates along the surfaces are complemented automatically: motion is left as it is wanted,
 but for the least change, in the metric of the object's inertia, that keeps touched surfaces
-touched. A surface that is not touched leaves everything.
+touched. A surface that is not touched leaves everything. With coordinates of the user's own the
+change is that which leaves those as they are.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ class Surfaces:
         touched: For each 1 if it is touched, 0 if not (C,).
         held: The object.
         rubbing: How it rubs on them; not at all by default.
+        leaving: For each surface the motion (C, 6) that changes its function by one, and no
+            coordinate of the user's own, in the object's axes; None without such coordinates.
     """
 
     def __init__(
@@ -40,20 +43,28 @@ class Surfaces:
         touched: Sequence[Scalar],
         held: ObjectTerms,
         rubbing: Rubbing | None = None,
+        leaving: Matrix | None = None,
     ) -> None:
         self.touched, self._held, self._rubbing = touched, held, rubbing
         self._E = _where(touched, E_F)
         self._moved = [held.solve(row) for row in self._E]  # I_B^-1 E^T, by its columns
         self._G = factor(_mobility(self._E, self._moved, touched))
+        self._leaving = leaving
 
     def along(self, motion: Sequence[Scalar], rate: Sequence[Scalar]) -> list[Scalar]:
-        """Return the motion (6,) nearest to one with E_F motion = rate (C,) where touched."""
+        """Return the motion (6,) nearest to one with E_F motion = rate (C,) where touched.
+
+        Nearest in the metric of inertia, or in all coordinates of the user's own.
+        """
         if not self._E:
             return list(motion)
         missing = [
             c * r - dot(row, motion) for c, r, row in zip(self.touched, rate, self._E, strict=True)
         ]
-        back = transposed_times(self._moved, self._G.solve(missing), 6)
+        if self._leaving is not None:
+            back = transposed_times(self._leaving, missing, 6)
+        else:
+            back = transposed_times(self._moved, self._G.solve(missing), 6)
         return [a + b for a, b in zip(motion, back, strict=True)]
 
     def wrench(self, forces: Sequence[Scalar]) -> list[Scalar]:

@@ -52,6 +52,12 @@ def test_it_decouples_in_every_combination(count, kind, surfaces, joints):
     check(count, kind, joints, SURFACES[surfaces], 1, compiled=False, shipped=True)
 
 
+@pytest.mark.parametrize("surfaces", SURFACES)
+def test_it_moves_along_coordinates_of_the_users_own(surfaces):
+    """u1 is (41) in the coordinates, and what surfaces take away leaves them as they are (35)."""
+    check(2, "rigid", 6, SURFACES[surfaces], 3, compiled=False, own=True)
+
+
 @pytest.mark.parametrize(
     ("count", "kind", "surfaces"),
     [(2, "soft finger", "plane"), (3, "frictional point", "two planes")],

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 from support.papers import CASES
 
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.hybrid import Environment, ObjectPose
 from robot_dynamics.scalar.functions import sqrt
 from robot_dynamics.spatial import Rotation as Axes
@@ -71,6 +71,14 @@ def test_dependent_coordinates_are_refused():
     terms = Environment((z,), coordinates).terms(np.zeros(3), np.eye(3), np.zeros(6))
     with pytest.raises(RobotDynamicsError, match="depend on one another"):
         terms.acceleration(np.zeros(5))
+
+
+def test_coordinates_of_the_users_own_make_six_with_the_surfaces():
+    """Fewer or more are refused; without the wish to move along them any number will do."""
+    z = lambda at: at.x.z  # noqa: E731
+    with pytest.raises(ArgumentError, match="1 coordinates .* beside 1 surface .* expected 5"):
+        Environment((z,), (z,), own_coordinates=True)
+    assert Environment((z,), (z,)).coordinates == (z,)
 
 
 def test_functions_that_branch_on_values_are_refused():
