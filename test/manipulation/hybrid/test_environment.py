@@ -76,7 +76,7 @@ def test_dependent_coordinates_are_refused():
 def test_coordinates_of_the_users_own_make_six_with_the_surfaces():
     """Fewer or more are refused; without the wish to move along them any number will do."""
     z = lambda at: at.x.z  # noqa: E731
-    with pytest.raises(ArgumentError, match="1 coordinates .* beside 1 surface .* expected 5"):
+    with pytest.raises(ArgumentError, match=r"1 coordinates .* beside 1 surface .* expected 5"):
         Environment((z,), (z,), own_coordinates=True)
     assert Environment((z,), (z,)).coordinates == (z,)
 
