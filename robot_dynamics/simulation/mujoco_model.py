@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 STIFF = "0.9999 0.9999 0.001"
 _JOINTS = {"revolute": "hinge", "prismatic": "slide"}
 _APART = 0.05  # of points of a hinge from its middle [m]
-# Where halves of an object are held together, along z of their joint.
+# Where halves of an object are held together, and loops of arms, along z of their joint.
 _POINTS_OF_JOINTS = {"spherical": (0.0,), "revolute": (-_APART, _APART)}
 
 
@@ -44,6 +44,7 @@ def mujoco_xml(system: GraspSystem, step: float, stiffness_time: float) -> str:
     root, elements = mujoco_tree(system, step)
     equality = etree.SubElement(root, "equality")
     sensor = etree.SubElement(root, "sensor")
+    add_own_loops(system, elements, equality, stiffness_time)
     for arm in system.arms:
         add_tool(system, arm, elements, sensor)
         add_weld(arm, equality, stiffness_time)
@@ -152,6 +153,34 @@ def add_connects(
         )  # fmt: skip
 
 
+def add_own_loops(
+    system: GraspSystem,
+    elements: dict[int, etree._Element],
+    equality: etree._Element,
+    stiffness_time: float,
+) -> None:
+    """Close the loops that arms have of their own: a ball by a point, a hinge by two on its axis.
+
+    Args:
+        system: Arms, object and grasps.
+        elements: Bodies of the MuJoCo model by their index.
+        equality: Its equalities.
+        stiffness_time: Time constant [s].
+    """
+    for loop in _own_loops(system):
+        ends = (
+            (elements[loop.predecessor], pose_of(loop.predecessor_placement), "predecessor"),
+            (elements[loop.successor], pose_of(loop.successor_placement), "successor"),
+        )
+        places = [np.array([0.0, 0.0, z]) for z in _POINTS_OF_JOINTS[loop.type.name]]
+        add_connects(equality, loop.name, ends, places, stiffness_time)
+
+
+def _own_loops(system: GraspSystem) -> tuple[LoopJoint, ...]:
+    """Return the loops that arms have of their own."""
+    return () if system.own_loops is None else system.model.loops[system.own_loops :]
+
+
 def _add_object_joint(
     joint: LoopJoint,
     elements: dict[int, etree._Element],
@@ -200,7 +229,9 @@ def _require_translated(system: GraspSystem) -> None:
             )
     grasps = {arm.loop for arm in system.arms}
     grasps |= set() if system.object_joint is None else {system.object_joint}
+    own = {loop.name for loop in _own_loops(system) if loop.type.name in _POINTS_OF_JOINTS}
     others = [loop.name for i, loop in enumerate(model.loops) if i not in grasps]
+    others = [name for name in others if name not in own]
     others += [coupling.name for coupling in model.couplings]
     others += [
         model.loops[arm.loop].name
@@ -209,7 +240,8 @@ def _require_translated(system: GraspSystem) -> None:
     ]
     if others:
         raise RobotDynamicsError(
-            f"{place} {others[0]!r} would close a loop, expected rigid grasps alone."
+            f"{place} {others[0]!r} would close a loop, expected rigid grasps, and hinges and "
+            "balls in loops of the arms' own."
         )
 
 

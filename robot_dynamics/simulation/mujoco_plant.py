@@ -60,6 +60,13 @@ class MujocoPlant(PeriodicPlant):
         self._model: Any = self._mujoco.MjModel.from_xml_string(xml)
         self._data: Any = self._mujoco.MjData(self._model)
         self._q_at, self._v_at = addresses(self._model, system.model, system.joint_names)
+        joints = [
+            (body.joint.name, at.start)
+            for body, at in zip(system.model.bodies, system.model.q_slices, strict=True)
+            if body.joint.type.nq == 1
+        ]
+        self._tree_from = [at for _, at in joints]
+        self._tree_q, _ = addresses(self._model, system.model, tuple(name for name, _ in joints))
         self._object_q, self._object_v = self._free_body(system.object_body)
         self._sites = [
             (self._model.site(f"{arm.name}_tool").id, self._model.site(f"{arm.name}_grasp").id)
@@ -84,7 +91,8 @@ class MujocoPlant(PeriodicPlant):
     def _begin(self) -> None:
         data, system = self._data, self.system
         self._mujoco.mj_resetData(self._model, data)
-        data.qpos[self._q_at] = self._start[system.q_index]
+        # All of them: those that follow the drives in linkages stand where the loops are closed.
+        data.qpos[self._tree_q] = self._start[self._tree_from]
         for body in system.object_bodies:
             x, y, z, qx, qy, qz, qw = self._start[system.model.q_slices[body]]
             data.qpos[self._free_body(body)[0]] = [x, y, z, qw, qx, qy, qz]

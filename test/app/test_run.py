@@ -28,8 +28,6 @@ def test_shipped_scenarios_are_good_with_another_engine(shipped):
     scenario = load_scenario(shipped)
     if scenario.control.law == "gravity":
         pytest.skip("MuJoCo's plant has the object in its hands")
-    if any(arm.drives for arm in scenario.cell.arms):
-        pytest.skip("MuJoCo's plant has arms without loops of their own")
     assert simulate(shipped, "mujoco").report["failures"] == []
 
 

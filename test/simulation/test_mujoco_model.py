@@ -96,6 +96,19 @@ def test_springs_pull_as_ours_do():
     assert_allclose(data.qfrc_passive[v_at], ours[SYSTEM.v_index], atol=1e-12)
 
 
+@pytest.mark.parametrize(("kind", "count"), [("revolute", 2), ("spherical", 1)])
+def test_loops_of_arms_are_closed_by_connects(kind, count):
+    """A ball is a point, a hinge two on its axis."""
+    loops = SYSTEM.model.loops
+    rod = replace(loops[0], name="rod", type=joint_type(kind))
+    linked = replace(
+        SYSTEM, model=replace(SYSTEM.model, loops=(*loops, rod)), own_loops=len(loops)
+    )
+    text = mujoco_xml(linked, 0.0002, 0.0004)
+    assert mujoco.MjModel.from_xml_string(text).neq == len(loops) + count
+    assert text.count('site1="rod_') == count
+
+
 def test_what_is_not_translated_is_refused():
     """A loop that is no grasp, a spring at a free body: one sentence with the name."""
     grasp = SYSTEM.model.loops[0]

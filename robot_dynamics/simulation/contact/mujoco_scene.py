@@ -28,6 +28,7 @@ from robot_dynamics.simulation.contact.surfaces import Cylinder, Hole, Plane, Po
 from robot_dynamics.simulation.contact.terms import ContactTerms
 from robot_dynamics.simulation.mujoco_model import (
     add_connects,
+    add_own_loops,
     add_tool,
     add_weld,
     mujoco_tree,
@@ -81,6 +82,7 @@ def mujoco_scene(scene: ContactScene, start: Array, step: float, stiffness_time:
     pairs = etree.SubElement(root, "contact")
     equality, sensor = etree.SubElement(root, "equality"), etree.SubElement(root, "sensor")
     compliance = _Compliance(scene, start, step)
+    add_own_loops(system, bodies, equality, stiffness_time)
     place = 0
     for i, (arm, contact) in enumerate(zip(system.arms, scene.contacts, strict=True)):
         tool = add_tool(system, arm, bodies, sensor)
