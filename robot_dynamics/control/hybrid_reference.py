@@ -28,8 +28,16 @@ from robot_dynamics.wording import counted
 Array = NDArray[np.float64]
 
 
+# Time in which the force fades before a surface is left [s]. What is there at the end would push
+# the object on when the surface bears it no more: sideways as well, since arms weigh differently
+# in every direction, and in a hole no motion is controlled sideways.
+_UNLOAD_S = 0.1
+
+
 class TouchPlan:
     """Which surfaces are to be touched, and with which force, over time.
+
+    Before a surface is left its force fades, that along it with that on it.
 
     Args:
         touches: What is to be touched.
@@ -84,6 +92,8 @@ class TouchPlan:
                 after = np.array([change.force_n, *change.along_n])
                 force += np.outer(self._law(u), after - value)
                 value = after
+            leaving = np.clip((t - touch.until_s) / _unloading(touch) + 1.0, 0.0, 1.0)
+            force *= 1.0 - self._law(leaving)[:, None]
             at = self._rows[touch.surface]
             stated = min(at.stop - at.start, 3)
             wanted[inside, at] = 1.0
@@ -94,9 +104,15 @@ class TouchPlan:
         """Return from when to when forces change or surfaces are touched or left, up to an end."""
         found = []
         for touch in self._touches:
-            found += [(touch.from_s, touch.from_s), (touch.until_s, touch.until_s)]
+            found += [(touch.from_s, touch.from_s)]
+            found += [(touch.until_s - _unloading(touch), touch.until_s)]
             found += [(c.time_s, c.time_s + c.duration_s) for c in touch.changes]
         return [(a, min(b, end)) for a, b in sorted(found) if a < end]
+
+
+def _unloading(touch: TouchSettings) -> float:
+    """Return how long the force fades before a surface is left [s]."""
+    return min(_UNLOAD_S, touch.until_s - touch.from_s)
 
 
 class HybridReference:

@@ -72,7 +72,7 @@ class TouchSettings:
     Attributes:
         surface: Its name.
         from_s: From when on touching it is a contact, not an accident [s].
-        until_s: When the object leaves it [s].
+        until_s: When the object leaves it [s]; the force fades in the last tenth of a second.
         force_n: Force on it at first, and none along it; its sign as that of changes [N].
         changes: Changes of the force, in the order of time.
     """

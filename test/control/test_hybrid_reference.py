@@ -52,6 +52,23 @@ def test_a_surface_to_stick_to_is_pushed_along():
     assert wanted[:, 2].tolist() == [1, 1, 1, 0]
 
 
+def test_forces_fade_before_a_surface_is_left():
+    """In 0.1 s, those along it alike, so that what sticks does so to the end; then none is wanted.
+
+    A touch that is shorter than that begins to fade at once.
+    """
+    changes = (TouchForceSettings(2.0, 10.0, duration_s=0.1, along_n=(4.0, 0.0)),)
+    touches = [
+        TouchSettings("wall", 1.0, 3.0, 20.0, changes),
+        TouchSettings("wall", 4.0, 4.05, 8.0),
+    ]
+    plan = TouchPlan(touches, {"wall": slice(0, 3)})
+    forces, wanted = plan.at([2.9, 2.95, 2.999, 3.0, 4.0, 4.025])
+    np.testing.assert_allclose(forces[:, 0], [10.0, 5.0, 0.0, 0.0, 8.0, 4.0], atol=1e-3)
+    np.testing.assert_allclose(forces[:4, 1], 0.4 * forces[:4, 0], rtol=1e-9)
+    assert wanted[:, 0].tolist() == [1, 1, 1, 0, 1, 1]
+
+
 def test_rows_have_motion_forces_and_the_squeeze():
     """Motion is that of the path alone; forces stand where the reference says."""
     reference = plan()
@@ -67,7 +84,7 @@ def test_it_has_settled_where_neither_motion_nor_force_changed_for_long_enough()
     """Every interval keeps its distance from each touch, departure and change before it."""
     reference = plan()
     intervals = reference.settled_intervals(0.3)
-    expected = [(2.3, 2.5), (2.8, 3.0), (3.3, 4.0), (4.3, 5.0), (5.3, 6.0)]
+    expected = [(2.3, 2.4), (2.8, 2.9), (3.3, 4.0), (4.3, 4.9), (5.3, 6.0)]
     np.testing.assert_allclose(intervals, expected, atol=1e-12)
     assert reference.settled_intervals(10.0) == []
 
