@@ -13,6 +13,8 @@ import signal
 import sys
 from types import FrameType
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
 
 def start(module: str) -> None:
     """Import a node's module and run its `main`; end with status 0 on SIGINT or SIGTERM before."""
@@ -21,9 +23,12 @@ def start(module: str) -> None:
     def take(number: int, frame: FrameType | None) -> None:
         nonlocal received
         received = True
+        # `ros2 launch` sends another one, which would kill an interpreter that ends.
+        for number in _SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in _SIGNALS:
         signal.signal(number, take)
     try:
         main = importlib.import_module(module).main
@@ -31,6 +36,8 @@ def start(module: str) -> None:
         if received:
             sys.exit(0)
         raise
+    if received:  # and some import has taken it for its own
+        sys.exit(0)
     main()
 
 

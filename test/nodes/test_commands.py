@@ -32,11 +32,24 @@ def outcome(folder, text):
 
 
 @pytest.mark.parametrize("signal", ["SIGINT", "SIGTERM"])
-@pytest.mark.parametrize("after", ["", "except KeyboardInterrupt:\n    raise ImportError\n"])
+@pytest.mark.parametrize(
+    "after",
+    [
+        "finally:\n    pass\n",
+        "except KeyboardInterrupt:\n    raise ImportError\n",
+        "except KeyboardInterrupt:\n    main = print\n",
+    ],
+)
 def test_a_signal_during_the_imports(tmp_path, signal, after):
-    """Status 0 and no traceback, also where an import makes another error of it."""
+    """Status 0 and no traceback, also where an import makes another error of it, or nothing."""
     text = f"import os, signal\ntry:\n    os.kill(os.getpid(), signal.{signal})\n"
-    assert outcome(tmp_path, text + (after or "finally:\n    pass\n")) == (0, "")
+    assert outcome(tmp_path, text + after) == (0, "")
+
+
+def test_two_signals_during_the_imports(tmp_path):
+    """As `ros2 launch` sends them: the second one comes while the interpreter ends."""
+    text = "import atexit, os, signal\natexit.register(os.kill, os.getpid(), signal.SIGINT)\n"
+    assert outcome(tmp_path, f"{text}os.kill(os.getpid(), signal.SIGINT)\n") == (0, "")
 
 
 def test_main_runs_after_the_imports(tmp_path):
