@@ -101,6 +101,8 @@ def state_of(count, kind, joints, environment, rng):
         rng: Random numbers.
     """
     linked = joints == LINKAGE
+    # Loops are closed by as many Newton steps as rates of tens of rad/s need.
+    speed = 0.1 if linked else 1.0
     robot = linkage_robot(count) if linked else arms_of(count, joints)
     followers = followers_of(count) if linked else Followers.of_tree(robot.model)
     tools = tuple(f"arm{i}_tool" if linked else f"tool{i}" for i in range(count))
@@ -118,12 +120,12 @@ def state_of(count, kind, joints, environment, rng):
         )
         held = LinkElement("held", 3.0, (0.02, -0.01, 0.03), np.diag([0.02, 0.03, 0.04]))
         system = HybridSystem(robot.model, tools, held, contacts, environment, *own)
-        twist, rest = rng.standard_normal(6), np.zeros(robot.model.nv)
+        twist, rest = speed * rng.standard_normal(6), np.zeros(robot.model.nv)
         J = system.terms(q, rest, at, twist)
         sizes = np.linalg.svd(J.J_S, compute_uv=False)
         if sizes[-1] > _REGULAR * sizes[0]:
             break
     # The arms go with the object, and move besides as they can.
-    wish = rng.standard_normal(len(followers.drives))
+    wish = speed * rng.standard_normal(len(followers.drives))
     yd = wish + np.linalg.pinv(J.J_S) @ (J.W_S.T @ twist - J.J_S @ wish)
     return HeldState(system, q, followers.rates(q, yd), at, twist)

@@ -60,7 +60,7 @@ class Instant:
         return cls(arms, seen, held, own, [-value for value in E_F_dot_v], leaving)
 
     @classmethod
-    def ahead(cls, system: HybridSystem, given: LawInputs, seen: Seen) -> Instant:
+    def ahead(cls, system: HybridSystem, given: LawInputs, arms: ArmState, seen: Seen) -> Instant:
         """Return the middle of the time in which the torque acts, from where all is now."""
         gain, last = given.gain, given.last
         of_joints, of_object = (
@@ -71,9 +71,9 @@ class Instant:
             for name in ("joint_acceleration", "acceleration")
         )
         q, qd, then = ahead_of(gain.lead, given.q, given.qd, of_joints, seen, of_object)
-        near = given.last["followers"]
-        arms = ArmState.of(system.followers, q, qd, given.parameters, near)
-        return cls.of(system, given, arms, then)
+        near = [arms.q[i] + gain.lead * arms.qd[i] for i in system.followers.indices]
+        later = ArmState.of(system.followers, q, qd, given.parameters, near)
+        return cls.of(system, given, later, then)
 
 
 def seen_by_arms(given: LawInputs, arms: ArmState) -> Seen:

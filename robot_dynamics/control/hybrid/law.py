@@ -162,7 +162,7 @@ class LawStep:
                 environment, servo, last["pose_integral"], seen, gain
             )
         then = (
-            Instant.ahead(self.system, given, seen)
+            Instant.ahead(self.system, given, arms, seen)
             if self.options.ahead
             else Instant.of(self.system, given, arms, seen)
         )

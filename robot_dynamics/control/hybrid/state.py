@@ -36,6 +36,7 @@ class ArmState:
 
     Attributes:
         q: Positions of all joints (nq,).
+        qd: Their velocities (nv,).
         Xup: From each body's parent to the body.
         X0: From the world to the body.
         v: Velocities, in body coordinates.
@@ -44,6 +45,7 @@ class ArmState:
     """
 
     q: list[Scalar]
+    qd: list[Scalar]
     Xup: list[Transform]
     X0: list[Transform]
     v: list[Motion]
@@ -74,7 +76,7 @@ class ArmState:
         qd = arms.velocities(Xup, yd, parameters)
         v, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity)
         followed = arms.followed(Xup, v, avp, parameters)
-        return cls(q, Xup, body_transforms(model, Xup), v, avp, followed)
+        return cls(q, qd, Xup, body_transforms(model, Xup), v, avp, followed)
 
     def equation(
         self, model: Model, parameters: Parameters

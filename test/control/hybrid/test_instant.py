@@ -66,7 +66,7 @@ def test_ahead_joints_move_with_the_trend_of_their_accelerations(state):
     wanted = {"joint_acceleration": 2.0, "joint_acceleration_change": 4.0}
     given = inputs_of(state, gains=gains, **wanted)
     seen = seen_by_arms(given, arms_of(state, given))
-    there = Instant.ahead(state.system, given, seen).arms
+    there = Instant.ahead(state.system, given, arms_of(state, given), seen).arms
     q = state.q + 1e-3 * state.qd + 0.5e-6 * 4.0
     expected = ArmState.of(
         state.system.followers, q.tolist(), (state.qd + 4e-3).tolist(), given.parameters
