@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-PATIENCE_S = 20.0  # nothing that is waited for takes a second, where the machine has time
+PATIENCE_S = 60.0  # what takes a second at most where the machine has time
 _PAUSE_S = 0.01
 
 

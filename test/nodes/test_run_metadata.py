@@ -114,6 +114,7 @@ def test_what_is_on_the_wire_can_be_read(ros, start_node, tmp_path):
         wait_until(
             lambda: client.service_is_ready() and all(map(node.count_publishers, RECORDED)),
             partial(ros.spin_once, node, timeout_sec=0.01),
+            seconds=90.0,
         )
         time.sleep(0.5)
         asked = [client.call_async(Trigger.Request())]
