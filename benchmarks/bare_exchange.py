@@ -18,9 +18,7 @@ from typing import Any
 _END = b"end"
 
 
-def answered(
-    seconds: float, period: float, here: float, there: float, priority: float = 0.0
-) -> float:
+def answered(seconds: float, period: float, here: float, there: float, priority: int = 0) -> float:
     """Return the part of the periods in which an answer came before the next one.
 
     Periods that did not take place count as lost.
@@ -76,7 +74,7 @@ def _newest(line: socket.socket) -> int:
         return newest
 
 
-def _answer(sender: Any, there: float, priority: float) -> None:
+def _answer(sender: Any, there: float, priority: int) -> None:
     _prefer(priority)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
         line.bind(("127.0.0.1", 0))
@@ -89,9 +87,9 @@ def _answer(sender: Any, there: float, priority: float) -> None:
             line.sendto(message, who)
 
 
-def _prefer(priority: float) -> None:
+def _prefer(priority: int) -> None:
     if priority:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(int(priority)))
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
 
 
 def _compute(seconds: float) -> None:

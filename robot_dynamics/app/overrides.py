@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -13,14 +14,15 @@ from robot_dynamics.description.yaml_document import Node, parse_yaml
 from robot_dynamics.errors import ArgumentError
 
 _OPTION = "--set"
+_INDEX = re.compile(r"\[(\d+)\]")
 
 
 def with_overrides(document: Node, overrides: Iterable[str]) -> Node:
     """Return a document with some values replaced.
 
     Each override is `KEY=VALUE`: keys joined by dots, numbers for the entries of lists (from 0),
-    and a YAML value, which is checked like one in the file. Keys that the file leaves out may be
-    given.
+    as "cell.surfaces.0.xyz" or, as problems are reported, "cell.surfaces[0].xyz"; and a YAML
+    value, which is checked like one in the file. Keys that the file leaves out may be given.
 
     Args:
         document: The document, a mapping.
@@ -29,16 +31,22 @@ def with_overrides(document: Node, overrides: Iterable[str]) -> Node:
     Raises:
         DescriptionError: If an override has no key or no value, or names an entry that a list
             does not have.
-        ArgumentError: If they are a text instead of a list of texts.
+        ArgumentError: If they are anything else than a list of texts.
     """
     if isinstance(overrides, str):
         raise ArgumentError(
             f"overrides are the text {overrides!r}; expected a list of such texts."
         )
-    for override in overrides:
+    texts = list(overrides) if isinstance(overrides, Iterable) else None
+    if texts is None or not all(isinstance(text, str) for text in texts):
+        raise ArgumentError(
+            f"overrides are {overrides!r}; expected a list of texts as "
+            "'plant.object_mass_scale=1.2'."
+        )
+    for override in texts:
         key, equals, text = override.partition("=")
         place = f"{_OPTION} {override}"
-        keys = key.strip().split(".")
+        keys = _INDEX.sub(r".\1", key.strip()).split(".")
         if not equals or not all(keys):
             raise refused(place, "expected KEY=VALUE", "for instance plant.object_mass_scale=1.2")
         value = parse_yaml(text, place)

@@ -99,12 +99,12 @@ def simulate(
         RobotDynamicsError: If the scenario is refused.
     """
     started = time.perf_counter() if started is None else started
-    if not isinstance(overrides, str):  # which is refused below
-        overrides = [*overrides, *([f"plant.engine={plant}"] if plant else [])]
     if isinstance(scenario, Scenario):
         scenario = scenario.changed(overrides)
     else:
         scenario = load_scenario(scenario, overrides)
+    if plant:
+        scenario = scenario.changed([f"plant.engine={plant}"])
     control, believed = scenario.control, build_system(scenario)
     supervised = supervised_law(scenario, believed)
     ticks = scenario.ticks(supervised.reference, duration)

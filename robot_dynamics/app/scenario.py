@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -216,13 +216,13 @@ class Scenario:
             if margin < 0.0
         ]
 
-    def changed(self, overrides: Collection[str]) -> Scenario:
+    def changed(self, overrides: Iterable[str]) -> Scenario:
         """Return the scenario with changes of single values, as "plant.object_mass_scale=1.2".
 
         Raises:
             DescriptionError: If one is refused.
         """
-        if not overrides:
+        if overrides in ((), []):
             return self
         document = with_overrides(parse_yaml(self.text(), self.name), overrides)
         try:
@@ -275,7 +275,10 @@ def find_scenario(name: str | Path) -> str | Path:
 
     Raises:
         UnknownNameError: If there is neither.
+        ArgumentError: If it is no name.
     """
+    if not isinstance(name, (str, Path)):
+        raise ArgumentError(f"scenario is {name!r}; expected a file or a name.")
     path = Path(name)
     if path.is_file() or str(name).startswith(SCHEME):
         return name

@@ -7,6 +7,7 @@ import pytest
 from robot_dynamics.app.overrides import with_overrides, without_lines
 from robot_dynamics.description.diagnosis import DescriptionError, Problem
 from robot_dynamics.description.yaml_document import parse_yaml
+from robot_dynamics.errors import ArgumentError
 
 TEXT = "{plant: {seed: 1, noise: {force: 0.0}}, arms: [{name: a}, {name: b}]}"
 
@@ -18,6 +19,7 @@ TEXT = "{plant: {seed: 1, noise: {force: 0.0}}, arms: [{name: a}, {name: b}]}"
         (["plant.seed=2", "plant.seed=3"], {"plant": {"seed": 3, "noise": {"force": 0.0}}}),
         (["plant.noise={}"], {"plant": {"seed": 1, "noise": {}}}),
         (["arms.1.name=c"], {"arms": [{"name": "a"}, {"name": "c"}]}),
+        (["arms[1].name=c"], {"arms": [{"name": "a"}, {"name": "c"}]}),
         (["new.key=[1, 2]"], {"new": {"key": [1, 2]}}),
         (["name=a=b"], {"name": "a=b"}),
     ],
@@ -46,6 +48,13 @@ def test_nonsense_is_refused(override, message):
     with pytest.raises(DescriptionError) as raised:
         with_overrides(parse_yaml(TEXT), [override])
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize("overrides", ["plant.seed=1", [1], None])
+def test_overrides_are_a_list_of_texts(overrides):
+    """What is something else is refused for what it is."""
+    with pytest.raises(ArgumentError, match="expected a list of"):
+        with_overrides(parse_yaml(TEXT), overrides)
 
 
 def test_places_without_lines():
