@@ -49,7 +49,7 @@ Array = NDArray[np.float64]
 
 _RING = 4  # points around a peg at which it may touch its hole
 _ON_IT = 1e-2  # that a hinge or a line may be off the object at the start, as stated [m, rad]
-_PLACES = {"line": 2, "hinge": 3}  # functions that are lengths; the others are angles
+_PLACES = {"line": 2, "hinge": 3}  # functions that are lengths; the others are sines of angles
 
 
 def contact_scene(scenario: Scenario, system: GraspSystem) -> ContactScene:
@@ -132,11 +132,17 @@ def _restraint(surface: SurfaceSettings, frame: Array, held: Array) -> Restraint
     part = part_frame(surface.part)
     at = ObjectPose(Vector3.of(held[:3, 3].tolist()), Rotation.of(held[:3, :3].tolist()))
     functions = surface_functions(surface, surface_frame(surface), part, np.zeros(3))
-    off = [abs(function(at)) for function in functions]
-    if max(off) > _ON_IT:
-        unit = "m" if max(off[: _PLACES[surface.kind]]) > _ON_IT else "rad"
+    off = np.array([function(at) for function in functions])
+    lengths, sines = np.split(off, [_PLACES[surface.kind]])
+    distance, sine = float(np.linalg.norm(lengths)), min(float(np.linalg.norm(sines)), 1.0)
+    gaps = [
+        f"{gap:.3g} {unit}"
+        for gap, unit in ((distance, "m"), (np.arcsin(sine), "rad"))
+        if gap > _ON_IT
+    ]
+    if gaps:
         raise ArgumentError(
-            f"at the start the object is {max(off):.3g} {unit} off {surface.kind} "
+            f"at the start the object is {' and '.join(gaps)} off {surface.kind} "
             f"{surface.name!r}, expected {_ON_IT:g} at most: it is on it from beginning to end."
         )
     if surface.friction:

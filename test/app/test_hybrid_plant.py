@@ -97,12 +97,14 @@ def test_arms_with_linkages_move_alike_in_both_engines():
     ("override", "message"),
     [
         ("xyz=[0.86, 0.0, 0.92]", "is 0.03 m off hinge 'hinge', expected 0.01 at most"),
-        ("rpy=[-1.5, 0.0, 0.0]", "is 0.0707 rad off hinge 'hinge'"),
+        ("rpy=[-1.5, 0.0, 0.0]", "is 0.0708 rad off hinge 'hinge'"),
+        (["xyz=[0.88, 0.0, 0.95]", "rpy=[-1.2, 0.0, 0.0]"], "is 0.02 m and 0.371 rad off hinge"),
         ("friction=0.2", "is a hinge with friction 0.2, which the plant does not have"),
     ],
 )
 def test_hinges_that_cannot_be_simulated_are_refused(override, message):
     """Those that the object is not on, and those with friction."""
-    scenario = load_scenario("lid", [f"cell.surfaces.0.{override}"])
+    overrides = [override] if isinstance(override, str) else override
+    scenario = load_scenario("lid", [f"cell.surfaces.0.{one}" for one in overrides])
     with pytest.raises(ArgumentError, match=message):
         contact_scene(scenario, prepared("lid")[1])

@@ -95,7 +95,10 @@ class Surfaces:
         Where the object rubs, F - E_F^T f - D f_d - T^T x: friction D makes the drag of the forces
         that are wanted, and x is what besides may act sideways where it touches, as on one that
         sticks, and along gravity, on one that is heavier than believed. F tells them apart by
-        where they act; where it does not, x is the least.
+        where they act; where it does not, x is the least. Of gravity that alone counts which no f
+        could be instead: on a level table, where a few millimetres of lever would have to tell
+        them apart, the whole of a wrong weight is f. Acceleration along surfaces that rub matters
+        a little: what is wrong in it looks like a force sideways.
 
         Args:
             wrench: F, by the arms on the object.
@@ -109,16 +112,21 @@ class Surfaces:
         if rubbing is None or not rubbing.sideways:
             return self._G.solve(times(self._E, self._unheld(exerted, acceleration)))
         exerted = [f - d for f, d in zip(exerted, self.drag(wanted), strict=True)]
-        g = held.gravity
-        down = g * (1.0 / sqrt(g.dot(g) + _NO_GRAVITY))
         T = [(self.touched[i], row) for i, rows in rubbing.sideways.items() for row in rows]
-        T.append((1.0, [0.0, 0.0, 0.0, *down]))
+        T.append((1.0, self._weight()))
         E = [*self._E, *_where([c for c, _ in T], [row for _, row in T])]
         G = _mobility(E, [held.solve(row) for row in E], [*self.touched, *(c for c, _ in T)])
         for i in range(len(self._E), len(E)):
             G[i][i] = G[i][i] + _LOOSE / held.mass
         told = factor(G).solve(times(E, self._unheld(exerted, acceleration)))
         return told[: len(self._E)]
+
+    def _weight(self) -> list[Scalar]:
+        """Return the wrench (6,) along gravity less what is nearest to it on surfaces."""
+        g = self._held.gravity
+        weight: list[Scalar] = [0.0, 0.0, 0.0, *(g * (1.0 / sqrt(g.dot(g) + _NO_GRAVITY)))]
+        borne = self.wrench(self._G.solve(times(self._E, self._held.solve(weight))))
+        return [w - b for w, b in zip(weight, borne, strict=True)]
 
     def _unheld(self, exerted: Sequence[Scalar], acceleration: Sequence[Scalar]) -> list[Scalar]:
         """Return how much faster the object would move without surfaces (6,)."""

@@ -38,12 +38,13 @@ def drag(
     Args:
         friction: Coulomb's coefficient.
         arm: From the centre of mass to the point that touches.
-        gradient: Of the surface's function over the twist (6,).
+        gradient: Of the surface's function over the twist (6,), of any length: the push of 1 is
+            along it, and friction that of a normal force of its length.
         twist: Angular velocity, velocity of the centre of mass (6,).
     """
-    v = Vector3.of(twist[3:]) + Vector3.of(twist[:3]).cross(arm)
-    along = _across(v, Vector3.of(gradient[3:]))
-    force = along * (friction / sqrt(along.dot(along) + _SLOW * _SLOW))
+    v, normal = Vector3.of(twist[3:]) + Vector3.of(twist[:3]).cross(arm), Vector3.of(gradient[3:])
+    along = _across(v, normal)
+    force = along * (friction * sqrt(normal.dot(normal) / (along.dot(along) + _SLOW * _SLOW)))
     return [*arm.cross(force), *force]
 
 

@@ -6,13 +6,16 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.grasp_map import GraspMap
+from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.motion import DEEP, FASTEST, ContactForces, ContactMotion
 from robot_dynamics.simulation.contact.observation import ContactObservation
 from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks
+from robot_dynamics.simulation.contact.restraints import require_independent
 from robot_dynamics.simulation.contact.scene import ContactScene
 from robot_dynamics.simulation.engine_plant import SimulationError
 from robot_dynamics.simulation.periodic_plant import PeriodicPlant
@@ -42,8 +45,8 @@ class ContactPlant(PeriodicPlant):
             the object.
 
     Raises:
-        ArgumentError: If the control period is no whole number of steps, or the object starts
-            within something rigid.
+        ArgumentError: If the control period is no whole number of steps, the object starts within
+            something rigid, or hinges and lines repeat one another there.
     """
 
     def __init__(
@@ -55,6 +58,9 @@ class ContactPlant(PeriodicPlant):
         grasp_map: GraspMap | None = None,
     ) -> None:
         super().__init__(scene.system, start, period, settings, grasp_map)
+        x, quaternion = np.split(np.asarray(start, dtype=float)[scene.system.object_q], [3])
+        turned = Rotation.from_quat(quaternion).as_matrix()
+        require_independent(scene.restraints, pose(x, turned))
         self.scene = scene
         self.substeps = _steps(settings, period)
         self._h = period / self.substeps

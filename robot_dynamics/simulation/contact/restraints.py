@@ -8,6 +8,7 @@ that axis. Neither has friction, play or springs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,11 @@ _JOINTS: dict[str, tuple[JointType, tuple[int, ...], float]] = {
     "hinge": (reverse(Revolute()), (0, 1, 3, 4, 5), -1.0),
     "line": (PointOnLine(), (3, 4), 1.0),
 }
+
+_A_POSE = 1e-6  # by which products of the axes of a pose may be off, as in model files
+# What a restraint blocks besides the others, in parts of what is blocked most (1 m as 1 rad):
+# less than this the plant, which shifts squares by 1e-10, does not tell from nothing.
+_OWN = 1e-5
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,13 @@ class Restraint:
                     f"{self.kind} {self.name!r} with a {key} of shape {value.shape}, expected a "
                     "pose (4, 4) of finite numbers."
                 )
+            R = value[:3, :3]
+            off = max(np.abs(R @ R.T - np.eye(3)).max(), np.abs(value[3] - [0, 0, 0, 1]).max())
+            if off > _A_POSE or np.linalg.det(R) < 0.0:
+                raise ArgumentError(
+                    f"{self.kind} {self.name!r} with a {key} that is no pose, expected a rotation "
+                    "and a translation."
+                )
             object.__setattr__(self, key, value)
 
     @property
@@ -85,3 +98,31 @@ class Restraint:
         wrench = np.zeros(6)
         wrench[list(self.components)] = _JOINTS[self.kind][2] * multipliers
         return wrench
+
+
+def require_independent(restraints: Sequence[Restraint], held: Array) -> None:
+    """Refuse restraints that repeat one another: what each of them bears would be anything.
+
+    Args:
+        restraints: On which the object is.
+        held: Its pose (4, 4).
+
+    Raises:
+        ArgumentError: If one blocks a motion that is blocked already, with the names.
+    """
+    if not restraints:
+        return
+    places = [(held @ one.part)[:3, 3] for one in restraints]
+    middle, rows = np.mean(places, axis=0), np.zeros((0, 6))
+    for i, (one, place) in enumerate(zip(restraints, places, strict=True)):
+        axes = one.frame[:3, :3].T
+        turns, shifts = np.zeros((3, 6)), np.zeros((3, 6))
+        turns[:, :3], shifts[:, :3], shifts[:, 3:] = axes, np.cross(place - middle, axes), axes
+        rows = np.vstack([rows, np.vstack([turns, shifts])[list(one.components)]])
+        if np.linalg.matrix_rank(rows, tol=_OWN * np.linalg.norm(rows, 2)) < len(rows):
+            others = " and ".join(f"{other.kind} {other.name!r}" for other in restraints[:i])
+            raise ArgumentError(
+                f"{one.kind} {one.name!r} blocks motions that {others} blocked already, so that "
+                "nothing says which of them bears a force; expected restraints that block "
+                "different ones."
+            )

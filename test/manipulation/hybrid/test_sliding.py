@@ -28,12 +28,13 @@ def test_it_is_the_part_of_the_push_that_the_point_slides_with(into):
     assert_allclose(found, [*np.cross(ARM, force), *force], atol=1e-5)
 
 
-def test_a_gradient_of_another_length_means_the_same_direction():
-    """The push is told by another number then; friction slides along the same surface."""
+def test_friction_counts_the_normal_force_whatever_the_gradients_length():
+    """A push of 1 along a gradient of 3 is a normal force of 3 N."""
     twist = [0.0, 0.0, 0.5, 0.2, 0.1, 0.0]
     arm = Vector3.of(ARM.tolist())
     longer = [3.0 * value for value in SLOPE]
-    assert_allclose(drag(0.3, arm, longer, twist), drag(0.3, arm, SLOPE, twist), atol=1e-15)
+    once = np.array(drag(0.3, arm, SLOPE, twist))
+    assert_allclose(drag(0.3, arm, longer, twist), 3.0 * once, atol=1e-15)
 
 
 def test_it_grows_from_nothing_at_rest():

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -13,12 +15,14 @@ from support.mechanisms import two_arms
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.grasp_map import transmitted_force_map
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
+from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact import (
     ArmContact,
     ContactPlant,
     ContactScene,
     Material,
+    Restraint,
     SurfaceContact,
     Touch,
     plane,
@@ -192,3 +196,13 @@ def test_steps_divide_the_period():
     assert ContactPlant(scene("rigid"), CELL.start, 0.001, settings()).substeps == 4
     with pytest.raises(ArgumentError, match="does not divide"):
         ContactPlant(scene("rigid"), CELL.start, PERIOD, settings(step_s=0.0003))
+
+
+def test_hinges_that_repeat_one_another_are_refused():
+    """At the start: forces between them would be anything."""
+    part = pose((0.1, 0.0, 0.0))
+    at = pose(CELL.start[SYSTEM.object_q][:3]) @ part
+    one, two = (Restraint(name, "hinge", at, part) for name in ("upper", "lower"))
+    twice = replace(scene("rigid"), restraints=(one, two))
+    with pytest.raises(ArgumentError, match="hinge 'lower' blocks motions that hinge 'upper'"):
+        ContactPlant(twice, CELL.start, PERIOD, settings())

@@ -28,6 +28,7 @@ from robot_dynamics.simulation.contact import (
 )
 from robot_dynamics.simulation.contact.motion import ContactMotion
 from robot_dynamics.simulation.contact.observation import ContactObservation
+from robot_dynamics.simulation.contact.restraints import require_independent
 
 STEP = 2.5e-4
 GRAVITY = np.array([1.0, -3.0, -9.0])  # along no axis
@@ -267,9 +268,41 @@ def test_two_arms_feel_what_the_closed_loop_engine_says(kind):
         ("rail", np.eye(4), "holds the object as a 'rail', expected 'hinge' or 'line'"),
         ("hinge", np.eye(3), r"frame of shape \(3, 3\), expected a pose"),
         ("line", np.full((4, 4), np.nan), "finite numbers"),
+        ("hinge", np.zeros((4, 4)), "a frame that is no pose, expected a rotation and a"),
+        ("line", 2.0 * np.eye(4), "a frame that is no pose"),
+        ("hinge", np.diag([1.0, 1.0, -1.0, 1.0]), "a frame that is no pose"),
     ],
 )
 def test_what_cannot_hold_is_refused(kind, frame, message):
     """Kinds that are not there, poses that are none."""
     with pytest.raises(ArgumentError, match=message):
         Restraint("door", kind, frame, np.eye(4))
+    with pytest.raises(ArgumentError, match=message.replace("frame", "part")):
+        Restraint("door", kind, np.eye(4), frame)
+
+
+@pytest.mark.parametrize("kind", ["hinge", "line"])
+def test_restraints_that_repeat_one_another_are_refused(kind):
+    """A hinge, and 30 cm along its axis another or a line: nothing says what each of them bears.
+
+    Two points on one line do not repeat one another; a third one does, and so does the same twice.
+    """
+    frame = random_pose(np.random.default_rng(5))
+    body = frame @ np.linalg.inv(PART)
+
+    def on_axis(name, kind, z):
+        along = pose((0.0, 0.0, z))
+        return Restraint(name, kind, frame @ along, PART @ along)
+
+    hinge, second = on_axis("door", "hinge", 0.0), on_axis("second", kind, 0.3)
+    message = f"{kind} 'second' blocks motions that hinge 'door' blocked already"
+    with pytest.raises(ArgumentError, match=message):
+        require_independent((hinge, second), body)
+    lines = [on_axis(f"rail{i}", "line", 0.1 * i) for i in range(3)]
+    require_independent((), body)
+    require_independent((hinge,), body)
+    require_independent(lines[:2], body)
+    with pytest.raises(ArgumentError, match="'rail2' blocks motions that line 'rail0' and line"):
+        require_independent(lines, body)
+    with pytest.raises(ArgumentError, match="'rail0' blocks"):
+        require_independent((lines[0], lines[0]), body)
