@@ -9,6 +9,7 @@ a leg of a platform is eliminated by itself.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,7 +22,7 @@ from robot_dynamics.dynamics.independent import independent_coordinates
 from robot_dynamics.dynamics.rank import ConstraintRank, constraint_rank
 from robot_dynamics.dynamics.scaling import coordinate_scales, tree_length
 from robot_dynamics.model import Model
-from robot_dynamics.scalar.functions import minimum, sqrt
+from robot_dynamics.scalar.functions import maximum, minimum, sqrt
 from robot_dynamics.scalar.linear_algebra import dot, factor, is_zero, times
 from robot_dynamics.spatial import Scalar
 
@@ -43,7 +44,8 @@ class Eliminated:
         independent: Indices of the independent coordinates, ascending.
         columns: The columns of G (nv - r of length nv).
         g: The accelerations (nv,) of independent ones that are zero.
-        pivot: The smallest pivot, a part of its row's size with coordinates as displacements.
+        pivot: The smallest pivot, a part of its row's size with coordinates as displacements; see
+            `eliminate`.
     """
 
     independent: tuple[int, ...]
@@ -108,7 +110,11 @@ def _sparse_pivots(model: Model, ranked: ConstraintRank, independent: Sequence[i
 
 
 def eliminate(
-    model: Model, K: Sequence[Sequence[Scalar]], k: Sequence[Scalar], pivots: Pivots
+    model: Model,
+    K: Sequence[Sequence[Scalar]],
+    k: Sequence[Scalar],
+    pivots: Pivots,
+    sizes: Sequence[float] | None = None,
 ) -> Eliminated:
     """Return G and g by elimination along given pivots (8.51).
 
@@ -117,6 +123,9 @@ def eliminate(
         K: Constraint Jacobian (n^c, nv).
         k: Right-hand side (n^c,).
         pivots: Row and column of each pivot, in order; other rows are not looked at.
+        sizes: Of the pivots' rows at a state that is regular, with the pivots' signs; see
+            `pivot_sizes`. Then pivots are told against these, so that a row that vanishes as a
+            whole shows as well, and are negative beyond a dead point.
     """
     scales = coordinate_scales(model, tree_length(model)).tolist()
     rest = {row: list(K[row]) for row, _ in pivots}
@@ -127,7 +136,11 @@ def eliminate(
         own = rest[row]
         size = dot(*[[x / s for x, s in zip(K[row], scales, strict=True)]] * 2)
         part = own[column] / scales[column]
-        smallest = minimum(smallest, part * part / size)
+        if sizes is None:
+            smallest = minimum(smallest, part * part / size)
+        else:
+            larger = sqrt(maximum(size, sizes[i] * sizes[i]))
+            smallest = minimum(smallest, part * math.copysign(1.0, sizes[i]) / larger)
         inverse.append(1.0 / own[column])
         done.add(column)
         left = [j for j in range(model.nv) if j not in done and not is_zero(own[j])]
@@ -150,7 +163,26 @@ def eliminate(
             total = dot(known, [motion[at] for at in later]) + rest[row][j]
             motion[column] = 0.0 if is_zero(total) else -(total * inverse[i])
         g[column] = (right[row] - dot(known, [g[at] for at in later])) * inverse[i]
-    return Eliminated(independent, unit, g, sqrt(smallest))
+    return Eliminated(independent, unit, g, sqrt(smallest) if sizes is None else smallest)
+
+
+def pivot_sizes(model: Model, K: Array, pivots: Pivots) -> tuple[float, ...]:
+    """Return the sizes of the pivots' rows at a regular state, each with the sign of its pivot.
+
+    Args:
+        model: The mechanism.
+        K: Constraint Jacobian (n^c, nv) there.
+        pivots: Row and column of each pivot, in order.
+    """
+    scales = coordinate_scales(model, tree_length(model))
+    sizes = []
+    rest = np.array(K, dtype=float)
+    for i, (row, column) in enumerate(pivots):
+        size = np.linalg.norm(K[row] / scales)
+        sizes.append(float(np.copysign(size, rest[row, column])))
+        for other, _ in pivots[i + 1 :]:
+            rest[other] -= rest[other, column] / rest[row, column] * rest[row]
+    return tuple(sizes)
 
 
 def independent_forward_dynamics(

@@ -20,12 +20,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.compiled_model import CompiledModel
-from robot_dynamics.dynamics.elimination import Pivots, eliminate, elimination_order
+from robot_dynamics.dynamics.elimination import Pivots, eliminate, elimination_order, pivot_sizes
 from robot_dynamics.dynamics.explicit_form import reduced_equation
 from robot_dynamics.dynamics.inverse import velocities_and_accelerations
 from robot_dynamics.dynamics.kinematics import joint_transforms
 from robot_dynamics.dynamics.loops import LoopTerms, loop_terms
-from robot_dynamics.dynamics.scaling import coordinate_names
+from robot_dynamics.dynamics.scaling import coordinate_names, coordinate_scales, tree_length
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, require_length
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import Parameters, block_size, pack, unpack
@@ -39,13 +39,17 @@ Matrix = list[list[Scalar]]
 # Newton steps from a control period ago; each squares what is left. Drives at 2 rad/s and 500 Hz
 # leave rounding, at 10 rad/s 1e-10 m.
 _STEPS = 3
-# From further away drives are moved by this much at a time, so that a linkage stays assembled as
-# it is [rad or m].
-_STRIDE = 0.05
+# From further away drives are moved by this much at a time [rad or m], or by half of that, and so
+# on, until linkages move by less than this part of what they are off their dead points: so they
+# stay assembled as they are.
+_STRIDE, _SHORTEST, _CERTAIN = 0.05, 1e-6, 0.5
 _FARTHEST = 20.0  # that drives are moved in this way [rad or m]
 # What is left open counts as closed [m or rad]: far above rounding, far below what loops leave
 # that cannot be closed.
 _CLOSED = 1e-9
+#: How far off their dead points drives must be, as `Followed.pivot` has it: motions of other joints
+#: are up to a thousand times theirs there.
+DEAD_POINT = 1e-3
 
 
 class Followed(NamedTuple):
@@ -54,14 +58,23 @@ class Followed(NamedTuple):
     Attributes:
         columns: Those of G (n of length nv).
         g: Accelerations (nv,) at ydd = 0.
-        pivot: The smallest of the elimination: 0 where the drives do not tell how the arms move.
+        pivot: The smallest of the elimination: 0 where the drives do not tell how the arms move,
+            negative beyond; 1 at most.
         opening: The largest error that the loops are left with [m or rad].
+        moved: By how much joints without drives were moved to close the loops, displacements over
+            a length of the arms [rad].
     """
 
     columns: Matrix
     g: list[Scalar]
     pivot: Scalar
     opening: Scalar
+    moved: Scalar
+
+    @property
+    def checked(self) -> list[Scalar]:
+        """What tells whether the linkages are as they were assembled (3,)."""
+        return [self.opening, self.pivot, self.moved]
 
     def equation(self, H: Matrix, C: Sequence[Scalar]) -> tuple[Matrix, list[Scalar]]:
         """Return M (n, n) and h (n,) of the drives for H (nv, nv) and C (nv,) of all joints."""
@@ -82,12 +95,14 @@ class Followers:
         pivots: Which constraint each of the other joints follows from; none without loops.
         assembled: Positions (nq,) that close the loops; the way in which the linkages are put
             together.
+        sizes: Of the pivots' rows there, with the signs of the pivots.
     """
 
     model: Model
     drives: tuple[int, ...]
     pivots: Pivots = ()
     assembled: tuple[float, ...] = ()
+    sizes: tuple[float, ...] = ()
 
     @classmethod
     def of_tree(cls, model: Model) -> Followers:
@@ -124,7 +139,8 @@ class Followers:
         names = coordinate_names(model)
         wished = sorted(set(drives))
         pivots = elimination_order(model, K, error, q, [names[i] for i in wished])
-        return cls(model, tuple(wished), pivots, tuple(q.tolist()))
+        sizes = pivot_sizes(model, K, pivots)
+        return cls(model, tuple(wished), pivots, tuple(q.tolist()), sizes)
 
     @cached_property
     def indices(self) -> tuple[int, ...]:
@@ -165,6 +181,8 @@ class Followers:
         v: list[Motion],
         avp: list[Motion],
         parameters: Parameters,
+        q: Sequence[Scalar],
+        near: Sequence[Scalar],
     ) -> Followed | None:
         """Return how all joints move with the drives; None of arms without loops.
 
@@ -173,20 +191,26 @@ class Followers:
             v: Velocities of the bodies, in body coordinates.
             avp: Their velocity-product accelerations, with minus gravity in them.
             parameters: Of the model.
+            q: Positions of all joints (nq,).
+            near: From where those without drives were moved there; see `closed`.
         """
         if not self.pivots:
             return None
         terms = loop_terms(self.model, Xup, v, avp, parameters)
-        form = eliminate(self.model, terms.K, terms.k, self.pivots)
+        form = eliminate(self.model, terms.K, terms.k, self.pivots, self.sizes)
         opening: Scalar = 0.0
         for error in terms.position_error:
             opening = maximum(opening, absolute(error))
-        return Followed(form.columns, form.g, form.pivot, opening)
+        moved: Scalar = 0.0
+        for i, before, turn in zip(self.indices, near, self._turns, strict=True):
+            moved = maximum(moved, absolute(q[i] - before) * turn)
+        return Followed(form.columns, form.g, form.pivot, opening, moved)
 
     def positions(self, y: ArrayLike, near: Array | None = None) -> Array:
         """Return positions (nq,) of all joints for those of the drives (n,).
 
-        The linkages stay as they are assembled: the drives are taken there in small steps.
+        The linkages stay as they are assembled: the drives are taken there in steps that are small
+        against what is left to dead points, along a straight line.
 
         Args:
             y: Positions of the drives.
@@ -194,7 +218,8 @@ class Followers:
                 arms are assembled by default.
 
         Raises:
-            RobotDynamicsError: If the loops cannot be closed there.
+            RobotDynamicsError: If the loops cannot be closed there, or on the way, or if there is
+                a dead point.
         """
         y = np.asarray(y, dtype=float)
         if y.shape != (len(self.drives),):
@@ -210,28 +235,45 @@ class Followers:
                 f"a drive of arms with loops is {away:.3g} rad or m from where they are known to "
                 f"close, expected at most {_FARTHEST:g}."
             )
-        count = max(1, int(np.ceil(away / _STRIDE)))
-        for i in range(1, count + 2):  # the last time from there: to rounding
-            part = min(i / count, 1.0)
-            at, left, _ = self._kernel(begin + part * (y - begin), at[others])
-        opening = np.abs(left).max()
-        if not opening <= _CLOSED:
+        now = self._kernel(begin, at[others])
+        longest = min(1.0, _STRIDE / away) if away else 1.0
+        done, stride = 0.0, longest
+        while self._assembled(now) and done < 1.0 and stride >= longest * _SHORTEST:
+            part = min(done + stride, 1.0)
+            ahead = now[0] + (part - done) * (y - begin) @ now[2]
+            then = self._kernel(y if part == 1.0 else begin + part * (y - begin), ahead[others])
+            if self._assembled(then) and self._certain(now, then):
+                now, done, stride = then, part, min(2.0 * stride, longest)
+            else:
+                stride = 0.5 * stride
+        if done < 1.0 or not self._assembled(now):
             names = coordinate_names(self.model)
             where = [
                 f"{names[i]} {value:.4g}" for i, value in zip(self.drives, y.tolist(), strict=True)
             ]
             raise RobotDynamicsError(
-                f"the arms' own loops stay open by {opening:.3g} m or rad with their drives at "
-                f"{', '.join(where)}; expected positions that the linkages can take."
+                f"the arms' own loops reach a dead point {100.0 * done:.0f} % of the way to drives "
+                f"at {', '.join(where)}; expected positions that the linkages can take as they "
+                "are assembled."
             )
-        return np.asarray(at)
+        return np.asarray(self._kernel(y, now[0][others])[0])  # to rounding
+
+    def _assembled(self, found: Any) -> bool:
+        """Whether loops are closed, in the way in which they were put together."""
+        _, left, _, pivot = found
+        return bool(np.abs(left).max() <= _CLOSED and pivot >= DEAD_POINT)
+
+    def _certain(self, now: Any, then: Any) -> bool:
+        """Whether a step is too short to have led from one assembly to another."""
+        moved = np.abs(then[0] - now[0])[list(self.indices)] * self._turns
+        return bool(moved.max() <= _CERTAIN * now[3] and then[3] >= _CERTAIN * now[3])
 
     def rates(self, q: Array, yd: Array) -> Array:
         """Return velocities (nv,) at positions (nq,) of all joints for the drives' (n,)."""
         if not self.pivots:
             return yd
         drives, others, _ = self._places
-        _, _, columns = self._kernel(q[drives], q[others])
+        _, _, columns, _ = self._kernel(q[drives], q[others])
         return np.asarray(yd @ columns)
 
     @cached_property
@@ -239,6 +281,12 @@ class Followers:
         """Where drives and other joints stand (n,), (nq - n,); positions as assembled (nq,)."""
         indices = [np.array(at, dtype=np.intp) for at in (self.drives, self.indices)]
         return indices[0], indices[1], np.array(self.assembled)
+
+    @cached_property
+    def _turns(self) -> list[float]:
+        """What makes motions of joints without drives comparable: rotations as they are."""
+        length = tree_length(self.model)
+        return (coordinate_scales(self.model, length)[list(self.indices)] / length).tolist()
 
     def _placed(self, y: Sequence[Scalar], others: Sequence[Scalar]) -> list[Scalar]:
         """Return positions (nq,) of drives and other joints in the order of the model."""
@@ -254,7 +302,7 @@ class Followers:
 
     @cached_property
     def _kernel(self) -> Any:
-        key = b"followers\0" + repr((self.drives, self.pivots)).encode()
+        key = b"followers\0" + repr((self.drives, self.pivots, self.sizes)).encode()
         program = self._program
         return load_kernel(key + self.model.structure_key, program, lanes=1).bind(pack(self.model))
 
@@ -263,8 +311,9 @@ class Followers:
             parameters = unpack(self.model, block)
             q = self.closed(list(y), list(near), parameters)
             loops = self._at_rest(joint_transforms(self.model, q), parameters)
-            form = eliminate(self.model, loops.K, loops.k, self.pivots)
-            return {"q": q, "left": loops.position_error, "columns": form.columns}
+            form = eliminate(self.model, loops.K, loops.k, self.pivots, self.sizes)
+            left = loops.position_error
+            return {"q": q, "left": left, "columns": form.columns, "pivot": form.pivot}
 
         inputs = {"y": len(self.drives), "near": len(self.indices)}
         return trace(run, "followers", inputs, block_size(self.model))

@@ -223,6 +223,14 @@ class GraspSystem:
         return tuple(name for arm in self.arms for name in arm.joints)
 
     @cached_property
+    def idle_joints(self) -> tuple[str, ...]:
+        """Names of the joints of arms with loops that have no drives, in the order of the model."""
+        if self.own_loops is None:
+            return ()
+        joints = [body.joint.name for body in self.arms_alone.bodies]
+        return tuple(name for name in joints if name not in self.joint_names)
+
+    @cached_property
     def arm_slices(self) -> tuple[slice, ...]:
         """Where each arm stands in a vector over the arm joints."""
         ends = np.cumsum([0, *(len(arm.joints) for arm in self.arms)])

@@ -56,7 +56,7 @@ class EnginePlant(PeriodicPlant):
         super().__init__(system, start, period, settings, grasp_map)
         self.substeps = settings.steps("step_s", period)
         self._robot = Robot(system.model)
-        actuated = system.v_index.tolist()
+        actuated = self.drives.v_index.tolist()
         kernel = load_kernel(
             b"step\0" + repr(actuated).encode() + system.model.structure_key,
             lambda: step_program(system.model, actuated),

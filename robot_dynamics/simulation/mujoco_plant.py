@@ -60,6 +60,8 @@ class MujocoPlant(PeriodicPlant):
         self._model: Any = self._mujoco.MjModel.from_xml_string(xml)
         self._data: Any = self._mujoco.MjData(self._model)
         self._q_at, self._v_at = addresses(self._model, system.model, system.joint_names)
+        names = (*system.joint_names, *system.idle_joints)
+        _, self._rubbing_at = addresses(self._model, system.model, names)
         joints = [
             (body.joint.name, at.start)
             for body, at in zip(system.model.bodies, system.model.q_slices, strict=True)
@@ -102,10 +104,10 @@ class MujocoPlant(PeriodicPlant):
     def _run(self, torque: Array) -> None:
         data, drives = self._data, self.drives
         for _ in range(self.substeps):
-            rate = data.qvel[self._v_at]
+            rate = data.qvel[self._rubbing_at]
             smooth = rate / np.sqrt(rate**2 + drives.friction_velocity**2)
             friction = drives.damping * rate + drives.friction * smooth
-            data.qfrc_applied[self._v_at] = torque - friction
+            data.qfrc_applied[self._rubbing_at] = torque - friction
             self._mujoco.mj_step(self._model, data)
             self._stepped()
         # mj_step leaves sensors and poses at the start of its last step.

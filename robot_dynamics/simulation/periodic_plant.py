@@ -54,6 +54,7 @@ class PeriodicPlant(ABC):
         shares = [arm.load_share for arm in system.arms]
         self._map = grasp_map or transmitted_force_map(system.grasps, shares)
         self._start = np.array(start, dtype=float)
+        self._idle = np.zeros(len(self.drives.effort) - len(system.joint_names))
         self._delay = CommandDelay(settings.command_delay_periods)
         self._arms = dict(zip([arm.name for arm in system.arms], system.arm_slices, strict=True))
         self.faults = Faults(tuple(self._arms), settings.faults, period)
@@ -78,12 +79,12 @@ class PeriodicPlant(ABC):
         """
         applied = self._delay.push(checked_torque(torque, self._torque.shape))
         if applied is not None:  # else the brakes still hold
-            effort = self.drives.effort
+            effort = self.drives.effort[: len(applied)]
             self._torque = np.minimum(np.maximum(applied, -effort), effort)
             for arm, own in self._arms.items():
                 if self.faults.is_on("torque_dropout", arm):
                     self._torque[own] = 0.0
-            self._run(self._torque)
+            self._run(np.concatenate([self._torque, self._idle]))
         self._tick += 1
         self.faults.move(self._tick)
         self._hash.update(self._state())
@@ -107,7 +108,7 @@ class PeriodicPlant(ABC):
 
     @abstractmethod
     def _run(self, torque: Array) -> None:
-        """Move the engine by one control period under a limited torque (na,)."""
+        """Move the engine by one control period under limited torques, in the order of `drives`."""
 
     @abstractmethod
     def _state(self) -> bytes:
@@ -123,11 +124,18 @@ class PeriodicPlant(ABC):
 
 
 def drives_of(system: GraspSystem, settings: PlantSettings) -> Drives:
-    """Return the drives of a system's arm joints with the friction of their descriptions."""
-    joints = [system.model.bodies[system.model.joint_index(n)].joint for n in system.joint_names]
-    effort = system.limits["effort"] if settings.torque_limit else np.full(len(joints), np.inf)
+    """Return the drives of a system's arm joints with the friction of their descriptions.
+
+    After them stand the joints of arms with loops that have none: friction, and no torque.
+    """
+    model, names = system.model, (*system.joint_names, *system.idle_joints)
+    at = [model.joint_index(name) for name in names]
+    joints = [model.bodies[i].joint for i in at]
+    effort = np.zeros(len(names))
+    driven = len(system.joint_names)
+    effort[:driven] = system.limits["effort"] if settings.torque_limit else np.inf
     return Drives(
-        v_index=system.v_index,
+        v_index=np.array([model.v_slices[i].start for i in at], dtype=np.intp),
         effort=effort,
         damping=settings.damping_scale * np.array([joint.damping for joint in joints]),
         friction=settings.friction_scale * np.array([joint.friction for joint in joints]),

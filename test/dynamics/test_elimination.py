@@ -13,7 +13,7 @@ from support import linkages
 from support.closed_loops import LINKAGES, closed_state
 
 from robot_dynamics.compile.algorithms import closed_forward_dynamics_program, independent_program
-from robot_dynamics.dynamics.elimination import eliminate, elimination_order
+from robot_dynamics.dynamics.elimination import eliminate, elimination_order, pivot_sizes
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.dynamics.independent import form_in
 from robot_dynamics.errors import RobotDynamicsError
@@ -121,3 +121,29 @@ def test_coordinates_that_do_not_fit_are_refused():
     robot = Robot.from_mechanism(linkages.four_bar())
     with pytest.raises(RobotDynamicsError, match="cannot stand for the motion"):
         robot.independent_dynamics(["crank_joint", "rocker_joint"])
+
+
+def test_rows_that_vanish_show_against_sizes_from_elsewhere():
+    """A parallelogram that is nearly flat: its pivots are the sine of its angle, with its sign.
+
+    Against its own row, all of which becomes as small, the pivot stays as it is.
+    """
+    robot = Robot.from_mechanism(linkages.four_bar(lengths=(0.3, 0.8, 0.3), ground=0.8))
+    model = robot.model
+
+    def constraints(angle):
+        q = np.array([angle, -angle, angle + np.pi])
+        return q, robot.constraint_terms(q, np.zeros(3))[2]
+
+    q, K = constraints(np.pi / 2)
+    pivots = elimination_order(model, *robot.closure(q), q, ["crank_joint"])
+    sizes = pivot_sizes(model, K, pivots)
+    still = [0.0] * len(K)
+    upright = eliminate(model, K.tolist(), still, pivots, sizes).pivot
+    assert 0.1 < upright <= 1.0
+    for angle in (0.1, 1e-3, 1e-6, -1e-6, -0.1):
+        _, K = constraints(angle)
+        pivot = eliminate(model, K.tolist(), still, pivots, sizes).pivot
+        # Entries of K are sums of lengths of about 1 m, to rounding.
+        assert pivot == pytest.approx(upright * np.sin(angle), rel=1e-12, abs=1e-15)
+        assert eliminate(model, K.tolist(), still, pivots).pivot > 0.3

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -14,7 +16,8 @@ from support.linkages import stewart_platform
 from robot_dynamics.control.hybrid.state import ArmState
 from robot_dynamics.description import load_description
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.manipulation.followers import Followers
+from robot_dynamics.manipulation.followers import DEAD_POINT, Followers
+from robot_dynamics.manipulation.hybrid.arm_terms import Arms
 from robot_dynamics.model.parameters import pack, unpack
 from robot_dynamics.robot import Robot
 
@@ -79,20 +82,112 @@ def test_motion_is_that_of_the_closed_loop_engine(rng):
         assert followed.pivot > 0.1
 
 
-def test_a_parallelogram_follows_its_closed_form(rng):
-    """Of the shipped arm fore turns as crank does, rod as near; its pin is a hinge."""
+@pytest.fixture(scope="module")
+def parallelogram():
+    """Return the shipped arm, where its joints stand by name, and its followers."""
     mechanism = load_description("urdf/parallelogram_arm.urdf").mechanism
-    model = Robot.from_mechanism(mechanism).model
-    index = {name.removeprefix("joint_"): i for i, name in enumerate(model.joint_names)}
+    robot = Robot.from_mechanism(mechanism)
+    index = {name.removeprefix("joint_"): i for i, name in enumerate(robot.model.joint_names)}
     names = ("turn", "near", "crank", "roll", "bend", "twist")
     drives = sorted(index[name] for name in names)
-    at = np.zeros(8)
-    at[[index["near"], index["crank"], index["fore"], index["rod"]]] = 0.1, 0.5, 0.4, -0.4
-    arms = Followers.of(model, drives, at)
+    return robot, index, Followers.of(robot.model, drives, flat(index, 0.1, 0.5))
+
+
+def flat(index, near, crank):
+    """Return positions (8,) of the parallelogram in closed form, for scalars or arrays."""
+    q = np.zeros((*np.shape(crank), 8))
+    q[..., index["near"]], q[..., index["crank"]] = near, crank
+    q[..., index["fore"]], q[..., index["rod"]] = crank - near, near - crank
+    return q
+
+
+def test_a_parallelogram_follows_its_closed_form(rng, parallelogram):
+    """Of the shipped arm fore turns as crank does, rod as near; its pin is a hinge."""
+    _, index, arms = parallelogram
     for _ in range(10):
         q = arms.positions(np.array(rng.uniform(-0.6, 0.9, 6)))
         assert q[index["fore"]] == pytest.approx(q[index["crank"]] - q[index["near"]], abs=1e-12)
         assert q[index["rod"]] == pytest.approx(q[index["near"]] - q[index["crank"]], abs=1e-12)
+
+
+def test_linkages_stay_assembled_up_to_their_dead_points(parallelogram):
+    """All over its limits the parallelogram is one, and what is beyond the flat one is refused."""
+    _, index, arms = parallelogram
+    for near in np.linspace(-0.69, 0.99, 15):
+        for crank in np.linspace(-0.89, 1.19, 19):
+            expected, before = flat(index, near, crank), np.pi / 2 - abs(crank - near)
+            y = expected[list(arms.drives)]
+            # Pivots are 0.63 times that angle, and 1e-3 is the least.
+            if before > 2e-3:
+                assert_allclose(arms.positions(y), expected, atol=1e-12)
+            elif before < 1e-3:
+                with pytest.raises(RobotDynamicsError, match="reach a dead point"):
+                    arms.positions(y)
+
+
+def test_the_pivot_tells_of_the_dead_point(parallelogram):
+    """It goes to zero as the weakest action of the loops does, and is negative beyond."""
+    robot, index, arms = parallelogram
+    parameters = unpack(arms.model, pack(arms.model).tolist())
+    ratios = []
+    for before in (0.1, 1e-2, 1e-3, 1e-6, -1e-3, -0.1):
+        q = flat(index, -0.5, np.pi / 2 - 0.5 - before)
+        drives, others = list(arms.drives), list(arms.indices)
+        y, near = q[drives].tolist(), q[others].tolist()
+        state = ArmState.of(arms, y, [0.0] * 6, parameters, near)
+        K = robot.constraint_terms(q, np.zeros(8))[2][:, others]
+        weakest = np.linalg.svd(K, compute_uv=False)[1]
+        ratios.append(float(state.followed.pivot) / (np.sign(before) * weakest))
+        assert float(state.followed.pivot) == pytest.approx(np.sin(before) * 0.63, rel=0.02)
+    # Both are the same small number, each over a length of its own.
+    assert_allclose(ratios, ratios[0], rtol=0.01)
+
+
+@pytest.mark.parametrize("rate", [0.2, 1.0, 2.5])
+def test_no_period_of_control_is_led_over_a_dead_point(parallelogram, rate):
+    """From period to period the law goes on up to the dead point, and never on beyond it."""
+    _, index, arms = parallelogram
+    parameters = unpack(arms.model, pack(arms.model).tolist())
+    drives, others = list(arms.drives), list(arms.indices)
+    dead = np.pi / 2 - 0.5
+    for offset in (0.0, 0.3, 0.6):
+        cranks = dead + 0.002 * rate * (np.arange(-25, 20) + offset)
+        expected = flat(index, -0.5, cranks)
+        near, taken = expected[0][others].tolist(), []
+        for crank, q in zip(cranks, expected, strict=True):
+            y, yd = q[drives].tolist(), [0.0] * 6
+            state = ArmState.of(arms, y, yd, parameters, near)
+            near = [state.q[i] for i in others]
+            opening, pivot, moved = state.followed.checked
+            if opening <= 1e-6 and pivot >= DEAD_POINT + 4.0 * moved:
+                # What three Newton steps leave at the limit of velocity, 2.5 rad/s: 1.6e-7 rad.
+                assert_allclose(state.q, q, atol=5e-7)
+                taken.append(crank)
+        assert max(taken) < dead
+        assert len(taken) > 10
+
+
+def test_springs_count_in_the_drives_equation(parallelogram):
+    """One of 200 N m/rad in a drive adds itself to the bias, as NumPy has it too."""
+    robot, index, _ = parallelogram
+    mechanism = load_description("urdf/parallelogram_arm.urdf").mechanism
+    joints = [
+        replace(joint, stiffness=200.0) if joint.name == "joint_near" else joint
+        for joint in mechanism.joints
+    ]
+    sprung = Robot.from_mechanism(replace(mechanism, joints=tuple(joints))).model
+    q, still = flat(index, 0.1, 0.5), [0.0] * 6
+    bias = []
+    for model in (robot.model, sprung):
+        drives = [i for i in range(8) if i not in (index["fore"], index["rod"])]
+        arms = Followers.of(model, drives, q)
+        parameters = unpack(model, pack(model).tolist())
+        near = q[list(arms.indices)].tolist()
+        state = ArmState.of(arms, q[drives].tolist(), still, parameters, near)
+        bias.append(np.array(state.equation(model, parameters)[1], dtype=float))
+        names = tuple(model.joint_names[i] for i in drives)
+        assert_allclose(bias[-1], Arms(model, ("tool",), names).terms(q, np.zeros(8)).h, atol=1e-12)
+    assert_allclose((bias[1] - bias[0])[drives.index(index["near"])], 20.0, rtol=1e-12)
 
 
 def test_arms_without_loops_are_left_alone():
@@ -103,7 +198,7 @@ def test_arms_without_loops_are_left_alone():
     parameters = unpack(model, pack(model).tolist())
     assert arms.closed(y, [], parameters) == y
     assert arms.velocities([], y, parameters) == y
-    assert arms.followed([], [], [], parameters) is None
+    assert arms.followed([], [], [], parameters, y, []) is None
     assert_allclose(arms.positions(np.array(y)), y)
 
 
@@ -123,7 +218,7 @@ def test_what_cannot_follow_is_refused():
     arms = followers_of(1)
     y = np.zeros(6)
     y[1], y[5] = 0.5, -0.5
-    with pytest.raises(RobotDynamicsError, match=r"stay open by .*arm0_near 0\.5"):
+    with pytest.raises(RobotDynamicsError, match=r"dead point \d+ % of the way to .*arm0_near 0\.5"):
         arms.positions(y)
     for far in (np.nan, 1e300):
         with pytest.raises(RobotDynamicsError, match="from where they are known to close"):

@@ -221,7 +221,7 @@ class LawStep:
             "exerted": list(sensing.wrench),
             "pushed": pushed,
             "unexplained": unexplained,
-            "linkage": [arms.followed.opening, arms.followed.pivot] if arms.followed else [],
+            "linkage": arms.followed.checked if arms.followed else [],
         }
         return {
             "torque": self._ordered(torque),

@@ -113,7 +113,7 @@ class Layout:
             unexplained=6,
             needed=2 * self.joints,
             grip=self.joints * self.internal,
-            linkage=2 if self.followers else 0,
+            linkage=3 if self.followers else 0,
         )
 
     @cached_property

@@ -75,7 +75,7 @@ class ArmState:
         Xup = joint_transforms(model, q)
         qd = arms.velocities(Xup, yd, parameters)
         v, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity)
-        followed = arms.followed(Xup, v, avp, parameters)
+        followed = arms.followed(Xup, v, avp, parameters, q, near)
         return cls(q, qd, Xup, body_transforms(model, Xup), v, avp, followed)
 
     def equation(
@@ -84,7 +84,7 @@ class ArmState:
         """Return H (n, n) and C (n,) over the drives, springs included."""
         H = composite_inertia_matrix(model, self.Xup, parameters)
         forces = joint_forces(model, self.Xup, net_forces(self.v, self.avp, parameters))
-        springs = passive_forces(model, self.Xup, self.v, parameters)
+        springs = passive_forces(model, self.Xup, self.v, parameters, self.q)
         C = [c - spring for c, spring in zip(forces, springs, strict=True)]
         return (H, C) if self.followed is None else self.followed.equation(H, C)
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.manipulation.followers import DEAD_POINT
 
 Array = NDArray[np.float64]
 
@@ -19,8 +20,9 @@ _LET_THROUGH, _LOAD, _CONTACT, _LOST = slice(0, 3), 3, 5, 6
 # What the arms' own loops may be left open by [m or rad]: they are closed to rounding unless a
 #: drive has moved by a tenth of a radian in a period, or is where its linkage cannot be.
 _LARGEST_OPENING = 1e-6
-# How much of what a linkage does its drives must tell at least; see `dynamics.elimination`.
-_DEAD_POINT = 1e-3
+# Linkages must be off their dead points by what they move in so many periods besides, so that they
+# are not led to another assembly unseen.
+_PERIODS = 4.0
 
 
 class HybridStep:
@@ -174,9 +176,9 @@ class HybridStep:
 
     @property
     def linkage(self) -> Array:
-        """What the arms' own loops are left open by, and the smallest pivot of their drives (2,).
+        """What the arms' own loops are left open by, their pivot, and how far they moved (3,).
 
-        Empty for arms without loops.
+        Empty for arms without loops; see `manipulation.followers.Followed`.
         """
         return self._found[self._at["linkage"]]
 
@@ -186,12 +188,13 @@ class HybridStep:
         Raises:
             RobotDynamicsError: If not.
         """
-        for opening, pivot in self.linkage.reshape(-1, 2).tolist():
-            if not (opening <= _LARGEST_OPENING and pivot >= _DEAD_POINT):
+        for opening, pivot, moved in self.linkage.reshape(-1, 3).tolist():
+            least = DEAD_POINT + _PERIODS * moved
+            if not (opening <= _LARGEST_OPENING and pivot >= least):
                 raise RobotDynamicsError(
                     f"the arms' own loops stay open by {opening:.3g} m or rad, expected at most "
                     f"{_LARGEST_OPENING:g}, with drives off their dead points by {pivot:.2g}, "
-                    f"expected at least {_DEAD_POINT:g}: a drive is not where it is measured."
+                    f"expected at least {least:.2g}: a drive is not where it is measured."
                 )
 
     @property

@@ -86,7 +86,7 @@ class ContactPlant(PeriodicPlant):
         self._energy_at_start = self.energy()
 
     def _run(self, torque: Array) -> None:
-        motion, drives, at = self.motion, self.drives, self.system.v_index
+        motion, drives, at = self.motion, self.drives, self.drives.v_index
         force, drag = np.zeros(len(motion.v)), np.zeros(len(motion.v))
         force[at] = torque
         for _ in range(self.substeps):

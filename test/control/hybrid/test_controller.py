@@ -402,8 +402,9 @@ def test_drives_alone_are_measured_of_arms_with_loops():
     control.check_path(q)
     step = control.start(q, rest)
     assert step.torque.shape == step.support.shape == (12,)
-    opening, pivot = step.linkage
+    opening, pivot, moved = step.linkage
     assert opening < 1e-12
+    assert moved < 1e-12
     assert 0.1 < pivot <= 1.0
     assert_allclose(step.closure, 0.0, atol=1e-12)
     assert_allclose(control.hold_support(q), step.support, atol=1e-9)
