@@ -47,8 +47,8 @@ _FARTHEST = 20.0  # that drives are moved in this way [rad or m]
 # What is left open counts as closed [m or rad]: far above rounding, far below what loops leave
 # that cannot be closed.
 _CLOSED = 1e-9
-#: How far off their dead points drives must be, as `Followed.pivot` has it: motions of other joints
-#: are up to a thousand times theirs there.
+#: How far off their dead points drives must be, as `Followed.pivot` has it: motions of other
+#: joints are up to a thousand times theirs there.
 DEAD_POINT = 1e-3
 
 
@@ -252,9 +252,9 @@ class Followers:
                 f"{names[i]} {value:.4g}" for i, value in zip(self.drives, y.tolist(), strict=True)
             ]
             raise RobotDynamicsError(
-                f"the arms' own loops reach a dead point {100.0 * done:.0f} % of the way to drives "
-                f"at {', '.join(where)}; expected positions that the linkages can take as they "
-                "are assembled."
+                f"the arms' own loops reach a dead point {100.0 * done:.0f} % of the way to "
+                f"drives at {', '.join(where)}; expected positions that the linkages can take as "
+                "they are assembled."
             )
         return np.asarray(self._kernel(y, now[0][others])[0])  # to rounding
 

@@ -224,7 +224,7 @@ class GraspSystem:
 
     @cached_property
     def idle_joints(self) -> tuple[str, ...]:
-        """Names of the joints of arms with loops that have no drives, in the order of the model."""
+        """Names of the joints without drives, of arms with loops, in the order of the model."""
         if self.own_loops is None:
             return ()
         joints = [body.joint.name for body in self.arms_alone.bodies]

@@ -108,7 +108,7 @@ class PeriodicPlant(ABC):
 
     @abstractmethod
     def _run(self, torque: Array) -> None:
-        """Move the engine by one control period under limited torques, in the order of `drives`."""
+        """Move the engine by one control period under limited torques, ordered as `drives`."""
 
     @abstractmethod
     def _state(self) -> bytes:

@@ -186,7 +186,8 @@ def test_springs_count_in_the_drives_equation(parallelogram):
         state = ArmState.of(arms, q[drives].tolist(), still, parameters, near)
         bias.append(np.array(state.equation(model, parameters)[1], dtype=float))
         names = tuple(model.joint_names[i] for i in drives)
-        assert_allclose(bias[-1], Arms(model, ("tool",), names).terms(q, np.zeros(8)).h, atol=1e-12)
+        expected = Arms(model, ("tool",), names).terms(q, np.zeros(8)).h
+        assert_allclose(bias[-1], expected, atol=1e-12)
     assert_allclose((bias[1] - bias[0])[drives.index(index["near"])], 20.0, rtol=1e-12)
 
 
@@ -218,7 +219,7 @@ def test_what_cannot_follow_is_refused():
     arms = followers_of(1)
     y = np.zeros(6)
     y[1], y[5] = 0.5, -0.5
-    with pytest.raises(RobotDynamicsError, match=r"dead point \d+ % of the way to .*arm0_near 0\.5"):
+    with pytest.raises(RobotDynamicsError, match=r"dead point \d+ % .*arm0_near 0\.5"):
         arms.positions(y)
     for far in (np.nan, 1e300):
         with pytest.raises(RobotDynamicsError, match="from where they are known to close"):
