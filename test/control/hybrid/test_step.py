@@ -9,6 +9,7 @@ import pytest
 
 from robot_dynamics.control.hybrid.layout import Layout
 from robot_dynamics.control.hybrid.step import HybridStep
+from robot_dynamics.errors import RobotDynamicsError
 
 
 def test_the_contact_force_counts_among_what_is_let_through():
@@ -25,3 +26,27 @@ def test_the_contact_force_counts_among_what_is_let_through():
     assert step.lost_acceleration == pytest.approx(0.2)
     found[layout.found["contact_force"]] = 4.0
     assert step.contact_force == [4.0]
+
+
+@pytest.mark.parametrize(
+    ("linkage", "fault"),
+    [
+        ((1e-9, 1.1e-3, 0.0), None),
+        ((1e-9, 0.9e-3, 0.0), "dead points by 0.0009, expected at least 0.001"),
+        ((1e-9, 0.02, 0.005), "dead points by 0.02, expected at least 0.021"),
+        ((1e-9, -0.4, 0.0), "dead points by -0.4"),
+        ((1e-5, 0.4, 0.0), "open by 1e-05 m or rad, expected at most 1e-06"),
+        ((0.0, np.nan, 0.0), "dead points by nan"),
+    ],
+)
+def test_linkages_are_off_their_dead_points_and_closed(linkage, fault):
+    """By 1e-3, and by what they move in four periods; beyond dead points they are refused."""
+    layout = Layout(joints=12, directions=12, surfaces=1, arms=2, followers=4)
+    found = np.zeros(layout.size(layout.found))
+    found[layout.found["linkage"]] = linkage
+    step = HybridStep(np.zeros(12), np.zeros(1), found, np.zeros(1), layout.found, np.zeros(6))
+    if fault is None:
+        step.require_linkages()
+    else:
+        with pytest.raises(RobotDynamicsError, match=fault):
+            step.require_linkages()
