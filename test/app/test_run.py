@@ -8,11 +8,13 @@ import pytest
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.report import report_of
 from robot_dynamics.app.run import simulate
-from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.app.scenario import build_system, load_scenario, shipped_scenarios
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 
 SHORT = 0.3  # s
+# With MuJoCo they take a minute together; `lid`, `tray` and `fold` are of their kinds.
+LONG = {"drawer", "parallelogram_arms", "peg", "three_arms", "wall_slip", "wipe"}
 
 
 def test_shipped_scenarios_are_good(shipped):
@@ -22,6 +24,14 @@ def test_shipped_scenarios_are_good(shipped):
     assert run.ok
 
 
+@pytest.mark.parametrize(
+    "shipped",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name in LONG else name
+        for name in sorted(shipped_scenarios())
+    ],
+    indirect=True,
+)
 def test_shipped_scenarios_are_good_with_another_engine(shipped):
     """They keep their bars with MuJoCo as the plant as well."""
     pytest.importorskip("mujoco")

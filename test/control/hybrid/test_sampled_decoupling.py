@@ -87,6 +87,7 @@ def held(plant, control, state, torque, rows):
     return np.array(strayed), plant.qd[plant.system.object_v] - state[1][plant.system.object_v]
 
 
+@pytest.mark.slow
 def test_no_torque_held_over_that_period_does_better_with_the_same_motion():
     """Where forces stray most, half of what they change by is about the least for that period.
 
@@ -181,7 +182,7 @@ def at_the_instant(count, kind, surfaces, joints, seed):
 
 @pytest.mark.parametrize(
     ("count", "kind", "surfaces", "joints"),
-    [(2, "soft finger", 1, 6), (3, "rigid", 2, 7), (2, "rigid", 1, LINKAGE)],
+    [(2, "soft finger", 1, 6), (2, "rigid", 1, LINKAGE)],
 )
 def test_at_the_instant_it_is_exact(count, kind, surfaces, joints):
     """The engine's accelerations and forces under a controller's torque are those asked for.
