@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.app.extremes import largest, smallest
 from robot_dynamics.app.recording import Recording
 
 Array = NDArray[np.float64]
@@ -56,11 +57,11 @@ def contact_figures(recording: Recording) -> dict[str, Any]:
     if all(name in recording for name in _COLUMNS) and _forces(recording)[0].shape[1]:
         figures |= _surface_figures(recording)
     if "grasp_slip" in recording:
-        figures["grasp_slip_max_m"] = _largest(recording["grasp_slip"])
+        figures["grasp_slip_max_m"] = largest(recording["grasp_slip"])
     if "surface_slip" in recording:
-        figures["surface_slip_max_m"] = _largest(recording["surface_slip"])
+        figures["surface_slip_max_m"] = largest(recording["surface_slip"])
     if "slip_margin" in recording:
-        figures["slip_margin_min"] = _smallest(recording["slip_margin"])
+        figures["slip_margin_min"] = smallest(recording["slip_margin"])
         if "grasp_slip" in recording or "surface_slip" in recording:
             figures["slip_warning_lead_s"] = warning_lead(recording)
     return figures
@@ -114,16 +115,16 @@ def _surface_figures(recording: Recording) -> dict[str, Any]:
     resting = counted & (_since(speed > _REST) * period >= SETTLE_S)[:, None]
     moving = counted & (speed > _MOVING)[:, None]
     guides = ~(wanted > 0.0).any(axis=0)
-    of_guides = {"guide_force_max_n": _largest(force[:, guides])} if guides.any() else {}
+    of_guides = {"guide_force_max_n": largest(force[:, guides])} if guides.any() else {}
     return {
         **of_guides,
-        "contact_force_max_n": _largest(force),
-        "contact_force_error_settled_fraction": _largest(part[resting]),
-        "contact_force_error_moving_fraction": _largest(part[moving]),
-        "contact_speed_moving_max": _largest(speed[moving.any(axis=1)]),
-        "touch_speed_max": _largest(np.array([one.speed for one in every])),
-        "touch_contacts_max": _largest(np.array([one.contacts for one in every])),
-        "touch_settling_max_s": _largest(
+        "contact_force_max_n": largest(force),
+        "contact_force_error_settled_fraction": largest(part[resting]),
+        "contact_force_error_moving_fraction": largest(part[moving]),
+        "contact_speed_moving_max": largest(speed[moving.any(axis=1)]),
+        "touch_speed_max": largest(np.array([one.speed for one in every])),
+        "touch_contacts_max": largest(np.array([one.contacts for one in every])),
+        "touch_settling_max_s": largest(
             period * np.array([one.settled - one.first for one in every])
         ),
     }
@@ -166,15 +167,3 @@ def _since(event: NDArray[np.bool_]) -> NDArray[np.intp]:
     rows = np.arange(len(event))
     last = np.maximum.accumulate(np.where(event, rows, -(10**9)))
     return np.asarray(rows - last)
-
-
-def _largest(values: Array) -> float | None:
-    """Return the largest value, or None if there is none or one is not finite."""
-    if values.size == 0 or not np.isfinite(values).all():
-        return None
-    return float(values.max())
-
-
-def _smallest(values: Array) -> float | None:
-    lowest = _largest(-values)
-    return None if lowest is None else -lowest

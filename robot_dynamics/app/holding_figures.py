@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.app.extremes import largest
 from robot_dynamics.app.recording import Recording
 
 Array = NDArray[np.float64]
@@ -57,15 +58,8 @@ def holding_figures(recording: Recording, settled: NDArray[np.bool_]) -> dict[st
         size = np.max([np.linalg.norm(one.force, axis=1) for one in every], axis=0)
         error = np.max([np.linalg.norm(one.force - one.wanted, axis=1) for one in every], axis=0)
         figures |= {
-            f"holding_{kind}_max_{short}": _largest(size),
-            f"holding_{kind}_error_max_{short}": _largest(error),
-            f"holding_{kind}_error_settled_{short}": _largest(error[settled]),
+            f"holding_{kind}_max_{short}": largest(size),
+            f"holding_{kind}_error_max_{short}": largest(error),
+            f"holding_{kind}_error_settled_{short}": largest(error[settled]),
         }
     return figures
-
-
-def _largest(values: Array) -> float | None:
-    """Return the largest value, or None if there is none or one is not finite."""
-    if values.size == 0 or not np.isfinite(values).all():
-        return None
-    return float(values.max())

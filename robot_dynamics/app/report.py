@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.app.acceptance import failures as missed_bars
 from robot_dynamics.app.contact_figures import contact_figures
+from robot_dynamics.app.extremes import largest, smallest
 from robot_dynamics.app.holding_figures import holding_figures
 from robot_dynamics.app.internal_forces import (
     added_internal_forces,
@@ -173,28 +174,28 @@ def _figures(recording: Recording) -> dict[str, Any]:
         "ticks": count,
         "period_s": period,
         "duration_s": count * period,
-        "object_position_error_max_m": _largest(position),
-        "object_position_error_settled_m": _largest(position[rest]),
-        "object_orientation_error_max_deg": _largest(orientation),
-        "object_orientation_error_settled_deg": _largest(orientation[rest]),
+        "object_position_error_max_m": largest(position),
+        "object_position_error_settled_m": largest(position[rest]),
+        "object_orientation_error_max_deg": largest(orientation),
+        "object_orientation_error_settled_deg": largest(orientation[rest]),
         "object_drift_settled_m": _drift(recording),
-        "internal_force_error_max_n": _largest(force),
-        "internal_force_error_settled_n": _largest(force[rest]),
-        "internal_moment_error_settled_nm": _largest(moment[rest]),
-        "added_internal_force_max_n": None if added is None else _largest(added[0]),
-        "added_internal_moment_max_nm": None if added is None else _largest(added[1]),
+        "internal_force_error_max_n": largest(force),
+        "internal_force_error_settled_n": largest(force[rest]),
+        "internal_moment_error_settled_nm": largest(moment[rest]),
+        "added_internal_force_max_n": None if added is None else largest(added[0]),
+        "added_internal_moment_max_nm": None if added is None else largest(added[1]),
         "squeeze_range_n": _range(recording, "internal_force"),
         "squeeze_reference_range_n": _range(recording, "reference_internal_force"),
-        "joint_motion_max": _largest(np.abs(joints - joints[:1])),
-        "closure_error_max": _largest(closure),
+        "joint_motion_max": largest(np.abs(joints - joints[:1])),
+        "closure_error_max": largest(closure),
         "closure_estimated_max_m": _largest_norm(recording, "estimated_closure", 3),
         "closure_estimated_max_rad": _largest_norm(recording, "estimated_closure", 0),
         # Another engine has no projection of which to tell a size.
-        "correction_max": _largest(recording["correction"]) if own_engine else None,
-        "torque_fraction_of_limit_max": _largest(fractions),
+        "correction_max": largest(recording["correction"]) if own_engine else None,
+        "torque_fraction_of_limit_max": largest(fractions),
         "most_loaded_joint": recording.get("joints")[int(loaded.argmax())],
-        "force_scale_min": _smallest(recording["control_scales"][:, 0]),
-        "motion_scale_min": _smallest(recording["control_scales"][:, 1]),
+        "force_scale_min": smallest(recording["control_scales"][:, 0]),
+        "motion_scale_min": smallest(recording["control_scales"][:, 1]),
         "control_step_median_us": _quantile(recording["step_time"], 0.5),
         "control_step_p99_us": _quantile(recording["step_time"], 0.99),
         "wall_time_s": wall,
@@ -288,14 +289,7 @@ def _drift(recording: Recording) -> float | None:
         inside = np.flatnonzero((times >= begin) & (times <= end))
         if len(inside):
             moved.append(np.linalg.norm(error[inside[-1]] - error[inside[0]]))
-    return _largest(np.array(moved))
-
-
-def _largest(values: Array) -> float | None:
-    """Return the largest value, or None if there is none or one is not finite."""
-    if values.size == 0 or not np.isfinite(values).all():
-        return None
-    return float(values.max())
+    return largest(np.array(moved))
 
 
 def _largest_norm(recording: Recording, name: str, first: int) -> float | None:
@@ -303,12 +297,7 @@ def _largest_norm(recording: Recording, name: str, first: int) -> float | None:
         return None
     values = recording[name]
     parts = values.reshape(len(values), values.shape[1] // 6, 6)[..., first : first + 3]
-    return _largest(np.linalg.norm(parts, axis=-1))
-
-
-def _smallest(values: Array) -> float | None:
-    lowest = _largest(-values)
-    return None if lowest is None else -lowest
+    return largest(np.linalg.norm(parts, axis=-1))
 
 
 def _delay_margin(recording: Recording) -> float | None:
