@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from robot_dynamics.manipulation.jointed_object.joint_space import world_triples
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation.halves_plant import carrying_map, joint_of_halves
-from robot_dynamics.simulation.mujoco_model import mass_properties
 from robot_dynamics.simulation.mujoco_plant import MujocoPlant
 from robot_dynamics.simulation.plant import Truth
 from robot_dynamics.simulation.settings import PlantSettings
@@ -87,9 +86,5 @@ class MujocoHalvesPlant(MujocoPlant):
     def _carried(self, i: int) -> Array:
         """Return the wrench (6,) with which an arm on its brakes carries its half alone."""
         system = self.system
-        body, arm = system.object_bodies[i], system.arms[i]
-        mass, center, _ = mass_properties(system.model.bodies[body].inertia)
-        turn = self._data.xmat[self._model.body(system.model.bodies[body].name).id].reshape(3, 3)
-        up = -mass * (turn.T @ np.array(system.model.gravity))
-        weight = np.concatenate([np.cross(center, up), up])
-        return np.asarray(carrying_map(system, arm) @ weight)
+        weight = self._carried_weight(system.object_bodies[i])
+        return np.asarray(carrying_map(system, system.arms[i]) @ weight)

@@ -21,9 +21,16 @@ Array = NDArray[np.float64]
 #: MuJoCo's impedance of what is to be rigid: 1e-4 of a load's acceleration gives way.
 STIFF = "0.9999 0.9999 0.001"
 _JOINTS = {"revolute": "hinge", "prismatic": "slide"}
-_APART = 0.05  # of points of a hinge from its middle [m]
+_APART = 0.05  # of points on an axis from its middle [m]
+
+
+def axis_points(axis: int = 2) -> list[Array]:
+    """Return two points (3,) of a frame: connects there leave the rotation about the axis."""
+    return [side * _APART * np.eye(3)[axis] for side in (-1, 1)]
+
+
 # Where halves of an object are held together, and loops of arms, along z of their joint.
-_POINTS_OF_JOINTS = {"spherical": (0.0,), "revolute": (-_APART, _APART)}
+_POINTS_OF_JOINTS = {"spherical": [np.zeros(3)], "revolute": axis_points()}
 
 
 def mujoco_xml(system: GraspSystem, step: float, stiffness_time: float) -> str:
@@ -172,7 +179,7 @@ def add_own_loops(
             (elements[loop.predecessor], pose_of(loop.predecessor_placement), "predecessor"),
             (elements[loop.successor], pose_of(loop.successor_placement), "successor"),
         )
-        places = [np.array([0.0, 0.0, z]) for z in _POINTS_OF_JOINTS[loop.type.name]]
+        places = _POINTS_OF_JOINTS[loop.type.name]
         add_connects(equality, loop.name, ends, places, stiffness_time)
 
 
@@ -204,7 +211,7 @@ def _add_object_joint(
     etree.SubElement(
         second, "site", name="object_joint_second", **placement(joint.successor_placement)
     )
-    places = [np.array([0.0, 0.0, z]) for z in _POINTS_OF_JOINTS[joint.type.name]]
+    places = _POINTS_OF_JOINTS[joint.type.name]
     ends = ((first, np.eye(4), "first"), (second, on_second, "second"))
     add_connects(equality, "object_joint", ends, places, stiffness_time)
     for kind, word in (("force", "force"), ("torque", "moment")):

@@ -99,7 +99,8 @@ class MujocoPlant(PeriodicPlant):
             x, y, z, qx, qy, qz, qw = self._start[system.model.q_slices[body]]
             data.qpos[self._free_body(body)[0]] = [x, y, z, qw, qx, qy, qz]
         self._mujoco.mj_forward(self._model, data)
-        self._wrenches = (self._map.distribution @ self._carried_weight()).reshape(-1, 6)
+        weight = self._carried_weight(system.object_body)
+        self._wrenches = (self._map.distribution @ weight).reshape(-1, 6)
 
     def _run(self, torque: Array) -> None:
         data, drives = self._data, self.drives
@@ -167,12 +168,13 @@ class MujocoPlant(PeriodicPlant):
         distance = data.site_xpos[tool] - data.site_xpos[grasp]
         return float(np.linalg.norm(distance)), float(np.linalg.norm(sine))
 
-    def _carried_weight(self) -> Array:
-        """Return the wrench (6,) that holds the object up at rest, in its own frame."""
+    def _carried_weight(self, index: int) -> Array:
+        """Return the wrench (6,) that holds a body up at rest, in its own frame."""
         model = self.system.model
-        mass, center, _ = mass_properties(model.bodies[self.system.object_body].inertia)
-        rotation = _rotation_of(self._data.qpos[self._object_q][3:])
-        up = -mass * (rotation.T @ np.array(model.gravity))
+        body = model.bodies[index]
+        mass, center, _ = mass_properties(body.inertia)
+        turn = self._data.xmat[self._model.body(body.name).id].reshape(3, 3)
+        up = -mass * (turn.T @ np.array(model.gravity))
         return np.concatenate([np.cross(center, up), up])
 
 

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from robot_dynamics.model import transform_of
 from robot_dynamics.simulation.contact.report import ContactReport, held
 from robot_dynamics.simulation.contact.restraints import Restraint
-from robot_dynamics.simulation.mujoco_model import add_connects, placement
+from robot_dynamics.simulation.mujoco_model import add_connects, axis_points, placement
 
 Array = NDArray[np.float64]
 
-_APART = 0.05  # of a hinge's connects from its middle [m]
 #: Mass of the carriage that a point on a line is connected to [kg].
 CARRIAGE = 1e-4
 
@@ -46,7 +45,7 @@ def add_restraint(
     # A body of its own without mass, so that a sensor sees the force pass through it.
     base = etree.SubElement(world, "body", name=f"{name}_base", **placement(transform_of(frame)))
     etree.SubElement(base, "site", name=f"{name}_base")
-    other, places = base, [np.array([0.0, 0.0, z]) for z in (-_APART, _APART)]
+    other, places = base, axis_points()
     if restraint.kind == "line":
         along = np.linalg.inv(frame) @ pose @ part[:, 3]
         at = " ".join(repr(float(x)) for x in (0.0, 0.0, along[2]))

@@ -31,6 +31,7 @@ from robot_dynamics.simulation.mujoco_model import (
     add_own_loops,
     add_tool,
     add_weld,
+    axis_points,
     mujoco_tree,
 )
 from robot_dynamics.spatial import Vector3
@@ -44,7 +45,6 @@ _ENDLESS = 10.0  # half lengths of what has no end [m]
 _BLOCK = 0.02  # half the thickness of walls around a hole [m]
 #: Flats that stand for a round hole: it is wider by 1.2 thousandths of its radius between them.
 _FLATS = 64
-_APART = 0.05  # of the two connects that make a pin or a line [m]
 # Impedance of contacts. MuJoCo adds d / (1 - d) of the object's mass to what moves, and with an
 # impedance near one, which is its default, a load presses nothing in: what slides, and is lifted
 # by MuJoCo's convex friction, by mu times its speed, then leaves at once, and falls back.
@@ -102,10 +102,9 @@ def mujoco_scene(scene: ContactScene, start: Array, step: float, stiffness_time:
         elif contact.contact.kind == "rigid":
             add_weld(arm, equality, stiffness_time)
         elif contact.contact.kind in ("pin", "line"):
-            axis = 2 if contact.contact.kind == "pin" else 0
-            places = [side * _APART * np.eye(3)[axis] for side in (-1, 1)]
+            on_axis = axis_points(2 if contact.contact.kind == "pin" else 0)
             ends = ((tool, scene.finger_frames[i], "tool"), (held, frame, "object"))
-            add_connects(equality, arm.name, ends, places, stiffness_time)
+            add_connects(equality, arm.name, ends, on_axis, stiffness_time)
         else:
             raise RobotDynamicsError(
                 f"{system.model.name}: in MuJoCo arm {arm.name!r} would hold by directions of the "
