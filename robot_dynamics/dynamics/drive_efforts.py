@@ -150,7 +150,7 @@ def drive_efforts(
         dot([c[i] for c in form.columns], [1.0 / sizes[j] for j in form.independent])
         for i in range(model.nv)
     ]
-    rows = [row for row, _ in drives.pivots]
+    rows = [row for row, *_ in drives.pivots]
     squared = form.pivot * form.pivot
     others = margin_of_others(model, replace(loops, k=still), rows, motion, squared)
     pivot = minimum(pivot, others)

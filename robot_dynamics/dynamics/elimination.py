@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +28,30 @@ from robot_dynamics.scalar.linear_algebra import dot, factor, is_zero, times
 from robot_dynamics.spatial import Scalar
 
 Array = NDArray[np.float64]
-Pivots = tuple[tuple[int, int], ...]
 
 # Pivots may be this much smaller than the largest of their row, and of all that is left, if they
 # keep zeros.
 _OF_ROW, _OF_ALL = 0.1, 0.01
 # Entries of J below this are zero: entries are ratios of distances, with fifteen digits.
 _ZERO = 1e-12
+
+
+class Pivot(NamedTuple):
+    """A coordinate that follows from a constraint.
+
+    Attributes:
+        row: The constraint.
+        column: The coordinate.
+        size: That of the row, coordinates as displacements, where the order of elimination was
+            made, with the sign of the pivot there.
+    """
+
+    row: int
+    column: int
+    size: float
+
+
+Pivots = tuple[Pivot, ...]
 
 
 @dataclass(frozen=True)
@@ -44,20 +62,23 @@ class Eliminated:
         independent: Indices of the independent coordinates, ascending.
         columns: The columns of G (nv - r of length nv).
         g: The accelerations (nv,) of independent ones that are zero.
-        pivot: The smallest pivot, a part of its row's size with coordinates as displacements; see
-            `eliminate`.
+        pivot: The smallest pivot, from 0 to 1: a part of its row's size, or of what that was where
+            the order of elimination was made, if it is less now. So a row that vanishes as a whole
+            shows as well, as at the dead point of a parallelogram.
+        signed: The same with the signs that pivots had there: negative beyond a dead point.
     """
 
     independent: tuple[int, ...]
     columns: list[list[Scalar]]
     g: list[Scalar]
     pivot: Scalar
+    signed: Scalar
 
 
 def elimination_order(
     model: Model, K: Array, error: Array, q: Array, coordinates: Sequence[str] | None = None
 ) -> Pivots:
-    """Return the pivots that leave independent coordinates at a configuration.
+    """Return the pivots that leave independent coordinates at a configuration, in order.
 
     Args:
         model: The mechanism.
@@ -71,11 +92,18 @@ def elimination_order(
         RobotDynamicsError: If the coordinates do not determine the motion.
     """
     ranked = constraint_rank(model, K, error, q)
-    return _sparse_pivots(model, ranked, independent_coordinates(model, ranked, coordinates))
+    signs = _sparse_pivots(model, ranked, independent_coordinates(model, ranked, coordinates))
+    sizes = np.linalg.norm(K / coordinate_scales(model, tree_length(model)), axis=1)
+    return tuple(
+        Pivot(row, column, math.copysign(float(sizes[row]), sign))
+        for (row, column), sign in signs.items()
+    )
 
 
-def _sparse_pivots(model: Model, ranked: ConstraintRank, independent: Sequence[int]) -> Pivots:
-    """Return rows and columns of K in an order of elimination that keeps zeros.
+def _sparse_pivots(
+    model: Model, ranked: ConstraintRank, independent: Sequence[int]
+) -> dict[tuple[int, int], float]:
+    """Return rows and columns of K in an order of elimination that keeps zeros, and the pivots.
 
     Each pivot is the one that can fill the fewest zeros among those that are not small, as
     Markowitz has it.
@@ -89,7 +117,7 @@ def _sparse_pivots(model: Model, ranked: ConstraintRank, independent: Sequence[i
     filled = np.abs(J) > _ZERO
     rows = list(range(len(J)))
     columns = [i for i in range(model.nv) if i not in independent]
-    result = []
+    result = {}
     for _ in range(ranked.rank):
         part = np.ix_(rows, columns)
         size = np.abs(J[part])
@@ -100,21 +128,17 @@ def _sparse_pivots(model: Model, ranked: ConstraintRank, independent: Sequence[i
         least = np.where(cost == cost.min(), size, 0.0)
         i, j = np.unravel_index(np.argmax(least), least.shape)
         row, column = rows.pop(i), columns.pop(j)
-        result.append((row, column))
+        result[row, column] = float(J[row, column])
         for other in rows:
             if filled[other, column]:
                 J[other] = J[other] - J[other, column] / J[row, column] * J[row]
                 filled[other] |= filled[row]
                 J[other, column], filled[other, column] = 0.0, False
-    return tuple(result)
+    return result
 
 
 def eliminate(
-    model: Model,
-    K: Sequence[Sequence[Scalar]],
-    k: Sequence[Scalar],
-    pivots: Pivots,
-    sizes: Sequence[float] | None = None,
+    model: Model, K: Sequence[Sequence[Scalar]], k: Sequence[Scalar], pivots: Pivots
 ) -> Eliminated:
     """Return G and g by elimination along given pivots (8.51).
 
@@ -122,29 +146,26 @@ def eliminate(
         model: The mechanism.
         K: Constraint Jacobian (n^c, nv).
         k: Right-hand side (n^c,).
-        pivots: Row and column of each pivot, in order; other rows are not looked at.
-        sizes: Of the pivots' rows at a state that is regular, with the pivots' signs; see
-            `pivot_sizes`. Then pivots are told against these, so that a row that vanishes as a
-            whole shows as well, and are negative beyond a dead point.
+        pivots: As `elimination_order` has them; other rows are not looked at.
     """
     scales = coordinate_scales(model, tree_length(model)).tolist()
-    rest = {row: list(K[row]) for row, _ in pivots}
-    right = {row: k[row] for row, _ in pivots}
+    rest = {row: list(K[row]) for row, *_ in pivots}
+    right = {row: k[row] for row, *_ in pivots}
     done: set[int] = set()
-    inverse, smallest = [], 1.0
-    for i, (row, column) in enumerate(pivots):
+    inverse: list[Scalar] = []
+    squared: Scalar = 1.0
+    signed: Scalar = 1.0
+    for i, (row, column, regular) in enumerate(pivots):
         own = rest[row]
         size = dot(*[[x / s for x, s in zip(K[row], scales, strict=True)]] * 2)
+        size = maximum(size, regular * regular)
         part = own[column] / scales[column]
-        if sizes is None:
-            smallest = minimum(smallest, part * part / size)
-        else:
-            larger = sqrt(maximum(size, sizes[i] * sizes[i]))
-            smallest = minimum(smallest, part * math.copysign(1.0, sizes[i]) / larger)
+        squared = minimum(squared, part * part / size)
+        signed = minimum(signed, part * math.copysign(1.0, regular) / sqrt(size))
         inverse.append(1.0 / own[column])
         done.add(column)
         left = [j for j in range(model.nv) if j not in done and not is_zero(own[j])]
-        for other, _ in pivots[i + 1 :]:
+        for other, *_ in pivots[i + 1 :]:
             target = rest[other]
             if is_zero(target[column]):
                 continue
@@ -156,33 +177,14 @@ def eliminate(
     unit = [[1.0 if i == j else 0.0 for i in range(model.nv)] for j in independent]
     g: list[Scalar] = [0.0] * model.nv
     for i in reversed(range(len(pivots))):
-        row, column = pivots[i]
-        later = [at for _, at in pivots[i + 1 :]]
+        row, column, _ = pivots[i]
+        later = [at for _, at, _ in pivots[i + 1 :]]
         known = [rest[row][at] for at in later]
         for j, motion in zip(independent, unit, strict=True):
             total = dot(known, [motion[at] for at in later]) + rest[row][j]
             motion[column] = 0.0 if is_zero(total) else -(total * inverse[i])
         g[column] = (right[row] - dot(known, [g[at] for at in later])) * inverse[i]
-    return Eliminated(independent, unit, g, sqrt(smallest) if sizes is None else smallest)
-
-
-def pivot_sizes(model: Model, K: Array, pivots: Pivots) -> tuple[float, ...]:
-    """Return the sizes of the pivots' rows at a regular state, each with the sign of its pivot.
-
-    Args:
-        model: The mechanism.
-        K: Constraint Jacobian (n^c, nv) there.
-        pivots: Row and column of each pivot, in order.
-    """
-    scales = coordinate_scales(model, tree_length(model))
-    sizes = []
-    rest = np.array(K, dtype=float)
-    for i, (row, column) in enumerate(pivots):
-        size = np.linalg.norm(K[row] / scales)
-        sizes.append(float(np.copysign(size, rest[row, column])))
-        for other, _ in pivots[i + 1 :]:
-            rest[other] -= rest[other, column] / rest[row, column] * rest[row]
-    return tuple(sizes)
+    return Eliminated(independent, unit, g, sqrt(squared), signed)
 
 
 def independent_forward_dynamics(
@@ -211,7 +213,7 @@ def independent_forward_dynamics(
     ydd = factors.solve(times(form.columns, force))  # Eq 8.45
     qdd = [dot([column[i] for column in form.columns], ydd) + form.g[i] for i in range(n)]
     pivot = minimum(form.pivot, factors.smallest_pivot)
-    rows = [row for row, _ in pivots]
+    rows = [row for row, *_ in pivots]
     others = margin_of_others(model, terms.loops, rows, qdd, form.pivot * form.pivot)
     pivot = minimum(pivot, others)
     # A pivot is 1 at most: this only hands on what is not a number.

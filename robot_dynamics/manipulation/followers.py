@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.compiled_model import CompiledModel
-from robot_dynamics.dynamics.elimination import Pivots, eliminate, elimination_order, pivot_sizes
+from robot_dynamics.dynamics.elimination import Pivots, eliminate, elimination_order
 from robot_dynamics.dynamics.explicit_form import reduced_equation
 from robot_dynamics.dynamics.inverse import velocities_and_accelerations
 from robot_dynamics.dynamics.kinematics import joint_transforms
@@ -94,15 +94,13 @@ class Followers:
         drives: Indices (n,) of the velocities that are those of drives, ascending.
         pivots: Which constraint each of the other joints follows from; none without loops.
         assembled: Positions (nq,) that close the loops; the way in which the linkages are put
-            together.
-        sizes: Of the pivots' rows there, with the signs of the pivots.
+            together, and the pivots' sizes and signs are of there.
     """
 
     model: Model
     drives: tuple[int, ...]
     pivots: Pivots = ()
     assembled: tuple[float, ...] = ()
-    sizes: tuple[float, ...] = ()
 
     @classmethod
     def of_tree(cls, model: Model) -> Followers:
@@ -139,8 +137,7 @@ class Followers:
         names = coordinate_names(model)
         wished = sorted(set(drives))
         pivots = elimination_order(model, K, error, q, [names[i] for i in wished])
-        sizes = pivot_sizes(model, K, pivots)
-        return cls(model, tuple(wished), pivots, tuple(q.tolist()), sizes)
+        return cls(model, tuple(wished), pivots, tuple(q.tolist()))
 
     @cached_property
     def indices(self) -> tuple[int, ...]:
@@ -197,14 +194,14 @@ class Followers:
         if not self.pivots:
             return None
         terms = loop_terms(self.model, Xup, v, avp, parameters)
-        form = eliminate(self.model, terms.K, terms.k, self.pivots, self.sizes)
+        form = eliminate(self.model, terms.K, terms.k, self.pivots)
         opening: Scalar = 0.0
         for error in terms.position_error:
             opening = maximum(opening, absolute(error))
         moved: Scalar = 0.0
         for i, before, turn in zip(self.indices, near, self._turns, strict=True):
             moved = maximum(moved, absolute(q[i] - before) * turn)
-        return Followed(form.columns, form.g, form.pivot, opening, moved)
+        return Followed(form.columns, form.g, form.signed, opening, moved)
 
     def positions(self, y: ArrayLike, near: Array | None = None) -> Array:
         """Return positions (nq,) of all joints for those of the drives (n,).
@@ -302,7 +299,7 @@ class Followers:
 
     @cached_property
     def _kernel(self) -> Any:
-        key = b"followers\0" + repr((self.drives, self.pivots, self.sizes)).encode()
+        key = b"followers\0" + repr((self.drives, self.pivots)).encode()
         program = self._program
         return load_kernel(key + self.model.structure_key, program, lanes=1).bind(pack(self.model))
 
@@ -311,9 +308,9 @@ class Followers:
             parameters = unpack(self.model, block)
             q = self.closed(list(y), list(near), parameters)
             loops = self._at_rest(joint_transforms(self.model, q), parameters)
-            form = eliminate(self.model, loops.K, loops.k, self.pivots, self.sizes)
+            form = eliminate(self.model, loops.K, loops.k, self.pivots)
             left = loops.position_error
-            return {"q": q, "left": left, "columns": form.columns, "pivot": form.pivot}
+            return {"q": q, "left": left, "columns": form.columns, "pivot": form.signed}
 
         inputs = {"y": len(self.drives), "near": len(self.indices)}
         return trace(run, "followers", inputs, block_size(self.model))

@@ -74,6 +74,28 @@ def test_c13_a_dead_point_shows_in_the_pivot(rng):
     assert solve(*fine)[1] > 1e-3
 
 
+def test_c13_a_flat_parallelogram_shows_in_the_pivot():
+    """Row C13: at its dead point a crank does not hold the rocker; near to it, it just does."""
+    robot = Robot.from_mechanism(linkages.four_bar(lengths=(0.3, 0.8, 0.3), ground=0.8))
+
+    def flat(angle):
+        return np.array([angle, -angle, angle + np.pi])
+
+    solve, still = robot.drive_efforts(["crank_joint"], q=flat(np.pi / 2)), np.zeros(3)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for angle in (0.0, 1e-9, -1e-9):
+            assert not solve(flat(angle), still, still)[1] >= SMALLEST_PIVOT
+    for angle in (0.1, 1e-3, -1e-3, -0.1):
+        efforts, pivot = solve(flat(angle), still, still)
+        assert 0.3 * abs(angle) < pivot < abs(angle)
+        found = robot.closed_loop_inverse_dynamics(
+            flat(angle), still, still, drives=["crank_joint"]
+        )
+        # As above; forces in the links grow as the parallelogram becomes flat.
+        scale = np.max(np.abs(found.tau)) + np.max(np.abs(found.multipliers))
+        assert_allclose(efforts, found.efforts, atol=1e-10 / pivot * scale)
+
+
 def test_c13_not_a_number_is_handed_on(rng):
     """Row C13: a state that is no number has a pivot that is none."""
     robot = Robot.from_mechanism(linkages.slider_crank())

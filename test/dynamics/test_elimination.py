@@ -13,7 +13,7 @@ from support import linkages
 from support.closed_loops import LINKAGES, closed_state
 
 from robot_dynamics.compile.algorithms import closed_forward_dynamics_program, independent_program
-from robot_dynamics.dynamics.elimination import eliminate, elimination_order, pivot_sizes
+from robot_dynamics.dynamics.elimination import eliminate, elimination_order
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.dynamics.independent import form_in
 from robot_dynamics.errors import RobotDynamicsError
@@ -97,7 +97,7 @@ def test_zeros_are_kept():
     platform = [f"platform_joint.{d}" for d in ("rx", "ry", "rz", "x", "y", "z")]
     q = robot.assemble(limits=False).q
     pivots = elimination_order(robot.model, *robot.closure(q), q, platform)
-    rows = Counter(row // 3 for row, _ in pivots)
+    rows = Counter(pivot.row // 3 for pivot in pivots)
     assert set(rows.values()) == {3}  # three of each ball joint
     ours = sum(independent_program(robot.model, pivots).operation_counts().values())
     theirs = closed_forward_dynamics_program(robot.model).operation_counts()
@@ -123,27 +123,44 @@ def test_coordinates_that_do_not_fit_are_refused():
         robot.independent_dynamics(["crank_joint", "rocker_joint"])
 
 
-def test_rows_that_vanish_show_against_sizes_from_elsewhere():
+def flat(angle):
+    """A parallelogram, how its constraints are there, and a state of it that is at rest."""
+    robot = Robot.from_mechanism(linkages.four_bar(lengths=(0.3, 0.8, 0.3), ground=0.8))
+    q = np.array([angle, -angle, angle + np.pi])
+    return robot, robot.constraint_terms(q, np.zeros(3))[2], q
+
+
+def test_rows_that_vanish_show():
     """A parallelogram that is nearly flat: its pivots are the sine of its angle, with its sign.
 
-    Against its own row, all of which becomes as small, the pivot stays as it is.
+    All of a row becomes small there, so that the pivot would stay a part of it as it was.
     """
-    robot = Robot.from_mechanism(linkages.four_bar(lengths=(0.3, 0.8, 0.3), ground=0.8))
-    model = robot.model
-
-    def constraints(angle):
-        q = np.array([angle, -angle, angle + np.pi])
-        return q, robot.constraint_terms(q, np.zeros(3))[2]
-
-    q, K = constraints(np.pi / 2)
-    pivots = elimination_order(model, *robot.closure(q), q, ["crank_joint"])
-    sizes = pivot_sizes(model, K, pivots)
+    robot, K, q = flat(np.pi / 2)
+    pivots = elimination_order(robot.model, *robot.closure(q), q, ["crank_joint"])
     still = [0.0] * len(K)
-    upright = eliminate(model, K.tolist(), still, pivots, sizes).pivot
-    assert 0.1 < upright <= 1.0
+    upright = eliminate(robot.model, K.tolist(), still, pivots)
+    assert 0.1 < upright.signed <= 1.0
+    assert upright.pivot == pytest.approx(upright.signed, rel=1e-15)
     for angle in (0.1, 1e-3, 1e-6, -1e-6, -0.1):
-        _, K = constraints(angle)
-        pivot = eliminate(model, K.tolist(), still, pivots, sizes).pivot
+        _, K, _ = flat(angle)
+        found = eliminate(robot.model, K.tolist(), still, pivots)
         # Entries of K are sums of lengths of about 1 m, to rounding.
-        assert pivot == pytest.approx(upright * np.sin(angle), rel=1e-12, abs=1e-15)
-        assert eliminate(model, K.tolist(), still, pivots).pivot > 0.3
+        expected = upright.signed * np.sin(angle)
+        assert found.signed == pytest.approx(expected, rel=1e-12, abs=1e-15)
+        assert found.pivot == pytest.approx(abs(expected), rel=1e-12, abs=1e-15)
+
+
+def test_a_flat_parallelogram_shows_in_the_pivot():
+    """At its dead point the crank tells nothing; near to it, on both sides, it does with less."""
+    robot, _, upright = flat(np.pi / 2)
+    solve = robot.independent_dynamics(["crank_joint"], q=upright)
+    tau, still = np.array([1.0, -0.5, 0.3]), np.zeros(3)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for angle in (0.0, 1e-9, -1e-9):
+            assert not solve(flat(angle)[2], still, tau)[1] >= SMALLEST_PIVOT
+    for angle in (0.1, 1e-3, -1e-3, -0.1):
+        *_, q = flat(angle)
+        qdd, pivot = solve(q, still, tau)
+        assert 0.3 * abs(angle) < pivot < abs(angle)
+        expected = robot.constrained_motion(q, still, tau).qdd
+        assert_allclose(qdd, expected, atol=1e-12 / pivot * np.max(np.abs(expected)))
