@@ -13,7 +13,7 @@ from rclpy.node import Node
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from waiting import wait_until
+from waiting import PATIENCE_S, wait_until
 
 from robot_dynamics.app.scenario import Scenario, build_system
 from robot_dynamics.app.topic_names import stamp_of
@@ -22,8 +22,6 @@ from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.conversions import JointStateWriter, WrenchWriter
 from robot_dynamics.nodes.inbox import Inbox
-
-PATIENCE_S = 20.0
 
 
 class FakeArms:

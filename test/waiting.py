@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-PATIENCE_S = 60.0  # what takes a second at most where the machine has time
+PATIENCE_S = 120.0  # for what takes some seconds at most where the machine has time
 _PAUSE_S = 0.01
 
 

@@ -4,40 +4,50 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import queue
-import random
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE_S
+
+from robot_dynamics.app.ros_environment import free_domain
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def reserve_domain():
+    """Return a ROS domain that nobody uses, nor tests that run beside these, and what keeps it."""
+    while True:
+        number = free_domain()
+        name = f"robot_dynamics_tests_of_{os.getuid()}_in_domain_{number}"
+        lock = open(Path(tempfile.gettempdir()) / name, "w")  # noqa: SIM115
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+        else:
+            return number, lock
 
 
 @pytest.fixture(scope="module")
 def domain(tmp_path_factory):
     """Return a ROS domain of this test module, with its logs in a folder of the test."""
     pytest.importorskip("rclpy", reason="ROS 2 is not installed")
-    number = random.randint(1, 101)
-    settings = {
-        "ROS_DOMAIN_ID": str(number),
-        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-        "ROS_LOG_DIR": str(tmp_path_factory.mktemp("log")),
-    }
-    before = {name: os.environ.get(name) for name in settings}
-    os.environ.update(settings)
-    yield number
-    for name, value in before.items():
-        if value is None:
-            os.environ.pop(name)
-        else:
-            os.environ[name] = value
+    number, lock = reserve_domain()
+    with lock, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ROS_DOMAIN_ID", str(number))
+        patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+        patch.setenv("ROS_LOG_DIR", str(tmp_path_factory.mktemp("log")))
+        yield number
 
 
 @pytest.fixture(scope="module")
@@ -78,18 +88,22 @@ class NodeUnderTest:
             cwd=folder,
         )
         self.said, self.words = queue.Queue(), []
-        for stream, take in (
-            (self.process.stdout, lambda line: self.said.put(json.loads(line))),
-            (self.process.stderr, self.words.append),
-        ):
-            threading.Thread(target=self._read, args=(stream, take), daemon=True).start()
+        self._readers = [
+            threading.Thread(target=self._read, args=(stream, take), daemon=True)
+            for stream, take in (
+                (self.process.stdout, lambda line: self.said.put(json.loads(line))),
+                (self.process.stderr, self.words.append),
+            )
+        ]
+        for reader in self._readers:
+            reader.start()
 
     @staticmethod
     def _read(stream, take):
         for line in stream:
             take(line)
 
-    def wait_for(self, event, seconds=30.0):
+    def wait_for(self, event, seconds=PATIENCE_S):
         """Return the first report of a kind; fail if it does not come."""
         until = time.monotonic() + seconds
         while True:
@@ -104,9 +118,12 @@ class NodeUnderTest:
         """Send SIGINT."""
         self.process.send_signal(signal.SIGINT)
 
-    def wait(self, seconds=10.0):
-        """Return the exit status."""
-        return self.process.wait(timeout=seconds)
+    def wait(self, seconds=PATIENCE_S):
+        """Return the exit status, when all that it said has been read."""
+        status = self.process.wait(timeout=seconds)
+        for reader in self._readers:
+            reader.join(timeout=seconds)
+        return status
 
     @property
     def text(self):
@@ -118,7 +135,7 @@ class NodeUnderTest:
         if self.process.poll() is None:
             self.interrupt()
             try:
-                self.wait(5.0)
+                self.process.wait(timeout=20.0)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()

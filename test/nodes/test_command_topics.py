@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
@@ -39,8 +37,8 @@ def speak(ros):
 
     def make(commanded=lambda torque: torque, *, in_lockstep):
         speaker = CommandTopics(node, SYSTEM, commanded, in_lockstep=in_lockstep)
-        wait_until(lambda: all(node.count_subscribers(name) for name in speaker.names))
-        time.sleep(0.2)
+        ways = [publisher for _, _, publisher, _ in speaker._arms]
+        wait_until(lambda: all(way.get_subscription_count() for way in ways))
         return speaker
 
     def hear(count):

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,7 +26,7 @@ def outcome(folder, text):
         [sys.executable, "-c", f"{CALL}; start('some_node')", str(folder)],
         capture_output=True,
         text=True,
-        timeout=60.0,
+        timeout=PATIENCE_S,
         check=False,
     )
     return done.returncode, done.stdout + done.stderr
@@ -68,7 +69,7 @@ def test_a_node_that_is_started_as_a_module(tmp_path, node):
         [sys.executable, "-m", f"robot_dynamics.nodes.{node}"],
         capture_output=True,
         text=True,
-        timeout=60.0,
+        timeout=PATIENCE_S,
         check=False,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])},
     )

@@ -10,6 +10,8 @@ import pytest
 
 pytest.importorskip("diagnostic_msgs", reason="ROS 2 is not installed")
 
+from waiting import wait_until
+
 from robot_dynamics.nodes import control_status
 from robot_dynamics.nodes.diagnostics import OK, WARN, Diagnostics, Durations, Latency
 
@@ -60,9 +62,13 @@ def test_a_status_says_what_it_is_about(ros):
     diagnostics = Diagnostics(node, "lift_box")
     assert diagnostics.due()
     assert diagnostics.changed(OK, "running")
-    while not heard:
+
+    def speak():
         diagnostics.publish(OK, "running", {"tick": 5, "scale": 0.123456789})
         ros.spin_once(node, timeout_sec=0.1)
+
+    wait_until(lambda: heard, speak)
+    diagnostics.publish(OK, "running", {})
     assert not diagnostics.due()
     assert not diagnostics.changed(OK, "running")
     assert diagnostics.changed(WARN, "running")
@@ -73,11 +79,7 @@ def test_a_status_says_what_it_is_about(ros):
 
     # A controller that is configured for another scenario.
     diagnostics.concern("fold")
-    until = time.monotonic() + 10.0
-    while heard[-1].status[0].hardware_id != "fold":
-        assert time.monotonic() < until
-        diagnostics.publish(OK, "running", {})
-        ros.spin_once(node, timeout_sec=0.1)
+    wait_until(lambda: heard[-1].status[0].hardware_id == "fold", speak)
     node.destroy_node()
 
 

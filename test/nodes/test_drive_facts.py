@@ -35,7 +35,12 @@ def speakers(ros):
     def speak(name, topic):
         nodes.append(ros.create_node(name))
         nodes[-1].create_publisher(JointState, topic, 10)
-        wait_until(lambda: nodes[0].get_publishers_info_by_topic(f"/{topic}"))
+        wait_until(
+            lambda: (
+                [info.node_name for info in nodes[0].get_publishers_info_by_topic(f"/{topic}")]
+                == [name]
+            )
+        )
 
     yield nodes[0], speak
     for node in nodes:

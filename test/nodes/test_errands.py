@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from std_srvs.srv import Trigger
+from waiting import wait_until
 
 from robot_dynamics.nodes import errands as module
 from robot_dynamics.nodes.errands import Errands, NextLook
@@ -34,10 +33,7 @@ def node(ros):
 
 def until(condition, errands):
     """Run errands until something is so."""
-    end = time.monotonic() + 20.0
-    while not condition():
-        assert time.monotonic() < end
-        errands.run()
+    wait_until(condition, errands.run)
 
 
 def test_calls_are_answered(node, monkeypatch):

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
@@ -44,7 +42,8 @@ class Line:
             awaited=True,
         )
         self.reports = self.node.create_publisher(UInt64MultiArray, topics.GUARD, topics.STREAM)
-        wait_until(self.reports.get_subscription_count)
+        ways = (self.reports, self.link._topic)
+        wait_until(lambda: all(way.get_subscription_count() for way in ways))
 
     def start(self):
         """Start control on what a plant measures at rest."""
@@ -160,9 +159,16 @@ def test_a_guard_is_missed(line):
 
 def test_messages_that_are_no_reports(line):
     """They are as if they had not come."""
-    for numbers in ([], [1, 2], [0, 0, 7, 1], [0, 0, 1, 9], [1] * 3):
+    heard, count = [], line.reports.get_subscription_count()
+    # Read after the link's own subscription.
+    line.inbox.subscribe(
+        UInt64MultiArray, topics.GUARD, heard.append, topics.STREAM, awaited=False
+    )
+    wait_until(lambda: line.reports.get_subscription_count() > count)
+    wrong = ([], [1, 2], [0, 0, 7, 1], [0, 0, 1, 9], [1] * 3)
+    for numbers in wrong:
         line.reports.publish(NumberWriter(["x"] * len(numbers)).fill(numbers))
-    time.sleep(0.2)
+    wait_until(lambda: len(heard) == len(wrong), line.inbox.read)
     line.inbox.read()
     assert line.link._custody.report is None
     assert line.link.may_command(0)

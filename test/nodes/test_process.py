@@ -9,10 +9,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE_S
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
@@ -41,7 +41,7 @@ class Mine:
             raise OverflowError("out of range")
         if fate == "slow":
             reporter.tell("starting")
-            time.sleep(30.0)
+            time.sleep(3600.0)
         self.node = Node("mine")
         self.inbox = Inbox(self.node)
         if fate == "timed":
@@ -103,7 +103,7 @@ def line(process):
 
 def end(process):
     """Return exit status, reports and words."""
-    out, err = process.communicate(timeout=20.0)
+    out, err = process.communicate(timeout=PATIENCE_S)
     return process.returncode, [json.loads(text)["event"] for text in out.splitlines()], err
 
 
@@ -123,11 +123,9 @@ def test_an_interrupt_while_it_starts(domain):
     """Compiling takes seconds; nobody has to wait for it."""
     process = start("slow")
     assert line(process)["event"] == "starting"
-    begin = time.monotonic()
     process.send_signal(signal.SIGINT)
-    status, _, err = end(process)
+    status, _, err = end(process)  # which waits far less than it takes to start
     assert (status, err) == (0, "")
-    assert time.monotonic() - begin < 20.0  # far less than it takes to start
 
 
 def test_what_cannot_be_saved_in_the_end_is_no_success(domain):
@@ -190,7 +188,7 @@ def test_a_launcher_that_stops_reading_does_no_harm(domain):
     assert [line(process)["event"] for _ in range(2)] == ["made", "ready"]
     process.stdout.close()
     process.send_signal(signal.SIGINT)
-    assert process.wait(20.0) == 0
+    assert process.wait(PATIENCE_S) == 0
     assert process.stderr.read() == ""
 
 
@@ -199,8 +197,8 @@ def test_the_period_is_kept_on_average(domain):
     process = start("timed")
     age = line(process)["age"]
     assert line(process)["event"] == "ready"
-    assert 0.05 < age < 60.0  # the interpreter has started and imported, some time ago
+    assert 0.05 < age < PATIENCE_S  # the interpreter has started and imported, some time ago
     # A busy machine may be late, and what is missed is not made up for; early it never is.
-    assert 0.49 < line(process)["seconds"] < 5.0
+    assert 0.49 < line(process)["seconds"] < PATIENCE_S
     process.send_signal(signal.SIGINT)
     assert end(process)[0] == 0

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-import time
 from array import array
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
+from waiting import wait_until
 
 from robot_dynamics.app.topic_names import SECOND
 from robot_dynamics.nodes import serialized
@@ -71,12 +72,13 @@ def test_messages_on_the_wire_have_their_size(ros):
     node.create_subscription(JointState, "wire", heard.append, 10, raw=True)
     topic = node.create_publisher(JointState, "wire", 10)
     writer, q = JointStateWriter("abc"), np.arange(3.0)
+
+    def speak(message):
+        topic.publish(message)
+        ros.spin_once(node, timeout_sec=0.1)
+
     for message in (writer.serialized(STAMP, q, q[:0]), writer.fill(STAMP, q, q[:0])):
-        until, count = time.monotonic() + 20.0, len(heard)
-        while len(heard) == count:
-            assert time.monotonic() < until
-            topic.publish(message)
-            ros.spin_once(node, timeout_sec=0.1)
+        wait_until(partial(lambda count: len(heard) > count, len(heard)), partial(speak, message))
     assert len({len(text) for text in heard}) == 1
     reader = joint_state_reader()
     reader(heard[0])

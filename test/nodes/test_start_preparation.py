@@ -9,6 +9,8 @@ import threading
 import time
 
 import pytest
+from waiting import PATIENCE_S as LONG_S
+from waiting import wait_until
 
 pytest.importorskip("rclpy", reason="the nodes' modules are not importable without ROS 2")
 
@@ -47,14 +49,14 @@ class Loop:
 
         def check():
             self.threads.append(threading.current_thread())
-            assert self.checks.wait(20.0)
+            assert self.checks.wait(LONG_S)
             if self.error is not None:
                 raise self.error
 
         return check
 
 
-def prepare(loop, conditions=lambda: None, meanwhile=None, limit_s=20.0, thread=None):
+def prepare(loop, conditions=lambda: None, meanwhile=None, limit_s=LONG_S, thread=None):
     """Return a preparation with a thread of its own."""
     thread = thread or CheckThread()
     return StartPreparation(loop, conditions, lambda: 0, thread, limit_s, meanwhile)
@@ -152,7 +154,7 @@ def test_a_check_that_does_not_end(beat):
     with pytest.raises(NotYetError, match="an earlier start is still checked"):
         again.finish(lambda: None)
     loop.checks.set()
-    thread.close(20.0)
+    thread.close(LONG_S)
     again.finish(lambda: None)
     assert again.done
 
@@ -167,15 +169,15 @@ def test_the_check_comes_to_an_end_beside_a_loop_that_never_rests():
 
     loop.prepare = lambda now: check
     preparation = prepare(loop)
+
+    def never_rest():
+        until = time.perf_counter() + 1e-3
+        while time.perf_counter() < until:
+            pass
+
     before = sys.getswitchinterval()
-    sys.setswitchinterval(100.0)
+    sys.setswitchinterval(10.0 * LONG_S)
     try:
-        looks = 0
-        while not preparation.look():
-            looks += 1
-            assert looks < 10 * rounds
-            until = time.perf_counter() + 1e-3
-            while time.perf_counter() < until:
-                pass
+        wait_until(preparation.look, never_rest)
     finally:
         sys.setswitchinterval(before)

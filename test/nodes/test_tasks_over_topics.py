@@ -18,6 +18,7 @@ from fake_arms import FakeArms
 from geometry_msgs.msg import Transform, WrenchStamped
 from std_msgs.msg import String
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
+from waiting import PATIENCE_S
 
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import load_scenario, true_system
@@ -129,8 +130,13 @@ def test_a_wall_is_touched_pressed_and_left_by_messages(ros, start_node, tmp_pat
     file.write_text(scenario.text(), encoding="utf-8")
     node = ros.create_node("tasks")
     arms = Arms(node, scenario)
-    controller = start_node("controller", scenario=str(file), references="topics")
-    controller.wait_for("ready", 60.0)
+    controller = start_node(
+        "controller",
+        scenario=str(file),
+        references="topics",
+        silence_limit=PATIENCE_S,  # this process may have to wait for the machine
+    )
+    controller.wait_for("ready")
     arms.wait_for_listener()
     for _ in range(120):  # it starts by itself; the ramp goes by
         arms.step()
