@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from std_msgs.msg import String
+from waiting import PATIENCE_S
 
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
@@ -25,8 +26,9 @@ TOPIC = "arms/robot_description"
 
 
 @pytest.fixture
-def world(ros):
+def world(ros, monkeypatch):
     """Return a listening node, and a function that lets somebody describe robots."""
+    monkeypatch.setattr(described_robots, "PATIENCE_S", PATIENCE_S)
     listener, speaker = ros.create_node("listener"), ros.create_node("state_publisher")
 
     def describe(text):

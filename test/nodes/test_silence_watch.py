@@ -32,7 +32,7 @@ class Loop:
 def test_in_lockstep_both_arms_are_lost():
     """Once for each silence."""
     loop, now = Loop(began=0), time.monotonic()
-    watch = SilenceWatch(loop, 0.5, None, in_lockstep=True)
+    watch = SilenceWatch(loop, 5.0, None, in_lockstep=True)
     watch._since = 0.0
     assert watch.look(now, 7) is None
     for _ in range(2):

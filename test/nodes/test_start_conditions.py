@@ -92,5 +92,5 @@ def test_a_state_newer_than_the_wish_is_waited_for_a_moment():
     now = time.monotonic()
     world.heard_at = now - 1.0
     with pytest.raises(NotYetError, match="no joint states have come since it was asked for"):
-        world.conditions.require_known(now)
+        world.conditions.require_known(now + 60.0)
     world.conditions.require_known(now - 0.5)

@@ -17,7 +17,7 @@ from robot_dynamics.nodes.drill.session import Session
 from robot_dynamics.nodes.drill.witness import DrillError, Witness
 
 _AFTERWARDS_S = 0.3  # for which the fallback is watched
-_LONGEST_S = 5.0  # until it
+_LONGEST_S = 20.0  # until it
 _NANOSECOND_S = 1e-9
 _ROUNDING = 1e-9
 _ATTEMPTS = 3
@@ -180,7 +180,7 @@ class Trial:
             return [text for text in said if hazard.cause in text]
 
         self._witness.wait_for(
-            lambda: bool(told()), f"{hazard.cause!r} in the diagnostics", 4.0 * _LONGEST_S
+            lambda: bool(told()), f"{hazard.cause!r} in the diagnostics", _LONGEST_S
         )
         return told()[0]
 

@@ -29,7 +29,10 @@ from robot_dynamics.nodes.conversions import read_command
 from robot_dynamics.nodes.diagnostics import OK
 from robot_dynamics.nodes.inbox import Inbox
 
-_PATIENCE_S = 10.0
+_PATIENCE_S = 30.0
+# After which a request is sent again: an answer to a client that the server has not found yet is
+# lost, which happens on busy machines.
+_ANSWER_S = 6.0
 # Deep enough for everything that comes while this process waits for the machine.
 _EVERYTHING = QoSProfile(depth=2000, reliability=QoSReliabilityPolicy.RELIABLE)
 _NEVER = 1 << 31  # numbers of ticks beyond it are those of clocks that were set back
@@ -217,9 +220,18 @@ class Witness:
             self._services[name] = self._node.create_client(kind, name)
         client = self._services[name]
         self.wait_for(client.service_is_ready, f"the service {name}")
-        future = client.call_async(request)
-        self.wait_for(future.done, f"the answer of {name}")
-        return future.result()
+        futures: list[Any] = []
+        asked_at = -math.inf
+
+        def answered() -> bool:
+            nonlocal asked_at
+            if time.monotonic() > asked_at + _ANSWER_S:
+                futures.append(client.call_async(request))
+                asked_at = time.monotonic()
+            return any(future.done() for future in futures)
+
+        self.wait_for(answered, f"the answer of {name}")
+        return next(future.result() for future in futures if future.done())
 
     def forget_services(self) -> None:
         """Let go of services of nodes that have ended."""

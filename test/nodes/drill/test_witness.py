@@ -9,12 +9,15 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
+from rclpy.task import Future
 from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
 from waiting import wait_until
 
 from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.conversions import CommandWriter
 from robot_dynamics.nodes.diagnostics import WARN, Diagnostics
+from robot_dynamics.nodes.drill import witness as module
 from robot_dynamics.nodes.drill.witness import DrillError, Witness
 from test.two_arms import two_arms
 
@@ -64,6 +67,33 @@ def test_diagnostics_are_heard_by_node(ros, witness):
     status = witness.status("speaker")
     assert (status.level, status.message, status.values) == (WARN, "something", {"a figure": "3"})
     node.destroy_node()
+
+
+class Deaf:
+    """A client whose first answer is lost."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def service_is_ready(self):
+        """Be found."""
+        return True
+
+    def call_async(self, request):
+        """Answer from the second time on."""
+        self.asked += 1
+        future = Future()
+        if self.asked > 1:
+            future.set_result(Trigger.Response(success=True, message=str(self.asked)))
+        return future
+
+
+def test_a_lost_answer_is_asked_for_again(witness, monkeypatch):
+    """As servers that have not found the client yet lose it."""
+    monkeypatch.setattr(module, "_ANSWER_S", 0.05)
+    witness._services["arm/stop"] = Deaf()
+    assert witness.call("arm/stop") == (True, "2")
+    witness._services.clear()
 
 
 def test_what_does_not_come_is_named(witness):
