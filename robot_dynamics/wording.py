@@ -4,6 +4,23 @@
 
 from __future__ import annotations
 
+_EXACT = 17  # digits in which any two different numbers differ
+
+
+def apart(value: float, bound: float, digits: int = 3) -> tuple[str, str]:
+    """Return a number and the bound that it misses, with as many digits as tell them apart.
+
+    Args:
+        value: The number.
+        bound: What it was compared with.
+        digits: The least number of digits.
+    """
+    for count in range(digits, _EXACT):
+        words = f"{value:.{count}g}", f"{bound:.{count}g}"
+        if words[0] != words[1]:
+            return words
+    return f"{value:.{_EXACT}g}", f"{bound:.{_EXACT}g}"
+
 
 def counted(count: int, noun: str) -> str:
     """Return a number of things: "1 motion", "2 motions"."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from robot_dynamics.wording import counted, distance
+from robot_dynamics.wording import apart, counted, distance
 
 
 @pytest.mark.parametrize(("count", "words"), [(0, "0 drives"), (1, "1 drive"), (2, "2 drives")])
@@ -31,3 +31,18 @@ def test_only_one_is_singular(count, words):
 def test_distances_have_few_digits(metres, words):
     """Millimetres below a metre, metres above, and powers of ten only where none else will do."""
     assert distance(metres) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "words"),
+    [
+        (9.27, 10.0, ("9.27", "10")),
+        (4.9096, 4.9052, ("4.91", "4.905")),
+        (1.0 + 2.0**-52, 1.0, ("1.0000000000000002", "1")),
+        (float("nan"), 4.0, ("nan", "4")),
+        (3.0, 3.0, ("3", "3")),
+    ],
+)
+def test_what_misses_a_bound_differs_from_it(value, bound, words):
+    """A number is told from its bound in the fewest digits that do so, three at the least."""
+    assert apart(value, bound) == words

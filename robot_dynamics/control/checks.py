@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from robot_dynamics.control.faults import Cause, Finding
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.wording import apart
 
 Array = NDArray[np.float64]
 
@@ -150,11 +151,11 @@ class TorqueCheck:
             sentence = f"the law gave {torque.size} torques, expected {len(self._joints)}."
             return Finding(Cause.TORQUE_INVALID, "controller", sentence)
         i = int(np.argmin(abs(torque) <= self._effort))
+        wanted, most = apart(torque[i], self._effort[i], digits=4)
         return Finding(
             Cause.TORQUE_INVALID,
             self._joints[i],
-            f"the law wants {torque[i]:.4g} N m; expected a finite torque of at most "
-            f"{self._effort[i]:.4g} N m.",
+            f"the law wants {wanted} N m; expected a finite torque of at most {most} N m.",
         )
 
     def support_finding(self, support: Array) -> Finding | None:
@@ -162,11 +163,11 @@ class TorqueCheck:
         if (abs(support) <= self._usable).all():
             return None
         i = int(np.argmax(np.nan_to_num(abs(support) / self._usable, nan=np.inf)))
+        taken, most = apart(abs(support[i]), self._usable[i], digits=4)
         return Finding(
             Cause.SUPPORT_LIMIT,
             self._joints[i],
-            f"holding arms and object up takes {abs(support[i]):.4g} N m; expected at most "
-            f"{self._usable[i]:.4g} N m.",
+            f"holding arms and object up takes {taken} N m; expected at most {most} N m.",
         )
 
 

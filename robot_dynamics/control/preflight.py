@@ -19,6 +19,7 @@ from robot_dynamics.errors import RobotDynamicsError, require_length
 from robot_dynamics.manipulation.grasp_map import mean_grasp_distance
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import Robot
+from robot_dynamics.wording import apart
 
 if TYPE_CHECKING:  # it calls this check itself
     from robot_dynamics.control.coordinated import CoordinatedController
@@ -202,31 +203,34 @@ def _torque_problems(
     effort = system.limits["effort"] * safety.effort_fraction
     lacking = ~(np.abs(motion.support) <= effort)
     for i, j in _first(times, lacking):
+        needed, most = apart(abs(motion.support[i, j]), effort[j], digits=4)
         yield Problem(
             times[i],
             names[j],
-            f"joint {names[j]!r} would need {abs(motion.support[i, j]):.4g} N m to hold arm and "
-            f"object up, expected at most {effort[j]:.4g} N m: the object is too heavy there.",
+            f"joint {names[j]!r} would need {needed} N m to hold arm and object up, "
+            f"expected at most {most} N m: the object is too heavy there.",
         )
     task = ~(np.abs(motion.torque) <= effort) & ~lacking.any(axis=0)
     for i, j in _first(times, task):
         largest = float(np.max(np.abs(motion.torque[:, j])))
+        needed, most = apart(largest, effort[j], digits=4)
         yield Problem(
             times[i],
             names[j],
-            f"joint {names[j]!r} would need up to {largest:.4g} N m with squeeze and motion, "
-            f"expected at most {effort[j]:.4g} N m.",
+            f"joint {names[j]!r} would need up to {needed} N m with squeeze and motion, "
+            f"expected at most {most} N m.",
         )
     if len(times) > 1:
         # Only a limit that leaves room for corrections keeps support from being held back.
         rate = np.abs(np.diff(motion.torque, axis=0)) / np.diff(times)[:, None]
         usable = _RATE_SHARE * safety.torque_rate
         for i, j in _first(times[1:], ~(rate <= usable)):
+            changed, most = apart(float(np.max(rate[:, j])), usable, digits=4)
             yield Problem(
                 times[i + 1],
                 names[j],
-                f"the torque of joint {names[j]!r} would change by up to "
-                f"{float(np.max(rate[:, j])):.4g} N m/s, expected at most {usable:.4g} N m/s.",
+                f"the torque of joint {names[j]!r} would change by up to {changed} N m/s, "
+                f"expected at most {most} N m/s.",
             )
 
 

@@ -22,6 +22,7 @@ from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.manipulation.grasp_map import mean_grasp_distance
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.spatial import Inertia, Rotation, Vector3
+from robot_dynamics.wording import apart
 
 Array = NDArray[np.float64]
 
@@ -117,12 +118,16 @@ class WrenchResidual:
                 f"its grasps carry {carried:.3g} N together, expected {needed:.3g} N for its "
                 "weight and motion, and what it pushes with.",
             )
+        (force_words, most_words), (moment_words, most_moment_words) = (
+            apart(sizes[1], most),
+            apart(sizes[0], most_moment),
+        )
         return Finding(
             Cause.UNEXPECTED_CONTACT,
             "object",
-            f"its grasps exert {sizes[1]:.3g} N and {sizes[0]:.3g} N m more than its motion "
-            f"takes, expected at most {most:.3g} N and {most_moment:.3g} N m: it touches "
-            "something, or is not what it was taken for.",
+            f"its grasps exert {force_words} N and {moment_words} N m more than its motion takes, "
+            f"expected at most {most_words} N and {most_moment_words} N m: it touches something, "
+            "or is not what it was taken for.",
         )
 
 

@@ -32,6 +32,7 @@ from robot_dynamics.manipulation.hybrid import (
     contact_margins,
     require_closure,
 )
+from robot_dynamics.wording import apart
 
 Array = NDArray[np.float64]
 
@@ -179,13 +180,14 @@ def slipping_contacts(
         # Written so that a NaN counts as slip.
         short = ~(margins[:, i] >= least - _ROUNDING)
         if short.any():
-            k, left = int(np.argmax(short)), float(margins[:, i].min())
-            does = "would slip or open" if left < 0.0 else "would be near to slipping"
+            k, margin = int(np.argmax(short)), float(margins[:, i].min())
+            left, expected = apart(margin, least)
+            does = "would slip or open" if margin < 0.0 else "would be near to slipping"
             yield Problem(
                 float(times[k]),
                 tool,
-                f"the contact of {tool!r} {does}: its margin comes down to {left:.3g} N, expected "
-                f"at least {least:g} N; squeeze harder or move more gently.",
+                f"the contact of {tool!r} {does}: its margin comes down to {left} N, expected "
+                f"at least {expected} N; squeeze harder or move more gently.",
             )
 
 
@@ -234,10 +236,11 @@ def _arms(
     for j, name in enumerate(system.drive_names):
         heavy = ~(np.abs(path.torque[:, j]) <= limits.effort[j])
         if heavy.any():
-            k, most = int(np.argmax(heavy)), float(np.abs(path.torque[:, j]).max())
+            k = int(np.argmax(heavy))
+            largest = float(np.abs(path.torque[:, j]).max())
+            needed, most = apart(largest, limits.effort[j], digits=4)
             yield Problem(
                 float(times[k]),
                 name,
-                f"joint {name!r} would need up to {most:.4g} N m, expected at most "
-                f"{limits.effort[j]:.4g} N m.",
+                f"joint {name!r} would need up to {needed} N m, expected at most {most} N m.",
             )

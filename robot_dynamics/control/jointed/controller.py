@@ -25,6 +25,7 @@ from robot_dynamics.control.jointed_settings import JointedControlSettings
 from robot_dynamics.control.torque_limits import largest_scale
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.jointed_object import JointSpaceModel, decoupled_law
+from robot_dynamics.wording import apart
 
 Array = NDArray[np.float64]
 
@@ -179,9 +180,10 @@ class JointedObjectController:
                 for name, where in zip(model.joint_names, model.v_slices, strict=True)
                 if where.start == at
             ]
+            needed, most = apart(abs(primary[at]), self._effort[at], digits=4)
             raise TorqueLimitError(
-                f"joint {names[0]!r} needs {abs(primary[at]):.4g} N m to hold arms and object up, "
-                f"its limit is {self._effort[at]:.4g} N m."
+                f"joint {names[0]!r} needs {needed} N m to hold arms and object up, "
+                f"its limit is {most} N m."
             )
         if not np.isfinite(self._effort).any():
             return 1.0, 1.0
