@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from robot_dynamics.description.description import Transmission
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.model.couplings import CouplingElement
@@ -54,6 +56,23 @@ def mimic_couplings(
                     diagnosis.warning(place, element, *idle_gear("multiplier", name, offset))
                 couplings.append(CouplingElement.gear(name, name, other, multiplier, offset))
     return tuple(couplings)
+
+
+def moved_by_others(
+    joints: Sequence[JointElement],
+    gears: Sequence[CouplingElement],
+    transmissions: Sequence[Transmission],
+) -> tuple[JointElement, ...]:
+    """Return the joints, those that mimic others without drives unless a transmission has one.
+
+    Args:
+        joints: All joints.
+        gears: Those of mimic joints, see `mimic_couplings`.
+        transmissions: Those of the file.
+    """
+    moved = {gear.name for gear in gears}
+    moved -= {name for transmission in transmissions for name in transmission.joints}
+    return tuple(replace(one, active=False) if one.name in moved else one for one in joints)
 
 
 def idle_gear(what: str, joint: str, offset: float) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.files import locate, read_bytes, refused
 from robot_dynamics.description.inertia_checks import check_links, check_units
 from robot_dynamics.description.mechanism_checks import check_closures, check_numbers
-from robot_dynamics.description.mimics import mimic_couplings
+from robot_dynamics.description.mimics import mimic_couplings, moved_by_others
 from robot_dynamics.description.motion_checks import check_motion
 from robot_dynamics.description.tree_checks import Places, check_tree
 from robot_dynamics.description.urdf_elements import (
@@ -247,15 +247,14 @@ class _Reader:
     ) -> Mechanism | None:
         """Return the mechanism with joints locked, or None if it has errors."""
         name = (self.root.element.get("name") or "robot").strip()
+        gears = mimic_couplings(self.mimics, self.joints, self.places, self.diagnosis)
+        joints = moved_by_others(tuple(self.joints.values()), gears, transmissions)
         mechanism = Mechanism(
             name,
             tuple(self.links.values()),
-            with_armatures(tuple(self.joints.values()), transmissions),
+            with_armatures(joints, transmissions),
             tuple(self.loops),
-            (
-                *mimic_couplings(self.mimics, self.joints, self.places, self.diagnosis),
-                *self.couplings,
-            ),
+            (*gears, *self.couplings),
         )
         check_tree(
             mechanism.links,

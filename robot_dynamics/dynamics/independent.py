@@ -27,6 +27,7 @@ from robot_dynamics.dynamics.scaling import (
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Model
 from robot_dynamics.model.constraint_blocks import ConstraintBlock
+from robot_dynamics.wording import counted
 
 Array = NDArray[np.float64]
 
@@ -259,10 +260,13 @@ def independent_coordinates(
     chosen, refused = chosen_coordinates(model, ranked, wished)
     if refused or len(wished) != len(chosen):
         names = coordinate_names(model)
-        given = ", ".join(names[i] for i in wished) or "no coordinates"
-        would = ", ".join(names[i] for i in chosen) or "none at all"
+        many = ", ".join(names[i] for i in refused)
+        few = ", ".join(names[i] for i in chosen if i not in wished)
+        wrong = [f"determined by the others: {many}"] if many else []
+        wrong += [f"missing: {few}, for instance"] if few else []
         raise RobotDynamicsError(
-            f"{model.name}: {given} cannot stand for the motion here, whose mobility is "
-            f"{len(chosen)}; expected such as {would}."
+            f"{model.name}: {counted(len(wished), 'coordinate')} cannot stand for the motion "
+            f"here, whose mobility is {len(chosen)} ({'; '.join(wrong)}); expected "
+            f"{len(chosen)} that are independent."
         )
     return chosen

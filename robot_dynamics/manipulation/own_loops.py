@@ -97,7 +97,8 @@ def driven_bodies(
         if not model.bodies[bodies[name]].joint.type.nv == 1:
             raise RobotDynamicsError(f"drive {name!r}: expected one degree of freedom.")
     if len(set(drives)) != len(drives):
-        raise RobotDynamicsError(f"drives {', '.join(drives)} of arm {arm!r}: expected each once.")
+        twice = next(name for i, name in enumerate(drives) if name in drives[:i])
+        raise RobotDynamicsError(f"arm {arm!r}: drive {twice!r} is there twice, expected once.")
     return tuple(bodies[name] for name in drives)
 
 

@@ -4,8 +4,9 @@
 
 import pytest
 
+from robot_dynamics.description.description import Transmission
 from robot_dynamics.description.diagnosis import Diagnosis
-from robot_dynamics.description.mimics import mimic_couplings
+from robot_dynamics.description.mimics import mimic_couplings, moved_by_others
 from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.model import CouplingElement, JointElement
 
@@ -27,6 +28,14 @@ def test_multiplier_and_offset_are_those_of_the_gear():
         CouplingElement.gear("b", "b", "a", -1.0, 0.5),
         CouplingElement.gear("c", "c", "b", 2.0),
     )
+
+
+def test_what_mimics_another_joint_has_no_drive():
+    """One actuator moves both fingers; a transmission on the second says that it has its own."""
+    joints = [JointElement(name, "revolute", "a", "b") for name in "abc"]
+    gears = [CouplingElement.gear(name, name, "a", 1.0) for name in "bc"]
+    own = Transmission("", "SimpleTransmission", ("c",), ("motor",), (1.0,), (0.0,))
+    assert [one.active for one in moved_by_others(joints, gears, [own])] == [None, False, None]
 
 
 def test_a_multiplier_of_zero_is_doubted():
