@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from robot_dynamics.description.diagnosis import Problem
+from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.files import refused
 from robot_dynamics.description.yaml_document import Node, parse_yaml
 from robot_dynamics.errors import ArgumentError
@@ -49,20 +49,13 @@ def with_overrides(document: Node, overrides: Iterable[str]) -> Node:
         keys = _INDEX.sub(r".\1", key.strip()).split(".")
         if not equals or not all(keys):
             raise refused(place, "expected KEY=VALUE", "for instance plant.object_mass_scale=1.2")
-        value = parse_yaml(text, place)
-        value = replace(value, path=key.strip(), line=0)  # a place without a line number
+        try:
+            value = parse_yaml(text, place).without_lines(key.strip())
+        except DescriptionError as error:
+            # The override is one line: its number says nothing.
+            raise DescriptionError([replace(one, place=place) for one in error.problems]) from None
         document = _replaced(document, keys, value, place)
     return document
-
-
-def without_lines(problems: Iterable[Problem]) -> list[Problem]:
-    """Return problems whose places name overrides without the number of a line."""
-    return [
-        replace(problem, place=problem.place.removesuffix(":0"))
-        if problem.place.startswith(_OPTION)
-        else problem
-        for problem in problems
-    ]
 
 
 def _replaced(node: Node, keys: list[str], value: Node, place: str) -> Node:

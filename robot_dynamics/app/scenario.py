@@ -24,7 +24,7 @@ from robot_dynamics.app.jointed_cell import (
     placed_robots,
     require_matching_law,
 )
-from robot_dynamics.app.overrides import with_overrides, without_lines
+from robot_dynamics.app.overrides import with_overrides
 from robot_dynamics.app.robot_folder import SCENARIO, shipped_robots
 from robot_dynamics.control.gains import delay_margin, force_delay_margin, servo_gains
 from robot_dynamics.control.protocol import ObjectPlan
@@ -224,12 +224,10 @@ class Scenario:
         """
         if overrides in ((), []):
             return self
-        document = with_overrides(parse_yaml(self.text(), self.name), overrides)
-        try:
-            changed = _anchored(decode(Scenario, document))
-            return dataclasses.replace(changed, source=self.source)
-        except DescriptionError as error:
-            raise DescriptionError(without_lines(error.problems)) from None
+        # Nobody has seen the text: its lines are no places.
+        document = parse_yaml(self.text(), self.name).without_lines()
+        changed = _anchored(decode(Scenario, with_overrides(document, overrides)))
+        return dataclasses.replace(changed, source=self.source)
 
     def text(self) -> str:
         """Return the scenario as YAML that does not depend on other scenario files."""
@@ -251,10 +249,7 @@ def load_scenario(name: str | Path, overrides: Iterable[str] = ()) -> Scenario:
         UnknownNameError: If there is neither such a file nor a shipped scenario of this name.
     """
     document = with_overrides(read_yaml(find_scenario(name)), overrides)
-    try:
-        return _anchored(decode(Scenario, document))
-    except DescriptionError as error:
-        raise DescriptionError(without_lines(error.problems)) from None
+    return _anchored(decode(Scenario, document))
 
 
 def scenario_of_text(text: str, name: str = "<text>") -> Scenario:

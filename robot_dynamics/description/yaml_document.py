@@ -114,7 +114,7 @@ class _Decoder:
                 values[key] = self.value(kinds[key], item, fields[key].metadata)
                 complete = complete and values[key] is not _FAILED
             else:
-                place = f"{item.file}:{node.key_lines.get(key, item.line)}"
+                place = item.place_of(node.key_lines.get(key, item.line))
                 self.diagnosis.unknown(place, node.path, "key", key, keys)
                 complete = False
         missing = [key for key in keys if key not in node and _is_required(fields[key])]

@@ -67,12 +67,16 @@ class Node:
     @property
     def place(self) -> str:
         """Where the value stands, as "file:line"."""
-        return f"{self.file}:{self.line}" if self.line else self.file
+        return self.place_of(self.line)
 
     @property
     def is_mapping(self) -> bool:
         """Whether the value is a mapping."""
         return isinstance(self.value, dict)
+
+    def place_of(self, line: int) -> str:
+        """Return where something in this value stands: "file:line", or what has no lines."""
+        return f"{self.file}:{line}" if line else self.file
 
     def __getitem__(self, key: str | int) -> Node:
         node: Node = self.value[key]
@@ -88,6 +92,20 @@ class Node:
     def items(self) -> Iterator[tuple[str, Node]]:
         """Yield keys and nodes of a mapping."""
         yield from self.value.items()
+
+    def without_lines(self, path: str = "") -> Node:
+        """Return the value as one that no line of a file holds, with all that is in it.
+
+        Args:
+            path: The keys that lead to it, before those it has.
+        """
+        own = f"{path}.{self.path}".strip(".") if self.path[:1] != "[" else path + self.path
+        value = self.value
+        if self.is_mapping:
+            value = {key: node.without_lines(path) for key, node in self.items()}
+        elif isinstance(value, list):
+            value = [node.without_lines(path) for node in value]
+        return replace(self, value=value, line=0, path=own, key_lines={})
 
     def plain(self) -> Any:
         """Return the value as dictionaries, lists and scalars, without places."""

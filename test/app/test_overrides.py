@@ -2,14 +2,46 @@
 # SPDX-License-Identifier: Apache-2.0
 """Single values changed from the command line."""
 
+from dataclasses import dataclass, field
+
 import pytest
 
-from robot_dynamics.app.overrides import with_overrides, without_lines
-from robot_dynamics.description.diagnosis import DescriptionError, Problem
-from robot_dynamics.description.yaml_document import parse_yaml
+from robot_dynamics.app.overrides import with_overrides
+from robot_dynamics.description.diagnosis import DescriptionError
+from robot_dynamics.description.yaml_document import decode, parse_yaml
 from robot_dynamics.errors import ArgumentError
 
 TEXT = "{plant: {seed: 1, noise: {force: 0.0}}, arms: [{name: a}, {name: b}]}"
+
+
+@dataclass(frozen=True)
+class _Noise:
+    """A part of what the text says."""
+
+    force: float = 0.0
+
+
+@dataclass(frozen=True)
+class _Plant:
+    """Another."""
+
+    seed: int = 0
+    noise: _Noise = field(default_factory=_Noise)
+
+
+@dataclass(frozen=True)
+class _Arm:
+    """An entry of its list."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class _Document:
+    """All of it."""
+
+    plant: _Plant
+    arms: tuple[_Arm, ...] = ()
 
 
 @pytest.mark.parametrize(
@@ -57,10 +89,23 @@ def test_overrides_are_a_list_of_texts(overrides):
         with_overrides(parse_yaml(TEXT), overrides)
 
 
-def test_places_without_lines():
-    """An override has no line; what was read from a file keeps its own."""
-    problems = [
-        Problem("error", "--set a=1:0", "a", "wrong"),
-        Problem("error", "f.yaml:3", "a", "wrong"),
-    ]
-    assert [p.place for p in without_lines(problems)] == ["--set a=1", "f.yaml:3"]
+@pytest.mark.parametrize(
+    ("override", "place"),
+    [
+        ("plant.seed=x", "--set plant.seed=x: plant.seed"),
+        ("plant.noise={force: x}", "--set plant.noise={force: x}: plant.noise.force"),
+        ("arms=[{name: a}, {name: [1]}]", "--set arms=[{name: a}, {name: [1]}]: arms[1].name"),
+    ],
+)
+def test_places_in_overrides_are_keys(override, place):
+    """What is inside of an override is named by all keys that lead there, and by no line."""
+    document = with_overrides(parse_yaml(TEXT, "f.yaml"), [override])
+    with pytest.raises(DescriptionError) as raised:
+        decode(_Document, document)
+    assert str(raised.value).startswith(place + ": expected ")
+
+
+def test_what_overrides_leave_alone_keeps_its_place():
+    """Its line in the file."""
+    document = with_overrides(parse_yaml("plant:\n  seed: x\narms: []", "f.yaml"), ["plant.a=1"])
+    assert document["plant"]["seed"].place == "f.yaml:2"
