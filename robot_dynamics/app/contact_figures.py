@@ -138,7 +138,7 @@ def _forces(recording: Recording) -> tuple[Array, Array]:
     """
     force, wanted = (recording[name] for name in _COLUMNS)
     first = recording.metadata.get("surface_rows", list(range(force.shape[1])))
-    held = {row for _, row, _ in recording.metadata.get("holding_rows", [])}
+    held = {row for _, row, *_ in recording.metadata.get("holding_rows", [])}
     pushed = [i for i, row in enumerate(first) if row not in held]
     return force[:, pushed], wanted[:, [first[i] for i in pushed]]
 

@@ -10,8 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.figures import BAND, BLUE, GREEN, INK, ORANGE, VERMILION
-from robot_dynamics.app.holding_figures import holdings
+from robot_dynamics.app.error_panel import Error, error_panel
+from robot_dynamics.app.figures import (
+    BAND,
+    BLUE,
+    GREEN,
+    INK,
+    MANY,
+    ORANGE,
+    PALE,
+    VERMILION,
+    legend_above,
+)
+from robot_dynamics.app.holding_figures import holding_error, holdings
 from robot_dynamics.app.recording import Recording
 
 Array = NDArray[np.float64]
@@ -21,11 +32,14 @@ _COLORS = (BLUE, ORANGE, GREEN, INK)
 
 def contact_panels(recording: Recording) -> list[Callable[[Any, Recording, slice], None]]:
     """Return what draws each panel for which there is something to draw."""
-    panels = {"contact_force": contact_force, "holding_force": holding_force, "slip_margin": slip}
-    drawn = [column for column in panels if column in recording]
-    if len(_held(recording)) == len(recording.metadata.get("surfaces", [])):
-        drawn = [column for column in drawn if column != "contact_force"]
-    return [panels[column] for column in drawn]
+    panels = []
+    if "contact_force" in recording and _touched(recording):
+        panels.append(contact_force)
+    if "holding_force" in recording:
+        panels += [holding_force, holding_errors]
+    if "slip_margin" in recording:
+        panels.append(slip)
+    return panels
 
 
 def holding_force(ax: Any, recording: Recording, rows: slice) -> None:
@@ -33,11 +47,12 @@ def holding_force(ax: Any, recording: Recording, rows: slice) -> None:
     ax.set_title("Force and moment on what holds the object")
     ax.set_ylabel("[N], [N m]")
     time = _time(recording)[rows]
-    wanted = None
+    wanted, drawn = None, 0
     for one in holdings(recording):
         style = "-" if one.unit == "N" else (0, (3, 2))
         for i in range(one.force.shape[1]):
-            color = _COLORS[i % len(_COLORS)]
+            color = MANY[drawn % len(MANY)]
+            drawn += 1
             label = "wanted" if wanted is None else None
             (wanted,) = ax.plot(
                 time, one.wanted[rows, i], color=BAND, linewidth=5.0, zorder=1.5, label=label
@@ -48,9 +63,24 @@ def holding_force(ax: Any, recording: Recording, rows: slice) -> None:
                 color=color,
                 linestyle=style,
                 linewidth=1.1,
-                label=f"{one.name} {i + 1} [{one.unit}]",
+                label=f"{one.name} {one.axes[i]} [{one.unit}]",
             )
-    ax.legend(ncols=3, loc="best")
+    legend_above(ax, 3, rows=2)
+
+
+def holding_errors(ax: Any, recording: Recording, rows: slice) -> None:
+    """Draw how far forces and moments on hinges and lines are from what was wanted."""
+    errors = [
+        Error(
+            error,
+            f"{what} [{unit}]",
+            f"holding_{what}_error_max_{short}",
+            f"holding_{what}_error_settled_{short}",
+        )
+        for what, unit, short in (("force", "N", "n"), ("moment", "N m", "nm"))
+        if (error := holding_error(recording, unit)) is not None
+    ]
+    error_panel(ax, recording, rows, "Errors of what is exerted on it", "[N], [N m]", errors)
 
 
 def contact_force(ax: Any, recording: Recording, rows: slice) -> None:
@@ -81,8 +111,8 @@ def contact_force(ax: Any, recording: Recording, rows: slice) -> None:
     spells = np.flatnonzero(np.diff(touched.any(axis=1).astype(int), prepend=0, append=0))
     for begin, end in spells.reshape(-1, 2):
         span = time[begin], time[min(end, len(time) - 1)]
-        ax.axvspan(*span, color="#EEF3F7", zorder=0, linewidth=0.0)
-    ax.legend(ncols=4, loc="best")
+        ax.axvspan(*span, color=PALE, zorder=0, linewidth=0.0)
+    legend_above(ax, 4)
 
 
 def slip(ax: Any, recording: Recording, rows: slice) -> None:
@@ -113,12 +143,18 @@ def slip(ax: Any, recording: Recording, rows: slice) -> None:
         color=VERMILION, linewidth=1.6, label="slid [mm]",
     )  # fmt: skip
     ax.axhline(0.0, color=VERMILION, linewidth=1.0, linestyle=(0, (5, 3)))
-    ax.legend(ncols=3, loc="best")
+    legend_above(ax, 3)
 
 
 def _held(recording: Recording) -> set[str]:
     """Return the names of hinges and lines."""
-    return {name for name, _, _ in recording.metadata.get("holding_rows", [])}
+    return {name for name, *_ in recording.metadata.get("holding_rows", [])}
+
+
+def _touched(recording: Recording) -> list[str]:
+    """Return the names of the other surfaces."""
+    held = _held(recording)
+    return [name for name in recording.get("surfaces") if name not in held]
 
 
 def _time(recording: Recording) -> Array:

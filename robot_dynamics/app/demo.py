@@ -116,7 +116,7 @@ def _progress_of(said: dict[str, object]) -> Progress:
         int(number("tick")) if said.get("tick") is not None else 0,
         int(number("ticks")) if said.get("ticks") is not None else 1,
         number("time_s"),
-        number("position_error_mm"),
+        number("servo_error_mm"),
         float(squeeze) if isinstance(squeeze, (int, float)) else None,
         number("torque_fraction"),
     )

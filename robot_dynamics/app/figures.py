@@ -14,7 +14,9 @@ from robot_dynamics.errors import RobotDynamicsError
 # Okabe and Ito's colours, which people with impaired colour vision can tell apart.
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 XYZ = (VERMILION, GREEN, BLUE)
-GREY, INK, BAND = "#9A9A9A", "#222222", "#C9D3DC"
+GREY, INK, BAND, PALE = "#9A9A9A", "#222222", "#C9D3DC", "#E4ECF3"
+# As many as there are forces on surfaces at most, and two more.
+MANY = (BLUE, ORANGE, GREEN, VERMILION, "#CC79A7", "#56B4E9", INK, GREY)
 _STYLE = {
     "font.size": 9.0,
     "axes.titlesize": 10.0,
@@ -37,6 +39,19 @@ _STYLE = {
 
 class PlotError(RobotDynamicsError):
     """A figure that cannot be made."""
+
+
+def legend_above(ax: Any, columns: int, rows: int = 1) -> None:
+    """Put a legend above the lines of linear axes, and make room for it.
+
+    Args:
+        ax: The axes, with all their lines.
+        columns: Of the legend.
+        rows: Of the legend.
+    """
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high + (0.08 + 0.12 * rows) * (high - low))
+    ax.legend(ncols=columns, loc="upper right", handlelength=1.6, columnspacing=1.2)
 
 
 def require_matplotlib() -> Any:

@@ -22,12 +22,15 @@ class Holding(NamedTuple):
     Attributes:
         name: Of the hinge or the line.
         unit: "N" or "N m".
+        axes: Of its frame, along or about which each acts: "x", "y", "z" or, for one that counts
+            the other way round, "-x".
         force: True ones by the object (ticks, r).
         wanted: What they were to be (ticks, r).
     """
 
     name: str
     unit: str
+    axes: tuple[str, ...]
     force: Array
     wanted: Array
 
@@ -38,9 +41,28 @@ def holdings(recording: Recording) -> Iterator[Holding]:
         return
     known = recording.get("holding_rows")
     force, wanted = recording["holding_force"], recording["reference_contact_force"]
-    for name, unit in dict.fromkeys((name, unit) for name, _, unit in known):
-        own = [i for i, (one, _, its) in enumerate(known) if (one, its) == (name, unit)]
-        yield Holding(name, unit, force[:, own], wanted[:, [known[i][1] for i in own]])
+    for name, unit in dict.fromkeys((name, unit) for name, _, unit, _ in known):
+        own = [i for i, (one, _, its, _) in enumerate(known) if (one, its) == (name, unit)]
+        axes = tuple(known[i][3] for i in own)
+        yield Holding(name, unit, axes, force[:, own], wanted[:, [known[i][1] for i in own]])
+
+
+def holding_error(recording: Recording, unit: str) -> Array | None:
+    """Return how far the force that is farthest off is from what was wanted (ticks,).
+
+    Args:
+        recording: The run.
+        unit: "N" for forces, "N m" for moments.
+
+    Returns:
+        In that unit; None where no hinge and no line bears any.
+    """
+    off = [
+        np.linalg.norm(one.force - one.wanted, axis=1)
+        for one in holdings(recording)
+        if one.unit == unit
+    ]
+    return np.asarray(np.max(off, axis=0)) if off else None
 
 
 def holding_figures(recording: Recording, settled: NDArray[np.bool_]) -> dict[str, Any]:
@@ -52,11 +74,11 @@ def holding_figures(recording: Recording, settled: NDArray[np.bool_]) -> dict[st
     """
     figures: dict[str, Any] = {}
     for unit, kind, short in (("N", "force", "n"), ("N m", "moment", "nm")):
-        every = [one for one in holdings(recording) if one.unit == unit]
-        if not every:
+        error = holding_error(recording, unit)
+        if error is None:
             continue
-        size = np.max([np.linalg.norm(one.force, axis=1) for one in every], axis=0)
-        error = np.max([np.linalg.norm(one.force - one.wanted, axis=1) for one in every], axis=0)
+        every = [one.force for one in holdings(recording) if one.unit == unit]
+        size = np.max([np.linalg.norm(force, axis=1) for force in every], axis=0)
         figures |= {
             f"holding_{kind}_max_{short}": largest(size),
             f"holding_{kind}_error_max_{short}": largest(error),

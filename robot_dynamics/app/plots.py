@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.contact_plots import contact_panels
+from robot_dynamics.app.error_panel import Error, error_panel
 from robot_dynamics.app.figures import (
     BAND,
     BLUE,
@@ -20,6 +22,7 @@ from robot_dynamics.app.figures import (
     ORANGE,
     VERMILION,
     XYZ,
+    legend_above,
     write_figure,
 )
 from robot_dynamics.app.internal_forces import internal_force_errors, moments, squeezes
@@ -34,6 +37,7 @@ from robot_dynamics.control.rotation_path import conjugate, product, rotation_ve
 Array = NDArray[np.float64]
 
 _ARMS = (BLUE, ORANGE, GREEN, VERMILION)
+_SMALL = 0.01  # m: what moves by less is drawn in millimetres
 _MAX_POINTS = 4000  # of a line; more cannot be seen and make large files
 
 
@@ -50,7 +54,7 @@ def plot_run(recording: Recording, path: str | Path) -> Path:
         RecordingError: If the recording lacks what is drawn.
     """
     recording = _complete(recording)
-    height = 12.0 if contact_panels(recording) else 9.0
+    height = 3.0 * _rows(contact_panels(recording))
     return write_figure(path, (11.0, height), lambda figure: _draw(figure, recording))
 
 
@@ -81,7 +85,7 @@ def _complete(recording: Recording) -> Recording:
 
 def _draw(figure: Any, recording: Recording) -> None:
     panels = contact_panels(recording)
-    axes = figure.subplots(4 if panels else 3, 2, sharex=True)
+    axes = figure.subplots(_rows(panels), 2, sharex=True)
     view = _View(recording)
     _position(axes[0, 0], view)
     _orientation(axes[0, 1], view)
@@ -89,17 +93,22 @@ def _draw(figure: Any, recording: Recording) -> None:
     _torques(axes[1, 1], view)
     _motion_errors(axes[2, 0], view)
     _force_errors(axes[2, 1], view)
-    for draw, ax in zip(panels, axes[-1], strict=False):
+    for draw, ax in zip(panels, axes[3:].flat, strict=False):
         draw(ax, recording, view.rows)
     for ax in axes.flat:
         ax.margins(x=0.0)
         if ax in axes[-1]:
             ax.set_xlabel("time [s]")
-    if len(panels) == 1:
+    if len(panels) % 2:
         axes[-1, 1].remove()
         axes[-2, 1].tick_params(labelbottom=True)
         axes[-2, 1].set_xlabel("time [s]")
     figure.suptitle(_title(recording), x=0.01, ha="left", fontsize=12.0, fontweight="bold")
+
+
+def _rows(panels: Sequence[object]) -> int:
+    """Return how many rows of two panels a figure has."""
+    return 3 + (len(panels) + 1) // 2
 
 
 class _View:
@@ -123,12 +132,15 @@ class _View:
 def _position(ax: Any, view: _View) -> None:
     true, wanted = view.column("object_pose"), view.column("reference_pose")
     start = wanted[0, :3]
+    moved = [values[:, :3] - start for values in (true, wanted)]
+    small = max(float(np.nanmax(np.abs(values), initial=0.0)) for values in moved) < _SMALL
     for i, name in enumerate("xyz"):
-        ax.plot(view.time, true[:, i] - start[i], color=XYZ[i], label=name)
-        _reference(ax, view.time, wanted[:, i] - start[i], first=i == 2)
+        was, to_be = (values[:, i] * (1e3 if small else 1.0) for values in moved)
+        ax.plot(view.time, was, color=XYZ[i], label=name)
+        _reference(ax, view.time, to_be, first=i == 2)
     ax.set_title("Object position, from its start")
-    ax.set_ylabel("[m]")
-    _legend(ax, 4)
+    ax.set_ylabel("[mm]" if small else "[m]")
+    legend_above(ax, 4)
 
 
 def _orientation(ax: Any, view: _View) -> None:
@@ -140,7 +152,7 @@ def _orientation(ax: Any, view: _View) -> None:
         _reference(ax, view.time, turned[1][:, i], first=i == 2)
     ax.set_title("Object orientation, rotation vector from its start")
     ax.set_ylabel("[degrees]")
-    _legend(ax, 4)
+    legend_above(ax, 4)
 
 
 def _internal_force(ax: Any, view: _View) -> None:
@@ -164,9 +176,7 @@ def _internal_force(ax: Any, view: _View) -> None:
         label = "squeeze" if i == squeezed[0] else None
         ax.plot(view.time, true[:, i], color=BLUE, linewidth=1.8, label=label)
         _reference(ax, view.time, wanted[:, i], first=i == squeezed[0])
-    low, high = ax.get_ylim()
-    ax.set_ylim(low, high + 0.2 * (high - low))  # room for the legend
-    _legend(ax, 4, "upper right")
+    legend_above(ax, 4)
 
 
 def _joint_force(ax: Any, view: _View, true: Array, wanted: Array) -> None:
@@ -179,9 +189,7 @@ def _joint_force(ax: Any, view: _View, true: Array, wanted: Array) -> None:
         _reference(ax, view.time, wanted[:, i], first=i == len(turning) - 1)
     ax.set_title("Force in the object's joint")
     ax.set_ylabel("[N], [N m]")
-    low, high = ax.get_ylim()
-    ax.set_ylim(low, high + 0.2 * (high - low))  # room for the legend
-    _legend(ax, 4, "upper right")
+    legend_above(ax, 4)
 
 
 def _torques(ax: Any, view: _View) -> None:
@@ -207,93 +215,40 @@ def _torques(ax: Any, view: _View) -> None:
     for bound in (-100.0, 100.0):
         ax.axhline(bound, color=VERMILION, linewidth=1.0, linestyle=(0, (5, 3)))
     reach = max(110.0, 1.1 * float(largest.max(initial=0.0)))
-    ax.set_ylim(-reach, 1.25 * reach)  # room for the legend
+    ax.set_ylim(-reach, reach)
     ax.set_title("Joint torques, part of their limits")
     ax.set_ylabel("[%]")
-    _legend(ax, 3, "upper right")
+    legend_above(ax, 3)
 
 
 def _motion_errors(ax: Any, view: _View) -> None:
     recording = view.recording
-    position = 1e3 * view.of(position_error(recording))
-    orientation = np.degrees(view.of(orientation_error(recording)))
-    bottom = _decades(
-        ax, view, [(position, "position [mm]"), (orientation, "orientation [degrees]")]
-    )
-    bars = recording.get("acceptance")
-    drawn = [
-        _bar(ax, view, bars.get("object_position_error_max_m"), 1e3, BLUE, always=True),
-        _bar(ax, view, bars.get("object_position_error_settled_m"), 1e3, BLUE),
-        _bar(ax, view, bars.get("object_orientation_error_max_deg"), 1.0, ORANGE, always=True),
-        _bar(ax, view, bars.get("object_orientation_error_settled_deg"), 1.0, ORANGE),
+    errors = [
+        Error(
+            1e3 * position_error(recording),
+            "position [mm]",
+            "object_position_error_max_m",
+            "object_position_error_settled_m",
+            1e3,
+        ),
+        Error(
+            np.degrees(orientation_error(recording)),
+            "orientation [degrees]",
+            "object_orientation_error_max_deg",
+            "object_orientation_error_settled_deg",
+        ),
     ]
-    ax.set_ylim(bottom=bottom)
-    ax.set_title("Errors of the object's pose" + _dashed(drawn))
-    ax.set_ylabel("[mm], [degrees]")
-    _legend(ax, 3, "lower center")
+    error_panel(ax, recording, view.rows, "Errors of the object's pose", "[mm], [degrees]", errors)
 
 
 def _force_errors(ax: Any, view: _View) -> None:
-    recording = view.recording
-    force, moment = (view.of(error) for error in internal_force_errors(recording))
-    bottom = _decades(ax, view, [(force, "force [N]"), (moment, "moment [N m]")])
-    bars = recording.get("acceptance")
-    drawn = [
-        _bar(ax, view, bars.get("internal_force_error_settled_n"), 1.0, BLUE),
-        _bar(ax, view, bars.get("internal_moment_error_settled_nm"), 1.0, ORANGE),
+    force, moment = internal_force_errors(view.recording)
+    errors = [
+        Error(force, "force [N]", "internal_force_error_max_n", "internal_force_error_settled_n"),
+        Error(moment, "moment [N m]", "", "internal_moment_error_settled_nm"),
     ]
-    ax.set_ylim(bottom=bottom)
-    ax.set_title("Errors of the internal force" + _dashed(drawn))
-    ax.set_ylabel("[N], [N m]")
-    _legend(ax, 3, "lower center")
-
-
-def _decades(ax: Any, view: _View, lines: list[tuple[Array, str]]) -> float:
-    """Draw positive quantities over decades, the time at rest shaded; return where to cut off."""
-    _settled(ax, view.recording)
-    ax.set_yscale("log")
-    lowest = np.inf
-    for (values, label), color in zip(lines, (BLUE, ORANGE), strict=True):
-        ax.plot(view.time, np.maximum(values, 1e-12), color=color, linewidth=1.1, label=label)
-        positive = values[np.isfinite(values) & (values > 1e-12)]
-        if positive.size:
-            # The first instants, where everything is exact, would take up half of the height.
-            lowest = min(lowest, float(np.quantile(positive, 0.03)))
-    return lowest / 30.0 if np.isfinite(lowest) else 1e-12  # room for the legend
-
-
-def _dashed(drawn: list[bool]) -> str:
-    """Return what a title says of the bars that were drawn."""
-    return ", their bars dashed" if any(drawn) else ""
-
-
-def _bar(
-    ax: Any, view: _View, bound: float | None, scale: float, color: str, *, always: bool = False
-) -> bool:
-    """Draw a bar of the scenario for as long as it is asked for; return whether it ever is."""
-    if bound is None:
-        return False
-    spans = view.recording.get("settled_intervals_s")
-    if always:
-        spans = [[float(view.time[0]), float(view.time[-1])]]
-    for begin, end in spans:
-        ax.plot(
-            [begin, end],
-            [scale * bound] * 2,
-            color=color,
-            linewidth=1.0,
-            linestyle=(0, (5, 3)),
-            alpha=0.8,
-        )
-    return bool(spans)
-
-
-def _settled(ax: Any, recording: Recording) -> None:
-    """Shade when the reference is at rest."""
-    label: str | None = "reference at rest"
-    for begin, end in recording.get("settled_intervals_s"):
-        ax.axvspan(begin, end, color="#EEF3F7", zorder=0, linewidth=0.0, label=label)
-        label = None
+    title = "Errors of the internal force"
+    error_panel(ax, view.recording, view.rows, title, "[N], [N m]", errors)
 
 
 def _reference(ax: Any, time: Array, values: Array, *, first: bool) -> None:
@@ -302,10 +257,6 @@ def _reference(ax: Any, time: Array, values: Array, *, first: bool) -> None:
     ax.plot(
         time, values, color=BAND, linewidth=5.0, solid_capstyle="butt", zorder=1.5, label=label
     )
-
-
-def _legend(ax: Any, columns: int, place: str = "best") -> None:
-    ax.legend(ncols=columns, loc=place, handlelength=1.6, columnspacing=1.2)
 
 
 def _continuous(vectors: Array) -> Array:

@@ -23,7 +23,8 @@ class Progress:
         tick: Control periods that are over.
         ticks: Control periods of the run.
         time_s: Simulated time [s].
-        position_error_mm: Distance of the estimated object from the reference [mm].
+        servo_error_mm: Distance of the estimated object from where its servo wants it [mm]: along
+            surfaces only while forces on them are controlled, where reports count all of it.
         squeeze_n: Measured squeeze [N]; None unless there is exactly one.
         torque_fraction: The largest torque over its limit at this instant.
     """
@@ -31,7 +32,7 @@ class Progress:
     tick: int
     ticks: int
     time_s: float
-    position_error_mm: float
+    servo_error_mm: float
     squeeze_n: float | None
     torque_fraction: float
 
@@ -39,7 +40,7 @@ class Progress:
         """Return the figures in one line of fixed width."""
         squeeze = "" if self.squeeze_n is None else f"  squeeze {self.squeeze_n:6.1f} N"
         return (
-            f"{self.time_s:6.2f} s  error {self.position_error_mm:7.3f} mm{squeeze}  "
+            f"{self.time_s:6.2f} s  servo error {self.servo_error_mm:7.3f} mm{squeeze}  "
             f"torque {100.0 * self.torque_fraction:3.0f} %"
         )
 

@@ -20,6 +20,7 @@ from robot_dynamics.app.hybrid_cell import internal_size, surface_facts, surface
 from robot_dynamics.app.hybrid_plant import true_wrench_maps
 from robot_dynamics.app.recording import TICK, Recorder, Recording
 from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.app.unbounded_drives import unbounded_drives
 from robot_dynamics.control.protocol import ControlLaw, FollowingLaw, LawStep
 from robot_dynamics.control.reference import FORCE, POSE, TWIST
 from robot_dynamics.control.settled import settled_rows, settled_until
@@ -86,9 +87,10 @@ def common_metadata(scenario: Scenario, system: GraspSystem) -> dict[str, Any]:
     rows = surface_rows(scenario.cell)
     held = {surface.name for surface in scenario.cell.surfaces if surface.holds}
     touching = {
-        # Which columns of the forces on surfaces those of hinges and lines are.
+        # Which columns of the forces on surfaces those of hinges and lines are, and along or about
+        # which axis of its frame each acts.
         "holding_rows": [
-            [row.name, i, row.force_unit]
+            [row.name, i, row.force_unit, row.axis]
             for i, row in enumerate(surface_facts(scenario.cell).rows)
             if row.name in held
         ],
@@ -102,7 +104,7 @@ def common_metadata(scenario: Scenario, system: GraspSystem) -> dict[str, Any]:
         "plant": scenario.plant.engine,
         "seed": scenario.plant.seed,
         "period_s": scenario.control.period,
-        "warnings": scenario.warnings(),
+        "warnings": [*scenario.warnings(), *unbounded_drives(system)],
         "plant_delay_periods": scenario.plant.command_delay_periods,
         "arms": [arm.name for arm in system.arms],
         "joints": list(system.joint_names),

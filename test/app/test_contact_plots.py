@@ -56,10 +56,10 @@ def test_forces_on_a_hinge_have_a_panel_of_their_own(recording):
     recording.metadata.update(
         surfaces=["wall", "door"],
         surface_rows=[0, 1],
-        holding_rows=[["door", 1, "N"], ["door", 2, "N m"]],
+        holding_rows=[["door", 1, "N", "x"], ["door", 2, "N m", "-x"]],
     )
     assert [draw.__name__ for draw in contact_panels(recording)] == [
-        "contact_force", "holding_force", "slip",
+        "contact_force", "holding_force", "holding_errors", "slip",
     ]  # fmt: skip
     one, other = figure.Figure().subplots(1, 2)
     contact_force(one, recording, slice(None))
@@ -67,8 +67,8 @@ def test_forces_on_a_hinge_have_a_panel_of_their_own(recording):
     holding_force(other, recording, slice(None))
     drawn = {line.get_label(): line.get_ydata() for line in other.lines}
     np.testing.assert_array_equal(drawn["wanted"], 20.0)
-    np.testing.assert_array_equal(drawn["door 1 [N]"], rows)
-    np.testing.assert_array_equal(drawn["door 1 [N m]"], -rows)
+    np.testing.assert_array_equal(drawn["door x [N]"], rows)
+    np.testing.assert_array_equal(drawn["door -x [N m]"], -rows)
     recording.metadata.update(surfaces=["door"], surface_rows=[1])
     assert contact_force not in contact_panels(recording)
 

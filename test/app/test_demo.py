@@ -43,7 +43,7 @@ mine = {{n: v for n, v in run.recording.columns.items()
         if n == "tick" or n.startswith(ours) == (side == "simulator")}}
 print_event("ready")
 if side == "controller":
-    print_event("progress", tick=5, ticks=10, time_s=0.1, position_error_mm=0.2, squeeze_n=3.0,
+    print_event("progress", tick=5, ticks=10, time_s=0.1, servo_error_mm=0.2, squeeze_n=3.0,
                 torque_fraction=0.5)
 Recording(mine, run.recording.metadata | {{"wall_time_s": 1.0, "start_to_first_torque_s": 1.0}}
     ).save(parameters["output"])

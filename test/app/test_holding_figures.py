@@ -23,7 +23,12 @@ def recording():
         "object_twist": np.zeros((10, 6)),
         "reference_twist": np.zeros((10, 6)),
     }
-    rows = [["door", 1, "N"], ["door", 2, "N"], ["door", 3, "N m"], ["rail", 4, "N"]]
+    rows = [
+        ["door", 1, "N", "x"],
+        ["door", 2, "N", "y"],
+        ["door", 3, "N m", "-x"],
+        ["rail", 4, "N", "x"],
+    ]
     return Recording(columns, {"period_s": 0.01, "surface_rows": [0, 1, 4], "holding_rows": rows})
 
 
@@ -50,8 +55,12 @@ def test_errors_appear_where_they_belong(recording):
 def test_what_holds_is_not_touched(recording):
     """Figures of touches are those of the wall; each hinge and line stands by itself."""
     assert contact_figures(recording)["contact_force_max_n"] == 7.0
-    found = [(one.name, one.unit, one.force.shape[1]) for one in holdings(recording)]
-    assert found == [("door", "N", 2), ("door", "N m", 1), ("rail", "N", 1)]
+    found = [(one.name, one.unit, one.axes, one.force.shape[1]) for one in holdings(recording)]
+    assert found == [
+        ("door", "N", ("x", "y"), 2),
+        ("door", "N m", ("-x",), 1),
+        ("rail", "N", ("x",), 1),
+    ]
 
 
 def test_without_hinges_there_are_no_figures(recording):

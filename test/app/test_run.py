@@ -117,7 +117,7 @@ def test_progress(scenario):
     assert heard[-1].time_s == pytest.approx(SHORT)
     assert 0.0 < heard[-1].torque_fraction < 1.0
     # The object starts on the reference; a millimetre is far more than servos leave.
-    assert heard[-1].position_error_mm < 1.0
+    assert heard[-1].servo_error_mm < 1.0
 
 
 def test_a_plant_may_be_chosen(scenario):

@@ -45,6 +45,11 @@ class SurfaceRow(NamedTuple):
     component: int = 5
     sign: float = 1.0
 
+    @property
+    def axis(self) -> str:
+        """The axis of the surface's frame along or about which its force acts, as "x" or "-x"."""
+        return ("" if self.sign > 0.0 else "-") + "xyz"[self.component % 3]
+
 
 class Grip(NamedTuple):
     """Functions of one surface on which the object is to stick: a push that friction has to hold.

@@ -1,0 +1,51 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Panels of errors show what was recorded and what was asked for."""
+
+import numpy as np
+import pytest
+
+from robot_dynamics.app.error_panel import Error, error_panel
+from robot_dynamics.app.recording import Recording
+
+figure = pytest.importorskip("matplotlib.figure")
+
+
+def panel(values, bars):
+    """Return the axes of a run of a second whose last half is at rest."""
+    more = {"period_s": 0.01, "acceptance": bars, "settled_intervals_s": [[0.5, 0.99]]}
+    recording = Recording({"tick": np.arange(100)}, more)
+    ax = figure.Figure().subplots()
+    error = Error(values, "force [N]", "most", "settled", 10.0)
+    error_panel(ax, recording, slice(None), "Errors", "[N]", [error])
+    return ax
+
+
+def test_errors_and_their_bars_are_drawn():
+    """The error as it is; one bar for all time, one for the time at rest, in the error's unit."""
+    values = np.linspace(1.0, 2.0, 100)
+    ax = panel(values, {"most": 0.3, "settled": 0.2})
+    error, most, settled = (line.get_xydata() for line in ax.lines)
+    np.testing.assert_array_equal(error[:, 1], values)
+    np.testing.assert_allclose(most, [[0.0, 3.0], [0.99, 3.0]], rtol=1e-15)
+    np.testing.assert_allclose(settled, [[0.5, 2.0], [0.99, 2.0]], rtol=1e-15)
+    assert ax.get_title() + ax.get_title(loc="left") == "Errors, their bars dashed"
+
+
+def test_without_bars_none_is_named():
+    """A scenario that asks for nothing."""
+    ax = panel(np.ones(100), {})
+    assert len(ax.lines) == 1
+    assert ax.get_title() + ax.get_title(loc="left") == "Errors"
+
+
+def test_what_is_next_to_nothing_does_not_take_the_height():
+    """Errors of rounding in half of the run leave the other half its place."""
+    ax = panel(np.where(np.arange(100) < 50, 1e-11, 1.0), {})
+    assert 1e-8 < ax.get_ylim()[0] < 1e-6
+
+
+@pytest.mark.parametrize("values", [np.zeros(100), np.full(100, np.nan)])
+def test_nothing_to_draw_is_no_fault(values):
+    """Errors that are all zero, or no numbers."""
+    assert panel(values, {}).get_ylim()[0] > 0.0
