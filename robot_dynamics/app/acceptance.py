@@ -57,7 +57,7 @@ class BarSettings:
         grasp_slip_max_m_least: A lower bound of the same, for scenarios of slipping.
         surface_slip_max_m: How far what is to stick to a surface slides on it [m].
         surface_slip_max_m_least: A lower bound of the same [m].
-        slip_margin_min_least: The least part of a friction cone that the monitor sees left unused.
+        slip_margin_min_least: The least distance to what a contact bears that the monitor sees.
         slip_warning_lead_s_least: How long before the first slip the monitor must warn [s].
         control_step_p99_us: Time of a control step that 1 % exceed [us].
         real_time_factor_least: A lower bound of the simulated time over the time it took.
@@ -94,7 +94,7 @@ class BarSettings:
     grasp_slip_max_m_least: float | None = _bar("m")
     surface_slip_max_m: float | None = _bar("m")
     surface_slip_max_m_least: float | None = _bar("m")
-    slip_margin_min_least: float | None = _bar("")
+    slip_margin_min_least: float | None = _bar("N")
     slip_warning_lead_s_least: float | None = _bar("s")
     control_step_p99_us: float | None = _bar("us")
     real_time_factor_least: float | None = _bar("")

@@ -32,7 +32,7 @@ _COLORS = (BLUE, ORANGE, GREEN, INK)
 
 def contact_panels(recording: Recording) -> list[Callable[[Any, Recording, slice], None]]:
     """Return what draws each panel for which there is something to draw."""
-    panels = []
+    panels: list[Callable[[Any, Recording, slice], None]] = []
     if "contact_force" in recording and _touched(recording):
         panels.append(contact_force)
     if "holding_force" in recording:
@@ -121,18 +121,17 @@ def slip(ax: Any, recording: Recording, rows: slice) -> None:
     ax.set_ylabel("[N], [mm]")
     time, margin = _time(recording), recording["slip_margin"]
     shown = np.where(np.abs(margin) < 1e3, margin, np.nan)  # others are those of no contact
-    contacts = [*recording.get("arms"), *recording.get("surfaces")]
+    contacts = recording.get("slip_contacts")
     for i in range(margin.shape[1]):
         # Equal ones lie on each other: the later ones leave gaps.
         style = "-" if i == 0 else (i, (3, 2))
-        label = f"margin {contacts[i]} [N]" if i < len(contacts) else None
         ax.plot(
             time[rows],
             shown[rows, i],
             color=_COLORS[i % 4],
             linestyle=style,
             linewidth=1.2,
-            label=label,
+            label=f"margin {contacts[i]} [N]",
         )
     slid = [recording[name] for name in ("grasp_slip", "surface_slip") if name in recording]
     none = np.zeros((len(recording), 1))

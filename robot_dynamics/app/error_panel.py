@@ -62,6 +62,8 @@ def error_panel(
     barred = False
     for error, color in zip(errors, _COLORS, strict=False):
         values = error.values[rows]
+        if not values.any():  # as the moments of a joint that has none
+            continue
         ax.plot(time, np.maximum(values, _NOTHING), color=color, linewidth=1.1, label=error.label)
         positive = values[np.isfinite(values) & (values > _NOTHING)]
         if positive.size:

@@ -218,7 +218,7 @@ def _torques(ax: Any, view: _View) -> None:
     ax.set_ylim(-reach, reach)
     ax.set_title("Joint torques, part of their limits")
     ax.set_ylabel("[%]")
-    legend_above(ax, 3)
+    legend_above(ax, len(arms) + 1)
 
 
 def _motion_errors(ax: Any, view: _View) -> None:

@@ -68,7 +68,7 @@ CONTACT_UNITS = {  # of runs under hybrid control besides
     "surface_slip": "m, how far the object slid on each surface, true",
     "grasp_slip": "m, how far each grasp slid on the object, true",
     "friction_used": "part of each grasp's friction that is used, true",
-    "slip_margin": "part of each friction cone that the monitor sees left",
+    "slip_margin": "N: distance to what each of `slip_contacts` bears, as the monitor expects it",
 }
 
 UNITS_OF_HALVES = {  # of objects with a joint besides, or instead

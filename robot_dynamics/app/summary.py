@@ -7,34 +7,36 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+_RESTLESS = "never at rest"
+
 
 def summary(report: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines that say how a run went."""
     verdict = "good" if report["ok"] else "NOT GOOD"
     yield f"{report['scenario']} with the plant {report['plant']!r}: {verdict}"
     f = _Figures(report)
-    yield (
-        f"  object         {f('object_position_error_max_m', 1e3)} mm from the reference at most, "
+    rest = (
         f"{f('object_position_error_settled_m', 1e3)} mm and "
         f"{f('object_orientation_error_settled_deg')} degrees at rest"
+    )
+    yield (
+        f"  object         {f('object_position_error_max_m', 1e3)} mm from the reference at most, "
+        + (rest if f.has("object_position_error_settled_m") else _RESTLESS)
     )
     squeeze = report.get("squeeze_range_n")
     force = (
         f"{f('internal_force_error_settled_n')} N and "
         f"{f('internal_moment_error_settled_nm')} N m from the reference at rest"
+        if f.has("internal_force_error_settled_n")
+        else _RESTLESS
     )
     if squeeze:
-        force += f"; squeeze {squeeze[0]:.1f} to {squeeze[1]:.1f} N"
+        force += f"; squeeze {_unsigned(squeeze[0])} to {_unsigned(squeeze[1])} N"
     if report.get("added_internal_force_max_n"):
         force += f"; control added {f('added_internal_force_max_n')} N at most"
     yield f"  internal force {force}"
     if report.get("contact_force_max_n") is not None:
-        yield (
-            f"  on surfaces    {f('contact_force_max_n')} N at most; off by "
-            f"{f('contact_force_error_settled_fraction', 100.0)} % at rest and "
-            f"{f('contact_force_error_moving_fraction', 100.0)} % moving; touches settle in "
-            f"{f('touch_settling_max_s')} s"
-        )
+        yield f"  on surfaces    {f('contact_force_max_n')} N at most{_touching(f)}"
     if report.get("holding_force_max_n") is not None:
         yield (
             f"  held in place  {f('holding_force_max_n')} N at most; off by "
@@ -71,6 +73,27 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
+def _touching(f: _Figures) -> str:
+    """Return how far off forces on surfaces were, as far as there were any."""
+    off = " and ".join(
+        f"{f(name, 100.0)} % {when}"
+        for name, when in (
+            ("contact_force_error_settled_fraction", "at rest"),
+            ("contact_force_error_moving_fraction", "moving"),
+        )
+        if f.has(name)
+    )
+    settled = f"touches settle in {f('touch_settling_max_s')} s"
+    words = [f"off by {off}"] if off else []
+    words += [settled] if f.has("touch_settling_max_s") else []
+    return "".join(f"; {word}" for word in words)
+
+
+def _unsigned(value: float) -> str:
+    """Return a figure with one decimal, and no sign before zero."""
+    return f"{round(value, 1) + 0.0:.1f}"
+
+
 class _Figures:
     """Figures of a report as short texts."""
 
@@ -79,4 +102,12 @@ class _Figures:
 
     def __call__(self, name: str, scale: float = 1.0) -> str:
         value = self._report.get(name)
-        return "?" if value is None else f"{scale * value:.3g}"
+        if value is None:
+            return "?"
+        value = scale * value
+        # Three digits, without a power of ten where that is shorter.
+        return f"{value:.0f}" if 1e3 <= abs(value) < 1e6 else f"{value:.3g}"
+
+    def has(self, name: str) -> bool:
+        """Return whether a figure could be computed."""
+        return self._report.get(name) is not None

@@ -29,7 +29,7 @@ def recording():
         "grasp_slip": np.where(rows > 80, 2e-3, 0.0)[:, None],
         "slip_margin": np.linspace(5.0, -1.0, 100)[:, None],
     }
-    more = {"period_s": 0.01, "surfaces": ["wall"], "surface_rows": [0], "arms": ["left"]}
+    more = {"period_s": 0.01, "surfaces": ["wall"], "surface_rows": [0], "slip_contacts": ["left"]}
     return Recording(columns, more)
 
 
@@ -87,7 +87,8 @@ def test_only_panels_with_something_in_them(recording):
 
 
 def test_margins_are_named(recording):
-    """Each by the arm or the surface that it is of."""
+    """Each by the contact that it is of, which need not be that of the first arm."""
+    recording.metadata["slip_contacts"] = ["wall"]
     ax = figure.Figure().subplots()
     slip(ax, recording, slice(None))
-    assert "margin left [N]" in [line.get_label() for line in ax.lines]
+    assert "margin wall [N]" in [line.get_label() for line in ax.lines]

@@ -46,7 +46,8 @@ def test_plain_lines():
             show(progress(tick))
     lines = stream.getvalue().splitlines()
     assert len(lines) == 2
-    assert lines[-1] == ("box: 100 %    1.00 s  servo error   0.250 mm  squeeze   12.5 N  torque  50 %")
+    words = "servo error   0.250 mm  squeeze   12.5 N  torque  50 %"
+    assert lines[-1] == f"box: 100 %    1.00 s  {words}"
 
 
 def test_bar():

@@ -42,3 +42,20 @@ def test_a_run_on_surfaces(run):
     assert "limit of stability" not in text  # without a servo
     assert "limit of stability" in "\n".join(summary(run.report))
     assert "on surfaces" not in "\n".join(summary(run.report))
+
+
+def test_what_was_never_at_rest(run):
+    """Figures of the time at rest are left out together where there was none."""
+    missing = ("object_position_error_settled_m", "internal_force_error_settled_n")
+    figures = {"contact_force_max_n": 0.0, "control_step_p99_us": 8172.3}
+    text = "\n".join(summary(run.report | dict.fromkeys(missing) | figures))
+    assert text.count("never at rest") == 2
+    assert "?" not in text
+    assert "on surfaces    0 N at most\n" in text
+    assert "99 % within 8172 us" in text
+
+
+def test_zero_has_no_sign(run):
+    """A squeeze that rounds to zero from below."""
+    text = "\n".join(summary(run.report | {"squeeze_range_n": [-0.02, 20.04]}))
+    assert "squeeze 0.0 to 20.0 N" in text

@@ -116,7 +116,8 @@ class WatchedController(HybridController):
     def metadata(self) -> dict[str, Any]:
         """As of `HybridController`, with what was said of slip."""
         said = super().metadata
-        return {**said, "warnings": [*said["warnings"], *self.foreseen, *self._slips]}
+        warnings = [*said["warnings"], *self.foreseen, *self._slips]
+        return {**said, "warnings": warnings, "slip_contacts": list(self.monitor.names)}
 
     def check_path(self, q: Array) -> None:
         """Refuse a task that grasp, surfaces or arms cannot do; see `check_task`."""
