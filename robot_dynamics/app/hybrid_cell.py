@@ -29,6 +29,7 @@ from robot_dynamics.manipulation.hybrid import (
     FrictionCone,
     HybridSystem,
 )
+from robot_dynamics.manipulation.hybrid.coordinates import coordinate_function
 from robot_dynamics.manipulation.hybrid.environment import PoseFunction
 from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
 from robot_dynamics.manipulation.hybrid.sliding import Sliding
@@ -78,7 +79,7 @@ def internal_size(cell: CellSettings) -> int:
 
 
 def environment_of(cell: CellSettings, center: Array) -> Environment:
-    """Return all surfaces of a cell, in the order of `surface_rows`.
+    """Return all surfaces of a cell, in the order of `surface_rows`, and coordinates along them.
 
     Args:
         cell: The work cell.
@@ -93,7 +94,14 @@ def environment_of(cell: CellSettings, center: Array) -> Environment:
         functions += surface_functions(surface, frame, part, center)
         leaders += [first] * surface.rows
         sliding += [_sliding(surface), *[None] * (surface.rows - 1)]
-    return Environment(tuple(functions), leaders=tuple(leaders), sliding=tuple(sliding))
+    start = object_frame(cell)[:3, :3]
+    return Environment(
+        tuple(functions),
+        tuple(coordinate_function(one, start, center) for one in cell.coordinates),
+        tuple(leaders),
+        tuple(sliding),
+        own_coordinates=bool(cell.coordinates),
+    )
 
 
 def _sliding(surface: SurfaceSettings) -> Sliding | None:

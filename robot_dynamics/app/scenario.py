@@ -99,8 +99,9 @@ class Scenario:
             if name not in surfaces:
                 raise UnknownNameError("surface", name, surfaces, "plant.surface_error")
         contacts = [arm.name for arm in self.cell.arms if arm.contact.kind != "rigid"]
-        if self.control.law != "hybrid" and (contacts or surfaces):
-            what = f"arm {contacts[0]!r} in its contact" if contacts else "surfaces"
+        if self.control.law != "hybrid" and (contacts or surfaces or self.cell.coordinates):
+            what = "surfaces" if surfaces else "coordinates"
+            what = f"arm {contacts[0]!r} in its contact" if contacts else what
             raise ArgumentError(
                 f"the cell has {what}, which the law {self.control.law!r} does not know; expected "
                 "control.law: hybrid."

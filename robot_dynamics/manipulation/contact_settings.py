@@ -159,4 +159,34 @@ class SurfaceSettings:
         return SURFACE_ROWS[self.kind][self.part.kind]
 
 
+@dataclass(frozen=True)
+class CoordinateSettings:
+    """A coordinate of the object that is controlled along surfaces: one of the user's own s_j.
+
+    Attributes:
+        along: A direction of the world: how far a point of the object is along it [m].
+        point: That point, in the object [m].
+        about: An axis of the world: how far the object is turned about it from the start [rad].
+    """
+
+    along: Triple | None = None
+    point: Triple = (0.0, 0.0, 0.0)
+    about: Triple | None = None
+
+    def __post_init__(self) -> None:
+        given = [one for one in (self.along, self.about) if one is not None]
+        if len(given) != 1:
+            raise ArgumentError(
+                f"a coordinate with {'both `along` and' if given else 'neither `along` nor'} "
+                "`about`; expected one of them."
+            )
+        if not any(given[0]):
+            raise ArgumentError("the direction of a coordinate is zero; expected a direction.")
+        if self.about is not None and any(self.point):
+            raise ArgumentError(
+                "a coordinate `about` an axis with a `point`, which turns as all others do; "
+                "expected it for `along` alone."
+            )
+
+
 _SIZES = {"radius": ("sphere", "cylinder", "hole"), "depth": ("hole",)}

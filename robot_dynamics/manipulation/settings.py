@@ -8,7 +8,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.manipulation.contact_settings import ContactSettings, SurfaceSettings
+from robot_dynamics.manipulation.contact_settings import (
+    ContactSettings,
+    CoordinateSettings,
+    SurfaceSettings,
+)
 from robot_dynamics.manipulation.numbers import Triple
 
 
@@ -141,6 +145,8 @@ class CellSettings:
         object: The object.
         gravity: Acceleration of gravity in the world [m/s^2].
         surfaces: What of the world the object may touch.
+        coordinates: What is controlled along the surfaces, six less the forces of all surfaces;
+            none by default, which leaves the choice to the law.
     """
 
     robots: tuple[RobotSettings, ...]
@@ -148,6 +154,7 @@ class CellSettings:
     object: ObjectSettings
     gravity: Triple = (0.0, 0.0, -9.81)
     surfaces: tuple[SurfaceSettings, ...] = ()
+    coordinates: tuple[CoordinateSettings, ...] = ()
 
     def __post_init__(self) -> None:
         names = [surface.name for surface in self.surfaces]
@@ -156,3 +163,9 @@ class CellSettings:
                 raise ArgumentError(
                     f"two surfaces are called {name!r}; expected a name for each of its own."
                 )
+        left = 6 - sum(surface.rows for surface in self.surfaces)
+        if self.coordinates and len(self.coordinates) != left:
+            raise ArgumentError(
+                f"{len(self.coordinates)} coordinates beside surfaces with {6 - left} forces; "
+                f"expected {left}, which make six together, or none: then the law chooses."
+            )

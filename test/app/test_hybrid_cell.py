@@ -5,6 +5,7 @@
 import numpy as np
 import pytest
 from app.hybrid_scenarios import prepared
+from scipy.spatial.transform import Rotation
 
 from robot_dynamics.app.hybrid_cell import (
     contacts_of,
@@ -16,8 +17,10 @@ from robot_dynamics.app.hybrid_cell import (
     wrench_maps,
 )
 from robot_dynamics.app.scenario import load_scenario
-from robot_dynamics.manipulation.hybrid import FrictionCone
+from robot_dynamics.description.diagnosis import DescriptionError
+from robot_dynamics.manipulation.hybrid import Environment, FrictionCone
 from robot_dynamics.manipulation.hybrid.sliding import Sliding
+from robot_dynamics.scalar.functions import atan2
 
 
 def test_contacts_have_the_kinds_and_the_friction_that_files_state():
@@ -40,6 +43,60 @@ def test_surfaces_stand_one_after_the_other():
     assert [row.pushed for row in rows] == [False] * 4 + [True]
     assert [row.unit for row in rows] == ["m", "m", "rad", "rad", "m"]
     assert held.environment.sliding == (None,) * 4 + (Sliding(0.1, (0.0, 0.0, -0.15)),)
+
+
+OWN = """[{along: [0, 1, 0], point: [0.06, 0, 0]}, {along: [0, 0, 1], point: [0.06, 0, 0]},
+          {about: [1, 0, 0]}, {about: [0, 1, 0]}, {about: [0, 0, 1]}]"""
+
+
+def test_coordinates_of_a_file_are_those_of_the_library():
+    """A wall and five functions of one's own, written down in a file and in Python."""
+    rng = np.random.default_rng(1)
+    held = prepared("wipe", f"cell.coordinates={OWN}")[2]
+    pad = np.array([0.06, 0.0, 0.0]) - held.held.center
+    library = Environment(
+        prepared("wipe")[2].environment.surfaces,
+        (
+            lambda at: at.point(pad).y,
+            lambda at: at.point(pad).z,
+            lambda at: atan2(at.R.rows[2][1], at.R.rows[1][1]),
+            lambda at: atan2(-at.R.rows[2][0], at.R.rows[0][0]),
+            lambda at: at.roll_pitch_yaw()[2],
+        ),
+        own_coordinates=True,
+    )
+    assert held.environment.own_coordinates
+    for _ in range(5):
+        R = Rotation.from_rotvec(0.7 * rng.standard_normal(3)).as_matrix()
+        state = rng.standard_normal(3), R, rng.standard_normal(6)
+        for one, other in zip(
+            vars(held.environment.terms(*state)).values(),
+            vars(library.terms(*state)).values(),
+            strict=True,
+        ):
+            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("override", "sentence"),
+    [
+        ("cell.coordinates=[{along: [0, 1, 0]}]", "1 coordinates beside surfaces with 1 forces"),
+        ("cell.coordinates=[{along: [0, 0, 0]}]", "direction of a coordinate is zero"),
+        ("cell.coordinates=[{beside: [0, 1, 0]}]", "beside"),
+    ],
+)
+def test_coordinates_that_cannot_be_are_refused(override, sentence):
+    """Too few of them, and what is none; with the place."""
+    with pytest.raises(DescriptionError, match=sentence) as refusal:
+        load_scenario("wipe", [override])
+    assert "cell" in str(refusal.value)
+
+
+def test_coordinates_are_for_the_hybrid_law():
+    """Other laws do not know of them, and say so."""
+    six = "[{along: [1, 0, 0]}, " + OWN[1:]
+    with pytest.raises(DescriptionError, match="coordinates, which the law 'coordinated'"):
+        load_scenario("lift_box", [f"cell.coordinates={six}"])
 
 
 @pytest.mark.parametrize("turned", [0.0, np.pi])
