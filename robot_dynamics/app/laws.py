@@ -64,7 +64,6 @@ def supervised_law(
         unit_s=unit_s or scenario.control.period,
         wrist_sensors=wrist_sensors,
         object_box=_box_around_object(scenario),
-        one_body=scenario.control.law in _ONE_BODY,
         friction=max((surface.friction for surface in scenario.cell.surfaces), default=0.0),
         empty_hands=scenario.control.law == "gravity",
     )
@@ -113,5 +112,3 @@ LAWS: dict[str, Callable[[Scenario, GraspSystem], ControlLaw]] = {
     "jointed": _jointed,
     "gravity": _gravity,
 }
-
-_ONE_BODY = ("coordinated", "hybrid")  # laws whose object is one body

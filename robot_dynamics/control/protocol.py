@@ -10,7 +10,7 @@ its inputs may be used and what to send instead.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -89,6 +89,29 @@ class LawStep(Protocol):
     @property
     def recorded(self) -> tuple[Array, ...]:
         """The values of the law's columns in a recording, in their order."""
+
+
+class Felt(NamedTuple):
+    """What wrist sensors feel of a body that is held.
+
+    Attributes:
+        residual: What holds it exerts beyond what motion, weight and known pushes on surfaces
+            take, moment and force in axes and about a point that stay near the body's (6,).
+        force: What holds it exerts in all (3,) [N].
+        pushed: Force on surfaces [N], which drag.
+    """
+
+    residual: Array
+    force: Array
+    pushed: float = 0.0
+
+
+@runtime_checkable
+class FeelingStep(Protocol):
+    """A step of a law that says itself what wrists feel of bodies, where they are measured."""
+
+    def felt_of_bodies(self) -> tuple[Felt, ...]:
+        """Return what is felt of the object, or of each of its halves."""
 
 
 class ControlLaw(Protocol):

@@ -13,15 +13,20 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.control.arm_model import ArmModel
 from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.faults import Cause, Finding, SafetyError
-from robot_dynamics.control.hybrid.step import HybridStep
-from robot_dynamics.control.protocol import ControlLaw, FollowingLaw, LawStep, ObjectPlan
+from robot_dynamics.control.protocol import (
+    ControlLaw,
+    FeelingStep,
+    FollowingLaw,
+    LawStep,
+    ObjectPlan,
+)
 from robot_dynamics.control.proximity import Proximity
 from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError
 from robot_dynamics.control.streamed.intake import ReferenceIntake
 from robot_dynamics.control.streamed.trajectory import TrajectoryError
-from robot_dynamics.control.wrench_residual import WrenchResidual
+from robot_dynamics.control.wrench_residual import GraspSum, WrenchResidual, watched_bodies
 from robot_dynamics.errors import sentence_of
 
 Array = NDArray[np.float64]
@@ -52,9 +57,7 @@ class SupervisedController:
         wrist_sensors: Whether the arms have sensors of the grasp wrenches.
         object_box: Lower and upper corner of the object's box in its own frame (2, 3) [m], which
             links keep away from.
-        one_body: Whether the object is one body, so that grasp wrenches make its motion, and what
-            it pushes surfaces with.
-        friction: Of those surfaces, at most.
+        friction: Of the surfaces that the object pushes on, at most.
         empty_hands: Whether the arms hold nothing.
 
     Raises:
@@ -70,7 +73,6 @@ class SupervisedController:
         unit_s: float,
         wrist_sensors: bool = True,
         object_box: ArrayLike | None = None,
-        one_body: bool = False,
         friction: float = 0.0,
         empty_hands: bool = False,
     ) -> None:
@@ -106,9 +108,10 @@ class SupervisedController:
             self.step_time = min(self.step_time, time.perf_counter() - begin)
         self._on_a_clock = unit_s != control.period
         self._proximity = Proximity(system, settings, object_box)
-        self._residual: WrenchResidual | None = None
-        if one_body and wrist_sensors:
-            self._residual = WrenchResidual(system, settings, control.period, friction)
+        self._bodies: tuple[WrenchResidual, ...] = ()
+        if wrist_sensors and not empty_hands:
+            self._bodies = watched_bodies(system, settings, control.period, friction)
+        self._sum = GraspSum(system)  # for laws that do not say what they feel
         self.intake: ReferenceIntake | None = None
         if isinstance(law, FollowingLaw):
             self.intake = ReferenceIntake(
@@ -206,8 +209,8 @@ class SupervisedController:
         self._proximity.begin(q, seen.pose)
         if self.intake is not None:
             self.intake.begin()
-        if self._residual is not None:
-            self._residual.begin()
+        for body in self._bodies:
+            body.begin()
         return seen
 
     def update(
@@ -326,14 +329,15 @@ class SupervisedController:
         found = self._proximity.finding(q, step.pose)
         if found is not None:
             yield found
-        if self._residual is not None and wrenches is not None:
-            if isinstance(step, HybridStep):  # tools turn in their contacts: it has looked there
-                pushed = float(np.linalg.norm(step.pushed[3:]))
-                found = self._residual.judged(step.unexplained, step.exerted[3:], pushed)
+        if self._bodies and wrenches is not None:
+            if isinstance(step, FeelingStep):
+                felt = step.felt_of_bodies()
             else:
-                found = self._residual.finding(wrenches, step.pose, step.twist, step.reference)
-            if found is not None:
-                yield found
+                felt = (self._sum.felt(wrenches, step.pose, step.twist, step.reference),)
+            for body, what in zip(self._bodies, felt, strict=True):
+                found = body.finding(what)
+                if found is not None:
+                    yield found
 
     def _support(self, q: Array, held: bool) -> Array:
         """Return what holds the arms up at rest (na,), with the object or without it."""

@@ -4,7 +4,8 @@
 
 By Newton and Euler the grasp wrenches together are the object's inertia times its acceleration
 less gravity, and what it pushes surfaces with that control knows of, whatever the grasps squeeze.
-What they are more or less is the world's doing, or the object is not what it was taken for.
+What they are more or less is the world's doing, or the object is not what it was taken for. Of the
+halves of a jointed object it is each one's grasp, and the force in the joint that wrists tell.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.control.faults import Cause, Finding
+from robot_dynamics.control.protocol import Felt
 from robot_dynamics.control.reference import ACCELERATION
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.manipulation.grasp_map import mean_grasp_distance
 from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.model import pose_of
 from robot_dynamics.spatial import Inertia, Rotation, Vector3
 from robot_dynamics.wording import apart
 
@@ -31,41 +34,37 @@ _GONE = 0.5  # part of what is to be carried below which it is no object
 
 
 class WrenchResidual:
-    """Watches the sum of the grasp wrenches on an object.
+    """Watches what holds a body.
 
     Attributes:
-        value: The residual, moment and force in the object's axes, smoothed (6,).
+        value: The residual, moment and force, smoothed (6,).
 
     Args:
-        system: Arms and object as they are believed to be.
+        name: What the body is called.
+        weight: Its weight [N].
+        lever: What a moment is told against a force by [m]; at least 0.1.
         settings: How large the residual may be, and over which time it is smoothed.
         period: Control period [s].
         friction: Of the surfaces that it pushes on, at most: their drag is no fault.
     """
 
     def __init__(
-        self, system: GraspSystem, settings: SafetySettings, period: float, friction: float = 0.0
+        self,
+        name: str,
+        weight: float,
+        lever: float,
+        settings: SafetySettings,
+        period: float,
+        friction: float = 0.0,
     ) -> None:
-        inertia = system.model.bodies[system.object_body].inertia
-        gravity = system.model.gravity
-        grasps = np.concatenate([grasp[:3].ravel() for grasp in system.grasps])
-        kernel = load_kernel(
-            b"wrench_residual\0%d" % len(system.arms),
-            lambda: residual_program(len(system.arms)),
-            lanes=1,
-        )
-        self._kernel = kernel.bind(np.concatenate([inertia.components(), gravity, grasps]))
-        weight = float(inertia.mass) * math.hypot(*gravity)
+        self._name = name
         self._force = max(settings.wrench_residual_n, settings.wrench_residual_share * weight)
-        self._lever = max(mean_grasp_distance(system.grasps), 0.1)
+        self._lever = max(lever, 0.1)
         self._moment = self._force * self._lever
         self._friction = friction
         self._keep_push = math.exp(-period / _PUSH_S)
-        self._pushed = 0.0
         self._keep = math.exp(-period / settings.wrench_residual_s)
-        self.value = np.zeros(6)
-        self._carried = np.zeros(3)
-        self._samples = 0
+        self.begin()
 
     def begin(self) -> None:
         """Forget what was measured."""
@@ -74,27 +73,9 @@ class WrenchResidual:
         self._samples = 0
         self._pushed = 0.0
 
-    def finding(self, wrenches: Array, pose: Array, twist: Array, row: Array) -> Finding | None:
-        """Return what a control instant's wrenches say about grasp and contact, if anything.
-
-        Args:
-            wrenches: By the arms on the object, in the grasp frames (k, 6).
-            pose: Of the object in the world, x y z qx qy qz qw (7,).
-            twist: Its angular velocity and velocity, world axes (6,).
-            row: The reference row that is followed, for the acceleration.
-        """
-        residual, force = self._kernel(wrenches, pose, twist, row[ACCELERATION])
-        return self.judged(residual, force)
-
-    def judged(self, residual: Array, force: Array, pushed: float = 0.0) -> Finding | None:
-        """Return what a control instant's residual says, if anything.
-
-        Args:
-            residual: What the grasps exert beyond what motion, weight and known pushes on surfaces
-                take, moment and force in the object's axes (6,).
-            force: What they exert in all (3,) [N].
-            pushed: Force on surfaces [N], which drag.
-        """
+    def finding(self, felt: Felt) -> Finding | None:
+        """Return what a control instant's wrenches say about grasp and contact, if anything."""
+        residual, force, pushed = felt
         # What was pushed a moment ago may still be there: its surface gives way, or is left.
         self._pushed = max(pushed, self._pushed * self._keep_push)
         more = self._friction * pushed + self._pushed - pushed
@@ -114,9 +95,9 @@ class WrenchResidual:
         if carried < _GONE * needed:
             return Finding(
                 Cause.GRASP_LOST,
-                "object",
-                f"its grasps carry {carried:.3g} N together, expected {needed:.3g} N for its "
-                "weight and motion, and what it pushes with.",
+                self._name,
+                f"what holds it carries {carried:.3g} N, expected {needed:.3g} N for its weight "
+                "and motion, and what it pushes with.",
             )
         (force_words, most_words), (moment_words, most_moment_words) = (
             apart(sizes[1], most),
@@ -124,11 +105,71 @@ class WrenchResidual:
         )
         return Finding(
             Cause.UNEXPECTED_CONTACT,
-            "object",
-            f"its grasps exert {force_words} N and {moment_words} N m more than its motion takes, "
-            f"expected at most {most_words} N and {most_moment_words} N m: it touches something, "
-            "or is not what it was taken for.",
+            self._name,
+            f"what holds it exerts {force_words} N and {moment_words} N m more than its motion "
+            f"takes, expected at most {most_words} N and {most_moment_words} N m: it touches "
+            "something, or is not what it was taken for.",
         )
+
+
+def watched_bodies(
+    system: GraspSystem, settings: SafetySettings, period: float, friction: float = 0.0
+) -> tuple[WrenchResidual, ...]:
+    """Return what watches the object, or each of its halves.
+
+    Args:
+        system: Arms and object as they are believed to be.
+        settings: How large residuals may be, and over which time they are smoothed.
+        period: Control period [s].
+        friction: Of the surfaces that the object pushes on, at most.
+    """
+    model, joint = system.model, system.halves
+    gravity = math.hypot(*model.gravity)
+    masses = [float(model.bodies[body].inertia.mass) for body in system.object_bodies]
+    if joint is None:
+        held = {"object": (masses[0], mean_grasp_distance(system.grasps))}
+    else:
+        # Each half is held by its grasp and by the joint.
+        held = {}
+        sides = (joint.predecessor_placement, joint.successor_placement)
+        for i, (arm, side) in enumerate(zip(system.arms, sides, strict=True)):
+            ends = [pose_of(at) for at in (model.loops[arm.loop].successor_placement, side)]
+            name = f"half of {arm.name}"
+            held[name] = (masses[i], mean_grasp_distance(ends))
+    return tuple(
+        WrenchResidual(name, mass * gravity, lever, settings, period, friction)
+        for name, (mass, lever) in held.items()
+    )
+
+
+class GraspSum:
+    """What the grasps exert together on a rigid object, against its planned motion.
+
+    Args:
+        system: Arms and object as they are believed to be.
+    """
+
+    def __init__(self, system: GraspSystem) -> None:
+        inertia = system.model.bodies[system.object_body].inertia
+        grasps = np.concatenate([grasp[:3].ravel() for grasp in system.grasps])
+        kernel = load_kernel(
+            b"wrench_residual\0%d" % len(system.arms),
+            lambda: residual_program(len(system.arms)),
+            lanes=1,
+        )
+        block = np.concatenate([inertia.components(), system.model.gravity, grasps])
+        self._kernel = kernel.bind(block)
+
+    def felt(self, wrenches: Array, pose: Array, twist: Array, row: Array) -> Felt:
+        """Return what is felt of the object.
+
+        Args:
+            wrenches: By the arms on the object, in the grasp frames (k, 6).
+            pose: Of the object in the world, x y z qx qy qz qw (7,).
+            twist: Its angular velocity and velocity, world axes (6,).
+            row: The reference row that is followed, for the acceleration.
+        """
+        return Felt(*self._kernel(wrenches, pose, twist, row[ACCELERATION]))
 
 
 def residual_program(arms: int) -> Program:

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A controller behind its safety layer, for any source of samples."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from robot_dynamics.compile.machine import MachineCode
 from robot_dynamics.control.faults import Cause, Finding, State
 from robot_dynamics.control.start_check import StartError
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.robot import Robot
 
 
 @pytest.fixture
@@ -185,6 +188,42 @@ def test_sensors_that_feel_another_object(scale, cause):
         measured = plant.step(update(pilot, measured)[0])
     assert pilot.safety.faults[0][1].cause is cause
     assert pilot.safety.object_held == (cause is not Cause.GRASP_LOST)
+
+
+def test_a_grasp_of_a_jointed_object_that_is_dropped():
+    """The half that falls is named, while it hangs on the other one, which is still held.
+
+    On the engine, whose loop joint of that grasp is gone from one period to the next. The arm that
+    was let go jerks: to be first, the residual is smoothed over less time than by default.
+    """
+    arm, shorter = 1, "safety.wrench_residual_s=0.004"
+    scenario = load_scenario("fold", ["cell.object.mass=6.0", shorter])
+    pilot = supervised_law(scenario)
+    plant = make_plant(scenario, true_system(scenario, pilot.system))
+    measured = plant.reset()
+    pilot.check(measured.q, measured.qd)
+    pilot.start(0, measured.q, measured.qd, measured.wrenches)
+    for _ in range(200):
+        measured = plant.step(update(pilot, measured)[0])
+    assert not pilot.safety.faults
+    model, system = pilot.system.model, pilot.system
+    robot = Robot(replace(model, loops=tuple(x for i, x in enumerate(model.loops) if i != arm)))
+    q, qd = plant._q.copy(), plant._qd.copy()
+    torque, tau = update(pilot, measured)[0], np.zeros(model.nv)
+    for tick in range(measured.tick + 1, measured.tick + 100):
+        tau[system.v_index] = torque
+        qdd, forces, _ = robot.closed_loop(q, qd, tau)
+        qd = qd + 1e-3 * qdd
+        q = np.array(model.integrate(q.tolist(), (1e-3 * qd).tolist()))
+        wrenches = np.zeros((2, 6))
+        wrenches[1 - arm] = forces[:6]
+        torque, _ = pilot.update(tick, tick, q[system.q_index], qd[system.v_index], wrenches)
+        if pilot.safety.faults:
+            break
+    found = pilot.safety.faults[0][1]
+    assert found.cause is Cause.GRASP_LOST
+    assert found.subject == f"half of {system.arms[arm].name}"
+    assert "what holds it carries" in found.sentence
 
 
 def test_a_check_links_no_machine_code(monkeypatch):

@@ -9,10 +9,11 @@ import pytest
 from two_arms import two_arms
 
 from robot_dynamics.control.faults import Cause
+from robot_dynamics.control.protocol import Felt
 from robot_dynamics.control.reference import ACCELERATION
 from robot_dynamics.control.rotation_path import conjugate, rotated
 from robot_dynamics.control.settings import SafetySettings
-from robot_dynamics.control.wrench_residual import WrenchResidual
+from robot_dynamics.control.wrench_residual import GraspSum, watched_bodies
 from robot_dynamics.robot import Robot
 from robot_dynamics.spatial import Inertia
 
@@ -68,6 +69,23 @@ def squeezed(system, wrenches, force):
     return more
 
 
+class Monitor:
+    """What watches the object, with the kernel that tells the residual."""
+
+    def __init__(self, system, friction=0.0):
+        (self.body,) = watched_bodies(system, SETTINGS, PERIOD, friction)
+        self.begin, self._sum = self.body.begin, GraspSum(system)
+
+    def finding(self, *measured):
+        """Return what a control instant's wrenches say."""
+        return self.body.finding(self._sum.felt(*measured))
+
+    @property
+    def value(self):
+        """The smoothed residual."""
+        return self.body.value
+
+
 def run(monitor, wrenches, pose, twist, row, seconds=0.3):
     """Return the finding after some time of the same."""
     monitor.begin()
@@ -81,7 +99,7 @@ def run(monitor, wrenches, pose, twist, row, seconds=0.3):
 
 def test_what_the_motion_takes_leaves_no_residual(system):
     """Against the engine's inverse dynamics, in ten random motions, whatever is squeezed."""
-    monitor = WrenchResidual(system, SETTINGS, PERIOD)
+    monitor = Monitor(system)
     for _ in range(10):
         state = moving()
         wrenches = squeezed(system, wrenches_of(system, *state), 50.0)
@@ -92,7 +110,7 @@ def test_what_the_motion_takes_leaves_no_residual(system):
 
 def test_a_push_by_the_world_is_found_whole(system):
     """The residual is what the world takes; the finding names it and its limits."""
-    monitor = WrenchResidual(system, SETTINGS, PERIOD)
+    monitor = Monitor(system)
     pose, _, row = moving()
     row[:], still = 0.0, np.zeros(6)
     pushed = wrenches_of(system, pose, still, row)
@@ -107,31 +125,31 @@ def test_a_push_by_the_world_is_found_whole(system):
 
 def test_an_object_that_is_gone_is_a_lost_grasp(system):
     """Sensors that feel nothing of its weight, although they are squeezed."""
-    monitor = WrenchResidual(system, SETTINGS, PERIOD)
+    monitor = Monitor(system)
     pose, _, row = moving()
     row[:] = 0.0
     found = run(monitor, squeezed(system, np.zeros((2, 6)), 20.0), pose, np.zeros(6), row)
     assert found.cause is Cause.GRASP_LOST
     assert found.sentence == (
-        "its grasps carry 0 N together, expected 39.2 N for its weight and motion, and what it "
-        "pushes with."
+        "what holds it carries 0 N, expected 39.2 N for its weight and motion, and what it pushes "
+        "with."
     )
 
 
 def test_friction_on_a_surface_is_no_fault_and_a_grasp_lost_there_is(system):
     """30 N of drag with 60 N of push; then an object on which the grasps feel nothing at all."""
-    monitor = WrenchResidual(system, SETTINGS, PERIOD, friction=0.5)
+    monitor = Monitor(system, friction=0.5).body
     push, drag = np.array([60.0, 0.0, 39.2]), np.array([0.0, 0.0, 0.0, 0.0, 30.0, 0.0])
 
     def last(*given):
         monitor.begin()
-        return [monitor.judged(*given) for _ in range(150)][-1]
+        return [monitor.finding(Felt(*given)) for _ in range(150)][-1]
 
     assert last(drag, push + drag[3:], 60.0) is None
     assert last(drag, push + drag[3:]).cause is Cause.UNEXPECTED_CONTACT
     monitor.begin()  # left a moment ago, and still felt: 60 N have decayed to 10 after 0.36 s
-    assert all(monitor.judged(drag, push, 60.0) is None for _ in range(50))
-    found = [monitor.judged(drag, push) for _ in range(250)]
+    assert all(monitor.finding(Felt(drag, push, 60.0)) is None for _ in range(50))
+    found = [monitor.finding(Felt(drag, push)) for _ in range(250)]
     assert 150 < [one is not None for one in found].index(True) < 200
     gone = last(np.concatenate([np.zeros(3), -push]), np.zeros(3), 60.0)
     assert gone.cause is Cause.GRASP_LOST
@@ -139,7 +157,7 @@ def test_friction_on_a_surface_is_no_fault_and_a_grasp_lost_there_is(system):
 
 def test_a_short_push_and_a_wrong_mass_are_no_faults(system):
     """20 % of the weight for ever, and the whole weight for a tenth of the smoothing time."""
-    monitor = WrenchResidual(system, SETTINGS, PERIOD)
+    monitor = Monitor(system)
     pose, _, row = moving()
     row[:], still = 0.0, np.zeros(6)
     held = wrenches_of(system, pose, still, row)
@@ -153,7 +171,7 @@ def test_a_short_push_and_a_wrong_mass_are_no_faults(system):
 def test_light_objects_have_a_limit_in_newtons(system):
     """Sensors have noise and offsets of that size."""
     light = system.with_object(mass=0.5)
-    monitor = WrenchResidual(light, SETTINGS, PERIOD)
+    monitor = Monitor(light)
     pose, _, row = moving()
     row[:], still = 0.0, np.zeros(6)
     pushed = wrenches_of(light, pose, still, row)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.control.protocol import Felt
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.followers import DEAD_POINT
 
@@ -159,6 +160,11 @@ class HybridStep:
     def unexplained(self) -> Array:
         """What is exerted beyond the planned motion, the weight and `pushed`, likewise (6,)."""
         return self._found[self._at["unexplained"]]
+
+    def felt_of_bodies(self) -> tuple[Felt]:
+        """Return what is felt of the object; the law has looked where tools turn in contacts."""
+        pushed = float(np.linalg.norm(self.pushed[3:]))
+        return (Felt(self.unexplained, self.exerted[3:], pushed),)
 
     @property
     def needed(self) -> Array:

@@ -26,6 +26,7 @@ from robot_dynamics.control.jointed.law_program import (
 from robot_dynamics.control.jointed.object_task import ObjectTask
 from robot_dynamics.control.jointed.rehearsal import rehearse_fold
 from robot_dynamics.control.preflight import check_motion
+from robot_dynamics.control.protocol import Felt
 from robot_dynamics.control.reference import FORCE, POSE, reference_columns
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import check_start
@@ -57,6 +58,8 @@ class Seen(NamedTuple):
     error: Array
     closure: Array
     force: Array
+    unexplained: Array
+    exerted: Array
     halves: Array
     joints: Array
     asked: Array
@@ -86,6 +89,7 @@ class JointedLawStep(NamedTuple):
             over its limit and the smallest relative pivot of the arms (5,).
         reference: The first half's row that was followed.
         acceleration: What the joints' accelerations become (n,).
+        felt: What the wrists feel of the halves.
     """
 
     torque: Array
@@ -99,6 +103,11 @@ class JointedLawStep(NamedTuple):
     scales: Array
     reference: Array
     acceleration: Array
+    felt: tuple[Felt, ...]
+
+    def felt_of_bodies(self) -> tuple[Felt, ...]:
+        """Return what the wrists feel of the halves, where they are measured."""
+        return self.felt
 
     @property
     def let_through(self) -> float:
@@ -375,6 +384,7 @@ class JointedLaw:
             np.append(scales, seen.pivot),
             self._rows.first[at],
             seen.acceleration,
+            tuple(map(Felt, seen.unexplained, seen.exerted)),
         )
 
     def _load(self, seen: Seen) -> float:

@@ -26,6 +26,8 @@ from robot_dynamics.manipulation.jointed_object.decoupling import (
     decoupled_torques,
     force_in_joint,
     kept_whole,
+    needed_wrench,
+    wrench_on_half,
 )
 from robot_dynamics.manipulation.jointed_object.joint_space import joint_space_terms
 from robot_dynamics.model.parameters import block_size, pack, unpack
@@ -89,11 +91,13 @@ def jointed_law_program(system: JointedObjectSystem) -> Program:
 
     Outputs: pose (7,), twist (6,) and second_pose (7,) of the halves' links in the world; error
     (12,) of their centres of mass, orientation and position of each; closure (6,), how far the
-    joint is open; force (c,) in it, as the wrists feel it; halves (12,), joints (n,) and asked
-    (c,), what the servos ask of halves, joints and force; q_ahead, qd_ahead (n,), where the model
-    is evaluated; primary, push, moving (n,), the parts of the torque, with friction in the last;
-    rubbing (n,), that friction; acceleration (n,) of the joints; pivot (), the smallest relative
-    one of an arm's J J^T.
+    joint is open; force (c,) in it, as the wrists feel it; unexplained (2, 6), what grasp and
+    joint are felt to exert on each half beyond what its planned motion takes, about its centre of
+    mass, and exerted (2, 3), their force; halves (12,), joints (n,) and asked (c,), what the
+    servos ask of halves, joints and force; q_ahead, qd_ahead (n,), where the model is evaluated;
+    primary, push, moving (n,), the parts of the torque, with friction in the last; rubbing (n,),
+    that friction; acceleration (n,) of the joints; pivot (), the smallest relative one of an arm's
+    J J^T.
     """
     model = system.arms
     size, n = block_size(model), model.nv
@@ -186,6 +190,12 @@ def jointed_law_program(system: JointedObjectSystem) -> Program:
             _in_world(pose, wrench)
             for pose, wrench in zip(here["tool_pose"], wrenches, strict=True)
         ]
+        force = force_in_joint(here, felt)
+        held = [wrench_on_half(here, i, wrench, force) for i, wrench in enumerate(felt)]
+        unexplained = [
+            [w - x for w, x in zip(wrench, needed_wrench(here, i, half.acceleration), strict=True)]
+            for i, (wrench, half) in enumerate(zip(held, seen, strict=True))
+        ]
         moving = [m + r for m, r in zip(by_arm(law.moving), rubbing, strict=True)]
         return {
             "pose": seen[0].pose,
@@ -193,7 +203,9 @@ def jointed_law_program(system: JointedObjectSystem) -> Program:
             "second_pose": seen[1].pose,
             "error": [value for half in seen for value in half.error],
             "closure": closure,
-            "force": force_in_joint(here, felt),
+            "force": force,
+            "unexplained": unexplained,
+            "exerted": [wrench[3:] for wrench in held],
             "halves": [value for half in halves for value in half],
             "joints": joints,
             "asked": asked,

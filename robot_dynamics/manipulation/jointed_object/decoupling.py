@@ -175,6 +175,28 @@ def force_in_joint(terms: Terms, wrenches: Halves) -> list[Scalar]:
     return factor(matrix).solve(right)
 
 
+def wrench_on_half(
+    terms: Terms, index: int, wrench: Sequence[Scalar], force: Sequence[Scalar]
+) -> list[Scalar]:
+    """Return what a half's grasp and the joint exert on it (6,), about its centre of mass (8).
+
+    Args:
+        terms: At the state.
+        index: Which half.
+        wrench: At the tool, in world axes, angular first (6,).
+        force: In the object's joint (c,).
+    """
+    by_joint = times(terms["L_s"][index], force)
+    sign = 1.0 if index else -1.0  # f is by the first on the second half
+    by_grasp = times(terms["L_m"][index], wrench)
+    return [g + sign * j for g, j in zip(by_grasp, by_joint, strict=True)]
+
+
+def needed_wrench(terms: Terms, index: int, acceleration: Sequence[Scalar]) -> list[Scalar]:
+    """Return what an acceleration (6,) of a half takes, Lambda a + b (6,) (8)."""
+    return _sum(times(terms["inertia"][index], acceleration), terms["bias"][index])
+
+
 def _moved(motion: Sequence[Scalar], way: Vector3) -> list[Scalar]:
     """Return the same motion of a body, or G qdd of it, at a point that is `way` farther on."""
     angular = Vector3.of(motion[:3])

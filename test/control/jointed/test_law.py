@@ -87,6 +87,27 @@ def test_the_force_is_told_by_the_wrists():
     np.testing.assert_array_equal(blind.internal_force, step.reference[FORCE])
 
 
+def test_what_halves_do_besides_is_felt():
+    """Inertia times what a half accelerates by beyond its plan, whatever the torque.
+
+    And what grasp and joint exert together, by Newton's law.
+    """
+    law, start = folding(*LITERAL)
+    q, qd = moving(law, start)
+    law.start(q, 0.0 * qd)
+    torque = law.hold_support(q) + np.random.default_rng(1).normal(size=14)
+    felt = law.update(AFTER, q, qd, felt_by_wrists(law, q, qd, torque)).felt_of_bodies()
+    terms = law.model.terms(q, qd)
+    qdd, _ = terms.forward(torque)
+    moved = np.einsum("hij,j->hi", terms.G, qdd) + terms.G_dot_qd
+    planned = law.reference.path.at([(AFTER - law.ramp_ticks) * law.period])[0].acceleration
+    for i, (residual, force, pushed) in enumerate(felt):
+        np.testing.assert_allclose(residual, terms.inertia[i] @ (moved[i] - planned[i]), atol=1e-8)
+        mass = terms.inertia[i][5, 5]
+        np.testing.assert_allclose(force, mass * (moved[i, 3:] + [0.0, 0.0, 9.81]), atol=1e-8)
+        assert pushed == 0.0
+
+
 def test_integrals_rest_without_wrenches_and_while_limits_rule():
     """What was learned of the force stays, and nothing is added to it."""
     law, start = folding(*LITERAL, "safety.torque_rate=1e9")
