@@ -22,6 +22,7 @@ from waiting import PATIENCE_S
 from robot_dynamics.app.ros_environment import free_domain
 
 ROOT = Path(__file__).resolve().parents[2]
+SILENCE_S = 60.0  # a busy machine leaves the other side without a word for seconds
 
 
 def reserve_domain():
@@ -67,7 +68,7 @@ class NodeUnderTest:
     def __init__(self, name, folder, *, remappings=(), environment=None, **parameters):
         self.name = name
         file = folder / f"{name}.yaml"
-        values = {"progress": True, **parameters}
+        values = {"progress": True, "silence_limit": SILENCE_S, **parameters}
         lines = "".join(f"    {key}: {json.dumps(value)}\n" for key, value in values.items())
         file.write_text(f"/**:\n  ros__parameters:\n{lines}")
         self.process = subprocess.Popen(

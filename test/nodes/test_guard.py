@@ -18,11 +18,12 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
+from calling import Caller
 from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, UInt64MultiArray
 from std_srvs.srv import Trigger
-from waiting import wait_until
+from waiting import PATIENCE_S, wait_until
 
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.run import simulate
@@ -44,6 +45,7 @@ WALL_CLOCK = {
     "stale_after": 10.0,  # longer than anything is stopped here
     "sample_rate_tolerance": 1.0,  # a busy machine may bring less
 }
+SILENCE_S = 3.0  # in lockstep, for the same reason
 OF_GUARD = ("scenario", "mode", "heartbeat_timeout", "stale_after")
 
 
@@ -68,13 +70,9 @@ class Witness:
                 lambda m, arm=arm: self.commands[arm].append((self.tick, *read_command(m))),
                 stream,
             )
-        self.clients = {
-            name: node.create_client(Trigger, name)
-            for name in (
-                *(f"controller/{what}" for what in ("start", "stop", "reset")),
-                *("guard/reset", "simulator/reset"),
-            )
-        }
+        self.ask = Caller(ros, node)
+        self.ask.expect(Trigger, *(f"controller/{what}" for what in ("start", "stop", "reset")))
+        self.ask.expect(Trigger, "guard/reset", "simulator/reset")
 
     def _see(self, message):
         self.tick = tick_of(read_time(message.header.stamp), PERIOD)
@@ -87,7 +85,7 @@ class Witness:
     def _read(self, message):
         self.report = GuardReport.of(message.data)
 
-    def spin_until(self, condition, seconds=20.0):
+    def spin_until(self, condition, seconds=PATIENCE_S):
         """Listen until something is so."""
 
         def words():
@@ -101,21 +99,9 @@ class Witness:
         self.spin_until(lambda: any(words in said for said in self.said[f"{node}: state"]))
 
     def call(self, name):
-        """Call a service; return whether it succeeded and what it said.
-
-        A call may be lost on a node that has just been started: that of a killed one of its name
-        still seems to be there.
-        """
-        client = self.clients[name]
-        for _ in range(3):
-            assert client.wait_for_service(10.0)
-            future = client.call_async(Trigger.Request())
-            self.ros.spin_until_future_complete(
-                self.node, future, timeout_sec=8.0
-            )  # it may wait itself
-            if future.done():
-                return future.result().success, future.result().message
-        return pytest.fail(f"no answer from {name}")
+        """Call a service; return whether it succeeded and what it said."""
+        answer = self.ask(Trigger, name)
+        return answer.success, answer.message
 
     def require_good_torques(self):
         """All torques that were sent are finite and within the limits of the description."""
@@ -172,9 +158,9 @@ def trio(start, witness):
         start("guard", **{name: WALL_CLOCK[name] for name in OF_GUARD}),
         start("controller", autostart="always", **WALL_CLOCK),
     )
-    witness.spin_until(lambda: witness.tick > 0 and witness.report is not None, 40.0)
+    witness.spin_until(lambda: witness.tick > 0 and witness.report is not None)
     begin = witness.position
-    witness.spin_until(lambda: np.abs(witness.position - begin).max() > 0.05, 40.0)
+    witness.spin_until(lambda: np.abs(witness.position - begin).max() > 0.05)
     assert witness.report.state is GuardState.WATCHING
     return nodes
 
@@ -278,7 +264,7 @@ def test_in_lockstep_it_changes_nothing(start, witness, tmp_path):
     start("guard")
     controller = start("controller", output=ends["controller"], duration=0.4, guard="required")
     for node in (simulator, controller):
-        node.wait_for("done", 60.0)
+        node.wait_for("done")
     recording = Recording.load(ends["simulator"]).merged(Recording.load(ends["controller"]))
     alone = simulate("lift_box", duration=0.4).recording
     assert len(recording) == len(alone) == 200
@@ -298,13 +284,13 @@ def test_in_lockstep_time_waits_for_it(start, witness):
         lambda: idle.publish(writer.fill(Beat(time.monotonic_ns(), 1, False, True, True))),
     )
     start("simulator", duration=60.0)
-    guard = start("guard")
+    guard = start("guard", silence_limit=SILENCE_S)
     controller = start("controller", guard="required", duration=60.0)
-    witness.spin_until(lambda: witness.tick > 500, 40.0)
+    witness.spin_until(lambda: witness.tick > 500)
     controller.process.kill()
-    witness.spin_until(lambda: witness.report.state is GuardState.IN_CHARGE, 40.0)
+    witness.spin_until(lambda: witness.report.state is GuardState.IN_CHARGE)
     guard.wait_for("took over")
-    speed = witness.come_to_rest(20.0)
+    speed = witness.come_to_rest()
     print(f"largest speed {speed:.2f} rad/s")
     # A little more than the reference's own: no period went by without an answer.
     assert speed < 1.0
@@ -321,7 +307,6 @@ def test_in_lockstep_time_waits_for_it(start, witness):
 def test_bad_settings_end_with_status_2(start, parameters, words):
     """One sentence, no traceback."""
     node = start("guard", **parameters)
-    assert node.wait(20.0) == 2
-    time.sleep(0.1)
+    assert node.wait() == 2
     assert words in node.text
     assert "Traceback" not in node.text

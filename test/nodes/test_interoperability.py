@@ -15,6 +15,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
+from calling import Caller
 from std_srvs.srv import Trigger
 from waiting import wait_until
 
@@ -23,7 +24,6 @@ from robot_dynamics.app.run import simulate
 from robot_dynamics.app.scenario import load_scenario
 
 DURATION = 0.2  # 100 control periods
-PATIENCE = 120.0  # six processes start at once
 # Named by ROS, not by us: one of each in a domain, unless somebody remaps them.
 COMMON = {"/clock", "/diagnostics", "/parameter_events", "/rosout", "/tf"}
 
@@ -72,7 +72,6 @@ def start(system, start_node, folder, domain):
             scenario=str(file),
             duration=DURATION,
             output=str(folder / f"{kind}.npz"),
-            silence_limit=20.0,
         )
         for kind, name in zip(("simulator", "controller"), system.names, strict=True)
     ]
@@ -88,7 +87,7 @@ def recordings(start_node, tmp_path_factory, domain):
     ]
     for nodes in started:
         for node in nodes:
-            node.wait_for("done", PATIENCE)
+            node.wait_for("done")
     sides = [
         [Recording.load(folder / f"{name}.npz") for name in ("simulator", "controller")]
         for folder in folders
@@ -107,8 +106,8 @@ def graph(ros):
 def names_of(graph, names_by_node, name, namespace):
     """Return the names that a node has of something, when discovery has found it."""
     nodes = graph.get_node_names_and_namespaces
-    wait_until(lambda: (name, namespace) in nodes(), seconds=PATIENCE, words=nodes)
-    wait_until(lambda: names_by_node(name, namespace), seconds=PATIENCE)
+    wait_until(lambda: (name, namespace) in nodes(), words=nodes)
+    wait_until(lambda: names_by_node(name, namespace))
     return {topic for topic, _ in names_by_node(name, namespace)}
 
 
@@ -145,16 +144,10 @@ def test_every_name_is_in_the_namespace(recordings, graph, system):
 
 def test_services_reach_the_one_that_is_named(recordings, graph, ros):
     """To stop one controller leaves the other one active."""
-
-    def call(name):
-        client = graph.create_client(Trigger, name)
-        assert client.wait_for_service(PATIENCE)
-        future = client.call_async(Trigger.Request())
-        ros.spin_until_future_complete(graph, future, timeout_sec=PATIENCE)
-        return future.result().success, future.result().message
-
-    assert call("/second/pilot/stop")[0]
-    assert call("/first/controller/reset") == (
+    ask = Caller(ros, graph)
+    assert ask(Trigger, "/second/pilot/stop").success
+    answer = ask(Trigger, "/first/controller/reset")
+    assert (answer.success, answer.message) == (
         False,
         "reset refused: active; expected a stop before it.",
     )
@@ -163,7 +156,7 @@ def test_services_reach_the_one_that_is_named(recordings, graph, ros):
 def test_guard_in_a_namespace(start_node, graph):
     """The guard speaks and hears inside its namespace as well."""
     guard = start_node("guard", remappings=["__ns:=/first"], scenario="lift_box")
-    guard.wait_for("ready", PATIENCE)
+    guard.wait_for("ready")
     for kind in ("publisher", "subscriber", "service"):
         by_node = getattr(graph, f"get_{kind}_names_and_types_by_node")
         found = names_of(graph, by_node, "guard", "/first")
