@@ -35,6 +35,7 @@ from robot_dynamics.nodes.scheduling import PriorityError, go_before_others
 
 BAD_INPUT = 2  # exit status for files and settings, as shells use it
 FAILED = 1
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 HOUSEKEEPING_S = 0.02  # between looks at services, at who listens, and at signals
 _SLACK_S = 0.005  # for which housekeeping waits for messages, to come after them
 # Python lets a thread run for 5 ms before another one may. Threads here check paths and write
@@ -123,7 +124,7 @@ class _Signals:
     def __init__(self) -> None:
         self.received = False
         self.starting = True
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in _SIGNALS:
             signal.signal(number, self._take)
 
     def _take(self, number: int, frame: FrameType | None) -> None:
@@ -182,8 +183,9 @@ def run(
     finally:
         signals.starting = False
         closed = _end(name, managed)
-        # When the interpreter ends it restores the default, and a late SIGINT would kill it.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # When the interpreter ends it restores the defaults, and a late signal would kill it.
+        for number in _SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
     return status if closed else status or FAILED
 
 

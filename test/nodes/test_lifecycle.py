@@ -12,7 +12,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rclpy.executors import SingleThreadedExecutor
-from waiting import wait_until
+from waiting import PATIENCE_S, wait_until
 
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
 from robot_dynamics.nodes.errands import NextLook
@@ -68,7 +68,7 @@ class Bench:
         self.executor = SingleThreadedExecutor()
         self.executor.add_node(self.node)
         self.executor.add_node(self.client_node)
-        assert self.client.wait_for_service(10.0)
+        assert self.client.wait_for_service(PATIENCE_S)
 
     def ask(self, transition):
         """Ask for a transition; return whether it succeeded."""

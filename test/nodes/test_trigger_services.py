@@ -12,7 +12,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from rclpy.executors import SingleThreadedExecutor
 from std_srvs.srv import Trigger
-from waiting import wait_until
+from waiting import PATIENCE_S, wait_until
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.nodes.errands import NextLook
@@ -30,7 +30,7 @@ class Bench:
     def call(self, name):
         """Call a service; return what will be its answer."""
         client = self.node.create_client(Trigger, name)
-        assert client.wait_for_service(10.0)
+        assert client.wait_for_service(PATIENCE_S)
         return client.call_async(Trigger.Request())
 
     def spin_until(self, *futures):
@@ -106,10 +106,10 @@ def test_what_passes_is_waited_for():
             raise refusals.pop(0)
         return "done"
 
-    assert drive(once_it_passes(action, (ArgumentError,), 20.0)) == ("done", 2)
+    assert drive(once_it_passes(action, (ArgumentError,), PATIENCE_S)) == ("done", 2)
     refusals.append(ArgumentError("no end"))
     with pytest.raises(ArgumentError, match="no end"):
         drive(once_it_passes(action, (ArgumentError,), -1.0))
     refusals.append(RobotDynamicsError("something else"))
     with pytest.raises(RobotDynamicsError, match="something else"):
-        drive(once_it_passes(action, (ArgumentError,), 20.0))
+        drive(once_it_passes(action, (ArgumentError,), PATIENCE_S))
