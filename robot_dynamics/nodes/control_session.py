@@ -16,6 +16,8 @@ from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.app.topic_names import SECOND, stamp_of
 from robot_dynamics.control.faults import Cause, State
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
+from robot_dynamics.nodes import topics
+from robot_dynamics.nodes.awaited_topics import AwaitedTopics
 from robot_dynamics.nodes.check_thread import CheckThread
 from robot_dynamics.nodes.command_rivals import PROCESS, PROCESS_KEY, CommandRivals
 from robot_dynamics.nodes.command_topics import CommandTopics
@@ -151,6 +153,9 @@ class ControlSession:
         if values["references"] == "topics":
             ReferenceTopics(node, inbox, loop, self._now, self._message_time)
         self._intake.subscribe_to_joint_states()
+        self._awaited = AwaitedTopics(
+            node, [*values["joint_state_topics"], *map(topics.wrench, loop.wrenches)]
+        )
         diagnostics.concern(scenario.name)
 
     def _make_link(self, values: Mapping[str, Any], facts: DriveFacts) -> GuardLink | None:
@@ -395,9 +400,11 @@ class ControlSession:
             preparing = self._preparation is not None
             if preparing or (self.loop.complete and self._guarded()):
                 self._start_by_itself()
-        do = self._side_work.do
+        do, loop = self._side_work.do, self.loop
+        waiting = loop.safety.state is State.INACTIVE and not loop.complete
+        do("awaited topics", lambda: self._awaited.look(waiting=waiting))
         do("recording", self._record.look)
-        do("topics of the object", lambda: self._objects.keep_house(self._record.step, self.loop))
+        do("topics of the object", lambda: self._objects.keep_house(self._record.step, loop))
         if not self._record.done:
             self._watch_simulator()
 
@@ -419,7 +426,8 @@ class ControlSession:
         if due:
             self._rival = self._rivals.warning
         guard = "" if self._link is None else self._link.warning
-        beside = guard or self._record.warning or self._side_work.warning
+        beside = self._awaited.sentence or guard
+        beside = beside or self._record.warning or self._side_work.warning
         level, message = condition(self.loop, self._refusal, beside, self._rival)
         changed = self._diagnostics.changed(level, message)
         if changed or due:

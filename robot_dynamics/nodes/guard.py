@@ -24,6 +24,7 @@ from robot_dynamics.app.topic_names import SECOND, tick_of
 from robot_dynamics.control.faults import StaleStreamError, State
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
 from robot_dynamics.nodes import topics
+from robot_dynamics.nodes.awaited_topics import AwaitedTopics
 from robot_dynamics.nodes.command_topics import CommandTopics
 from robot_dynamics.nodes.conversions import (
     JointSample,
@@ -139,6 +140,7 @@ class Guard:
                 awaited=True,
                 reader=joint_state_reader(),
             )
+        self._awaited = AwaitedTopics(node, [*joint_state_topics, topics.HEARTBEAT])
         serve(node, "~/reset", self._reset)
 
     # -- messages -----------------------------------------------------------------------------
@@ -254,8 +256,9 @@ class Guard:
     # -- what is told -------------------------------------------------------------------------
 
     def keep_house(self) -> None:
-        """Report to the controller."""
+        """Report to the controller, and look who there is."""
         self._report()
+        self._awaited.look(waiting=not self._loop.arms.all_heard or self._watch.beat is None)
 
     def tell(self) -> None:
         """Publish diagnostics once a second and on change."""
@@ -286,10 +289,11 @@ class Guard:
             return WARN, f"watching: {self._loop.arms.complaint}"
         if self._error:
             return WARN, f"watching: {self._error}"
+        nobody = f": {self._awaited.sentence}" if self._awaited.sentence else ""
         if not self._loop.arms.all_heard:
-            return WARN, "watching: cannot take over before every arm has been heard of"
+            return WARN, f"watching: cannot take over before every arm has been heard of{nobody}"
         if watch.beat is None:
-            return WARN, "watching: no heartbeat has come"
+            return WARN, f"watching: no heartbeat has come{nobody}"
         if watch.contested(now):
             return WARN, "watching: another controller commands as well; expected one alone"
         if watch.age(now) > watch.timeout:

@@ -29,6 +29,7 @@ from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import build_system, load_scenario, true_system
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes import topics
+from robot_dynamics.nodes.awaited_topics import AwaitedTopics
 from robot_dynamics.nodes.conversions import answers, command_reader
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Durations
 from robot_dynamics.nodes.drive import Drives, EarlierRun
@@ -137,6 +138,7 @@ class Simulator:
                 awaited=self._lockstep and arm == arms[-1],
                 reader=command_reader(),
             )
+        self._awaited = AwaitedTopics(node, map(topics.commands, arms))
         node.create_service(SetBool, "~/pause", self._on_pause)
         node.create_service(Trigger, "~/step", self._on_step)
         node.create_service(Trigger, "~/reset", self._on_reset)
@@ -351,6 +353,7 @@ class Simulator:
         if waits and now - self._shown_at > (HOUSEKEEPING_S if first else REPEAT_AFTER_S):
             self._repeats += not first
             self._publish_state()
+        self._awaited.look(waiting=waits and first)
         if not self._described and (not first or now - self._born > _DESCRIBE_AFTER_S):
             self._describe()
         if self._attended and not self._done and not self._paused:
@@ -395,7 +398,9 @@ class Simulator:
                     WARN,
                     f"commands of an earlier run (tick {earlier}) are not taken, brakes on",
                 )
-            return OK, "waiting for commands, brakes on"
+            nobody = self._awaited.sentence
+            waiting = "waiting for commands, brakes on"
+            return (WARN, f"{waiting}: {nobody}") if nobody else (OK, waiting)
         if now - self._heard_at > self._silence_limit or self._drives.lost:
             does = "simulated time stands still"
             if not self._lockstep:
