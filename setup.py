@@ -42,7 +42,7 @@ EXTRAS = {
         "pin>=3",
         "pytest>=7.4,<10",
         "pytest-timeout",
-        "pytest-xdist>=3",
+        "pytest-xdist>=3.2",
         "rosbags>=0.11",
         "ruff==0.17.*",
         # From 70.1 on it makes wheels alone, until 80 it can do `colcon build --symlink-install`.
