@@ -17,7 +17,7 @@ MISSING = 2
 
 def main() -> int:
     """Run them and return the exit status: 0, or 1 if results differ from the peers'."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser("robot_dynamics benchmark", description=__doc__)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON")
     parser.add_argument(
         "--robots",

@@ -31,7 +31,12 @@ def add_drill(commands: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write what was found as JSON")
     parser.add_argument(
-        "--only", action="append", default=[], metavar="HAZARD", help="only this; may be repeated"
+        "--only",
+        action="append",
+        default=[],
+        metavar="HAZARD",
+        help="only this, as 'controller killed with -9' (any other word lists all); "
+        "may be repeated",
     )
     parser.add_argument(
         "--soak",

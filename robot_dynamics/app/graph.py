@@ -13,6 +13,8 @@ from robot_dynamics.app.figures import PlotError, require_matplotlib
 from robot_dynamics.app.output_files import whole_file
 from robot_dynamics.model.elements import JointElement, LoopElement, Mechanism
 
+#: Suffixes of texts for Graphviz.
+DOT = (".dot", ".gv")
 _ROW, _LANE = 0.95, 0.22  # inch: height of a generation, and of a loop joint below the tree
 _LARGEST = 60.0  # inch
 _LETTER = 0.009  # inch: widest usual width of a letter, for each point of its height
@@ -33,7 +35,7 @@ def write_graph(mechanism: Mechanism, path: str | Path) -> Path:
         PlotError: If it cannot be written, or matplotlib is needed and not there.
     """
     path = Path(path)
-    if path.suffix.lower() in (".dot", ".gv"):
+    if path.suffix.lower() in DOT:
         try:
             with whole_file(path) as part:
                 part.write_text(dot_text(mechanism), encoding="utf-8")

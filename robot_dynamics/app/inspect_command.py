@@ -59,6 +59,11 @@ def run_inspect(options: argparse.Namespace) -> bool:
         raise OutputError("--loops and --graph are for one file, expected no other beside it.")
     if options.graph:
         require_parent(options.graph)
+        from robot_dynamics.app.figures import require_figure
+        from robot_dynamics.app.graph import DOT, write_graph
+
+        if options.graph.suffix.lower() not in DOT:
+            require_figure(options.graph)
 
     from robot_dynamics.app.inspection import inspect_file
 
@@ -81,8 +86,6 @@ def run_inspect(options: argparse.Namespace) -> bool:
             _show(inspection)
     described = found[0].description
     if options.graph and described is not None:
-        from robot_dynamics.app.graph import write_graph
-
         write_graph(described.mechanism, options.graph)
     return all(inspection.ok for inspection in found)
 

@@ -81,9 +81,9 @@ def run_reproduce(options: argparse.Namespace) -> bool:
             raise UnknownNameError(f"law of study {study.name!r}", options.law, study.laws)
         more["law"] = options.law
     if options.plot:
-        from robot_dynamics.app.figures import require_matplotlib
+        from robot_dynamics.app.figures import require_figure
 
-        require_matplotlib()
+        require_figure(options.plot)
 
     from robot_dynamics.app.progress import StudyProgress, display
 

@@ -285,6 +285,8 @@ def find_scenario(name: str | Path) -> str | Path:
     stem = path.stem if path.suffix in _SUFFIXES else path.name
     if str(path.parent) == "." and stem in shipped:
         return shipped[stem]
+    if path.is_dir():
+        raise ArgumentError(f"{name}: is a folder without {SCENARIO}, expected one with it.")
     if path.suffix in _SUFFIXES or os.sep in str(name):
         return path  # reading it says why not, and what was probably meant
     raise UnknownNameError("scenario", str(name), shipped)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.control.settings import ControlSettings, PostureSettings, ServoSettings
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.wording import counted
 
 Array = NDArray[np.float64]
 
@@ -195,7 +196,7 @@ def check_gains(settings: ControlSettings) -> None:
         GainError: If a delay margin is below one period, or the sampled loop is unstable.
     """
     period, delay = settings.period, settings.command_delay_periods
-    circumstances = f"at {settings.rate_hz:g} Hz with {delay} periods of command delay"
+    circumstances = f"at {settings.rate_hz:g} Hz with {counted(delay, 'period')} of command delay"
     posture = settings.posture
     servos = {
         "object": settings.object,

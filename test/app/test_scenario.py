@@ -18,7 +18,7 @@ from robot_dynamics.app.scenario import (
     true_system,
 )
 from robot_dynamics.description.diagnosis import DescriptionError
-from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.resources import share_directory
 
 
@@ -85,7 +85,7 @@ def test_a_scenario_that_is_not_there(folder, monkeypatch):
         load_scenario("lift_bix")
     with pytest.raises(DescriptionError, match=r"no such file.*did you mean 'own\.yaml'"):
         load_scenario("owm.yaml")
-    with pytest.raises(DescriptionError, match="is a folder"):
+    with pytest.raises(ArgumentError, match=r"is a folder without scenario\.yaml"):
         load_scenario(str(folder) + "/")
 
 

@@ -126,7 +126,7 @@ def test_the_largest_bandwidth_is_the_last_that_is_accepted():
     largest = largest_bandwidth(servo, 0.002, 1)
     assert 60.0 < largest < 500.0
     check_gains(ControlSettings(object=ServoSettings(largest * 0.999, 1.0, 0.0)))
-    with pytest.raises(GainError, match=r"object: .* 500 Hz with 1 periods") as caught:
+    with pytest.raises(GainError, match=r"object: .* 500 Hz with 1 period ") as caught:
         check_gains(ControlSettings(object=ServoSettings(largest * 1.001, 1.0, 0.0)))
     assert caught.value.largest == pytest.approx(largest, rel=1e-6)
 

@@ -20,6 +20,7 @@ from robot_dynamics.app.topic_names import SECOND, tick_of
 
 Array = NDArray[np.float64]
 
+_BAGS = (".mcap", ".db3")
 _SEQUENCE_NUMBERS = 1 << 32
 _COMMANDS = "commanded_torque"
 
@@ -39,6 +40,8 @@ def read_bag(path: str | Path) -> Recording:
     typesys = require_rosbags().typesys
     if not path.exists():
         raise RecordingError(f"{path}: cannot be read (No such file or directory).")
+    if path.is_file() and path.suffix not in _BAGS:
+        raise RecordingError(f"{path}: expected a recording as .npz or .mcap, or a bag.")
     try:
         with highlevel.AnyReader(
             [path], default_typestore=typesys.get_typestore(typesys.Stores.ROS2_JAZZY)

@@ -117,7 +117,7 @@ def test_what_is_no_bag(bag, tmp_path):
     damaged.write_bytes(bag.read_bytes()[: bag.stat().st_size // 2])
     with pytest.raises(RecordingError, match=r"damaged\.mcap: is not a bag, or damaged"):
         read_bag(damaged)
-    with pytest.raises(RecordingError, match="is not a bag"):
+    with pytest.raises(RecordingError, match=r"code\.py: expected a recording as \.npz or \.mcap"):
         read_bag(shutil.copy(__file__, tmp_path / "code.py"))
     make = Messages()
     with Writer(tmp_path / "foreign", version=9, storage_plugin=StoragePlugin.MCAP) as writer:
