@@ -71,6 +71,10 @@ CONTACT_UNITS = {  # of runs under hybrid control besides
     "slip_margin": "N: distance to what each of `slip_contacts` bears, as the monitor expects it",
 }
 
+UNITS_OF_IDLE = {  # of arms with joints without drives besides
+    "idle_position": "rad or m: of `idle_joints`, true",
+    "idle_velocity": "rad/s or m/s: of `idle_joints`, true",
+}
 UNITS_OF_HALVES = {  # of objects with a joint besides, or instead
     "internal_force": "N m, N: force in the object's joint, on its second half, true",
     "second_pose": "as object_pose, of the second half",
@@ -108,6 +112,7 @@ def common_metadata(scenario: Scenario, system: GraspSystem) -> dict[str, Any]:
         "plant_delay_periods": scenario.plant.command_delay_periods,
         "arms": [arm.name for arm in system.arms],
         "joints": list(system.joint_names),
+        "idle_joints": list(system.idle_joints),
         "arm_joints": [len(arm.joints) for arm in system.arms],
         "tools": [arm.tool for arm in system.arms],
         "object": system.model.bodies[system.object_body].name,
@@ -115,7 +120,10 @@ def common_metadata(scenario: Scenario, system: GraspSystem) -> dict[str, Any]:
         "acceptance": scenario.acceptance.bars(scenario.plant.engine),
         "expected_stop": scenario.acceptance.stop,
         **(touching if hybrid else {}),
-        "units": UNITS | (CONTACT_UNITS if hybrid else {}) | (UNITS_OF_HALVES if halves else {}),
+        "units": UNITS
+        | (CONTACT_UNITS if hybrid else {})
+        | (UNITS_OF_HALVES if halves else {})
+        | (UNITS_OF_IDLE if system.idle_joints else {}),
         "versions": {
             "robot_dynamics": robot_dynamics.__version__,
             "numpy": np.__version__,
@@ -156,12 +164,26 @@ class PlantRecorder:
             widths |= self._contacts.columns
         if system.halves is not None:
             widths |= {"second_pose": 7, "second_twist": 6}
+        self._idle = len(system.idle_joints)
+        if self._idle:
+            widths |= dict.fromkeys(UNITS_OF_IDLE, self._idle)
         self.recorder = Recorder(widths, ticks)
 
     def write(
-        self, measurement: Measurement, truth: Truth, contacts: Sequence[ContactReport] = ()
+        self,
+        measurement: Measurement,
+        truth: Truth,
+        contacts: Sequence[ContactReport] = (),
+        idle: Sequence[Array] = (),
     ) -> None:
-        """Write one control period down, before the plant moves on."""
+        """Write one control period down, before the plant moves on.
+
+        Args:
+            measurement: What was measured.
+            truth: What was true.
+            contacts: What there is to say of contacts.
+            idle: Positions and velocities of the joints without drives, if there are any.
+        """
         tick, time, q, qd, wrenches = measurement
         *seen, more = truth
         if self._contacts is not None:
@@ -169,6 +191,7 @@ class PlantRecorder:
             *seen, _ = truth._replace(internal_force=inside)
             more = self._contacts.values(contacts)
         wrench = wrenches.reshape(self._wrench_size)
+        more = (*more, *idle) if self._idle else more
         self.recorder.write((tick, time, q, qd, wrench, *seen, *more))
 
     def finish(self, **metadata: Any) -> Recording:

@@ -129,7 +129,8 @@ def simulate(
         step = last = step or last
         if torque is None:
             raise RobotDynamicsError(f"control failed: {supervised.safety.cause}")
-        seen.write(measurement, simulated.truth(), simulated.contacts())
+        idle = simulated.idle_joints()
+        seen.write(measurement, simulated.truth(), simulated.contacts(), idle)
         done.write(tick, torque, step, 1e6 * elapsed)
         sent = _with_holding_drives(torque, sent, believed, supervised.safety.released)
         measurement = simulated.step(sent)

@@ -150,6 +150,7 @@ def grasp_system(
                 index,
                 arm.load_share,
                 posture,
+                tuple(model.bodies[b].joint.name for b in sorted({*path, *linkage} - set(driven))),
             )
         )
     for i, name in enumerate(model.joint_names):

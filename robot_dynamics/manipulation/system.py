@@ -43,6 +43,7 @@ class Arm:
         loop: Index of its grasp among the model's loop joints.
         load_share: Its part of the object's load.
         posture: Positions from which the start is looked for (n,).
+        idle: Names of the joints without drives, of an arm with loops of its own.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Arm:
     loop: int
     load_share: float
     posture: Array
+    idle: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -224,11 +226,8 @@ class GraspSystem:
 
     @cached_property
     def idle_joints(self) -> tuple[str, ...]:
-        """Names of the joints without drives, of arms with loops, in the order of the model."""
-        if self.own_loops is None:
-            return ()
-        joints = [body.joint.name for body in self.arms_alone.bodies]
-        return tuple(name for name in joints if name not in self.joint_names)
+        """Names of the joints without drives, of arms with loops, arm by arm."""
+        return tuple(name for arm in self.arms for name in arm.idle)
 
     @cached_property
     def arm_slices(self) -> tuple[slice, ...]:

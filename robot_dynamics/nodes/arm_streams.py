@@ -64,7 +64,7 @@ class ArmStreams:
             {arm.name: arm.joints for arm in system.arms},
             self.stale_after_s,
             unit_s,
-            {*locked, *ignored_joints},
+            {*locked, *system.idle_joints, *ignored_joints},
             self._lose,
         )
         for stream in self.streams.values():

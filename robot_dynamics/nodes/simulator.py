@@ -210,10 +210,11 @@ class Simulator:
             seen: Measurement = self._measurement
             if seen.tick != self._tick:
                 seen = seen._replace(tick=self._tick, time=self._tick * self._period)
-            self._recorder.write(seen, self._plant.truth(), self._plant.contacts())
+            plant = self._plant
+            self._recorder.write(seen, plant.truth(), plant.contacts(), plant.idle_joints())
 
     def _publish_state(self) -> None:
-        self._states.publish(self._tick, self._measurement)
+        self._states.publish(self._tick, self._measurement, self._plant.idle_joints())
         self._shown_at = time.monotonic()
         self._faults.note(self._tick)
 

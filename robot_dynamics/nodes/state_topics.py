@@ -24,6 +24,7 @@ from robot_dynamics.simulation.settings import SensorSettings
 
 Array = NDArray[np.float64]
 
+_NONE = (np.zeros(0), np.zeros(0))
 _LATE = 60 * SECOND  # of a clock that was set back
 
 
@@ -54,9 +55,10 @@ class StateTopics:
         *,
         skip: bool,
     ) -> None:
+        ends = np.cumsum([0, *(len(arm.idle) for arm in system.arms)]).tolist()
         arms = {
-            arm.name: (own, list(arm.joints))
-            for arm, own in zip(system.arms, system.arm_slices, strict=True)
+            arm.name: (own, list(arm.joints), slice(*ends[i : i + 2]), list(arm.idle))
+            for i, (arm, own) in enumerate(zip(system.arms, system.arm_slices, strict=True))
         }
         if len(joint_topics) not in (1, len(arms)):
             raise ArgumentError(
@@ -87,12 +89,14 @@ class StateTopics:
         self._clock_is_read = self._clock.get_subscription_count() > 0
         return any(topic.publisher.get_subscription_count() for topic in self._joints)
 
-    def publish(self, tick: int, seen: Measurement) -> None:
+    def publish(self, tick: int, seen: Measurement, idle: tuple[Array, Array] = _NONE) -> None:
         """Publish a state, or repeat it.
 
         Args:
             tick: The control period, which stamps are made of.
             seen: What is measured, by the plant's time.
+            idle: Positions and velocities of the joints without drives, as they truly are: for
+                displays, since no controller heeds them.
         """
         stamp = stamp_of(tick, self._period)
         if self._clock_is_read:
@@ -105,17 +109,17 @@ class StateTopics:
         self._last_tick = seen.tick
         for joints in self._joints:
             if not (moves and seen.tick % joints.sample_periods):
-                joints.publish(stamp, seen.q, seen.qd)
+                joints.publish(stamp, seen.q, seen.qd, idle)
 
 
 class _JointTopic:
-    """The joint states of one arm or of all."""
+    """The joint states of one arm or of all: measured ones first, then those without drives."""
 
     def __init__(
         self,
         node: Node,
         topic: str,
-        arms: dict[str, tuple[slice, list[str]]],
+        arms: dict[str, tuple[slice, list[str], slice, list[str]]],
         sensors: SensorSettings,
         faults: Faults,
     ) -> None:
@@ -123,48 +127,61 @@ class _JointTopic:
         # A common topic has something new whenever one of its arms has.
         self.sample_periods = min(sensors.sample_periods.get(arm, 1) for arm in arms)
         self._arms, self._faults = arms, faults
-        slices = [own for own, _ in arms.values()]
-        self._all = slice(slices[0].start, slices[-1].stop)
-        self._writer = JointStateWriter([name for _, names in arms.values() for name in names])
+        every = [*arms.values()]
+        self._all = slice(every[0][0].start, every[-1][0].stop)
+        self._all_idle = slice(every[0][2].start, every[-1][2].stop)
+        self._idle = [name for *_, names in every for name in names]
+        joints = [name for _, names, *_ in every for name in names]
+        self._writer = JointStateWriter(joints + self._idle)
         self._velocities = sensors.velocities
-        self._sent = (0, np.zeros(0), np.zeros(0))  # what was published last
+        # What was published last.
+        self._sent: tuple[int, Array, Array, tuple[Array, Array]] = (0, *_NONE, _NONE)
         self._count = 0
 
-    def publish(self, stamp: int, q: Array, qd: Array) -> None:
+    def publish(self, stamp: int, q: Array, qd: Array, idle: tuple[Array, Array]) -> None:
         """Publish the joints' part of positions and velocities over all arms.
 
         A message that comes too early or too late for its neighbours is one of before, again.
         """
-        qd = qd[self._all] if self._velocities else qd[:0]
+        if not self._velocities:
+            qd = qd[:0]
         if not self._faults.active:
-            self.publisher.publish(self._writer.serialized(stamp, q[self._all], qd))
-            self._sent = stamp, q, qd
+            at, rates = self._with_idle(q[self._all], qd[self._all], idle)
+            self.publisher.publish(self._writer.serialized(stamp, at, rates))
+            self._sent = stamp, q, qd, idle
             return
         self._count += 1
         if self._has("silent") or (self._has("dropped") and self._count % 2):
             return
         before = self._sent
         if self._has("frozen"):
-            stamp, q, qd = before
+            stamp, q, qd, idle = before
         elif self._has("stale_stamp"):
             stamp = before[0]
         elif self._has("clock_back"):
             stamp -= _LATE
-        self.publisher.publish(self._message(stamp, q, qd))
+        self.publisher.publish(self._message(stamp, q, qd, idle))
         if self._has("duplicated"):
-            self.publisher.publish(self._message(stamp, q, qd))
+            self.publisher.publish(self._message(stamp, q, qd, idle))
         if self._has("reordered"):
             self.publisher.publish(self._message(*before))
-        self._sent = stamp, q, qd
+        self._sent = stamp, q, qd, idle
 
     def _has(self, kind: FaultKind) -> bool:
         return any(self._faults.is_on(kind, arm) for arm in self._arms)
 
-    def _message(self, stamp: int, q: Array, qd: Array) -> JointState:
+    def _with_idle(self, q: Array, qd: Array, idle: tuple[Array, Array]) -> tuple[Array, Array]:
+        """Return positions and velocities of joints, those without drives behind them."""
+        if not self._idle:
+            return q, qd
+        at, rates = (values[self._all_idle] for values in idle)
+        return np.concatenate([q, at]), np.concatenate([qd, rates]) if len(qd) else qd
+
+    def _message(self, stamp: int, q: Array, qd: Array, idle: tuple[Array, Array]) -> JointState:
         """Return a message with everything that is wrong with the joints of each arm."""
         names: list[str] = []
         at: list[int] = []
-        for arm, (own, joints) in self._arms.items():
+        for arm, (own, joints, *_) in self._arms.items():
             mine = list(zip(joints, range(own.start, own.stop), strict=True))
             if self._faults.is_on("wrong_order", arm):
                 mine.reverse()
@@ -176,6 +193,5 @@ class _JointTopic:
             at += [index for _, index in mine]
         if self._has("no_velocities"):
             qd = qd[:0]
-        start = self._all.start
-        velocity = qd[[index - start for index in at]] if len(qd) else qd
-        return JointStateWriter(names).fill(stamp, q[at], velocity)
+        q, qd = self._with_idle(q[at], qd[at] if len(qd) else qd, idle)
+        return JointStateWriter(names + self._idle).fill(stamp, q, qd)

@@ -62,6 +62,8 @@ class MujocoPlant(PeriodicPlant):
         self._q_at, self._v_at = addresses(self._model, system.model, system.joint_names)
         names = (*system.joint_names, *system.idle_joints)
         _, self._rubbing_at = addresses(self._model, system.model, names)
+        idle = addresses(self._model, system.model, system.idle_joints)
+        self._idle_q, self._idle_v = idle
         joints = [
             (body.joint.name, at.start)
             for body, at in zip(system.model.bodies, system.model.q_slices, strict=True)
@@ -138,6 +140,10 @@ class MujocoPlant(PeriodicPlant):
             correction=0.0,
             torque=self._torque.copy(),
         )
+
+    def idle_joints(self) -> tuple[Array, Array]:
+        """Return true positions and velocities of the joints without drives, if there are any."""
+        return self._data.qpos[self._idle_q].copy(), self._data.qvel[self._idle_v].copy()
 
     def _openings(self) -> tuple[float, float]:
         """Return by how much what holds is open at most [m], [rad]."""

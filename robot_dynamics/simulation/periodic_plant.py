@@ -94,6 +94,10 @@ class PeriodicPlant(ABC):
     def truth(self) -> Truth:
         """Return the present true state."""
 
+    def idle_joints(self) -> tuple[Array, Array]:
+        """Return true positions and velocities of the joints without drives, if there are any."""
+        return np.zeros(0), np.zeros(0)
+
     def contacts(self) -> tuple[Any, ...]:
         """Return a `contact.ContactReport` of each contact; none where nothing can open."""
         return ()

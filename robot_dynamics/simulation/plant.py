@@ -82,6 +82,12 @@ class Plant(Protocol):
     def truth(self) -> Truth:
         """Return the present true state."""
 
+    def idle_joints(self) -> tuple[Array, Array]:
+        """Return true positions and velocities of the joints without drives.
+
+        In the order of the system's `idle_joints`; empty where all joints have drives.
+        """
+
     def contacts(self) -> tuple[Any, ...]:
         """Return a `contact.ContactReport` of each contact; none where nothing can open."""
 

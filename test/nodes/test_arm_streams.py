@@ -9,7 +9,12 @@ import pytest
 
 pytest.importorskip("rclpy", reason="the nodes' modules are not importable without ROS 2")
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.control.faults import State
+from robot_dynamics.nodes.arm_streams import ArmStreams
 from robot_dynamics.nodes.guard_loop import GuardLoop
 
 SCENARIO = load_scenario("lift_box")
@@ -132,3 +137,16 @@ def test_a_stream_that_is_too_slow_for_the_control_rate():
         bring(arms, "left", (n // 2) * 2 * PERIOD, now=n * PERIOD)
         bring(arms, "right", n * PERIOD)
     assert arms.rate_warning.startswith("joint states of arm 'left' come 250 times a second")
+
+
+def test_joints_without_drives_are_no_strangers(loop):
+    """They are known from the description of the arms, and nothing is taken of them."""
+    system = loop.system
+    arms = tuple(replace(arm, idle=(f"{arm.name}_rod",)) for arm in system.arms)
+    safety = SimpleNamespace(monitor=lambda *_: None, state=State.INACTIVE)
+    streams = ArmStreams(SCENARIO, replace(system, arms=arms), safety, 1e-9)
+    names = [*system.joint_names, "left_rod", "right_rod"]
+    position = np.arange(float(len(names)))
+    assert streams.take("joint_states", PERIOD, names, position, 0.0 * position, PERIOD)
+    assert not streams.complaint
+    np.testing.assert_array_equal(streams.state()[0], position[:-2])

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from copy import deepcopy
+from dataclasses import replace
 
 from rclpy.serialization import deserialize_message
 
@@ -48,12 +49,12 @@ class Topic:
 class Arms:
     """State topics on a node that is none; positions are the tick, plus a tenth of the index."""
 
-    def __init__(self, joint_topics=("joint_states",), skip=False, **sensors):
+    def __init__(self, joint_topics=("joint_states",), skip=False, system=SYSTEM, **sensors):
         self.topics = {}
         self.faults = Faults(ARMS, (), PERIOD)
         self.states = StateTopics(
             self,
-            SYSTEM,
+            system,
             SensorSettings(**sensors),
             self.faults,
             joint_topics,
@@ -96,6 +97,43 @@ def test_one_topic_holds_all_joints_in_order():
     assert arms.states.look_for_listeners()
     arms.publish(4)
     assert read_time(arms.topics["/clock"].messages[0].clock) == 8_000_000
+
+
+LINKED = replace(
+    SYSTEM, arms=tuple(replace(arm, idle=(f"{arm.name}_rod",)) for arm in SYSTEM.arms)
+)
+IDLE = (np.array([5.0, 6.0]), np.array([7.0, 8.0]))
+
+
+def test_joints_without_drives_are_behind_the_others():
+    """Those of all arms, or of the arm that a topic is of; displays need them."""
+    seen = Measurement(0, 0.0, np.zeros(NA), np.zeros(NA), np.zeros((2, 6)))
+    arms = Arms(system=LINKED)
+    arms.states.publish(0, seen, IDLE)
+    (message,) = arms.topics["joint_states"].messages
+    assert message.name == [*SYSTEM.joint_names, "left_rod", "right_rod"]
+    assert list(message.position) == [0.0] * NA + [5.0, 6.0]
+    assert list(message.velocity) == [0.0] * NA + [7.0, 8.0]
+    arms = Arms(("left/joint_states", "right/joint_states"), system=LINKED, velocities=False)
+    arms.states.publish(0, seen, IDLE)
+    (message,) = arms.topics["right/joint_states"].messages
+    assert message.name == [*SYSTEM.arms[1].joints, "right_rod"]
+    assert message.position[-1] == 6.0
+    assert len(message.velocity) == 0
+
+
+def test_faults_are_those_of_what_is_measured():
+    """A joint that is missing is one with a drive; those without go on to be shown."""
+    arms = Arms(system=LINKED)
+    arms.faults.switch([fault_of("missing_joint left")])
+    arms.faults.move(1)
+    seen = Measurement(0, 0.0, np.zeros(NA), np.zeros(NA), np.zeros((2, 6)))
+    arms.states.publish(0, seen, IDLE)
+    (message,) = arms.topics["joint_states"].messages
+    missing = {*SYSTEM.joint_names, "left_rod", "right_rod"} - set(message.name)
+    assert missing == {SYSTEM.arms[0].joints[-1]}
+    assert list(message.position[-2:]) == [5.0, 6.0]
+    assert list(message.velocity[-2:]) == [7.0, 8.0]
 
 
 def test_arms_on_topics_of_their_own():

@@ -93,18 +93,21 @@ class Stream:
 
 @dataclass(frozen=True)
 class JointStates(Stream):
-    """Positions and velocities of joints, matched by name."""
+    """Positions and velocities of joints, matched by name; behind them those without drives."""
 
     joints: tuple[str, ...]
+    idle: tuple[str, ...] = ()
     kind: ClassVar[str] = "sensor_msgs/JointState"
 
     def write(self, make: Messages, tick: int, stamp: int, values: Sequence[Array]) -> Any:
         """Return the message of a control period."""
-        return make.joint_state(stamp, self.joints, *values)
+        both = [np.concatenate(values[i::2]) for i in range(2)]
+        return make.joint_state(stamp, (*self.joints, *self.idle), *both)
 
     def read(self, message: Any) -> Sequence[Array]:
         """Return the numbers of each place."""
-        return [by_name(self.joints, message, key) for key in ("position", "velocity")]
+        every = (self.joints, self.idle) if self.idle else (self.joints,)
+        return [by_name(n, message, key) for n in every for key in ("position", "velocity")]
 
 
 @dataclass(frozen=True)
@@ -245,8 +248,8 @@ def standard_streams(metadata: Mapping[str, Any]) -> list[Stream]:
     """Return the streams of a run that have a message of their own.
 
     Args:
-        metadata: Of a recording: "arms", "arm_joints", "tools", "joints", "object", and the names
-            of "internal_forces" if they have any.
+        metadata: Of a recording: "arms", "arm_joints", "tools", "joints", "object", the names of
+            "internal_forces" if they have any, and "idle_joints" if there are any.
 
     Raises:
         RecordingError: If something of it is missing.
@@ -256,13 +259,17 @@ def standard_streams(metadata: Mapping[str, Any]) -> list[Stream]:
         joints, counts = tuple(metadata["joints"]), metadata["arm_joints"]
     except KeyError as error:
         raise RecordingError(f"recording: the metadata have no {error}.") from None
-    n, k = len(joints), len(arms)
+    n, k, idle = len(joints), len(arms), tuple(metadata.get("idle_joints", ()))
     middle = topics.middle_frame(body)
     found: list[Stream] = [
         JointStates(
             topics.JOINT_STATES,
-            (whole("joint_position", n), whole("joint_velocity", n)),
+            (
+                *(whole(f"joint_{what}", n) for what in ("position", "velocity")),
+                *(whole(f"idle_{what}", len(idle)) for what in ("position", "velocity") if idle),
+            ),
             joints,
+            idle,
         ),
         JointEfforts(topics.APPLIED_TORQUES, (whole("applied_torque", n),), joints),
         BodyMotion(

@@ -80,7 +80,8 @@ def _write(recording: Recording, writer: Any) -> None:
         frames = _positions(recording)
     tf = None
     if robots is not None and frames is not None:
-        tf = Frames(robots, recording.get("joints"), recording.get("object"))
+        joints = [*recording.get("joints"), *recording.metadata.get("idle_joints", ())]
+        tf = Frames(robots, joints, recording.get("object"))
         bag.latch("/tf_static", first, "tf2_msgs/TFMessage", tf.resting(make))
     columns = {name: _wide(values) for name, values in recording.columns.items()}
     streams = list(streams_of(recording))
@@ -115,12 +116,20 @@ def streams_of(recording: Recording) -> Iterator[Stream]:
 
 
 def _positions(recording: Recording) -> tuple[Array, Array] | None:
-    """Return joint positions and object poses of every row, if they are known."""
+    """Return joint positions and object poses of every row, if they are known.
+
+    Joints without drives are behind the others.
+    """
     if "joint_position" not in recording:
         return None
+    joints = recording["joint_position"]
+    if recording.metadata.get("idle_joints"):
+        if "idle_position" not in recording:
+            return None
+        joints = np.hstack([joints, recording["idle_position"]])
     for name in ("object_pose", "estimated_pose"):
         if name in recording and recording[name].shape[1] == 7:
-            return recording["joint_position"], recording[name]
+            return joints, recording[name]
     return None
 
 

@@ -67,6 +67,10 @@ class ContactPlant(PeriodicPlant):
         self.motion = ContactMotion(scene)
         self._robot = Robot(scene.model)
         self._observation = ContactObservation(self.motion.terms)
+        model = scene.system.model
+        at = [model.joint_index(name) for name in scene.system.idle_joints]
+        self._idle_q = np.array([model.q_slices[i].start for i in at], dtype=np.intp)
+        self._idle_v = np.array([model.v_slices[i].start for i in at], dtype=np.intp)
         self.reset()
 
     @property
@@ -128,6 +132,10 @@ class ContactPlant(PeriodicPlant):
             correction=motion.correction,
             torque=self._torque.copy(),
         )
+
+    def idle_joints(self) -> tuple[Array, Array]:
+        """Return true positions and velocities of the joints without drives, if there are any."""
+        return self.motion.q[self._idle_q], self.motion.v[self._idle_v]
 
     def contacts(self) -> tuple[ContactReport, ...]:
         """Return what there is to say of each contact: arms, points, hinges and lines."""
