@@ -32,7 +32,7 @@ from robot_dynamics.manipulation.hybrid import (
 from robot_dynamics.manipulation.hybrid.coordinates import coordinate_function
 from robot_dynamics.manipulation.hybrid.environment import PoseFunction
 from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
-from robot_dynamics.manipulation.hybrid.sliding import Sliding
+from robot_dynamics.manipulation.hybrid.sliding import Guided, Sliding
 from robot_dynamics.manipulation.hybrid.surfaces import PUSHED, surface_functions
 from robot_dynamics.manipulation.settings import CellSettings
 from robot_dynamics.manipulation.system import GraspSystem
@@ -87,7 +87,7 @@ def environment_of(cell: CellSettings, center: Array) -> Environment:
     """
     functions: list[PoseFunction] = []
     leaders: list[int] = []
-    sliding: list[Sliding | None] = []
+    sliding: list[Sliding | Guided | None] = []
     for surface in cell.surfaces:
         frame, part = surface_frame(surface), part_frame(surface.part)
         first = len(functions) if surface.kind in PUSHED else -1
@@ -104,8 +104,10 @@ def environment_of(cell: CellSettings, center: Array) -> Environment:
     )
 
 
-def _sliding(surface: SurfaceSettings) -> Sliding | None:
-    """Return the friction of a surface that is pushed on without sticking to it."""
+def _sliding(surface: SurfaceSettings) -> Sliding | Guided | None:
+    """Return the friction of a surface that is pushed on without sticking to it, or guides."""
+    if surface.resists:
+        return Guided(None if surface.kind == "hinge" else surface.part.xyz)
     if surface.kind not in PUSHED or surface.sticks or surface.friction == 0.0:
         return None
     return Sliding(surface.friction, surface.part.xyz)

@@ -147,14 +147,18 @@ def _restraint(surface: SurfaceSettings, frame: Array, held: Array) -> Restraint
         )
     if surface.friction:
         raise ArgumentError(
-            f"surface {surface.name!r} is a {surface.kind} with friction {surface.friction:g}, "
-            "which the plant does not have; expected 0."
+            f"surface {surface.name!r} is a {surface.kind} with a coefficient of friction "
+            f"{surface.friction:g}, which the plant does not have; expected `resistance`."
         )
     on_it = frame
     if surface.kind == "line":
         there, axis = (held @ part)[:3, 3], frame[:3, 2]
         on_it = pose(frame[:3, 3] + axis * (axis @ (there - frame[:3, 3])), frame[:3, :3])
-    return Restraint(surface.name, surface.kind, frame, inverse_pose(held) @ on_it)
+    against = surface.resistance
+    return Restraint(
+        surface.name, surface.kind, frame, inverse_pose(held) @ on_it,
+        against.friction, against.damping,
+    )  # fmt: skip
 
 
 def _points(part: PartSettings) -> Array:

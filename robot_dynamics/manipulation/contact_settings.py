@@ -90,6 +90,19 @@ class PartSettings:
 
 
 @dataclass(frozen=True)
+class ResistanceSettings:
+    """What a hinge or a line resists with, whatever it bears.
+
+    Attributes:
+        friction: Coulomb's [N m about a hinge, N along a line].
+        damping: [N m s/rad, N s/m].
+    """
+
+    friction: float = number(0.0, "N m or N", minimum=0.0)
+    damping: float = number(0.0, "N m s/rad or N s/m", minimum=0.0)
+
+
+@dataclass(frozen=True)
 class SurfaceSettings:
     """Something in the world that the object may touch.
 
@@ -110,6 +123,8 @@ class SurfaceSettings:
         stiffness: Of the surface in the simulated plant [N/m]; infinite for a rigid one, as lines
             and hinges always are.
         restitution: Part of the speed of impact that is left afterwards, in the plant.
+        resistance: Of a hinge or a line against the motion that it leaves, in the plant; control
+            reckons with some of unknown size where there is any.
     """
 
     name: str
@@ -124,6 +139,7 @@ class SurfaceSettings:
     sticks: bool = False
     stiffness: float = number(1e5, "N/m", above=0.0, infinite=True)
     restitution: float = number(0.3, "", minimum=0.0, maximum=1.0)
+    resistance: ResistanceSettings = field(default_factory=ResistanceSettings)
 
     def __post_init__(self) -> None:
         parts = SURFACE_ROWS[self.kind]
@@ -145,6 +161,17 @@ class SurfaceSettings:
                 f"surface {self.name!r}: a {self.part.kind} is to stick to a {self.kind}; "
                 "expected a point on a plane."
             )
+
+        if self.resists and not self.holds:
+            raise ArgumentError(
+                f"surface {self.name!r} is a {self.kind} with a resistance; expected it for line "
+                "and hinge alone, and `friction` for what is pushed on."
+            )
+
+    @property
+    def resists(self) -> bool:
+        """Whether it resists the motion that it leaves."""
+        return self.resistance.friction > 0.0 or self.resistance.damping > 0.0
 
     @property
     def holds(self) -> bool:

@@ -13,6 +13,7 @@ from robot_dynamics.app.hybrid_plant import contact_scene
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.hybrid.sliding import Guided
 from robot_dynamics.spatial import Vector3
 
 
@@ -55,6 +56,18 @@ def test_an_object_is_on_its_hinge_wherever_that_truly_is():
     held = object_frame(scenario.cell)
     np.testing.assert_allclose(held @ hinge.part, hinge.frame, atol=1e-12)
     np.testing.assert_allclose(hinge.part[:3, 3], [0.002, 0.0, 0.0], atol=1e-12)
+
+
+def test_a_hinge_resists_as_the_scenario_says():
+    """Friction and damping reach the plant; without any it has none."""
+    resistance = "cell.surfaces.0.resistance={friction: 1.5, damping: 0.4}"
+    scenario, system, held, _ = prepared("lid", resistance)
+    (hinge,) = contact_scene(scenario, system).restraints
+    assert (hinge.friction, hinge.damping) == (1.5, 0.4)
+    assert held.environment.sliding == (Guided(), None, None, None, None)
+    scenario, system, held, _ = prepared("lid")
+    assert not contact_scene(scenario, system).restraints[0].resists
+    assert held.environment.sliding == (None,) * 5
 
 
 def test_a_point_is_on_its_line_wherever_that_truly_is():
@@ -130,11 +143,14 @@ def test_arms_with_linkages_move_alike_in_both_engines():
         ("xyz=[0.86, 0.0, 0.92]", "is 0.03 m off hinge 'hinge', expected 0.01 at most"),
         ("rpy=[-1.5, 0.0, 0.0]", "is 0.0708 rad off hinge 'hinge'"),
         (["xyz=[0.88, 0.0, 0.95]", "rpy=[-1.2, 0.0, 0.0]"], "is 0.02 m and 0.371 rad off hinge"),
-        ("friction=0.2", "is a hinge with friction 0.2, which the plant does not have"),
+        (
+            "friction=0.2",
+            "hinge with a coefficient of friction 0.2, which the plant does",
+        ),
     ],
 )
 def test_hinges_that_cannot_be_simulated_are_refused(override, message):
-    """Those that the object is not on, and those with friction."""
+    """Those that the object is not on, and those with a coefficient of friction."""
     overrides = [override] if isinstance(override, str) else override
     scenario = load_scenario("lid", [f"cell.surfaces.0.{one}" for one in overrides])
     with pytest.raises(ArgumentError, match=message):

@@ -80,6 +80,16 @@ def test_a_point_that_sticks_is_pushed_along_as_well():
             "{name: a, kind: plane, xyz: [0, 0, 0], part: {kind: face}, sticks: true}",
             "expected a point on a plane",
         ),
+        (
+            SurfaceSettings,
+            "{name: a, kind: plane, xyz: [0, 0, 0], resistance: {friction: 1}}",
+            "is a plane with a resistance; expected it for line and hinge alone",
+        ),
+        (
+            SurfaceSettings,
+            "{name: a, kind: line, xyz: [0, 0, 0], resistance: {damping: -1}}",
+            "at least 0",
+        ),
     ],
 )
 def test_mistakes_are_named(cls, text, message):

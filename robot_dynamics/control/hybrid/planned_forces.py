@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
 from robot_dynamics.manipulation.hybrid import HybridSystem, object_wrench
-from robot_dynamics.manipulation.hybrid.sliding import drag
+from robot_dynamics.manipulation.hybrid.sliding import Sliding, drag
 from robot_dynamics.spatial import Vector3
 
 Array = NDArray[np.float64]
@@ -83,7 +83,7 @@ def planned_wrenches(system: HybridSystem, rows: ArrayLike) -> Array:
         E_F = system.environment.terms(motion.x[i], motion.R[i], motion.twist[i]).E_F
         pushed[i] = E_F.T @ forces
         for one, force, gradient in zip(system.environment.sliding, forces, E_F, strict=True):
-            if one is not None:
+            if isinstance(one, Sliding):
                 arm = Vector3.of(motion.R[i] @ (np.asarray(one.point) - center))
                 pushed[i] += force * np.array(drag(one.friction, arm, gradient, motion.twist[i]))
     return object_wrench(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.compile import compile_program, trace
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.manipulation.hybrid.sliding import Sliding
+from robot_dynamics.manipulation.hybrid.sliding import Guided, Sliding
 from robot_dynamics.scalar.derivatives import directional_derivative, jacobian
 from robot_dynamics.scalar.functions import asin, atan2, sqrt
 from robot_dynamics.spatial import Rotation, Scalar, Vector3
@@ -113,8 +113,8 @@ class Environment:
         leaders: For each surface function the index of the one whose push tells that it is
             touched, itself or another one of the same surface; -1 for one that holds the object
             whenever that is wanted. Each tells for itself by default.
-        sliding: For each surface function the friction of what slides along it, or None; none by
-            default.
+        sliding: For each surface function the friction of what slides along it, or of the first
+            function of a hinge or a line what resists there, or None; none by default.
         own_coordinates: Whether compiled control moves the object along `coordinates`, by the
             servo (41) in them. By default it complements the surfaces itself, and they are for
             the law in NumPy alone.
@@ -123,7 +123,7 @@ class Environment:
     surfaces: tuple[PoseFunction, ...] = ()
     coordinates: tuple[PoseFunction, ...] = ()
     leaders: tuple[int, ...] = ()
-    sliding: tuple[Sliding | None, ...] = ()
+    sliding: tuple[Sliding | Guided | None, ...] = ()
     own_coordinates: bool = False
 
     def __post_init__(self) -> None:

@@ -27,6 +27,32 @@ class Sliding(NamedTuple):
     point: tuple[float, float, float]
 
 
+class Guided(NamedTuple):
+    """A hinge or a line that resists the motion that it leaves, nobody knows by how much.
+
+    It stands at the first of its functions, which are lengths along the axes x, y and, of a hinge,
+    z of its frame.
+
+    Attributes:
+        point: Of the object that a line guides (3,) [m]; None of a hinge.
+    """
+
+    point: tuple[float, float, float] | None = None
+
+    def resisted(self, center: Vector3, gradients: Sequence[Sequence[Scalar]]) -> list[Scalar]:
+        """Return the wrench (6,) that it resists with, of size one; see `Rubbing.of`.
+
+        Args:
+            center: The object's centre of mass, in the object.
+            gradients: Of its functions, in the object's axes.
+        """
+        x, y = (Vector3.of(gradient[3:]) for gradient in gradients[:2])
+        axis = x.cross(y)
+        if self.point is None:
+            return [*axis, 0.0, 0.0, 0.0]
+        return [*(Vector3.of(self.point) - center).cross(axis), *axis]
+
+
 def drag(
     friction: float, arm: Vector3, gradient: Sequence[Scalar], twist: Sequence[Scalar]
 ) -> list[Scalar]:
@@ -61,7 +87,8 @@ class Rubbing:
         drag: Of friction for a push of 1, as the object is planned to slide (C, 6); zero where
             nothing slides.
         sideways: By the index of each surface that something slides on, of unit forces across its
-            normal where it is touched: three (3, 6), of which two are independent.
+            normal where it is touched: three (3, 6), of which two are independent. Of a hinge or a
+            line that resists, of that (1, 6).
     """
 
     drag: list[list[Scalar]]
@@ -70,7 +97,7 @@ class Rubbing:
     @classmethod
     def of(
         cls,
-        sliding: Sequence[Sliding | None],
+        sliding: Sequence[Sliding | Guided | None],
         center: Vector3,
         gradients: Sequence[Sequence[Scalar]],
         twist: Sequence[Scalar],
@@ -86,7 +113,9 @@ class Rubbing:
         rows: list[list[Scalar]] = [[0.0] * 6 for _ in gradients]
         sideways = {}
         for i, (one, gradient) in enumerate(zip(sliding, gradients, strict=True)):
-            if one is not None:
+            if isinstance(one, Guided):
+                sideways[i] = [one.resisted(center, gradients[i:])]
+            elif one is not None:
                 arm, normal = Vector3.of(one.point) - center, Vector3.of(gradient[3:])
                 rows[i] = drag(one.friction, arm, gradient, twist)
                 forces = [_across(axis, normal) for axis in _AXES]

@@ -109,6 +109,10 @@ class ContactMotion:
         self._acceleration, self._trusted = np.zeros(len(self.v)), np.inf
         self._anchors = np.zeros((c, 3))  # places where sticking began
         self._anchored = np.zeros(c, dtype=bool)
+        self._rates = np.zeros(len(self.terms.resisting))  # of hinges and lines that resist
+        if self._rates.size:
+            rest = np.zeros(len(self.v))
+            self._rates = self.terms(self.q, rest, rest, rest, rest, 0.0).along @ self.v
 
     def deepest(self) -> tuple[str, float]:
         """Return the name of the rigid contact that is closed deepest, and how deep [m].
@@ -218,7 +222,7 @@ class ContactMotion:
     def _attempt(self, h: float, force: Array, drag: Array) -> _Step:
         """Return what a step of length h would do."""
         at_v = self.v + 0.5 * h * self._acceleration
-        terms = self.terms(self.q, self.v, at_v, force, drag, h)
+        terms = self.terms(self.q, self.v, at_v, force, drag, h, self._rub)
         J, HJ, before, c = terms.J, terms.HJ, terms.before, terms.after
         W = J @ HJ.T
         # What holds does so in the mean of the step, and takes no energy from it.
@@ -234,6 +238,14 @@ class ContactMotion:
         free = terms.free + HJ.T @ found.P
         after = J @ free
         return _Step(terms, found, before, after, free, gaps, arriving)
+
+    @property
+    def _rub(self) -> Array:
+        """What hinges and lines resist with, over their rates (g,)."""
+        rates = self._rates.tolist()
+        return np.array(
+            [one.drag(rate) for one, rate in zip(self.terms.resisting, rates, strict=True)]
+        )
 
     def _press_elastic(
         self, W: Array, c: Array, terms: StepTerms, before: Array, touching: Mask, h: float
@@ -287,6 +299,10 @@ class ContactMotion:
         mean = 0.5 * (self.v + step.v)
         self._of_drives += h * float(force @ mean)
         self._of_joint_friction -= h * float((drag * step.v) @ mean)
+        if self._rates.size:
+            along = step.terms.along
+            self._of_joint_friction -= h * float((self._rub * (along @ step.v)) @ (along @ mean))
+            self._rates = along @ step.v
         self._account(step.found, step.before, step.after)
         # For the next step's bias forces, unless contacts have just changed: then none is known.
         smooth = smooth and bool((step.found.pressed == self.pressed).all())

@@ -1,6 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Hinges and lines of a scene in MuJoCo: connects at two points, or to a carriage on a rail."""
+"""Hinges and lines of a scene in MuJoCo: connects at two points, or to a carriage on a rail.
+
+What they resist with is a force on the object, held for a step. MuJoCo's own friction of joints
+would act on an axle or a carriage of next to no mass, and give way.
+"""
 
 from __future__ import annotations
 
@@ -74,6 +78,9 @@ class MujocoRestraints:
     def __init__(self, model: Any, data: Any, restraints: Sequence[Restraint], body: str) -> None:
         self._data, self._restraints = data, tuple(restraints)
         self._body = model.body(body).id
+        self._first = int(model.body_dofadr[self._body])  # of the velocities of its free joint
+        self._mass, self._inertia = float(model.body_mass[self._body]), model.body_inertia
+        self._step = float(model.opt.timestep)
         self._at = [
             [int(model.sensor(f"{one.name}_{word}").adr[0]) for word in ("moment", "force")]
             for one in self._restraints
@@ -86,6 +93,33 @@ class MujocoRestraints:
         for total, starts in zip(self._sum, self._at, strict=True):
             total += np.concatenate([self._data.sensordata[at : at + 3] for at in starts])
         self._count += 1
+        self._resist()
+
+    def _resist(self) -> None:
+        """Let hinges and lines resist during the next step.
+
+        As much as stops the object alone within the step, at most: no friction is too large.
+        """
+        data, body = self._data, self._body
+        resisting = [one for one in self._restraints if one.resists]
+        if not resisting:
+            return
+        velocity = data.qvel[self._first : self._first + 6]
+        omega = data.xmat[body].reshape(3, 3) @ velocity[3:]
+        principal = data.ximat[body].reshape(3, 3)
+        exerted = np.zeros(6)  # force, and moment about the centre of mass
+        for one in resisting:
+            axis, force, moment = one.frame[:3, 2], np.zeros(3), one.frame[:3, 2]
+            rate = float(axis @ omega)
+            if one.kind == "line":
+                place = self._place(one)
+                force, moment = axis, np.cross(place - data.xipos[body], axis)
+                rate = float(axis @ (velocity[:3] + np.cross(omega, place - data.xpos[body])))
+            turned = principal.T @ moment
+            mobility = force @ force / self._mass + turned @ (turned / self._inertia[body])
+            amount = -min(one.drag(rate), 1.0 / (self._step * mobility)) * rate
+            exerted += amount * np.concatenate([force, moment])
+        data.xfrc_applied[body] = exerted
 
     def take(self) -> None:
         """Let the forces of a control period be the mean of its steps."""

@@ -3,7 +3,8 @@
 """What holds the object in the world both ways: hinges and lines, as loop joints.
 
 A hinge leaves the rotation about the z axis of its frame, a line keeps a point of the object on
-that axis. Neither has friction, play or springs.
+that axis. Neither has play or springs. What they leave may be resisted by friction and damping:
+the turn about a hinge, the way of the point along a line.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ _JOINTS: dict[str, tuple[JointType, tuple[int, ...], float]] = {
     "line": (PointOnLine(), (3, 4), 1.0),
 }
 
+# Coulomb friction comes up to what it is over this rate [rad/s, m/s].
+_CREEP = 1e-3
+_FREE = {"hinge": 2, "line": 5}  # what is resisted: a component of a twist in the frame's axes
 _A_POSE = 1e-6  # by which products of the axes of a pose may be off, as in model files
 # What a restraint blocks besides the others, in parts of what is blocked most (1 m as 1 rad):
 # less than this the plant, which shifts squares by 1e-10, does not tell from nothing.
@@ -44,12 +48,16 @@ class Restraint:
         frame: Its pose in the world (4, 4), the axis along z.
         part: Of a hinge the pose of the same frame in the object's body (4, 4) at some angle; of a
             line the origin alone counts: the point that stays on it.
+        friction: Coulomb's, whatever it bears [N m about a hinge, N along a line].
+        damping: [N m s/rad, N s/m].
     """
 
     name: str
     kind: str
     frame: Array
     part: Array
+    friction: float = 0.0
+    damping: float = 0.0
 
     def __post_init__(self) -> None:
         if self.kind not in _JOINTS:
@@ -72,6 +80,26 @@ class Restraint:
                     "and a translation."
                 )
             object.__setattr__(self, key, value)
+        for key in ("friction", "damping"):
+            value = getattr(self, key)
+            if not (value >= 0.0 and np.isfinite(value)):
+                raise ArgumentError(
+                    f"{self.kind} {self.name!r} with a {key} of {value:g}, expected 0 or more."
+                )
+
+    @property
+    def resists(self) -> bool:
+        """Whether it resists the motion that it leaves."""
+        return self.friction > 0.0 or self.damping > 0.0
+
+    def drag(self, rate: float) -> float:
+        """Return what it resists with, over the rate [rad/s, m/s] of what it leaves."""
+        return self.damping + self.friction / float(np.hypot(rate, _CREEP))
+
+    @property
+    def free(self) -> int:
+        """The motion that it may resist: component of a twist in the frame's axes at the part."""
+        return _FREE[self.kind]
 
     @property
     def components(self) -> tuple[int, ...]:

@@ -7,6 +7,8 @@ midpoint rule). Friction of joints is taken at the step's end, so that no step i
 
     (H + h D) (v+ - v) = h (tau - C - D v) + J^T P.
 
+D is diagonal but for hinges and lines that resist, of which it has g^T d g, their rate being g v.
+
 Rows of J are relative velocities, object less arm, or object less world, in axes of the contact:
 first those of contacts that hold, then for each contact that opens its normal, which separates if
 positive, two tangential ones, and the spin if there are soft fingers.
@@ -28,7 +30,8 @@ from robot_dynamics.manipulation.hybrid.grasp_kinematics import holonomic_rows
 from robot_dynamics.model.parameters import block_size, pack, unpack
 from robot_dynamics.scalar.derivatives import gradient
 from robot_dynamics.scalar.functions import absolute, sqrt
-from robot_dynamics.scalar.linear_algebra import dot, factor
+from robot_dynamics.scalar.linear_algebra import dot, factor, is_zero
+from robot_dynamics.simulation.contact.restraints import Restraint
 from robot_dynamics.simulation.contact.scene import ContactScene
 from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3, rotation_vector
 
@@ -53,6 +56,7 @@ class StepTerms(NamedTuple):
         axes: Their tangents and normal, in the coordinates of the places (c, 3, 3): t1, t2, n.
         gaps: Their distances [m] (c,).
         turns: From the axes of each arm's contact to those of its tool (k, 3, 3).
+        along: Rows of the rates of hinges and lines that resist (g, nv).
     """
 
     q: Array
@@ -66,13 +70,15 @@ class StepTerms(NamedTuple):
     axes: Array
     gaps: Array
     turns: Array
+    along: Array
 
 
 class ContactTerms:
     """`(q, v, at_v, force, drag, h) -> StepTerms` of a scene.
 
     `at_v` is the velocity that bias forces are taken at, `force` acts on the joints (nv,), `drag`
-    (nv,) is D, h the length of the step [s].
+    (nv,) is D, h the length of the step [s]. `rub` (g,) besides is d of hinges and lines that
+    resist; none by default.
 
     Args:
         scene: The scene.
@@ -85,6 +91,7 @@ class ContactTerms:
             scene.contacts[i].contact.directions.shape[1] for i in scene.holding
         )
         self.opening = len(scene.touches)
+        self.resisting = tuple(one for one in scene.restraints if one.resists)
         program = self._program()
         self._names = [name for name, _ in program.ports.outputs]
         self._kernel = load_kernel(
@@ -105,13 +112,23 @@ class ContactTerms:
             "axes": np.zeros((c, 3, 3)),
             "gaps": np.zeros(c),
             "turns": np.zeros((k, 3, 3)),
+            "along": np.zeros((len(self.resisting), nv)),
         }
+        self._smooth = np.zeros(len(self.resisting))
 
     def __call__(
-        self, q: Array, v: Array, at_v: Array, force: Array, drag: Array, h: float
+        self,
+        q: Array,
+        v: Array,
+        at_v: Array,
+        force: Array,
+        drag: Array,
+        h: float,
+        rub: Array | None = None,
     ) -> StepTerms:
         """Return the terms of a step."""
-        outputs = self._kernel(q, v, at_v, force, drag, h)
+        resisted = (self._smooth if rub is None else rub,) if self.resisting else ()
+        outputs = self._kernel(q, v, at_v, force, drag, h, *resisted)
         if len(self._names) == len(StepTerms._fields):
             return StepTerms._make(outputs)
         return StepTerms(**{**self._absent, **dict(zip(self._names, outputs, strict=True))})
@@ -124,8 +141,9 @@ class ContactTerms:
         model = self.scene.model
 
         def run(
-            q: Any, v: Any, at_v: Any, force: Any, drag: Any, h: Any, block: Any
+            q: Any, v: Any, at_v: Any, force: Any, drag: Any, h: Any, *more: Any
         ) -> dict[str, Any]:
+            *rub, block = more
             parameters = unpack(model, block)
             middle = model.integrate(q, [0.5 * h * x for x in v])
             Xup = joint_transforms(model, middle)
@@ -133,12 +151,20 @@ class ContactTerms:
             A = [list(row) for row in terms.H]
             for i, d in enumerate(drag):
                 A[i][i] = A[i][i] + h * d
-            factors = factor(A)
             push = [
                 h * (f - c - d * x) for f, c, d, x in zip(force, terms.C, drag, v, strict=True)
             ]
-            free = [x + dx for x, dx in zip(v, factors.solve(push), strict=True)]
             geometry = _Geometry(self.scene, Xup, middle, self.width)
+            along = [geometry.resisted(one) for one in self.resisting]
+            for row, d in zip(along, *rub, strict=True) if rub else ():
+                rate = dot(row, v)
+                moving = [i for i, x in enumerate(row) if not is_zero(x)]
+                for i in moving:
+                    push[i] = push[i] - h * d * rate * row[i]
+                    for j in (j for j in moving if j <= i):
+                        A[i][j] = A[i][j] + h * d * row[i] * row[j]
+            factors = factor(A)
+            free = [x + dx for x, dx in zip(v, factors.solve(push), strict=True)]
             J = [*terms.loops.K, *geometry.J]
             outputs = {
                 "q": middle,
@@ -152,6 +178,7 @@ class ContactTerms:
                 "axes": geometry.axes,
                 "gaps": geometry.gaps,
                 "turns": geometry.turns,
+                "along": along,
             }
             return {name: value for name, value in outputs.items() if value}
 
@@ -159,6 +186,8 @@ class ContactTerms:
         inputs: dict[str, int | tuple[int, ...]] = {
             "q": model.nq, "v": nv, "at_v": nv, "force": nv, "drag": nv, "h": (),
         }  # fmt: skip
+        if self.resisting:
+            inputs["rub"] = len(self.resisting)
         return trace(run, "contact", inputs, block_size(model))
 
 
@@ -213,6 +242,15 @@ class _Geometry:
                 self.axes.append(axes)
                 self.gaps.append(gap)
         self.J += [row for rows in opening for row in rows[:width]]
+
+    def resisted(self, restraint: Restraint) -> list[Scalar]:
+        """Return the row (nv,) of the rate of what a hinge or a line leaves."""
+        R, _ = _parts(restraint.frame)
+        _, point = _parts(restraint.part)
+        place = self._object.r + self._object.E.inverse_times(point)
+        at_part = Transform(R.transpose(), place)
+        columns = self._columns(self._scene.system.object_body, at_part)
+        return self._as_rows(columns)[restraint.free]
 
     def _finger(self, index: int) -> Transform:
         """Return the transform from the world to the contact's frame on an arm."""

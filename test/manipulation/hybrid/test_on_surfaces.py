@@ -9,10 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
 
 from robot_dynamics.manipulation.hybrid.decoupling_law import ObjectTerms
 from robot_dynamics.manipulation.hybrid.on_surfaces import Surfaces
-from robot_dynamics.manipulation.hybrid.sliding import Rubbing, Sliding
+from robot_dynamics.manipulation.hybrid.sliding import Guided, Rubbing, Sliding
 from robot_dynamics.spatial import Symmetric3, Vector3
 
 INERTIA = np.array([[0.03, 0.005, 0.0], [0.005, 0.04, -0.002], [0.0, -0.002, 0.05]])
@@ -197,3 +198,32 @@ def test_the_estimate_hears_noise_no_louder_on_any_slope():
             still = np.array(thing.bias)
             heard = [surfaces.forces((still + n).tolist(), [0.0] * 6, [0.0])[0] for n in noise]
             assert np.std(heard) < 0.65, (slope, lever)
+
+
+@pytest.mark.parametrize("point", [None, (0.05, 0.02, -0.15)])
+@pytest.mark.parametrize("size", [0.0, 2.0, -3.0])
+def test_what_a_hinge_or_a_line_resists_with_is_told_from_its_forces(point, size):
+    """Forces of a few newtons and newton metres, and a resistance of which nobody knows the size.
+
+    It counts a hundredth of what it would move, as above: that part of it is left in the forces.
+    Where it is left out they are off by as much as it is.
+    """
+    turn, arm = Rotation.from_rotvec([0.4, -0.7, 0.2]).as_matrix(), np.array([0.05, 0.02, -0.15])
+    x, y, z = turn.T
+    E = np.array([[*np.cross(arm, axis), *axis] for axis in (x, y)])
+    resisted = np.array([*np.cross(arm, z), *z])
+    if point is None:
+        tilts = [[*x, 0.0, 0.0, 0.0], [*y, 0.0, 0.0, 0.0]]
+        E = np.vstack([E, resisted, tilts])
+        resisted = np.array([*z, 0.0, 0.0, 0.0])
+    f, thing, a = np.linspace(-5.0, 8.0, len(E)), held(), np.arange(6.0)
+    F = inertia() @ a + thing.bias + E.T @ f + size * resisted
+    one = (Guided(point), *[None] * (len(E) - 1))
+    rubbing = Rubbing.of(one, Vector3.zero(), E.tolist(), [0.0] * 6)
+    assert rubbing.drag == [[0.0] * 6] * len(E)
+    ones = [1.0] * len(E)
+    found = Surfaces(E.tolist(), ones, thing, rubbing).forces(F.tolist(), a.tolist(), f.tolist())
+    without = Surfaces(E.tolist(), ones, thing).forces(F.tolist(), a.tolist())
+    off, before = (np.abs(np.array(one) - f).max() for one in (found, without))
+    assert off < 0.1 * abs(size) + 1e-9
+    assert before > 5.0 * off if size else before < 1e-9

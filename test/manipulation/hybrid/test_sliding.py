@@ -7,8 +7,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
 
-from robot_dynamics.manipulation.hybrid.sliding import Rubbing, Sliding, drag
+from robot_dynamics.manipulation.hybrid.sliding import Guided, Rubbing, Sliding, drag
 from robot_dynamics.spatial import Vector3
 
 UP = np.array([0.0, 0.0, 1.0])
@@ -64,3 +65,13 @@ def test_forces_sideways_act_where_the_surface_is_touched():
     assert np.linalg.matrix_rank(rows) == 2
     assert_allclose(rows[:, 5], 0.0, atol=1e-15)
     assert_allclose(rows[:, :3], np.cross(ARM, rows[:, 3:]), atol=1e-15)
+
+
+def test_hinges_and_lines_resist_along_what_they_leave():
+    """A moment about z, and a force along it at the point; the axes are turned in the object."""
+    x, y, z = Rotation.from_rotvec([0.3, 0.2, -0.9]).as_matrix().T
+    gradients = [[*np.cross(ARM, axis), *axis] for axis in (x, y)]
+    center, there = Vector3(0.1, 0.0, 0.0), tuple(ARM + np.array([0.1, 0.0, 0.0]))
+    assert_allclose(Guided().resisted(center, gradients), [*z, 0, 0, 0], atol=1e-15)
+    found = Guided(there).resisted(center, gradients)
+    assert_allclose(found, [*np.cross(ARM, z), *z], atol=1e-15)
