@@ -9,6 +9,7 @@ something else.
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # For matrices as small as ours a second thread of the linear algebra gains nothing, and waiting
@@ -16,8 +17,26 @@ from hypothesis import HealthCheck, settings
 # This has to be said before NumPy is imported; processes that tests start inherit it.
 for library in ("OMP", "OPENBLAS", "MKL", "BLIS"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+# Most of what tests compile is called a few times. The tests of `compile` say that the effort
+# changes no bit of a result, and compile as users do.
+os.environ.setdefault("ROBOT_DYNAMICS_EFFORT", "0")
 
 settings.register_profile(
     "suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("suite")
+
+_INTERPRET = "ROBOT_DYNAMICS_INTERPRET"
+
+
+@pytest.fixture(scope="module")
+def interpreted():
+    """Run the programs of a module in Python: they are called so rarely that it is quicker.
+
+    Compiling a program takes as long as a thousand calls of it in Python, and many tests make a
+    system of their own for a few calls. That machine code computes the same is what the tests of
+    `compile` say. With ROBOT_DYNAMICS_INTERPRET=0 in the environment these modules compile too.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(_INTERPRET, os.environ.get(_INTERPRET, "1"))
+        yield

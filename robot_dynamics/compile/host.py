@@ -14,6 +14,8 @@ _logger = logging.getLogger(__name__)
 
 # Before, pointers had types unless asked otherwise.
 _OLDEST_LLVM = 16
+# Straight-line code gains nothing above.
+_EFFORT = 1
 
 
 class Host(NamedTuple):
@@ -25,6 +27,7 @@ class Host(NamedTuple):
         features: The processor's features as LLVM writes them, "+avx2,-sse4a".
         lanes: How many states a SIMD kernel takes at once.
         fma: Whether a multiplication and an addition can be one operation with one rounding.
+        effort: How hard the code generator tries, 0 to 3. Results do not depend on it.
     """
 
     triple: str
@@ -32,11 +35,26 @@ class Host(NamedTuple):
     features: str
     lanes: int
     fma: bool
+    effort: int
 
 
 def interpretation_forced() -> bool:
     """Whether the environment variable ROBOT_DYNAMICS_INTERPRET asks for no machine code."""
     return os.environ.get("ROBOT_DYNAMICS_INTERPRET", "") not in ("", "0")
+
+
+def effort_asked_for() -> int:
+    """Return the effort that the environment variable ROBOT_DYNAMICS_EFFORT asks for.
+
+    With 0 compilation takes less than half as long, and what is compiled two to five times as
+    long: for what is not called often.
+    """
+    text = os.environ.get("ROBOT_DYNAMICS_EFFORT", "")
+    if text in ("0", "1", "2", "3"):
+        return int(text)
+    if text:
+        _logger.warning("ROBOT_DYNAMICS_EFFORT is %r, expected 0 to 3: not heeded.", text)
+    return _EFFORT
 
 
 @lru_cache(maxsize=1)
@@ -68,4 +86,5 @@ def find_host() -> Host | None:
         features=features.flatten(),
         lanes=lanes,
         fma=arm or bool(features.get("fma")),
+        effort=effort_asked_for(),
     )

@@ -16,9 +16,6 @@ from robot_dynamics.compile.emission import ENTRY, PREPARE
 from robot_dynamics.compile.errors import CompilerError
 from robot_dynamics.compile.host import Host
 
-#: How hard the code generator tries, 0 to 3. Straight-line code gains nothing above 1.
-EFFORT = 1
-
 
 @lru_cache(maxsize=1)
 def _initialize() -> None:
@@ -30,7 +27,7 @@ def _initialize() -> None:
     binding.initialize_native_asmprinter()
 
 
-def _target_machine(host: Host, effort: int) -> Any:
+def _target_machine(host: Host) -> Any:
     from llvmlite import binding
 
     _initialize()
@@ -39,26 +36,25 @@ def _target_machine(host: Host, effort: int) -> Any:
     return binding.Target.from_triple(host.triple).create_target_machine(
         cpu=host.cpu,
         features=host.features,
-        opt=effort,
+        opt=host.effort,
         reloc="pic",
         codemodel="small",
     )
 
 
-def compile_object(text: str, host: Host, effort: int = EFFORT) -> bytes:
+def compile_object(text: str, host: Host) -> bytes:
     """Return the object code of a module.
 
     Args:
         text: The module in LLVM's assembly language.
         host: What to make code for.
-        effort: How hard the code generator tries, 0 to 3.
 
     Raises:
         CompilerError: If LLVM refuses the module.
     """
     from llvmlite import binding
 
-    machine = _target_machine(host, effort)
+    machine = _target_machine(host)
     try:
         module = binding.parse_assembly(text)
         module.triple = host.triple
@@ -136,7 +132,7 @@ def _linker(host: Host) -> Any:
     """
     from llvmlite import binding
 
-    return binding.create_lljit_compiler(_target_machine(host, EFFORT), use_jit_link=True)
+    return binding.create_lljit_compiler(_target_machine(host), use_jit_link=True)
 
 
 @lru_cache(maxsize=1)

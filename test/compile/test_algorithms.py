@@ -9,8 +9,9 @@ import pytest
 from numpy.testing import assert_allclose
 from support.mechanisms import random_state, random_tree, two_arms, world_poses
 
-from robot_dynamics.compile import algorithms
+from robot_dynamics.compile import algorithms, compile_program, kernel
 from robot_dynamics.compile.algorithms import bound
+from robot_dynamics.compile.host import find_host
 from robot_dynamics.dynamics.closed_loop import closed_loop_forward_dynamics, closed_loop_terms
 from robot_dynamics.dynamics.forward import forward_dynamics
 from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
@@ -75,6 +76,24 @@ def test_closed_loop(rng):
         assert_allclose(values[name], getattr(terms, name), atol=1e-11)
     for name in ("K", "k", "position_error", "velocity_error"):
         assert_allclose(values[name], getattr(terms.loops, name), atol=1e-11)
+
+
+@pytest.mark.skipif(find_host() is None, reason="there is no llvmlite")
+@pytest.mark.parametrize("lanes", [1, None])
+def test_effort_changes_no_bit(lanes, rng, monkeypatch):
+    """However hard the code generator tries, operations are the same, and rounded alike."""
+    host, program = find_host(), algorithms.closed_loop_program(CLOSED)
+    drawn = [random_state(rng, CLOSED) for _ in range(19)]
+    states = [np.array(values) for values in zip(*drawn, strict=True)]
+    results = []
+    for effort in (0, 1, 2):
+        monkeypatch.setattr(
+            kernel, "find_host", lambda effort=effort: host._replace(effort=effort)
+        )
+        results.append(compile_program(program, lanes).bind(pack(CLOSED))(*states))
+    for found in zip(*results, strict=True):
+        assert np.isfinite(found[0]).all()
+        assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
 
 
 def test_links(rng):

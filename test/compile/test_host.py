@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from robot_dynamics.compile.host import find_host, interpretation_forced
+from robot_dynamics.compile.host import effort_asked_for, find_host, interpretation_forced
 
 
 @pytest.fixture
@@ -57,3 +57,13 @@ def test_environment_forces_interpretation(monkeypatch, value, forced):
     """ROBOT_DYNAMICS_INTERPRET=1 turns machine code off."""
     monkeypatch.setenv("ROBOT_DYNAMICS_INTERPRET", value)
     assert interpretation_forced() is forced
+
+
+@pytest.mark.parametrize(("value", "effort"), [("0", 0), ("3", 3), ("", 1), ("4", 1), ("low", 1)])
+def test_environment_says_how_hard_to_try(monkeypatch, uncached, caplog, value, effort):
+    """ROBOT_DYNAMICS_EFFORT is heeded where it is one, and complained of where it is none."""
+    monkeypatch.setenv("ROBOT_DYNAMICS_EFFORT", value)
+    assert effort_asked_for() == effort
+    assert ("expected 0 to 3" in caplog.text) == (value in ("4", "low"))
+    host = find_host()
+    assert host is None or host.effort == effort

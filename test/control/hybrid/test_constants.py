@@ -16,6 +16,8 @@ from robot_dynamics.control.hybrid.layout import Layout
 from robot_dynamics.manipulation.hybrid import ForceDistribution
 from robot_dynamics.model.parameters import block_size
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 
 @pytest.mark.parametrize(("count", "kind"), GRASPS)
 def test_a_block_is_all_of_it(count, kind):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -40,6 +41,8 @@ from robot_dynamics.manipulation.hybrid import Contact, Environment
 from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
 from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
+
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 NO_FORCE = np.zeros((2, 6))
 SETTLED = 20  # ticks: the ramp is over
@@ -210,6 +213,12 @@ def limited(room, **parts):
     return step, step.memory[control.layout.memory["contact_integral"]]
 
 
+@cache
+def unlimited(**parts):
+    """Return a step that nothing limits."""
+    return limited(np.full(14, 1e6), **parts)[0]
+
+
 @pytest.mark.parametrize("room", [40.0, 12.0, 4.0, 1.0])
 def test_limits_are_met_in_order(room):
     """Each part has what the ones before it leave: support, squeeze, contact force, motion.
@@ -218,12 +227,12 @@ def test_limits_are_met_in_order(room):
     efforts leave, joint by joint. Integrals do not grow while anything is scaled.
     """
     parts = {"squeeze": 40.0, "contact": 30.0, "motion": 0.02}
-    ample, support = np.full(14, 1e6), limited(np.full(14, 1e6))[0].torque
+    support = unlimited().torque
     effort = np.full(14, np.abs(support).max() + room)
     step, integral = limited(effort, **parts)
     total = support
     for name, scale in zip(parts, step.scales[[0, 5, 1]], strict=True):
-        part = limited(ample, **{name: parts[name]})[0].torque - support
+        part = unlimited(**{name: parts[name]}).torque - support
         towards = np.where(part > 0.0, effort - total, effort + total)
         most = np.min(np.maximum(towards, 0.0) / np.maximum(np.abs(part), 1e-12))
         assert scale == pytest.approx(min(1.0, most), abs=1e-6)
@@ -242,7 +251,7 @@ def test_the_internal_force_gives_way_before_the_task(room):
     Without leeway a part is held back. Torques are those of the law with that internal force.
     """
     parts = {"squeeze": 40.0, "contact": 30.0}
-    support = limited(np.full(14, 1e6))[0].torque
+    support = unlimited().torque
     effort = np.full(14, np.abs(support).max() + room)
     assert limited(effort, **parts)[0].let_through < 0.9
     step, _ = limited(effort, **parts, leeway=2e3)  # in one period
@@ -251,13 +260,13 @@ def test_the_internal_force_gives_way_before_the_task(room):
     internal[0] = parts["squeeze"]
     asked = step.needed + step.grip @ (internal + step.added_internal_force)
     assert np.abs(asked).max() == pytest.approx(effort[0], rel=1e-8)
-    ample, _ = limited(np.full(14, 1e6), **parts)
+    ample = unlimited(**parts)
     assert_allclose(step.torque, ample.torque + ample.grip @ step.added_internal_force, atol=1e-8)
 
 
 def test_the_internal_force_gives_way_at_a_bounded_rate():
     """Within the leeway in 0.1 s; then limits rule no more, and what was added stays."""
-    support = limited(np.full(14, 1e6))[0].torque
+    support = unlimited().torque
     settings = replace(SETTINGS, internal_force=ForceServoSettings(leeway_n=50.0))
     control = controller(Plan(1, squeeze=40.0), settings=settings, environment=touching())
     effort = np.full(14, np.abs(support).max() + 0.1)

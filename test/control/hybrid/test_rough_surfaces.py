@@ -24,6 +24,8 @@ from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
 from robot_dynamics.manipulation.hybrid.sliding import Sliding
 from robot_dynamics.model import pose
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 SETTLED = 20  # ticks: the ramp is over
 
 

@@ -17,6 +17,8 @@ from robot_dynamics.manipulation.hybrid import KINDS, Contact
 from robot_dynamics.manipulation.hybrid.contacts import require_force_closure, wrench_map
 from robot_dynamics.model import pose
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 CORNERS = [(0.1, 0.0, 0.0), (-0.1, 0.0, 0.0), (0.0, 0.1, 0.05)]
 
 
