@@ -25,6 +25,7 @@ PARAMETERS = {
     "guard": str,
     "heartbeat_timeout": float,
     "stale_after": float,
+    "realtime_priority": int,
     "output": str,
     "use_sim_time": bool,
 }
@@ -118,6 +119,12 @@ def generate_launch_description() -> LaunchDescription:
                 "heartbeat_timeout",
                 default_value="",
                 description="Time without a heartbeat after which the guard takes over [s].",
+            ),
+            DeclareLaunchArgument(
+                "realtime_priority",
+                default_value="",
+                description="wall_clock: priority before all ordinary processes (SCHED_FIFO), "
+                "1 to 99, which the system must grant; 0 for none.",
             ),
             DeclareLaunchArgument(
                 "output",

@@ -68,6 +68,12 @@ def generate_launch_description() -> LaunchDescription:
             description="What the drives do without commands; with hold, start the guard as well.",
         ),
         DeclareLaunchArgument(
+            "realtime_priority",
+            default_value="0",
+            description="wall_clock: priority of both nodes before all ordinary processes "
+            "(SCHED_FIFO), 1 to 99, which the system must grant; 0 for none.",
+        ),
+        DeclareLaunchArgument(
             "namespace", default_value="", description="Namespace of all nodes and their topics."
         ),
         DeclareLaunchArgument(
@@ -117,7 +123,10 @@ def generate_launch_description() -> LaunchDescription:
             condition=IfCondition(LaunchConfiguration("use_rviz")),
         ),
     ]
-    of_both = ("scenario", "mode", "drives_compensate_gravity", "on_command_timeout", "namespace")
+    of_both = (
+        *("scenario", "mode", "drives_compensate_gravity", "on_command_timeout"),
+        *("realtime_priority", "namespace"),
+    )
     return LaunchDescription(
         [
             *arguments,

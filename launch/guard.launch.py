@@ -21,6 +21,7 @@ PARAMETERS = {
     "drives_compensate_gravity": bool,
     "heartbeat_timeout": float,
     "stale_after": float,
+    "realtime_priority": int,
 }
 
 
@@ -82,6 +83,12 @@ def generate_launch_description() -> LaunchDescription:
                 default_value="",
                 description="Time without a sample after which an arm counts as lost [s]; "
                 "0.0 for what the scenario states.",
+            ),
+            DeclareLaunchArgument(
+                "realtime_priority",
+                default_value="",
+                description="wall_clock: priority before all ordinary processes (SCHED_FIFO), "
+                "1 to 99, which the system must grant; 0 for none.",
             ),
             DeclareLaunchArgument(
                 "namespace", default_value="", description="Namespace of the node and its topics."

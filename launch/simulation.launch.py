@@ -22,6 +22,7 @@ PARAMETERS = {
     "drives_compensate_gravity": bool,
     "on_command_timeout": str,
     "command_timeout": float,
+    "realtime_priority": int,
     "faults": str,
     "output": str,
 }
@@ -96,6 +97,12 @@ def generate_launch_description() -> LaunchDescription:
                 "faults",
                 default_value="",
                 description="Faults from the start on: KIND [ARM] [SECONDS], with commas between.",
+            ),
+            DeclareLaunchArgument(
+                "realtime_priority",
+                default_value="",
+                description="wall_clock: priority before all ordinary processes (SCHED_FIFO), "
+                "1 to 99, which the system must grant; 0 for none.",
             ),
             DeclareLaunchArgument(
                 "output",

@@ -40,7 +40,7 @@ def test_compiles(file):
 def test_arguments_are_explained(description):
     """Every argument has a default and a description; booleans and modes list their choices."""
     arguments = {argument.name: argument for argument in description.get_launch_arguments()}
-    assert {"scenario", "mode", "namespace"} <= arguments.keys()
+    assert {"scenario", "mode", "namespace", "realtime_priority"} <= arguments.keys()
     for name, argument in arguments.items():
         assert argument.description, name
         assert argument.default_value is not None, name
@@ -72,7 +72,9 @@ def test_includes_pass_arguments_that_exist():
 
 
 @pytest.mark.parametrize("file", FILES[:1] + FILES[2:], ids=lambda file: file.name)
-@pytest.mark.parametrize("given", [{}, {"robot": "two_panda", "autostart": "always"}])
+@pytest.mark.parametrize(
+    "given", [{}, {"robot": "two_panda", "autostart": "always", "realtime_priority": "50"}]
+)
 def test_parameters_have_their_types(file, given):
     """What reaches a node is typed as it declares; only what was given, or the robot states."""
     pytest.importorskip("launch_ros.actions", reason="ROS 2 launch is not installed")
@@ -102,5 +104,6 @@ def test_parameters_have_their_types(file, given):
         if given:
             assert values["scenario"].endswith("two_panda/scenario.yaml")
             assert len(node._Node__remappings) == 4
+            assert values["realtime_priority"] == 50
             if file.name == "controller.launch.py":
                 assert values["autostart"] == "always"
