@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -19,6 +20,7 @@ from robot_dynamics.errors import RobotDynamicsError, sentence_of
 from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.awaited_topics import AwaitedTopics
 from robot_dynamics.nodes.check_thread import CheckThread
+from robot_dynamics.nodes.command_pace import CommandPace
 from robot_dynamics.nodes.command_rivals import PROCESS, PROCESS_KEY, CommandRivals
 from robot_dynamics.nodes.command_topics import CommandTopics
 from robot_dynamics.nodes.control_loop import ControlLoop, Outcome
@@ -130,6 +132,8 @@ class ControlSession:
         self._commands = CommandTopics(
             node, loop.system, gravity.commanded, in_lockstep=self._lockstep
         )
+        timeout = math.inf if self._lockstep else max(values["command_timeout"], 2.0 * period)
+        self._pace = CommandPace(loop, facts.without_commands, timeout)
         self._rivals = CommandRivals(node, self._commands.names)
         self._objects = ObjectTopics(
             node,
@@ -138,7 +142,13 @@ class ControlSession:
             in_real_time=not self._lockstep,
             joint_state_topics=values["joint_state_topics"],
         )
-        self._link = self._make_link(values, facts)
+        guard = facts.guard(values["guard"])
+        timeout = values["silence_limit" if self._lockstep else "heartbeat_timeout"]
+        self._link = (
+            None
+            if guard == "none"  # else its reports are read first of all
+            else GuardLink(node, inbox, loop, timeout, required=guard == "required")
+        )
         self._conditions = StartConditions(
             node,
             loop,
@@ -157,16 +167,6 @@ class ControlSession:
             node, [*values["joint_state_topics"], *map(topics.wrench, loop.wrenches)]
         )
         diagnostics.concern(scenario.name)
-
-    def _make_link(self, values: Mapping[str, Any], facts: DriveFacts) -> GuardLink | None:
-        """Return the line to a guard, if there is to be one; its reports are read first of all."""
-        guard = values["guard"]
-        if guard == "automatic":
-            guard = "required" if facts.any_holds else "none"
-        if guard == "none":
-            return None
-        timeout = values["silence_limit" if self._lockstep else "heartbeat_timeout"]
-        return GuardLink(self._node, self._inbox, self.loop, timeout, required=guard == "required")
 
     def leave(self) -> None:
         """Leave the arms with what holds them up, and save what was recorded."""
@@ -244,6 +244,7 @@ class ControlSession:
             self._tick, self._starting = tick, True  # simulated time waits for it
             self._start_by_itself()
             self._starting = False
+        self._pace.watch(now)
         outcome = self.loop.cycle(now, tick)
         self._tick, self._ran = tick, self.loop.safety.law_runs
         self._expect_samples(1.5)
@@ -267,13 +268,16 @@ class ControlSession:
         if link is not None and not link.may_command(self._now()):
             return
         sent = self._commands.send(tick, outcome.torque, outcome.released)
-        if sent and link is not None:
-            link.accompany()
+        if sent:
+            self._pace.note_command()
+            if link is not None:
+                link.accompany()
 
     def on_period(self) -> None:
         """Keep the arms supplied when states stop coming (wall clock)."""
         now, safety = time.monotonic_ns(), self.loop.safety
         self._expect_samples(1.0)
+        self._pace.watch(now)
         if safety.in_charge and not (safety.law_runs and self.loop.arms.known(now)):
             self._outcome = self.loop.cycle_without_samples(now)
             self._send(self._tick, self._outcome)
@@ -341,6 +345,7 @@ class ControlSession:
             self._preparation_of(self._conditions.require).finish(self._beat)
         tick = max(self._tick if self._lockstep else self._intake.tick, 0)
         loop.start(self._now(), tick)
+        self._pace.forget()
         self._silence.forget()  # nobody was listened to while the path was checked
         self._refusal = ""
         self._side_work.do("recording", self._record.begin)

@@ -56,6 +56,16 @@ class DriveFacts:
         """Whether a drive holds its last torque for ever."""
         return "hold" in self.without_commands.values()
 
+    def guard(self, wish: str) -> str:
+        """Return whether control needs a guard: none, wanted or required.
+
+        Args:
+            wish: The same, or automatic: as drives ask for it.
+        """
+        if wish == "automatic":
+            return "required" if self.any_holds else "none"
+        return wish
+
     def require_known(self, node: Node, topics: Sequence[str]) -> bool:
         """Refuse joint states of real arms of whose drives nobody has said what they do.
 

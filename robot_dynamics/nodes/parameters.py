@@ -160,6 +160,13 @@ _DRIVE_GRAVITY = Entry(
     False,
     "Whether the drives hold the arms up on their own, so that commands leave that torque out.",
 )
+_COMMAND_TIMEOUT = Entry(
+    "command_timeout",
+    0.05,
+    "wall_clock: time without a command after which a drive acts on its own [s]. A controller "
+    "that was longer without sending one hands over to the fallback, unless drives hold.",
+    minimum=0.001,
+)
 FAULTS = Entry(
     "faults",
     "",
@@ -172,12 +179,7 @@ SIMULATOR = (
     _JOINT_STATE_TOPICS,
     _DRIVE_GRAVITY,
     FAULTS,
-    Entry(
-        "command_timeout",
-        0.05,
-        "wall_clock: time without a command after which a drive acts on its own [s].",
-        minimum=0.0,
-    ),
+    _COMMAND_TIMEOUT,
     Entry(
         "on_command_timeout",
         "brake",
@@ -248,6 +250,7 @@ CONTROLLER = (
         minimum=0.0,
         maximum=1.0,
     ),
+    _COMMAND_TIMEOUT,
     Entry("use_wrenches", True, "Whether the arms have wrist sensors, on <arm>/wrench."),
     Entry(
         "on_command_timeout",

@@ -31,7 +31,7 @@ SCENARIO = load_scenario("lift_box")
 VALUES = {entry.name: entry.default for entry in CONTROLLER}
 # This process is no source of samples at the control rate.
 VALUES |= {"mode": "wall_clock", "autostart": "never", "stale_after": PATIENCE_S}
-VALUES |= {"sample_rate_tolerance": 1.0}
+VALUES |= {"sample_rate_tolerance": 1.0, "command_timeout": PATIENCE_S}
 
 
 class Bench:
@@ -379,6 +379,19 @@ def test_an_error_of_the_control_step_ends_in_the_fallback(make, monkeypatch):
     bench.session.start()
     bench.session.take_error(ValueError("odd"))
     assert bench.loop.safety.cause == "controller: unexpected ValueError: odd"
+
+
+def test_late_commands_are_told_as_such(make):
+    """Drives that brake meanwhile would end control later, for another reason."""
+    bench = make()
+    bench.state()
+    bench.session.start()
+    bench.session._pace._sent_at -= 2.0 * PATIENCE_S
+    bench.live_until(lambda: bench.loop.safety.state is State.FALLBACK)
+    assert bench.loop.safety.cause.startswith("controller: no command was sent for 2")
+    bench.session.reset()
+    bench.session.start()
+    bench.live_until(lambda: bench.loop.safety.state is State.ACTIVE)
 
 
 def test_a_refused_start_ends_attended_runs(make):

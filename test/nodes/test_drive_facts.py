@@ -53,11 +53,15 @@ def test_parameters_are_of_all_arms():
     assert facts.compensate_gravity == ("left", "right")
     assert facts.without_commands == {"left": "brake", "right": "brake"}
     assert not facts.any_holds
+    assert facts.guard("automatic") == "none"
     arms = with_drives(DriveSettings(False, "hold"), DriveSettings())
     facts = DriveFacts(arms, VALUES | {"drives_compensate_gravity": True}, ())
     assert facts.compensate_gravity == ("right",)
     assert facts.without_commands == {"left": "hold", "right": "brake"}
     assert facts.any_holds
+    assert [facts.guard(wish) for wish in ("automatic", "none", "wanted")] == [
+        *("required", "none", "wanted")
+    ]
 
 
 def test_a_scenario_may_say_it():

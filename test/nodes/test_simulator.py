@@ -266,6 +266,7 @@ def test_real_time_with_a_controller(ros, start_node, tmp_path):
         "controller",
         scenario="lift_box",
         mode="wall_clock",
+        command_timeout=2.0,
         autostart="always",
         stale_after=2.0,
         sample_rate_tolerance=1.0,  # a busy machine may bring less
