@@ -302,10 +302,12 @@ def _text(values: object) -> str:
     return " ".join(repr(float(value)) for value in values)  # type: ignore[attr-defined]
 
 
-def addresses(mujoco_model: object, model: Model, names: tuple[str, ...]) -> tuple[Array, Array]:
-    """Return where joints stand in MuJoCo's qpos and qvel."""
+def addresses(
+    mujoco_model: object, model: Model, names: tuple[str, ...]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return where joints stand in MuJoCo's qpos and qvel; there may be none."""
     joints = [mujoco_model.joint(name) for name in names]  # type: ignore[attr-defined]
     return (
-        np.array([joint.qposadr[0] for joint in joints]),
-        np.array([joint.dofadr[0] for joint in joints]),
+        np.array([joint.qposadr[0] for joint in joints], dtype=np.intp),
+        np.array([joint.dofadr[0] for joint in joints], dtype=np.intp),
     )

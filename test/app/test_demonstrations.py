@@ -119,3 +119,36 @@ def test_a_rough_wall_is_wiped_with_a_pad_off_the_middle(friction, scale):
     assert np.abs(felt - true)[pressed].max() < 0.3
     assert run.report["contact_force_error_moving_fraction"] < 0.1
     assert run.report["contact_force_error_settled_fraction"] < 0.02
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["engine", "mujoco"])
+@pytest.mark.parametrize(
+    ("name", "resistance", "moving", "settled"),
+    [
+        ("lid", "{friction: 1.0, damping: 0.5}", 4.0, 0.4),
+        ("drawer", "{friction: 5.0, damping: 10.0}", 1.6, 0.3),
+    ],
+)
+def test_what_resists_is_overcome(name, resistance, moving, settled, engine):
+    """Forces on a hinge and a rail that resist: at rest within the scenario's own bars.
+
+    In motion they are off by what the arms, elsewhere, exert against it, until the servo of the
+    forces has answered: 1 N m over 0.26 m of the lid.
+    """
+    if engine == "mujoco":
+        pytest.importorskip("mujoco")
+    overrides = [f"cell.surfaces.0.resistance={resistance}", f"plant.engine={engine}"]
+    report = simulate(name, overrides=overrides).report
+    assert report["holding_force_error_max_n"] < moving
+    assert report["holding_force_error_settled_n"] < settled
+
+
+@pytest.mark.slow
+def test_a_wall_is_wiped_along_coordinates_of_ones_own():
+    """With the place of the pad and the board's turns as coordinates it keeps all its bars."""
+    pad = "point: [0.06, 0, 0]"
+    places = f"{{along: [0, 1, 0], {pad}}}, {{along: [0, 0, 1], {pad}}}"
+    turns = "{about: [1, 0, 0]}, {about: [0, 1, 0]}, {about: [0, 0, 1]}"
+    run = simulate("wipe", overrides=[f"cell.coordinates=[{places}, {turns}]"])
+    assert run.report["failures"] == []
