@@ -136,7 +136,12 @@ def _parser() -> argparse.ArgumentParser:
         "comparing their results. Needs a checkout and the extra `test`.",
     )
     benchmark.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
-    benchmark.add_argument("more", nargs="*", help=argparse.SUPPRESS)
+    benchmark.add_argument(
+        "--robots", nargs="+", metavar="ROBOT", help="only these, as xarm7 panda"
+    )
+    benchmark.add_argument(
+        "--rounds", type=_count, metavar="N", help="turns of each function (default: 25)"
+    )
     benchmark.set_defaults(run=_benchmark)
 
     add_drill(commands).set_defaults(run=_drill)
@@ -241,7 +246,11 @@ def _benchmark(options: argparse.Namespace) -> int:
             "repository; they are not installed with the package."
         )
     sys.path.insert(0, str(root))
-    sys.argv = ["robot_dynamics benchmark", *options.more]
+    sys.argv = ["robot_dynamics benchmark"]
+    if options.robots:
+        sys.argv += ["--robots", *options.robots]
+    if options.rounds:
+        sys.argv += ["--rounds", str(options.rounds)]
     if options.json:
         require_parent(options.json)
         sys.argv += ["--json", str(options.json)]

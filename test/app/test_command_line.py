@@ -206,20 +206,22 @@ def test_benchmarks_need_a_checkout(tmp_path, monkeypatch, capsys):
 
 
 def test_benchmarks_are_run(tmp_path, monkeypatch):
-    """The benchmarks of the checkout get the name of the file to write, and say how it ended."""
+    """The benchmarks of the checkout get all options, and say how it ended."""
     folder = tmp_path / "benchmarks"
     folder.mkdir()
     (folder / "__init__.py").write_text("")
     (folder / "__main__.py").write_text(
-        "import sys; open(sys.argv[2], 'w').write(sys.argv[1]); sys.exit(3)"
+        "import sys; open('seen', 'w').write(' '.join(sys.argv[1:])); sys.exit(3)"
     )
     monkeypatch.setattr("robot_dynamics.resources.share_directory", lambda: tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(sys, "argv", list(sys.argv))
     for name in [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]:
         monkeypatch.delitem(sys.modules, name)
-    assert main(["benchmark", "--json", str(tmp_path / "b.json")]) == 3
-    assert (tmp_path / "b.json").read_text() == "--json"
+    monkeypatch.chdir(tmp_path)
+    options = "--json b.json --robots panda xarm7 --rounds 3"
+    assert main(["benchmark", *options.split()]) == 3
+    assert set((tmp_path / "seen").read_text().split()) == set(options.split())
 
 
 def test_the_demo_says_what_it_needs(monkeypatch, capsys):

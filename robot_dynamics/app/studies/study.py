@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from robot_dynamics.app.figures import write_figure
+from robot_dynamics.wording import apart
 
 #: Told what is done of a study (from 0 to 1), and what it does now.
 Tell = Callable[[float, str], None]
@@ -37,7 +38,8 @@ class Check:
 
     def __str__(self) -> str:
         sign = "at most" if self.ok else "NOT at most"
-        return f"{self.claim}: {self.value:.2g} ({sign} {self.limit:.2g})"
+        value, limit = apart(self.value, self.limit)
+        return f"{self.claim}: {value} ({sign} {limit})"
 
 
 @dataclass(frozen=True)
