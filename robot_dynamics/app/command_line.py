@@ -204,7 +204,7 @@ def _demo(options: argparse.Namespace) -> int:
     with RunOutputs(folder, options.json, options.plot) as outputs:
         with display(scenario.name) as progress:
             run = demonstrate(scenario, duration=options.duration, progress=progress)
-        return GOOD if outputs.finish(run) else BAD_RUN
+        return GOOD if outputs.finish(run, scenario.warnings()) else BAD_RUN
 
 
 def _simulate(options: argparse.Namespace) -> int:
@@ -231,7 +231,7 @@ def _simulate(options: argparse.Namespace) -> int:
             run.report["ok"] = False
         elif options.repeat > 1:
             print(f"{options.repeat} runs with equal states: {hashes[0]}")
-        return GOOD if outputs.finish(run) else BAD_RUN
+        return GOOD if outputs.finish(run, scenario.warnings()) else BAD_RUN
 
 
 def _benchmark(options: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,8 @@ def plot_run(recording: Recording, path: str | Path) -> Path:
         RecordingError: If the recording lacks what is drawn.
     """
     recording = _complete(recording)
-    height = 3.0 * _rows(contact_panels(recording))
+    empty = recording.metadata.get("law") == "gravity"
+    height = 4.0 if empty else 3.0 * _rows(contact_panels(recording))
     return write_figure(path, (11.0, height), lambda figure: _draw(figure, recording))
 
 
@@ -85,6 +86,9 @@ def _complete(recording: Recording) -> Recording:
 
 def _draw(figure: Any, recording: Recording) -> None:
     panels = contact_panels(recording)
+    if recording.metadata.get("law") == "gravity":
+        _draw_arms(figure, recording)
+        return
     axes = figure.subplots(_rows(panels), 2, sharex=True)
     view = _View(recording)
     _position(axes[0, 0], view)
@@ -104,6 +108,31 @@ def _draw(figure: Any, recording: Recording) -> None:
         axes[-2, 1].tick_params(labelbottom=True)
         axes[-2, 1].set_xlabel("time [s]")
     figure.suptitle(_title(recording), x=0.01, ha="left", fontsize=12.0, fontweight="bold")
+
+
+def _draw_arms(figure: Any, recording: Recording) -> None:
+    """Draw arms that hold nothing: how far their joints move, and what holds them up."""
+    view = _View(recording)
+    moved, torques = figure.subplots(1, 2)
+    joints = view.column("joint_position")
+    for i, (color, label) in enumerate(_colors_of_joints(recording)):
+        moved.plot(view.time, joints[:, i] - joints[0, i], color=color, label=label)
+    moved.set_title("Joints, from their start")
+    moved.set_ylabel("[rad], [m]")
+    legend_above(moved, len(recording.get("arms")))
+    _torques(torques, view)
+    for ax in (moved, torques):
+        ax.margins(x=0.0)
+        ax.set_xlabel("time [s]")
+    figure.suptitle(_title(recording), x=0.01, ha="left", fontsize=12.0, fontweight="bold")
+
+
+def _colors_of_joints(recording: Recording) -> Iterator[tuple[str, str | None]]:
+    """Yield the colour of each joint's arm; with the first joint of each arm the arm's name."""
+    counts = recording.get("arm_joints")
+    for i, (arm, count) in enumerate(zip(recording.get("arms"), counts, strict=True)):
+        for joint in range(count):
+            yield _ARMS[i % len(_ARMS)], None if joint else arm
 
 
 def _rows(panels: Sequence[object]) -> int:
@@ -197,14 +226,9 @@ def _torques(ax: Any, view: _View) -> None:
     fractions = 100.0 * view.of(torque_fractions(recording) * np.sign(recording["applied_torque"]))
     joints, arms = recording.get("joints"), recording.get("arms")
     largest = np.nan_to_num(np.abs(fractions), nan=-1.0).max(axis=0, initial=-1.0)
-    top, per_arm = int(largest.argmax()), max(1, len(joints) // max(len(arms), 1))
-    for i in range(len(joints)):
-        arm = i // per_arm
-        first = i % per_arm == 0
-        name = arms[arm] if first and arm < len(arms) else None
-        ax.plot(
-            view.time, fractions[:, i], color=_ARMS[arm % 4], linewidth=0.9, alpha=0.55, label=name
-        )
+    top = int(largest.argmax())
+    for i, (color, name) in enumerate(_colors_of_joints(recording)):
+        ax.plot(view.time, fractions[:, i], color=color, linewidth=0.9, alpha=0.55, label=name)
     ax.plot(
         view.time,
         fractions[:, top],

@@ -106,6 +106,7 @@ def common_metadata(scenario: Scenario, system: GraspSystem) -> dict[str, Any]:
         "scenario": scenario.name,
         "scenario_text": scenario.text(),
         "plant": scenario.plant.engine,
+        "law": scenario.control.law,
         "seed": scenario.plant.seed,
         "period_s": scenario.control.period,
         "warnings": [*scenario.warnings(), *unbounded_drives(system)],

@@ -84,6 +84,7 @@ def report_of(recording: Recording) -> dict[str, Any]:
         ],
         "scenario": recording.get("scenario"),
         "plant": recording.get("plant"),
+        "law": recording.metadata.get("law"),
         **figures,
         "acceptance": bars,
         "state_hash": state_hash(recording),

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -89,13 +90,20 @@ class RunOutputs:
             print(f"robot_dynamics: no plot: {error}", file=sys.stderr)
             self.plots = []
 
-    def finish(self, run: Any) -> bool:
-        """Write everything, say how the run went, and return whether it was good."""
+    def finish(self, run: Any, told: Collection[str] = ()) -> bool:
+        """Write everything, say how the run went, and return whether it was good.
+
+        Args:
+            run: The run.
+            told: Warnings that have been printed before it.
+        """
         from robot_dynamics.app.summary import summary
 
         for line in summary(run.report):
             print(line)
         for sentence in run.report["warnings"]:
+            if sentence in told:
+                continue
             print(f"robot_dynamics: warning: {sentence}", file=sys.stderr)
         written = []
         written += [run.write_report(path) for path in self.reports]

@@ -15,6 +15,52 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
     verdict = "good" if report["ok"] else "NOT GOOD"
     yield f"{report['scenario']} with the plant {report['plant']!r}: {verdict}"
     f = _Figures(report)
+    holds = report.get("law") != "gravity"
+    if holds:
+        yield from _of_object(report, f)
+    if report.get("contact_force_max_n") is not None:
+        yield f"  on surfaces    {f('contact_force_max_n')} N at most{_touching(f)}"
+    if report.get("holding_force_max_n") is not None:
+        moments = f.has("holding_moment_max_nm")
+        most, off, rest = (
+            f(f"holding_force_{what}_n")
+            + (f" N and {f(f'holding_moment_{what}_nm')} N m" if moments else " N")
+            for what in ("max", "error_max", "error_settled")
+        )
+        yield f"  held in place  {most} at most; off by {off} at most and {rest} at rest"
+    if report.get("slip_warning_lead_s") is not None:
+        slid = " and ".join(
+            f"{f(name, 1e3)} mm {where}"
+            for name, where in (
+                ("grasp_slip_max_m", "in grasps"),
+                ("surface_slip_max_m", "on surfaces"),
+            )
+            if report.get(name)
+        )
+        yield (
+            f"  slip           foreseen {f('slip_warning_lead_s')} s before it began"
+            + (f"; {slid} at most" if slid else "")
+        )
+    yield f"  joints         {f('joint_motion_max')} rad or m from where they started at most"
+    yield (
+        f"  torques        {f('torque_fraction_of_limit_max', 100.0)} % of the limit at most, "
+        f"joint {report['most_loaded_joint']}"
+    )
+    if holds:
+        yield f"  grasps         closed to {f('closure_error_max')} m and rad"
+    yield (
+        f"  control step   {f('control_step_median_us')} us, 99 % within "
+        f"{f('control_step_p99_us')} us; {f('real_time_factor')} times as fast as real time"
+    )
+    if report.get("delay_margin_s") is not None:  # without a servo there is none
+        yield (
+            f"  delay          {f('command_delay_s', 1e3)} ms in the loop, "
+            f"{f('delay_margin_s', 1e3)} ms more to the limit of stability"
+        )
+
+
+def _of_object(report: Mapping[str, Any], f: _Figures) -> Iterator[str]:
+    """Yield the lines about the object and the force within it."""
     rest = (
         f"{f('object_position_error_settled_m', 1e3)} mm and "
         f"{f('object_orientation_error_settled_deg')} degrees at rest"
@@ -35,42 +81,6 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
     if report.get("added_internal_force_max_n"):
         force += f"; control added {f('added_internal_force_max_n')} N at most"
     yield f"  internal force {force}"
-    if report.get("contact_force_max_n") is not None:
-        yield f"  on surfaces    {f('contact_force_max_n')} N at most{_touching(f)}"
-    if report.get("holding_force_max_n") is not None:
-        yield (
-            f"  held in place  {f('holding_force_max_n')} N at most; off by "
-            f"{f('holding_force_error_max_n')} N at most and "
-            f"{f('holding_force_error_settled_n')} N at rest"
-        )
-    if report.get("slip_warning_lead_s") is not None:
-        slid = " and ".join(
-            f"{f(name, 1e3)} mm {where}"
-            for name, where in (
-                ("grasp_slip_max_m", "in grasps"),
-                ("surface_slip_max_m", "on surfaces"),
-            )
-            if report.get(name)
-        )
-        yield (
-            f"  slip           foreseen {f('slip_warning_lead_s')} s before it began"
-            + (f"; {slid} at most" if slid else "")
-        )
-    yield f"  joints         {f('joint_motion_max')} rad or m from where they started at most"
-    yield (
-        f"  torques        {f('torque_fraction_of_limit_max', 100.0)} % of the limit at most, "
-        f"joint {report['most_loaded_joint']}"
-    )
-    yield f"  grasps         closed to {f('closure_error_max')} m and rad"
-    yield (
-        f"  control step   {f('control_step_median_us')} us, 99 % within "
-        f"{f('control_step_p99_us')} us; {f('real_time_factor')} times as fast as real time"
-    )
-    if report.get("delay_margin_s") is not None:  # without a servo there is none
-        yield (
-            f"  delay          {f('command_delay_s', 1e3)} ms in the loop, "
-            f"{f('delay_margin_s', 1e3)} ms more to the limit of stability"
-        )
 
 
 def _touching(f: _Figures) -> str:

@@ -50,6 +50,18 @@ def test_a_file_that_cannot_be_written(run, tmp_path):
         plot_run(run.recording, tmp_path / "no" / "run.png")
 
 
+def test_arms_that_hold_nothing(run, tmp_path):
+    """Their joints and torques are all that is drawn: no object, no force within it."""
+    pytest.importorskip("matplotlib")
+    recording = type(run.recording)(
+        run.recording.columns, {**run.recording.metadata, "law": "gravity"}
+    )
+    text = plot_run(recording, tmp_path / "run.svg").read_text()
+    assert "Joints, from their start" in text
+    assert "Joint torques" in text
+    assert "Object position" not in text
+
+
 def test_rotation_vectors_stay_continuous():
     """Beyond half a turn a rotation vector grows on and does not jump to the other side."""
     angles = np.radians([150.0, 170.0, 190.0, 210.0])

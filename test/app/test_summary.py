@@ -59,3 +59,20 @@ def test_zero_has_no_sign(run):
     """A squeeze that rounds to zero from below."""
     text = "\n".join(summary(run.report | {"squeeze_range_n": [-0.02, 20.04]}))
     assert "squeeze 0.0 to 20.0 N" in text
+
+
+def test_arms_that_hold_nothing(run):
+    """Nothing is said of an object, of a force within it and of grasps."""
+    text = "\n".join(summary(run.report | {"law": "gravity"}))
+    assert "torques" in text
+    assert not any(f"\n  {word}" in text for word in ("object", "internal", "grasps"))
+
+
+def test_moments_on_a_hinge(run):
+    """Beside the forces; a line bears none."""
+    names = ("max", "error_max", "error_settled")
+    forces = {f"holding_force_{name}_n": 20.1 for name in names}
+    moments = {f"holding_moment_{name}_nm": 0.25 for name in names}
+    line = "\n".join(summary(run.report | forces))
+    assert "20.1 N at most; off by 20.1 N at most and 20.1 N at rest" in line
+    assert "20.1 N and 0.25 N m at most" in "\n".join(summary(run.report | forces | moments))
