@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from waiting import PATIENCE_S
+
 from robot_dynamics import __main__, __version__
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -18,7 +20,7 @@ def test_run_as_a_module():
         [sys.executable, "-m", "robot_dynamics", "--version"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert (done.returncode, done.stdout) == (0, f"robot_dynamics {__version__}\n")

@@ -12,6 +12,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from waiting import PATIENCE_S
 
 from robot_dynamics import __version__
 
@@ -68,7 +69,7 @@ def run(*command: str, folder: Path, **environment: str) -> str:
         text=True,
         check=False,
         stdin=subprocess.DEVNULL,
-        timeout=120,
+        timeout=PATIENCE_S,
     )
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout

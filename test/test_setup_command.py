@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -60,7 +61,7 @@ class Checkout:
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,
-            timeout=60,
+            timeout=PATIENCE_S,
         )
         return result, self.log.read_text().splitlines()
 

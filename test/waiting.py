@@ -4,10 +4,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-PATIENCE_S = 120.0  # for what takes some seconds at most where the machine has time
+PATIENCE_S = 240.0  # for what takes some seconds at most where the machine has time
 _PAUSE_S = 0.01
 
 
@@ -30,3 +34,31 @@ def wait_until(
     while not happened():
         assert time.monotonic() < until, words()
         meanwhile()
+
+
+@contextmanager
+def interrupted_when(happened: Callable[[], object], pause_s: float = 0.1) -> Iterator[None]:
+    """Send this process SIGINT once something has happened, unless what is within is over by then.
+
+    A signal that comes after a test that failed would end all tests.
+
+    Args:
+        happened: Returns whether it has.
+        pause_s: How long is waited after that [s].
+    """
+    over = threading.Event()
+
+    def interrupt() -> None:
+        while not happened():
+            if over.wait(_PAUSE_S):
+                return
+        if not over.wait(pause_s):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

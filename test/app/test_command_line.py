@@ -11,6 +11,7 @@ import time
 
 import numpy as np
 import pytest
+from waiting import PATIENCE_S
 
 from robot_dynamics import __version__
 from robot_dynamics.app import command_line
@@ -160,7 +161,7 @@ def test_a_full_disk():
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
-            timeout=60,
+            timeout=PATIENCE_S,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
     assert process.returncode == 1
@@ -258,6 +259,6 @@ def test_interrupted(number):
     process.stdout.readline()  # the first line of progress: it runs
     time.sleep(0.1)
     process.send_signal(number)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == command_line.INTERRUPTED
     assert errors == "robot_dynamics: interrupted.\n"

@@ -7,10 +7,9 @@ tested in test/nodes.
 """
 
 import os
-import threading
-import time
 
 import pytest
+from waiting import interrupted_when
 
 from robot_dynamics.app import demo
 from robot_dynamics.app.demo import demonstrate
@@ -47,8 +46,8 @@ if side == "controller":
                 torque_fraction=0.5)
 Recording(mine, run.recording.metadata | {{"wall_time_s": 1.0, "start_to_first_torque_s": 1.0}}
     ).save(parameters["output"])
-print_event("done", output=parameters["output"])
 try:
+    print_event("done", output=parameters["output"])
     time.sleep(600)
 except KeyboardInterrupt:
     pass
@@ -108,20 +107,7 @@ def test_one_hangs(nodes, scenario):
 def test_interrupted(nodes, scenario):
     """Ctrl-C stops both nodes before it goes on."""
     folder = nodes("controller is mute")
-
-    def interrupt():
-        while not (folder / "controller").exists():
-            time.sleep(0.01)
-        time.sleep(0.1)
-        signal_main()
-
-    import signal
-
-    def signal_main():
-        os.kill(os.getpid(), signal.SIGINT)
-
-    threading.Thread(target=interrupt, daemon=True).start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), interrupted_when((folder / "controller").exists):
         demonstrate(scenario, duration=0.2)
     assert_gone(folder)
 

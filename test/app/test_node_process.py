@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from waiting import wait_until
+from waiting import PATIENCE_S, wait_until
 
 from robot_dynamics.app import node_process
 from robot_dynamics.app.node_process import NodeProcess, first_failure
@@ -27,10 +27,10 @@ if what == "killed":
     import os; os.kill(os.getpid(), 9)
 if what == "deaf":
     signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGTERM, signal.SIG_IGN)
-if what in ("done", "deaf"):
-    print('{"event": "done"}')
 try:
-    time.sleep(60)
+    if what in ("done", "deaf"):
+        print('{"event": "done"}')
+    time.sleep(600)
 except KeyboardInterrupt:
     print("interrupted")
 """
@@ -54,20 +54,16 @@ def start(tmp_path):
         node.end()
 
 
-def wait(condition, seconds=20.0):
-    """Wait until something is true."""
-    wait_until(condition, seconds=seconds)
-
-
 def heard(node, event):
     """Return whether a node has said something."""
     return any(said["event"] == event for said in node.events())
 
 
-def test_a_node_that_is_done(start):
+def test_a_node_that_is_done(start, monkeypatch):
     """Events are heard, text is kept, and it ends when it is interrupted."""
+    monkeypatch.setattr(node_process, "_PATIENCE_S", PATIENCE_S)
     node = start("done")
-    wait(lambda: heard(node, "done"))
+    wait_until(lambda: heard(node, "done"))
     assert node.failure() is None
     node.interrupt()
     node.end()
@@ -79,7 +75,7 @@ def test_a_node_that_is_done(start):
 def test_a_node_that_refuses_its_settings(start):
     """Its own sentence is the error, and its exit status is kept."""
     node = start("refuse")
-    wait(lambda: node.exit_status is not None)
+    wait_until(lambda: node.exit_status is not None)
     error = node.failure()
     assert str(error) == "a.yaml:3: no such key."
     assert error.exit_status == 2
@@ -92,7 +88,7 @@ def test_a_node_that_refuses_its_settings(start):
 def test_a_node_that_dies(start, what, manner, words):
     """It is said how it ended, with the last lines it wrote."""
     node = start(what)
-    wait(lambda: node.exit_status is not None)
+    wait_until(lambda: node.exit_status is not None)
     error = node.failure()
     assert str(error) == f"the simulator ended {manner} before the run was over."
     assert error.exit_status == 1
@@ -103,7 +99,7 @@ def test_the_one_with_a_reason_is_believed(start):
     """If both end, the message is that of the one that says why."""
     nodes = [start("crash", "simulator"), start("refuse", "controller")]
     assert first_failure([start("done")]) is None
-    wait(lambda: all(node.exit_status is not None for node in nodes))
+    wait_until(lambda: all(node.exit_status is not None for node in nodes))
     assert str(first_failure(nodes)) == "a.yaml:3: no such key."
 
 
@@ -111,7 +107,7 @@ def test_a_node_that_does_not_want_to_end(start, monkeypatch):
     """A node deaf to SIGINT and SIGTERM is killed."""
     monkeypatch.setattr(node_process, "_PATIENCE_S", 0.2)
     node = start("deaf")
-    wait(lambda: heard(node, "done"))
+    wait_until(lambda: heard(node, "done"))
     node.interrupt()
     node.end()
     assert node.exit_status == -signal.SIGKILL
@@ -125,7 +121,7 @@ def test_nodes_end_with_their_starter(tmp_path):
         "import os, time; from pathlib import Path\n"
         "from robot_dynamics.app.node_process import NodeProcess\n"
         "node = NodeProcess('n', 'fake_node', ['done'], Path('.'), dict(os.environ))\n"
-        "print(node._process.pid, flush=True); time.sleep(60)"
+        "print(node._process.pid, flush=True); time.sleep(600)"
     )
     path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
     starter = subprocess.Popen(
@@ -146,4 +142,4 @@ def test_nodes_end_with_their_starter(tmp_path):
         except FileNotFoundError:
             return True
 
-    wait(gone)
+    wait_until(gone)

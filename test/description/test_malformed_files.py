@@ -16,6 +16,7 @@ import pytest
 from description.malformed import DOUBTFUL, URDF, YAML
 from description.malformed_models import MODELS
 from description.urdf_texts import ARM, line_of
+from waiting import PATIENCE_S
 
 from robot_dynamics.app.command_line import main
 from robot_dynamics.description.diagnosis import DescriptionError
@@ -158,7 +159,7 @@ def test_what_is_no_ordinary_file_is_answered(tmp_path):
             [sys.executable, "-m", "robot_dynamics", "inspect", *arguments],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE_S,
             env=environment,
         )
         assert (done.returncode, done.stdout) == (2, "")

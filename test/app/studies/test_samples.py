@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.samples import squared
+from waiting import PATIENCE_S
 
 from robot_dynamics.app.output_files import OutputError
 from robot_dynamics.app.studies.samples import Results, run_samples
@@ -103,7 +104,7 @@ def test_an_interruption_loses_nothing(tmp_path):
         if line.startswith("3 of 60"):
             break
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to all of them
-    _, said = running.communicate(timeout=60)
+    _, said = running.communicate(timeout=PATIENCE_S)
     assert said.rstrip().endswith("KeyboardInterrupt")
     results = Results(path, SUBJECT)
     kept = len(results.known)

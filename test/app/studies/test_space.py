@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose
 from robot_dynamics.app.studies import space
 
 
-def test_free_floating():
+def test_free_floating(floating):
     """Momentum is kept to 1e-9, the disturbance Jacobian has the base, and it does move."""
-    outcome = space.run(True, lambda done, doing: None)
+    outcome = floating
     assert outcome.ok, [str(check) for check in outcome.checks]
     assert len(outcome.checks) == 5
     assert outcome.figures["base turned at the catch [degrees]"] > 1.0
@@ -18,9 +18,9 @@ def test_free_floating():
     assert outcome.figures["base speed at the end [mm/s]"] > 1.0  # the satellite's momentum
 
 
-def test_free_flying():
+def test_free_flying(flying):
     """What thrusters give is what the momentum changes by, and the base stays."""
-    outcome = space.run_with_thrusters(True, lambda done, doing: None)
+    outcome = flying
     assert outcome.ok, [str(check) for check in outcome.checks]
     assert outcome.figures["thrusters at most [N]"] > 0.1
 

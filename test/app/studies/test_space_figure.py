@@ -6,14 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from robot_dynamics.app.studies import space
 
-
-@pytest.mark.parametrize("run", [space.run, space.run_with_thrusters])
-def test_it_is_drawn(run, tmp_path):
+@pytest.mark.parametrize("base", ["floating", "flying"])
+def test_it_is_drawn(base, request, tmp_path):
     """Six parts, each with something in it."""
     pytest.importorskip("matplotlib")
-    outcome = run(True, lambda done, doing: None)
+    outcome = request.getfixturevalue(base)
     seen = []
 
     def draw(figure):
