@@ -355,21 +355,3 @@ def test_a_managed_life(ros, start_node, support):
     assert bench.controller.wait() == 0
     assert "Traceback" not in bench.controller.text
     bench.node.destroy_node()
-
-
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"scenario": "lift_bx"}, "unknown scenario 'lift_bx'; did you mean 'lift_box'?"),
-        ({"scenario": "no/such/file.yaml"}, "there is no such file"),
-        ({"duration": -1}, "parameter 'duration' is -1; expected at least 0."),
-        ({"mode": "lockstop"}, "parameter 'mode' is 'lockstop'; expected one of lockstep"),
-        ({"scenaro": "lift_box"}, "unknown parameter 'scenaro'; did you mean 'scenario'?"),
-    ],
-)
-def test_bad_settings_end_with_status_2(start_node, parameters, words):
-    """One sentence, no traceback."""
-    node = start_node("controller", **parameters)
-    assert node.wait() == 2
-    assert words in node.text
-    assert "Traceback" not in node.text

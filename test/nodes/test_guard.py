@@ -295,18 +295,3 @@ def test_in_lockstep_time_waits_for_it(start, witness):
     # A little more than the reference's own: no period went by without an answer.
     assert speed < 1.0
     witness.require_good_torques()
-
-
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"scenario": "lift_bx"}, "unknown scenario 'lift_bx'; did you mean 'lift_box'?"),
-        ({"heartbeat_timeout": 0.0}, "parameter 'heartbeat_timeout' is 0.0; expected at least"),
-    ],
-)
-def test_bad_settings_end_with_status_2(start, parameters, words):
-    """One sentence, no traceback."""
-    node = start("guard", **parameters)
-    assert node.wait() == 2
-    assert words in node.text
-    assert "Traceback" not in node.text

@@ -152,6 +152,59 @@ def test_numbers_out_of_proportion_end_with_status_2(domain):
     assert "numbers are too large or too far apart (out of range)" in err
 
 
+NO_SCENARIO = {"scenario": "lift_bx"}, "unknown scenario 'lift_bx'; did you mean 'lift_box'?"
+SETTINGS = [
+    (
+        "controller",
+        {"scenario": "lift_bx"},
+        "unknown scenario 'lift_bx'; did you mean 'lift_box'?",
+    ),
+    ("controller", {"scenario": "no/such/file.yaml"}, "there is no such file"),
+    ("controller", {"duration": -1}, "parameter 'duration' is -1; expected at least 0."),
+    ("controller", {"mode": "lockstop"}, "'mode' is 'lockstop'; expected one of lockstep"),
+    ("controller", {"scenaro": "lift_box"}, "'scenaro'; did you mean 'scenario'?"),
+    ("simulator", *NO_SCENARIO),
+    ("simulator", {"on_command_timeout": "fall"}, "'on_command_timeout' is 'fall'; expected one"),
+    ("guard", *NO_SCENARIO),
+    ("guard", {"heartbeat_timeout": 0.0}, "'heartbeat_timeout' is 0.0; expected at least"),
+]
+# One process for all of them: most of the time goes into imports.
+REFUSED = """
+import contextlib, io, json, sys
+from importlib import import_module
+from robot_dynamics.nodes.process import run
+
+for name, file in zip(sys.argv[1::2], sys.argv[2::2]):
+    create = getattr(import_module(f"robot_dynamics.nodes.{name}"), name.capitalize())
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        status = run(name, create, ["--ros-args", "--params-file", file])
+    print(json.dumps([status, said.getvalue()]))
+"""
+
+
+def test_bad_settings_of_nodes_end_with_status_2(domain, tmp_path):
+    """One sentence, no traceback."""
+    arguments = []
+    for name, parameters, _ in SETTINGS:
+        file = tmp_path / f"{len(arguments)}.yaml"
+        file.write_text(json.dumps({"/**": {"ros__parameters": parameters}}))
+        arguments += [name, str(file)]
+    done = subprocess.run(
+        [sys.executable, "-c", REFUSED, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    for (name, _, words), text in zip(SETTINGS, done.stdout.splitlines(), strict=True):
+        status, said = json.loads(text)
+        assert status == 2, said
+        assert said.startswith(f"{name}: ")
+        assert words in said
+        assert len(said.splitlines()) == 1
+
+
 def test_bad_ros_arguments_are_refused(domain):
     """Also in one sentence."""
     status, _, err = end(start("lives", "--ros-args", "--params-file", "no-such-file.yaml"))

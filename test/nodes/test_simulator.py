@@ -328,21 +328,6 @@ def test_one_arm_without_commands(ros, start_node):
     commander.node.destroy_node()
 
 
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"scenario": "lift_bx"}, "unknown scenario 'lift_bx'; did you mean 'lift_box'?"),
-        ({"on_command_timeout": "fall"}, "parameter 'on_command_timeout' is 'fall'; expected one"),
-    ],
-)
-def test_bad_settings_end_with_status_2(start_node, parameters, words):
-    """One sentence, no traceback."""
-    node = start_node("simulator", **parameters)
-    assert node.wait() == 2
-    assert words in node.text
-    assert "Traceback" not in node.text
-
-
 def test_a_scenario_with_a_typing_error_is_refused_with_its_line(start_node, tmp_path):
     """The key that was probably meant is named."""
     file = tmp_path / "mine.yaml"
