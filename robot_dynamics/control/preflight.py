@@ -179,20 +179,21 @@ def _motion_problems(
     upper = limits["upper"] - safety.position_margin
     # Written so that a NaN counts as wrong.
     for i, j in _first(times, ~((motion.q >= lower) & (motion.q <= upper))):
+        missed = lower[j] if motion.q[i, j] < lower[j] else upper[j]
+        at, _ = apart(motion.q[i, j], missed, digits=4)
         yield Problem(
             times[i],
             names[j],
-            f"joint {names[j]!r} would be at {motion.q[i, j]:.4g}, expected {lower[j]:.4g} to "
-            f"{upper[j]:.4g}.",
+            f"joint {names[j]!r} would be at {at}, expected {lower[j]:.4g} to {upper[j]:.4g}.",
         )
     speed = limits["velocity"] * safety.velocity_fraction
     for i, j in _first(times, ~(np.abs(motion.qd) <= speed)):
-        fastest = float(np.max(np.abs(motion.qd[:, j])))
+        fastest, most = apart(float(np.max(np.abs(motion.qd[:, j]))), speed[j], digits=4)
         yield Problem(
             times[i],
             names[j],
-            f"joint {names[j]!r} would have to move at up to {fastest:.4g} rad/s or m/s, expected "
-            f"at most {speed[j]:.4g}.",
+            f"joint {names[j]!r} would have to move at up to {fastest} rad/s or m/s, expected "
+            f"at most {most}.",
         )
 
 

@@ -289,8 +289,9 @@ def _plan_force(settings: ReferenceSettings, squeeze: Array, at_start: bool) -> 
     for number, step in enumerate(settings.force, start=1):
         if step.time_s < free_from:
             raise ArgumentError(
-                f"change {number} of the internal force begins at {step.time_s:g} s, before the "
-                f"one before it ends; expected at least {free_from:g} s."
+                f"reference.force: change {number} of the internal force begins at "
+                f"{step.time_s:g} s, before the one before it ends; expected at least "
+                f"{free_from:g} s."
             )
         after = _internal_force(number, step, squeeze)
         if at_start and number == 1 and step.time_s == 0.0:
@@ -315,12 +316,12 @@ def _internal_force(number: int, step: ForceStepSettings, squeeze: Array) -> Arr
         return np.array(step.wrench, dtype=float)
     if isinstance(step.squeeze_n, str) or step.squeeze_n is None:
         raise ArgumentError(
-            f"change {number} of the internal force has an automatic squeeze, which is for "
-            "contacts that can slip; expected a number."
+            f"reference.force: change {number} of the internal force has an automatic squeeze, "
+            "which is for contacts that can slip; expected a number."
         )
     if not squeeze.any():
         raise ArgumentError(
-            f"change {number} of the internal force gives a squeeze, which is not defined for "
-            f"this grasp; expected 'wrench' with {len(squeeze)} components."
+            f"reference.force: change {number} of the internal force gives a squeeze, which is "
+            f"not defined for this grasp; expected 'wrench' with {len(squeeze)} components."
         )
     return step.squeeze_n * squeeze

@@ -63,6 +63,11 @@ class ContactSettings:
                 f"a contact of the kind {self.kind!r} with {len(self.directions)} directions; "
                 "expected some for the kind 'own', and none for any other."
             )
+        if self.kind == "soft_finger" and self.torsional_friction > 0.0 and not self.friction:
+            raise ArgumentError(
+                f"a soft finger with torsional friction {self.torsional_friction:g} m and without "
+                "friction; expected both, or neither."
+            )
 
     @property
     def unilateral(self) -> bool:

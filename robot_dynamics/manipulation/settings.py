@@ -129,9 +129,7 @@ class ObjectSettings:
     urdf: str = field(metadata={"path": True})
     xyz: Triple
     rpy: Triple = (0.0, 0.0, 0.0)
-    mass: float | None = field(
-        default=None, metadata={"minimum": 0.0, "maximum": 1e5, "unit": "kg"}
-    )
+    mass: float | None = field(default=None, metadata={"above": 0.0, "maximum": 1e5, "unit": "kg"})
     joint: ObjectJointSettings | None = None
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.yaml_document import decode, parse_yaml
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.contact_settings import (
     CONTACT_KINDS,
     SURFACE_ROWS,
@@ -96,3 +97,11 @@ def test_mistakes_are_named(cls, text, message):
     """A wrong kind, number or combination is refused, with what was expected."""
     with pytest.raises(DescriptionError, match=message):
         decode(cls, parse_yaml(text))
+
+
+def test_torsion_needs_friction():
+    """A soft finger that does not hold along its face does not hold about its normal either."""
+    with pytest.raises(ArgumentError, match=r"torsional friction 0\.01 m and without friction"):
+        ContactSettings("soft_finger", friction=0.0)
+    assert ContactSettings("soft_finger", friction=0.0, torsional_friction=0.0).unilateral
+    assert ContactSettings("point", friction=0.0).unilateral

@@ -227,10 +227,12 @@ def _arms(
         outside = ~((path.q[:, j] >= limits.lower[j]) & (path.q[:, j] <= limits.upper[j]))
         if outside.any():
             k = int(np.argmax(outside))
+            missed = limits.lower[j] if path.q[k, j] < limits.lower[j] else limits.upper[j]
+            at, _ = apart(path.q[k, j], missed, digits=4)
             yield Problem(
                 float(times[k]),
                 name,
-                f"joint {name!r} would be at {path.q[k, j]:.4g}, expected {limits.lower[j]:.4g} "
+                f"joint {name!r} would be at {at}, expected {limits.lower[j]:.4g} "
                 f"to {limits.upper[j]:.4g}.",
             )
     for j, name in enumerate(system.drive_names):
