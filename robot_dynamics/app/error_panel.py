@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.figures import BLUE, ORANGE, PALE
+from robot_dynamics.app.figures import BLUE, ORANGE, PALE, legend_above
 from robot_dynamics.app.recording import TICK, Recording
 
 Array = NDArray[np.float64]
@@ -80,11 +80,11 @@ def error_panel(
                 ax.plot(
                     interval, height, color=color, linewidth=1.0, linestyle=(0, (5, 3)), alpha=0.8
                 )
-    bottom = max(lowest, _DECADES * highest) / 30.0  # room for the legend
+    bottom = 0.5 * max(lowest, _DECADES * highest)
     ax.set_ylim(bottom=bottom if np.isfinite(bottom) else _NOTHING)
     ax.set_title(title + (", their bars dashed" if barred else ""))
     ax.set_ylabel(unit)
-    ax.legend(ncols=3, loc="lower center")
+    legend_above(ax, 3)
 
 
 def _resting(ax: Any, recording: Recording) -> None:

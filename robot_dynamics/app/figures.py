@@ -42,7 +42,7 @@ class PlotError(RobotDynamicsError):
 
 
 def legend_above(ax: Any, columns: int, rows: int = 1) -> None:
-    """Put a legend above the lines of linear axes, and make room for it.
+    """Put a legend above the lines, and make room for it.
 
     Args:
         ax: The axes, with all their lines.
@@ -50,7 +50,9 @@ def legend_above(ax: Any, columns: int, rows: int = 1) -> None:
         rows: Of the legend.
     """
     low, high = ax.get_ylim()
-    ax.set_ylim(low, high + (0.08 + 0.12 * rows) * (high - low))
+    room = 0.08 + 0.12 * rows
+    top = high * (high / low) ** room if ax.get_yscale() == "log" else high + room * (high - low)
+    ax.set_ylim(low, top)
     ax.legend(ncols=columns, loc="upper right", handlelength=1.6, columnspacing=1.2)
 
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from robot_dynamics.app.figures import PlotError, require_matplotlib, write_figure
+from robot_dynamics.app.figures import PlotError, legend_above, require_matplotlib, write_figure
 
 
 def test_equal_figures_are_equal_files(tmp_path):
@@ -35,3 +35,15 @@ def test_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(PlotError, match=r"pip install 'robot_dynamics\[plot\]'"):
         require_matplotlib()
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_a_legend_is_above_the_lines(scale):
+    """The highest of them ends where the legend begins."""
+    ax = pytest.importorskip("matplotlib.figure").Figure().subplots()
+    ax.plot([0.0, 1.0], [1.0, 1000.0], label="line")
+    ax.set_yscale(scale)
+    legend_above(ax, 1)
+    ax.figure.canvas.draw()
+    line = ax.transData.transform((1.0, 1000.0))[1]
+    assert ax.get_legend().get_window_extent().y0 > line
