@@ -29,14 +29,12 @@ settings.load_profile("suite")
 _INTERPRET = "ROBOT_DYNAMICS_INTERPRET"
 
 
-@pytest.fixture(scope="module")
-def interpreted():
-    """Run the programs of a module in Python: they are called so rarely that it is quicker.
+@pytest.fixture
+def interpreted(monkeypatch):
+    """Run programs in Python: they are called so rarely that it is quicker.
 
     Compiling a program takes as long as a thousand calls of it in Python, and many tests make a
     system of their own for a few calls. That machine code computes the same is what the tests of
-    `compile` say. With ROBOT_DYNAMICS_INTERPRET=0 in the environment these modules compile too.
+    `compile` say. With ROBOT_DYNAMICS_INTERPRET=0 in the environment these tests compile as well.
     """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(_INTERPRET, os.environ.get(_INTERPRET, "1"))
-        yield
+    monkeypatch.setenv(_INTERPRET, os.environ.get(_INTERPRET, "1"))

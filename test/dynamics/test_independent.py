@@ -64,6 +64,7 @@ def test_c9_linkages(robot, rng):
         assert 1.0 <= form.conditioning < 20.0
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("kind", LOOP_TYPES)
 def test_c9_every_loop_joint(kind, rng):
     """Row C9: the same for loops closed by a joint of any type."""

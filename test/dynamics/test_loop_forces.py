@@ -21,6 +21,8 @@ from robot_dynamics.model.parameters import parameters_of
 from robot_dynamics.robot import Robot
 from robot_dynamics.spatial import Force, Vector3
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 # The last link is free of the others, so that any loop joint leaves motions of its own.
 TYPES = ["revolute", "spherical", "universal", "planar", "floating"]
 ENDS = [("link3", "link4"), ("base", "link4"), ("link4", "base")]
