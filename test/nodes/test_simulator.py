@@ -257,10 +257,13 @@ def test_real_time_with_a_controller(ros, start_node, tmp_path):
         command_timeout=2.0,  # nor do its drives brake because a busy machine is late
     )
     commander.wait_for_simulator()
-    begin, first = time.monotonic(), commander.tick
+    commander.states.clear()
+    begin = time.monotonic()
+    commander.spin_until(lambda: commander.states)
+    first = commander.tick
     commander.spin_until(lambda: commander.tick >= first + 200)
-    # 200 periods of 2 ms; this process may have had up to 10 states waiting when it began.
-    assert time.monotonic() - begin > 0.35
+    # 200 periods of 2 ms; up to 10 states may have been waiting when it began.
+    assert time.monotonic() - begin > 0.37
     commander.spin_until(lambda: "waiting for commands, brakes on" in commander.said)
     controller = start_node(
         "controller",
@@ -280,8 +283,9 @@ def test_real_time_with_a_controller(ros, start_node, tmp_path):
 
     # Torques for where the arms were do not move them after a reset, nor do those that follow.
     assert commander.call("controller/stop")[0]
+    before = commander.tick
     assert commander.call("simulator/reset")[0]
-    commander.spin_until(lambda: commander.tick < 500)
+    commander.spin_until(lambda: commander.tick < before)
     del commander.states[:-1]
     commander.spin_until(
         lambda: any(s.startswith("commands of an earlier run (tick ") for s in commander.said)
