@@ -121,7 +121,7 @@ def slip(ax: Any, recording: Recording, rows: slice) -> None:
     ax.set_ylabel("[N], [mm]")
     time, margin = _time(recording), recording["slip_margin"]
     shown = np.where(np.abs(margin) < 1e3, margin, np.nan)  # others are those of no contact
-    contacts = recording.get("slip_contacts")
+    contacts = recording.metadata.get("slip_contacts", range(1, margin.shape[1] + 1))
     for i in range(margin.shape[1]):
         # Equal ones lie on each other: the later ones leave gaps.
         style = "-" if i == 0 else (i, (3, 2))

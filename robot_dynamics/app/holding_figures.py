@@ -23,7 +23,7 @@ class Holding(NamedTuple):
         name: Of the hinge or the line.
         unit: "N" or "N m".
         axes: Of its frame, along or about which each acts: "x", "y", "z" or, for one that counts
-            the other way round, "-x".
+            the other way round, "-x"; numbers in recordings that do not say.
         force: True ones by the object (ticks, r).
         wanted: What they were to be (ticks, r).
     """
@@ -41,9 +41,10 @@ def holdings(recording: Recording) -> Iterator[Holding]:
         return
     known = recording.get("holding_rows")
     force, wanted = recording["holding_force"], recording["reference_contact_force"]
-    for name, unit in dict.fromkeys((name, unit) for name, _, unit, _ in known):
-        own = [i for i, (one, _, its, _) in enumerate(known) if (one, its) == (name, unit)]
-        axes = tuple(known[i][3] for i in own)
+    stated = recording.metadata.get("holding_axes")
+    for name, unit in dict.fromkeys((name, unit) for name, _, unit in known):
+        own = [i for i, (one, _, its) in enumerate(known) if (one, its) == (name, unit)]
+        axes = tuple(stated[at] if stated else str(i + 1) for i, at in enumerate(own))
         yield Holding(name, unit, axes, force[:, own], wanted[:, [known[i][1] for i in own]])
 
 

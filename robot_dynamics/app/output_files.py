@@ -12,6 +12,9 @@ from pathlib import Path
 
 from robot_dynamics.errors import RobotDynamicsError
 
+#: The recording in a folder with everything of a run.
+RECORDING = "recording.npz"
+
 
 class OutputError(RobotDynamicsError):
     """A place to write to that cannot be used."""

@@ -20,7 +20,9 @@ def add_plot(commands: Any) -> argparse.ArgumentParser:
         "or a bag that `ros2 bag record` made of the controller's topics. Several files of one "
         "run, as of simulator and controller, are merged.",
     )
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="the recording")
+    parser.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="the recording, or the folder of a run"
+    )
     parser.add_argument(
         "--output",
         type=Path,

@@ -90,14 +90,14 @@ def common_metadata(scenario: Scenario, system: GraspSystem) -> dict[str, Any]:
     hybrid, halves = scenario.control.law == "hybrid", system.halves is not None
     rows = surface_rows(scenario.cell)
     held = {surface.name for surface in scenario.cell.surfaces if surface.holds}
+    facts = surface_facts(scenario.cell).rows
     touching = {
         # Which columns of the forces on surfaces those of hinges and lines are, and along or about
         # which axis of its frame each acts.
         "holding_rows": [
-            [row.name, i, row.force_unit, row.axis]
-            for i, row in enumerate(surface_facts(scenario.cell).rows)
-            if row.name in held
+            [row.name, i, row.force_unit] for i, row in enumerate(facts) if row.name in held
         ],
+        "holding_axes": [row.axis for row in facts if row.name in held],
         "surfaces": list(rows),
         "surface_rows": [at.start for at in rows.values()],
         "slip_tolerance_m": SLIP_TOLERANCE_M,

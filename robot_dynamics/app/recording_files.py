@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from functools import reduce
 from pathlib import Path
 
+from robot_dynamics.app.output_files import RECORDING
 from robot_dynamics.app.recording import Recording, RecordingError
 
 NPZ, MCAP = ".npz", ".mcap"
@@ -51,12 +52,15 @@ def save_recording(recording: Recording, path: str | Path) -> Path:
 
 
 def load_recording(path: str | Path) -> Recording:
-    """Return the recording in a file or folder; what is no .npz is read as a bag.
+    """Return the recording in a file or folder: of a run, or a bag if it is no .npz.
 
     Raises:
         RecordingError: If it is missing, damaged or something else.
     """
-    if Path(path).suffix == NPZ:
+    path = Path(path)
+    if (path / RECORDING).is_file():
+        path = path / RECORDING
+    if path.suffix == NPZ:
         return Recording.load(path)
     from robot_dynamics.app.bags.reader import read_bag
 

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics.app.output_files import OutputError, require_parent
+from robot_dynamics.app.output_files import RECORDING, OutputError, require_parent
 from robot_dynamics.errors import RobotDynamicsError
 
 _RECORDINGS = (".npz", ".mcap")
@@ -44,7 +44,7 @@ class RunOutputs:
         # A report or figure asked for by name does not leave an older one in the folder.
         self.reports = [path for path in (folder and folder / "report.json", report) if path]
         self.plots = [path for path in (folder and folder / "run.png", plot) if path]
-        self.recording: Path | None = file or (folder and folder / "recording.npz")
+        self.recording: Path | None = file or (folder and folder / RECORDING)
         self._made: list[Path] = []  # the innermost folder first
         if folder is not None:
             missing = [path for path in (folder, *folder.parents) if not path.exists()]

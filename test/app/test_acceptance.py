@@ -76,7 +76,7 @@ def test_every_bar_has_a_figure(run):
     columns = dict.fromkeys(("contact_force", "grasp_slip", "holding_force"), two)
     four = np.zeros((len(recording), 4))
     more = {"surface_slip": two, "slip_margin": two, "reference_contact_force": four}
-    held = [["hinge", 2, "N", "x"], ["hinge", 3, "N m", "y"]]
+    held = [["hinge", 2, "N"], ["hinge", 3, "N m"]]
     contacts = Recording(
         {**recording.columns, **columns, **more},
         {**recording.metadata, "slip_tolerance_m": 1.0, "holding_rows": held},

@@ -56,7 +56,8 @@ def test_forces_on_a_hinge_have_a_panel_of_their_own(recording):
     recording.metadata.update(
         surfaces=["wall", "door"],
         surface_rows=[0, 1],
-        holding_rows=[["door", 1, "N", "x"], ["door", 2, "N m", "-x"]],
+        holding_rows=[["door", 1, "N"], ["door", 2, "N m"]],
+        holding_axes=["x", "-x"],
     )
     assert [draw.__name__ for draw in contact_panels(recording)] == [
         "contact_force", "holding_force", "holding_errors", "slip",

@@ -24,12 +24,20 @@ def recording():
         "reference_twist": np.zeros((10, 6)),
     }
     rows = [
-        ["door", 1, "N", "x"],
-        ["door", 2, "N", "y"],
-        ["door", 3, "N m", "-x"],
-        ["rail", 4, "N", "x"],
+        ["door", 1, "N"],
+        ["door", 2, "N"],
+        ["door", 3, "N m"],
+        ["rail", 4, "N"],
     ]
-    return Recording(columns, {"period_s": 0.01, "surface_rows": [0, 1, 4], "holding_rows": rows})
+    return Recording(
+        columns,
+        {
+            "period_s": 0.01,
+            "surface_rows": [0, 1, 4],
+            "holding_rows": rows,
+            "holding_axes": ["x", "y", "-x", "x"],
+        },
+    )
 
 
 SETTLED = np.arange(10) >= 5
@@ -61,6 +69,8 @@ def test_what_holds_is_not_touched(recording):
         ("door", "N m", ("-x",), 1),
         ("rail", "N", ("x",), 1),
     ]
+    del recording.metadata["holding_axes"]  # as in recordings of before
+    assert [one.axes for one in holdings(recording)] == [("1", "2"), ("1",), ("1",)]
 
 
 def test_without_hinges_there_are_no_figures(recording):

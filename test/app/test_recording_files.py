@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings are saved and loaded in the format of their suffix."""
 
+import numpy as np
 import pytest
 
 from robot_dynamics.app.recording import Recording, RecordingError
@@ -55,3 +56,9 @@ def test_two_sides_in_two_formats(short, tmp_path):
     assert load_merged(paths).columns.keys() == short.columns.keys()
     bag = save_recording(short, tmp_path / "both.mcap")
     assert load_merged([bag]).columns.keys() == short.columns.keys()
+
+
+def test_the_folder_of_a_run(short, tmp_path):
+    """What `--output FOLDER` wrote is read by the name of the folder."""
+    save_recording(short, tmp_path / "recording.npz")
+    np.testing.assert_array_equal(load_recording(tmp_path)["tick"], short["tick"])
