@@ -171,7 +171,7 @@ def test_true_arms_may_be_heavier(scenario):
         ("cell.arms.0.tool=left_tol", "unknown link 'left_tol'; did you mean 'left_tool'"),
         ("cell.arms.0.posture=[0]", "posture of arm 'left' has 1 entries, expected 7"),
         ("cell.arms.1.name=left", "each with its own name"),
-        ("cell.object.mass=0", "object mass 0.0 kg"),
+        ("cell.object.mass=0", "cell.object.mass: expected more than 0 kg"),
     ],
 )
 def test_bad_input(override, message):
