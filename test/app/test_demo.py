@@ -17,13 +17,10 @@ from robot_dynamics.app.node_process import NodeError
 from robot_dynamics.app.run import simulate
 from robot_dynamics.app.scenario import load_scenario
 
-# Both stand-ins run the whole scenario, and each writes its side of it.
+# Where both finish, each stand-in runs the whole scenario and writes its side of it.
 NODE = """
 import sys, time, yaml, os, signal
 from pathlib import Path
-from robot_dynamics.app.recording import Recording
-from robot_dynamics.app.run import simulate
-from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.app.progress import print_event
 parameters = yaml.safe_load(Path(sys.argv[-1]).read_text())["/**"]["ros__parameters"]
 side = Path(sys.argv[-1]).stem
@@ -33,8 +30,12 @@ Path("{trace}", side).write_text(str(os.getpid()))
 fate = "{fate}"
 if fate == side + " dies":
     os.kill(os.getpid(), signal.SIGKILL)
-if fate == side + " is mute":
+if fate != "both finish":
+    if fate != side + " is mute":
+        print_event("done")
     time.sleep(600)
+from robot_dynamics.app.recording import Recording
+from robot_dynamics.app.run import simulate
 run = simulate(parameters["scenario"], duration=parameters["duration"] or None)
 ours = ("tick", "joint_", "object_", "grasp_", "time", "internal_force", "closure_", "correction",
         "applied_torque")

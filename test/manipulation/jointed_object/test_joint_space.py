@@ -58,7 +58,6 @@ def test_motion_and_forces_of_the_worked_cases(name):
 
 # The same equations twice; both solve with matrices of condition up to 1e6 or so.
 TOL = 1e-9
-STATES = 125
 SYSTEMS = [
     *((kind, (6, 6)) for kind in OBJECT_JOINTS),
     ("spherical", (6, 7)),
@@ -67,13 +66,14 @@ SYSTEMS = [
 ]
 
 
+@pytest.mark.parametrize("states", [25, pytest.param(125, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("kind", "joints"), SYSTEMS)
-def test_it_is_the_closed_loop_engine(kind, joints):
-    """Over 1000 states, with every object joint, motion and force are those of the engine."""
+def test_it_is_the_closed_loop_engine(kind, joints, states):
+    """Over 200 states, or 1000, with every object joint: motion and force are the engine's."""
     rng = np.random.default_rng(3)
     system = random_system(rng, kind, joints)
     near_singular = 0
-    for there, q, qd in closed_states(rng, system, STATES):
+    for there, q, qd in closed_states(rng, system, states):
         terms = JointSpaceModel(there).terms(q, qd)
         assert np.max(np.abs(terms.gap)) < 1e-12
         tau = 10.0 * rng.normal(size=terms.C.size)
@@ -81,14 +81,15 @@ def test_it_is_the_closed_loop_engine(kind, joints):
             near_singular += 1  # both are right to fewer digits there
             continue
         qdd, f = terms.forward(tau)
-        motion = Robot(there.model).constrained_motion(q, qd, tau)
+        robot = Robot(there.model)
+        motion = robot.constrained_motion(q, qd, tau)
         assert_allclose(qdd, motion.qdd, rtol=0, atol=TOL * np.max(np.abs(motion.qdd)))
         # Forces in the engine are along the axes of the second half, here in world axes.
         push = terms.A.T @ f
-        K = Robot(there.model).constraint_terms(q, qd)[2]
+        K = robot.constraint_terms(q, qd)[2]
         expected = -K.T @ motion.multipliers
         assert_allclose(push, expected, rtol=0, atol=TOL * np.max(np.abs(expected)))
-    assert near_singular < STATES // 5
+    assert near_singular < states // 5
 
 
 def test_the_projector():
