@@ -62,7 +62,8 @@ def test_no_smaller_squeeze_holds_three_points(seed):
 
     best = minimize(
         size, found.internal_force * 1.5, constraints={"type": "ineq", "fun": room},
-        options={"ftol": 1e-12, "maxiter": 300},
+        # A smaller one is below rounding, at which its line search gives up on some machines.
+        options={"ftol": 1e-9, "maxiter": 300},
     )  # fmt: skip
     assert best.success
     assert size(found.internal_force) >= best.fun * (1.0 - 1e-6)
