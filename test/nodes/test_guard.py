@@ -150,15 +150,22 @@ def start(start_node):
         node.end()
 
 
+def start_trio(start, witness, scenario="lift_box"):
+    """Start simulator, guard and controller, and return them when they are heard."""
+    values = WALL_CLOCK | {"scenario": scenario}
+    nodes = (
+        start("simulator", scenario=scenario, mode="wall_clock", on_command_timeout="hold"),
+        start("guard", **{name: values[name] for name in OF_GUARD}),
+        start("controller", autostart="always", **values),
+    )
+    witness.spin_until(lambda: witness.tick > 0 and witness.report is not None)
+    return nodes
+
+
 @pytest.fixture
 def trio(start, witness):
     """Return simulator, guard and controller while the object moves."""
-    nodes = (
-        start("simulator", scenario="lift_box", mode="wall_clock", on_command_timeout="hold"),
-        start("guard", **{name: WALL_CLOCK[name] for name in OF_GUARD}),
-        start("controller", autostart="always", **WALL_CLOCK),
-    )
-    witness.spin_until(lambda: witness.tick > 0 and witness.report is not None)
+    nodes = start_trio(start, witness)
     begin = witness.position
     witness.spin_until(lambda: np.abs(witness.position - begin).max() > 0.05)
     assert witness.report.state is GuardState.WATCHING
@@ -242,9 +249,17 @@ def test_a_stopped_controller(witness, trio):
     assert "Traceback" not in guard.text + simulator.text + controller.text
 
 
-def test_a_killed_guard(witness, trio):
-    """The controller goes on and says so; a start without a guard is refused."""
-    _, guard, controller = trio
+def test_a_killed_guard(start, witness, tmp_path):
+    """The controller goes on and says so; a start without a guard is refused.
+
+    The object stands still: arms that keep a torque for as long as a busy machine makes them stay
+    where they are.
+    """
+    file = tmp_path / "still.yaml"
+    file.write_text(load_scenario("lift_box", ["reference.segments=[{duration_s: 7.0}]"]).text())
+    _, guard, controller = start_trio(start, witness, str(file))
+    said = witness.said["controller: state"]
+    witness.spin_until(lambda: any(words.startswith("active") for words in said))
     witness.said["controller: state"].clear()  # before the start it was missed as well
     guard.process.kill()
     witness.wait_for_words("controller", "active: there is no guard; expected its reports")

@@ -248,11 +248,17 @@ def test_a_killed_controller_is_noticed(ros, start_node):
 
 
 def test_real_time_with_a_controller(ros, start_node, tmp_path):
-    """States come at the control rate before any command; then the object is lifted."""
+    """States come at the control rate before any command; then the object is lifted.
+
+    Slowly, so that little happens while a busy machine leaves arms at a torque.
+    """
+    file = tmp_path / "slow.yaml"
+    slow = "reference.segments=[{duration_s: 12.0, move: [0.0, 0.0, 0.3]}]"
+    file.write_text(load_scenario("lift_box", [slow]).text())
     commander = Commander(ros, "watcher", silent=True)
     simulator = start_node(
         "simulator",
-        scenario="lift_box",
+        scenario=str(file),
         mode="wall_clock",
         command_timeout=2.0,  # nor do its drives brake because a busy machine is late
     )
@@ -267,7 +273,7 @@ def test_real_time_with_a_controller(ros, start_node, tmp_path):
     commander.spin_until(lambda: "waiting for commands, brakes on" in commander.said)
     controller = start_node(
         "controller",
-        scenario="lift_box",
+        scenario=str(file),
         mode="wall_clock",
         command_timeout=2.0,
         autostart="always",
@@ -277,7 +283,7 @@ def test_real_time_with_a_controller(ros, start_node, tmp_path):
     start = np.array(commander.states[-1].position)
     controller.wait_for("progress")
     commander.spin_until(
-        lambda: np.abs(np.array(commander.states[-1].position) - start).max() > 0.05
+        lambda: np.abs(np.array(commander.states[-1].position) - start).max() > 0.02
     )
     assert "Traceback" not in simulator.text + controller.text
 
