@@ -9,7 +9,7 @@ its inputs may be used and what to send instead.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -223,6 +223,15 @@ class FollowingLaw(ControlLaw, Protocol):
                 `rows`, with as many columns as the law's own reference.
             tick: Control periods since the start.
         """
+
+
+@runtime_checkable
+class WarningLaw(Protocol):
+    """A law that says what will hardly go well."""
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What is known of that by now, a sentence each."""
 
 
 class PlanCheck(Protocol):

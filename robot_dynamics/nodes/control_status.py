@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 import numpy as np
 
 from robot_dynamics.control.coordinated import CoordinatedController
 from robot_dynamics.control.faults import State
-from robot_dynamics.control.protocol import LawStep
+from robot_dynamics.control.hybrid.watched import WatchedController, WatchedStep
+from robot_dynamics.control.protocol import LawStep, WarningLaw
 from robot_dynamics.control.start_check import disagreement
 from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, fault_figures
@@ -37,20 +40,34 @@ def condition(
     if rival:
         return (ERROR if safety.in_charge else WARN), f"{state.value}: {rival}"
     if state is State.INACTIVE:
-        trouble = refusal or loop.complaint or warning
+        trouble = refusal or loop.complaint or warning or _said_by_law(loop)
         return (WARN, f"inactive: {trouble}") if trouble else (OK, "inactive")
     if safety.closure_warning:
         return WARN, f"{state.value}: the arms disagree about the object"
     if loop.arms.skew_warning:
         return WARN, f"{state.value}: {loop.arms.skew_warning}"
-    if warning or loop.arms.rate_warning:
-        return WARN, f"{state.value}: {warning or loop.arms.rate_warning}"
-    return OK, state.value
+    trouble = warning or loop.arms.rate_warning or _said_by_law(loop)
+    return (WARN, f"{state.value}: {trouble}") if trouble else (OK, state.value)
+
+
+def _said_by_law(loop: ControlLoop) -> str:
+    """Return the law's last warning, as of slip that it foresees; empty if there is none."""
+    law = loop.supervised.controller
+    return law.warnings[-1] if isinstance(law, WarningLaw) and law.warnings else ""
 
 
 def _holds_rigidly(loop: ControlLoop) -> bool:
     """Return whether every grasp alone says where the one body is that is held."""
     return isinstance(loop.supervised.controller, CoordinatedController)
+
+
+def _slip_margins(loop: ControlLoop, step: LawStep) -> dict[str, object]:
+    """Return how far contacts that can slip are from that, where anything is known of it."""
+    law = loop.supervised.controller
+    if not (isinstance(law, WatchedController) and isinstance(step, WatchedStep)):
+        return {}
+    margins = zip(law.monitor.names, step.slip.margins.tolist(), strict=True)
+    return {f"{name} slip margin [N]": margin for name, margin in margins if isfinite(margin)}
 
 
 def figures(loop: ControlLoop, step: LawStep | None) -> dict[str, object]:
@@ -66,6 +83,7 @@ def figures(loop: ControlLoop, step: LawStep | None) -> dict[str, object]:
         # A law has the first of them, or all.
         found |= zip((*_SCALES, *_MORE_SCALES), step.scales.tolist(), strict=False)
         found[_CLOSURE] = float(np.max(np.abs(step.closure), initial=0.0))
+        found |= _slip_margins(loop, step)
     if safety.state is State.INACTIVE and loop.complete and _holds_rigidly(loop):
         # Whether grasps are closed is to be seen before a start.
         found[_CLOSURE] = disagreement(loop.system, loop.arms.state()[0])

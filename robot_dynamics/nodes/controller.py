@@ -21,6 +21,7 @@ from dataclasses import replace
 import rclpy
 
 from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.unbounded_drives import unbounded_drives
 from robot_dynamics.control.faults import StaleStreamError
 from robot_dynamics.control.protocol import TunableLaw
 from robot_dynamics.errors import RobotDynamicsError
@@ -86,6 +87,8 @@ class Controller:
             self._reporter,
             lambda: self.node.change(self.node.trigger_activate),
         )
+        for sentence in (*scenario.warnings(), *unbounded_drives(session.loop.system)):
+            self.node.get_logger().warning(sentence)
         law = session.loop.supervised.controller
         if isinstance(law, TunableLaw):
             gains.connect(law.retune)

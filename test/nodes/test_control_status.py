@@ -140,3 +140,18 @@ def test_torques_that_the_safety_layer_held_back_are_counted(measured):
     assert "torque changes held back" not in figures(loop, None)
     loop.safety.command(0, loop.safety.last + 5.0)
     assert figures(loop, None)["torque changes held back"] == 1
+
+
+def test_slip_that_is_foreseen_is_told_before_the_start():
+    """The plan of a tray that will drop: a warning, and how far contacts are from slipping."""
+    scenario = load_scenario("tray_dropped")
+    loop = ControlLoop(scenario, scenario.control.period)
+    level, words = condition(loop)
+    assert level == WARN
+    assert words.startswith("inactive: contact 'right' slips: it falls short of its margin of 5 N")
+    seen = make_plant(scenario, true_system(scenario)).reset()
+    found = figures(loop, loop.supervised.controller.start(seen.q, seen.qd))
+    # The planned squeeze is the same for both; both are held above the declared 5 N at rest.
+    left, right = (found[f"{name} slip margin [N]"] for name in ("left", "right"))
+    assert left == pytest.approx(right, rel=1e-9)  # mirror images, to rounding
+    assert left > 5.0

@@ -131,7 +131,6 @@ class HybridController:
         self._more = (self._seen,) if options.sensor else ()
         self._memory = np.zeros(Layout.size(layout.memory))
         self._limits = self.hybrid_system.drive_limits
-        self.warnings: tuple[str, ...] = ()
         self._begin(system.posture)
 
     @property
@@ -158,6 +157,11 @@ class HybridController:
             "touched": layout.surfaces,
             "control_scales": 8,
         }
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is to be known of the gains, a sentence each."""
+        return self._gain_warnings
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -433,7 +437,7 @@ class HybridController:
         require_length("q", list(q), len(self._order), "one for each arm joint")
         own, system, settings = self._of_model(q), self.hybrid_system, self.settings
         damping = contact_damping(system, settings, self._joints(q), self.reference.start)
-        self.warnings = damping.warnings
+        self._gain_warnings = damping.warnings
         self.gains = hybrid_gains(
             settings, self.safety, self.hybrid, damping.values, own, self._limits
         )

@@ -114,10 +114,13 @@ class WatchedController(HybridController):
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """As of `HybridController`, with what was said of slip."""
-        said = super().metadata
-        warnings = [*said["warnings"], *self.foreseen, *self._slips]
-        return {**said, "warnings": warnings, "slip_contacts": list(self.monitor.names)}
+        """As of `HybridController`, with the names of the contacts that are watched."""
+        return {**super().metadata, "slip_contacts": list(self.monitor.names)}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is to be known of the gains, and of slip, as far as it is foreseen by now."""
+        return (*super().warnings, *self.foreseen, *self._slips)
 
     def check_path(self, q: Array) -> None:
         """Refuse a task that grasp, surfaces or arms cannot do; see `check_task`."""
@@ -172,6 +175,7 @@ class WatchedController(HybridController):
     def start(self, q: Array, qd: Array, last: Array | None = None) -> WatchedStep:
         """Begin anew, with the first reference; see `HybridController.start`."""
         self._watching = self.monitor
+        self._slips.clear()
         return WatchedStep(super().start(q, qd, last), self._watching.step(0, None))
 
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> WatchedStep:
