@@ -9,7 +9,7 @@ from typing import Any
 from rclpy.node import Node
 from waiting import PATIENCE_S, wait_until
 
-_AGAIN_S = 20.0  # far above what any service here takes on a busy machine
+_AGAIN_S = 8.0  # less than a simulator in lockstep waits for whoever is called
 
 
 class Caller:

@@ -52,6 +52,14 @@ def domain(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def other_domain():
+    """Return a ROS domain that is not that of the test module."""
+    number, lock = reserve_domain()
+    with lock:
+        yield number
+
+
+@pytest.fixture(scope="module")
 def ros(domain):
     """Start rclpy in this process, and shut it down after the module."""
     import rclpy

@@ -57,13 +57,13 @@ SYSTEMS = [
 ]
 
 
-def start(system, start_node, folder, domain):
+def start(system, start_node, folder, other_domain):
     """Start the two nodes of a system."""
     changes = [f"plant.object_mass_scale={system.mass_scale}"]
     file = folder / "scenario.yaml"
     file.write_text(load_scenario("lift_box", changes).text())
     arguments = [f"__ns:={system.namespace}", *(f"{a}:={b}" for a, b in system.remapped)]
-    other = {"ROS_DOMAIN_ID": str(domain % 101 + 1)} if system.other_domain else {}
+    other = {"ROS_DOMAIN_ID": str(other_domain)} if system.other_domain else {}
     return [
         start_node(
             kind,
@@ -78,11 +78,11 @@ def start(system, start_node, folder, domain):
 
 
 @pytest.fixture(scope="module")
-def recordings(start_node, tmp_path_factory, domain):
+def recordings(start_node, tmp_path_factory, other_domain):
     """Return the recordings of all systems, which ran at the same time; their nodes live on."""
     folders = [tmp_path_factory.mktemp(f"system_{i}") for i in range(len(SYSTEMS))]
     started = [
-        start(system, start_node, folder, domain)
+        start(system, start_node, folder, other_domain)
         for system, folder in zip(SYSTEMS, folders, strict=True)
     ]
     for nodes in started:
