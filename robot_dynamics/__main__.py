@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import sys
 
+from robot_dynamics.threads import use_one_thread
+
 
 def main() -> int:
     """Run the command and return its exit status; Ctrl-C while it is being imported included."""
+    use_one_thread()
     try:
         from robot_dynamics.app.command_line import main as command
 

@@ -12,11 +12,9 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-# For matrices as small as ours a second thread of the linear algebra gains nothing, and waiting
-# for it takes a hundred times as long as the work where other processes keep the cores busy.
-# This has to be said before NumPy is imported; processes that tests start inherit it.
-for library in ("OMP", "OPENBLAS", "MKL", "BLIS"):
-    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+from robot_dynamics.threads import use_one_thread
+
+use_one_thread()  # before NumPy is imported; processes that tests start inherit it
 # Most of what tests compile is called a few times. The tests of `compile` say that the effort
 # changes no bit of a result, and compile as users do.
 os.environ.setdefault("ROBOT_DYNAMICS_EFFORT", "0")

@@ -15,7 +15,7 @@ PACKAGE = ROOT / "robot_dynamics"
 # From the ground up. A file may import from its own folder and from the floors below it, never
 # from a neighbour on its floor. Names are folders, or modules at the package's root.
 FLOORS = (
-    ("errors", "version", "wording"),
+    ("errors", "threads", "version", "wording"),
     ("resources",),
     ("scalar",),
     ("spatial",),

@@ -3,7 +3,7 @@
 """The commands `simulator`, `controller` and `guard`: a signal during their imports ends them too.
 
 A node's modules take a second to import, and its own handlers are among them (`process.py`).
-Therefore nothing but the standard library is imported here.
+Therefore nothing that takes time is imported here.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import importlib
 import signal
 import sys
 from types import FrameType
+
+from robot_dynamics.threads import use_one_thread
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -30,6 +32,7 @@ def start(module: str) -> None:
 
     for number in _SIGNALS:
         signal.signal(number, take)
+    use_one_thread()
     try:
         main = importlib.import_module(module).main
     except BaseException:  # an import that is broken off may end in an error of its own

@@ -20,13 +20,10 @@ from typing import Any, TextIO
 
 from robot_dynamics.app.output_files import OutputError, require_parent
 from robot_dynamics.app.studies.study import Tell
+from robot_dynamics.threads import ONE_THREAD
 
 #: From the number of a sample to what is kept of it (JSON values).
 Sample = Callable[[int], dict[str, Any]]
-
-# Libraries behind NumPy would otherwise take all cores in every process.
-_LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS")
-_ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in _LIBRARIES}
 
 
 class Results:
@@ -134,8 +131,8 @@ def run_samples(
 @contextmanager
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     """Yield processes with one thread each, which leave Ctrl-C to this one."""
-    before = {name: os.environ.get(name) for name in _ONE_THREAD}
-    os.environ.update(_ONE_THREAD)
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(ONE_THREAD)
     try:
         # Not forked: threads of this process would be lost on the way.
         context = multiprocessing.get_context("spawn")
