@@ -75,13 +75,12 @@ def between_fingers(
     return ContactScene(system, contacts), cell.start
 
 
-def run(motion, seconds: float, step: float = 2.5e-4, force=None, after=None, drag=None) -> None:
+def run(motion, seconds: float, step: float = 2.5e-4, force=None, after=None) -> None:
     """Advance a motion, corrected after every eighth step; `after(motion)` is called each step."""
     nv = len(motion.v)
     force = np.zeros(nv) if force is None else force
-    drag = np.zeros(nv) if drag is None else drag
     for i in range(round(seconds / step)):
-        motion.advance(step, force, drag)
+        motion.advance(step, force, np.zeros_like)
         if i % 8 == 7:
             motion.correct()
         if after is not None:

@@ -10,6 +10,7 @@ spring by the trapezoidal rule, so that no step is too long for them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +47,10 @@ _SHIFT = 1e-10  # of the diagonal, for rows that depend on one another
 # Compliance of elastic contacts along the face, in parts of what moves there over a step. Corners
 # of a face that tilts a little in its springs would else push against one another without bound.
 _SHEAR = 1e-3
+# Hinges and lines resist by their rates at a step's end: foreseen ones, and where these are off by
+# this part of Coulomb friction the step is tried anew, as often as this at most.
+_OFF_COULOMB = 0.01
+_PASSES = 8
 
 
 class ContactForces(NamedTuple):
@@ -74,6 +79,8 @@ class ContactMotion:
         slipping: Which of these slip (c,).
         residual: The largest error of the contact laws since the start, in parts of an impulse.
         correction: Size of the last correction of positions [m or rad].
+        resisted: What hinges and lines that resist did so with over the last step, on the object
+            along what they leave (g,) [N m or N].
     """
 
     def __init__(self, scene: ContactScene) -> None:
@@ -94,6 +101,7 @@ class ContactMotion:
         self._face = np.full((c, 2), np.inf)
         self._face[: len(face)] = np.array(face).reshape(-1, 2)
         self._bounded = bool(np.isfinite(self._face).any())
+        self._coulomb = np.array([one.friction for one in self.terms.resisting])
         self.start(scene.model.neutral())
 
     def start(self, q: Array, v: Array | None = None) -> None:
@@ -110,6 +118,8 @@ class ContactMotion:
         self._anchors = np.zeros((c, 3))  # places where sticking began
         self._anchored = np.zeros(c, dtype=bool)
         self._rates = np.zeros(len(self.terms.resisting))  # of hinges and lines that resist
+        self._gaining = np.zeros_like(self._rates)  # by how much they change [rad/s^2, m/s^2]
+        self.resisted = np.zeros_like(self._rates)
         if self._rates.size:
             rest = np.zeros(len(self.v))
             self._rates = self.terms(self.q, rest, rest, rest, rest, 0.0).along @ self.v
@@ -129,16 +139,18 @@ class ContactMotion:
         worst = int(np.argmax(depth))
         return self.scene.touches[worst][0], float(depth[worst])
 
-    def advance(self, h: float, force: Array, drag: Array) -> None:
+    def advance(self, h: float, force: Array, friction: Callable[[Array], Array]) -> None:
         """Go on by a step.
 
         Args:
             h: Its length [s].
             force: On the joints (nv,), held over the step.
-            drag: Friction of joints over their velocity (nv,), [N m s/rad or N s/m].
+            friction: Returns of velocities (nv,) the friction of joints over them (nv,),
+                [N m s/rad or N s/m]. A blow within the step changes it.
         """
         left, events = h, 0
         while left > 1e-9 * h and np.abs(self.v).max() < FASTEST:
+            drag = friction(self.v)
             length = min(left, self._trusted)
             step = self._attempt(length, force, drag)
             while self._too_long(step, length) and length > 1.01 * h / _SHORTEST:
@@ -221,8 +233,24 @@ class ContactMotion:
 
     def _attempt(self, h: float, force: Array, drag: Array) -> _Step:
         """Return what a step of length h would do."""
+        step = self._resisted_by(self._rub(self._rates + h * self._gaining), h, force, drag)
+        for _ in range(_PASSES if self._coulomb.any() else 0):
+            rates = step.terms.along @ step.v
+            rub = self._rub(rates)
+            if (np.abs((rub - step.rub) * rates) <= _OFF_COULOMB * self._coulomb).all():
+                break
+            step = self._resisted_by(rub, h, force, drag)
+        return step
+
+    def _rub(self, rates: Array) -> Array:
+        """Return what hinges and lines resist with, over their rates (g,)."""
+        pairs = zip(self.terms.resisting, rates.tolist(), strict=True)
+        return np.array([one.drag(rate) for one, rate in pairs])
+
+    def _resisted_by(self, rub: Array, h: float, force: Array, drag: Array) -> _Step:
+        """Return what a step would do where hinges and lines resist with `rub` (g,)."""
         at_v = self.v + 0.5 * h * self._acceleration
-        terms = self.terms(self.q, self.v, at_v, force, drag, h, self._rub)
+        terms = self.terms(self.q, self.v, at_v, force, drag, h, rub)
         J, HJ, before, c = terms.J, terms.HJ, terms.before, terms.after
         W = J @ HJ.T
         # What holds does so in the mean of the step, and takes no energy from it.
@@ -237,15 +265,7 @@ class ContactMotion:
         found = self._solver.solve(W, c, self.forces.force * h, touching)
         free = terms.free + HJ.T @ found.P
         after = J @ free
-        return _Step(terms, found, before, after, free, gaps, arriving)
-
-    @property
-    def _rub(self) -> Array:
-        """What hinges and lines resist with, over their rates (g,)."""
-        rates = self._rates.tolist()
-        return np.array(
-            [one.drag(rate) for one, rate in zip(self.terms.resisting, rates, strict=True)]
-        )
+        return _Step(terms, found, before, after, free, gaps, arriving, rub)
 
     def _press_elastic(
         self, W: Array, c: Array, terms: StepTerms, before: Array, touching: Mask, h: float
@@ -301,8 +321,9 @@ class ContactMotion:
         self._of_joint_friction -= h * float((drag * step.v) @ mean)
         if self._rates.size:
             along = step.terms.along
-            self._of_joint_friction -= h * float((self._rub * (along @ step.v)) @ (along @ mean))
-            self._rates = along @ step.v
+            self._rates, self._gaining = along @ step.v, along @ (step.v - self.v) / h
+            self.resisted = -step.rub * self._rates
+            self._of_joint_friction += h * float(self.resisted @ (along @ mean))
         self._account(step.found, step.before, step.after)
         # For the next step's bias forces, unless contacts have just changed: then none is known.
         smooth = smooth and bool((step.found.pressed == self.pressed).all())
@@ -336,6 +357,7 @@ class ContactMotion:
             plain = self._solver.solve(W, c, rest_impulse, closed)
             found = found._replace(P=_without_gain(W, c, before, plain.P, found.P, gain))
         self.v = self.v + HJ.T @ found.P
+        self._rates, self._gaining = terms.along @ self.v, np.zeros_like(self._rates)
         self._account(found, before, J @ self.v)
         self.impacts += speed > SLOW
         self.forces = self.forces._replace(impulse=self.forces.impulse + found.P)
@@ -389,7 +411,10 @@ def _without_gain(W: Array, c: Array, before: Array, plain: Array, P: Array, gai
 
 
 class _Step(NamedTuple):
-    """A step that was tried: contact velocities `before` and `after`, gaps at its start."""
+    """A step that was tried: contact velocities `before` and `after`, gaps at its start.
+
+    Hinges and lines resisted with `rub` over their rates at its end.
+    """
 
     terms: StepTerms
     found: Impulses
@@ -398,3 +423,4 @@ class _Step(NamedTuple):
     v: Array
     gaps: Array
     arriving: Mask
+    rub: Array

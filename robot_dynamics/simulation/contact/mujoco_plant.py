@@ -63,6 +63,7 @@ class MujocoContactPlant(MujocoPlant):
         self._sum, self._count = np.zeros_like(self._wrenches), 0
         self._contacts = MujocoContacts(self._mujoco, self._model, self._data, self.scene)
         self._restraints = MujocoRestraints(
+            self._mujoco,
             self._model,
             self._data,
             self.scene.restraints,

@@ -132,8 +132,9 @@ def mujoco_scene(scene: ContactScene, start: Array, step: float, stiffness_time:
     if scene.restraints:
         x, y, z, *quaternion = start[system.object_q]
         there = pose((x, y, z), Rotation.from_quat(quaternion).as_matrix())
+        sections = (equality, sensor, etree.SubElement(root, "tendon"))
         for one in scene.restraints:
-            add_restraint(one, world, held, there, (equality, sensor), stiffness_time)
+            add_restraint(one, world, held, there, sections, stiffness_time)
     return etree.tostring(root, pretty_print=True).decode()
 
 

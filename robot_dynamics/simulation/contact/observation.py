@@ -105,7 +105,7 @@ class ObservedContacts:
 
         Args:
             forces: Along all rows (b + w c,).
-            motion: Which of them push and slip.
+            motion: Which of them push and slip, and what hinges and lines resisted with.
         """
         scene, layout, terms = self._layout.scene, self._layout, self._terms
         wrenches = self._along_axes(forces)
@@ -132,8 +132,11 @@ class ObservedContacts:
                     motion,
                 )
             )  # fmt: skip
+        resisted = iter(motion.resisted)
         for one, own in zip(scene.restraints, scene.restraint_rows, strict=True):
             wrench = one.wrench(forces[own])
+            if one.resists:
+                wrench[one.free] = next(resisted)
             axes = one.frame[:3, :3].T
             found.append(held(one.name, self._place(one.part), axes, wrench[3:], wrench[:3]))
         return tuple(found)

@@ -90,15 +90,11 @@ class ContactPlant(PeriodicPlant):
         self._energy_at_start = self.energy()
 
     def _run(self, torque: Array) -> None:
-        motion, drives, at = self.motion, self.drives, self.drives.v_index
-        force, drag = np.zeros(len(motion.v)), np.zeros(len(motion.v))
-        force[at] = torque
+        motion = self.motion
+        force = np.zeros(len(motion.v))
+        force[self.drives.v_index] = torque
         for _ in range(self.substeps):
-            rate = motion.v[at]
-            drag[at] = drives.damping + drives.friction / np.sqrt(
-                rate * rate + drives.friction_velocity**2
-            )
-            motion.advance(self._h, force, drag)
+            motion.advance(self._h, force, self._friction)
         if not np.abs(motion.v).max() < FASTEST:
             raise SimulationError(
                 "the simulated motion grew without bound before "
@@ -106,6 +102,14 @@ class ContactPlant(PeriodicPlant):
             )
         motion.correct()
         self._forces = motion.take_forces()
+
+    def _friction(self, v: Array) -> Array:
+        """Return the friction of joints over their velocities, at these (nv,)."""
+        drives, drag = self.drives, np.zeros(len(v))
+        rate = v[drives.v_index]
+        smooth = np.sqrt(rate * rate + drives.friction_velocity**2)
+        drag[drives.v_index] = drives.damping + drives.friction / smooth
+        return drag
 
     def _state(self) -> bytes:
         return self.motion.q.tobytes() + self.motion.v.tobytes()
@@ -167,7 +171,7 @@ class ContactPlant(PeriodicPlant):
         motion.forces = motion.forces._replace(force=self._shared_load())
         drag = np.zeros(len(motion.v))
         drag[self.system.v_index] = _BRAKES
-        motion.advance(self._h, np.zeros(len(motion.v)), drag)
+        motion.advance(self._h, np.zeros(len(motion.v)), lambda v: drag)
         forces = motion.take_forces()
         motion.start(self._start)
         return forces

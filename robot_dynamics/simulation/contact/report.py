@@ -29,7 +29,7 @@ class ContactReport(NamedTuple):
     An arm's contact has its frame on the object, z into it, and forces are by the arm on the
     object. A point on a surface has the surface's normal as its z, out of the surface, and forces
     are by the surface on the object: those on the surface are their opposites. So are those of a
-    hinge or a line, which are along the axes of its frame.
+    hinge or a line, which are along the axes of its frame; friction and damping are in them.
 
     Attributes:
         name: Of the arm or the surface.

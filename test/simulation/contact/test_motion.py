@@ -253,7 +253,7 @@ def test_a_turning_slide_is_against_the_slip():
     motion.start(start, v)
     force = np.zeros(8)
     force[scene.system.v_index] = squeeze
-    motion.advance(2.5e-4, force, np.zeros(8))
+    motion.advance(2.5e-4, force, np.zeros_like)
     # t is against (v, (gamma / mu) omega) of length mu N.
     slip = np.array([0.4, gamma / mu * 10.0])
     t = -mu * squeeze * slip / np.linalg.norm(slip)
@@ -295,6 +295,31 @@ def test_energy_never_grows_in_passive_contact(stiffness):
     assert abs(seen[-1] - stored() - start - motion.books.total()) < 1e-3
 
 
+def test_friction_of_a_joint_that_was_struck_is_that_of_its_speed():
+    """A box at 1 m/s strikes a finger at rest, with 20 N of friction: it loses 20 N h / m a step.
+
+    At rest friction of 20 N over 50 mm/s would be 400 N s/m, a third of the speed in that step.
+    """
+    scene, start = between_fingers(
+        Material(FrictionCone(0.5), restitution=1.0), gravity=(0.0, 0.0, 0.0)
+    )
+    motion = ContactMotion(scene)
+    q, v = start.copy(), np.zeros(scene.model.nv)
+    finger, box = 1, scene.system.object_v.start + 3
+    q[0], q[finger], v[box] = q[0] - 0.5, q[finger] - 1e-3, 1.0
+    motion.start(q, v)
+
+    def friction(rates):
+        drag = np.zeros(len(rates))
+        drag[finger] = 20.0 / np.hypot(rates[finger], 0.05)
+        return drag
+
+    while not motion.impacts.any():
+        motion.advance(2.5e-4, np.zeros(len(v)), friction)
+    given, lost = 2.0 * MASS / (MASS + 0.3), 20.0 * 2.5e-4 / 0.3
+    assert given - 1.01 * lost < abs(motion.v[finger]) < given + 1e-9
+
+
 def test_impacts_with_friction_never_give_energy():
     """A slanted rod whose tip strikes a rough floor: Newton's restitution alone would gain.
 
@@ -317,7 +342,7 @@ def test_impacts_with_friction_never_give_energy():
         arrival, before = float(seen.before[0]), energy()
         if arrival > -0.05:
             continue
-        motion.advance(1e-7, rest, rest)
+        motion.advance(1e-7, rest, np.zeros_like)
         gained = energy() - before
         assert gained < 1e-9 * before  # rounding, and a step of 1e-7 s
         leaving = float((seen.J @ motion.v)[0]) / -arrival
@@ -357,7 +382,7 @@ def test_impacts_of_two_points_on_what_is_held_never_give_energy():
         before, arrival = energy(), seen.before[[12, 15]]  # after the rows of the grasps
         if arrival.max() > -0.05:
             continue
-        motion.advance(1e-7, rest, rest)
+        motion.advance(1e-7, rest, np.zeros_like)
         gained, leaving = energy() - before, (seen.J @ motion.v)[[12, 15]]
         assert gained < 1e-9 * before  # rounding, and a step of 1e-7 s
         assert np.abs(K @ motion.v).max() < 1e-4  # m/s, which change within the step

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
-from support.contact_scenes import free_body, run
+from support.contact_scenes import between_fingers, free_body, run
 from support.mechanisms import random_pose, two_arms
 
 from robot_dynamics.errors import ArgumentError
@@ -84,7 +84,7 @@ def test_a_hinge_bears_what_a_physical_pendulum_needs():
         axis, worst, turned = frame[:3, 2], 0.0, 0.0
         for _ in range(round(0.2 / step)):
             q0, v0 = motion.q, motion.v
-            motion.advance(step, np.zeros(6), np.zeros(6))
+            motion.advance(step, np.zeros(6), np.zeros_like)
             middle = motion.terms.move(q0, 0.25 * step * (v0 + motion.v))
             R, c, p = placed(middle)
             arm = c - p  # from the axis to the centre of mass
@@ -244,7 +244,7 @@ def test_a_door_strikes_its_stop(place, restitution):
     rest, impulse = np.zeros(6), np.zeros(6)
     observation = ContactObservation(motion.terms)
     while not motion.impacts.any():
-        motion.advance(STEP, rest, rest)
+        motion.advance(STEP, rest, np.zeros_like)
     of_stop, of_hinge = observation.at(motion.q, motion.v).reports(motion.forces.impulse, motion)
     impulse = of_hinge.axes.T @ of_hinge.force
     assert_allclose(motion.v[2], -restitution * omega, atol=1e-8)
@@ -284,7 +284,7 @@ def test_two_arms_feel_what_the_closed_loop_engine_says(kind):
     truth = engine.constrained_motion(cell.start, v, tau)
     motion = ContactMotion(scene)
     motion.start(cell.start, v)
-    motion.advance(1e-9, tau, rest)
+    motion.advance(1e-9, tau, np.zeros_like)
     multipliers = truth.multipliers[-restraint.rows :]
     reports = (
         ContactObservation(motion.terms)
@@ -315,6 +315,61 @@ def test_what_cannot_hold_is_refused(kind, frame, message):
         Restraint("door", kind, frame, np.eye(4))
     with pytest.raises(ArgumentError, match=message.replace("frame", "part")):
         Restraint("door", kind, np.eye(4), frame)
+
+
+@pytest.mark.parametrize("load", [15.0, 25.0, 200.0])
+def test_what_breaks_away_is_resisted_by_coulomb(load):
+    """20 N along a line: they bear what is less, and of more they take 20 N from the first step.
+
+    What is reported is what Newton leaves for the line, and at most Coulomb's but for a hundredth,
+    to which rates are known within a step. It comes up with the speed v, by v over the root of v^2
+    and 1 mm/s squared: speeds are higher by up to the integral of what is missing, 1 mm/s F / a.
+    """
+    link = LinkElement("box", 1.0, (0.0, 0.0, 0.0), 0.01 * np.eye(3))
+    rail = Restraint("rail", "line", np.eye(4), np.eye(4), 20.0)
+    motion = ContactMotion(ContactScene(free_body(link, (0.0, 0.0, load)), (), (), (rail,)))
+    q = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+    motion.start(q)
+    for _ in range(400):
+        before = motion.v[5]
+        motion.advance(STEP, np.zeros(6), np.zeros_like)
+        resisted = exerted(motion, motion.q)
+        assert_allclose(resisted[5], (motion.v[5] - before) / STEP - load, atol=1e-9)
+        assert_allclose(resisted[:5], 0.0, atol=1e-9)
+        assert abs(resisted[5]) < 1.01 * 20.0
+    if load < 20.0:
+        assert motion.v[5] < 1.2e-3  # 1 mm/s of 0.75 / sqrt(1 - 0.75^2)
+        assert resisted[5] == pytest.approx(-load, abs=1e-6)
+    else:
+        assert motion.v[5] == pytest.approx(0.1 * (load - 20.0), abs=1e-3 * 20.0 / (load - 20.0))
+
+
+@pytest.mark.parametrize("friction", [1.0, 5.0, 20.0])
+def test_what_was_struck_is_resisted_by_coulomb(friction):
+    """A box at rest on a line, struck by a finger: right after the blow it has what that gave.
+
+    Coulomb friction takes F h / m in a step then, of 0.46 m/s, from the step of the blow on.
+    """
+    link = LinkElement("box", 1.0, (0.0, 0.0, 0.0), 0.01 * np.eye(3))
+    scene, start = between_fingers(
+        Material(FrictionCone(0.5), restitution=1.0), gravity=(0.0, 0.0, 0.0), link=link
+    )
+    along_x = pose((0.0, 0.0, 0.0), Rotation.from_euler("y", 90.0, degrees=True).as_matrix())
+    motion = ContactMotion(
+        replace(scene, restraints=(Restraint("rail", "line", along_x, along_x, friction),))
+    )
+    q, v = start.copy(), np.zeros(scene.model.nv)
+    q[0], q[1], v[0] = q[0] - 1e-3, q[1] - 0.5, 1.0
+    motion.start(q, v)
+    at = scene.system.object_v.start + 3
+    while not motion.impacts.any():
+        motion.advance(STEP, np.zeros(len(v)), np.zeros_like)
+    given, lost = 2.0 * 0.3 / 1.3, friction * STEP
+    assert given - 1.01 * lost < motion.v[at] < given + 1e-9
+    struck = motion.v[at]
+    for i in range(1, 6):
+        motion.advance(STEP, np.zeros(len(v)), np.zeros_like)
+        assert motion.v[at] == pytest.approx(struck - i * lost, abs=0.01 * i * lost)
 
 
 @pytest.mark.parametrize("key", ["friction", "damping"])
