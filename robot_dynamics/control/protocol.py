@@ -114,6 +114,15 @@ class FeelingStep(Protocol):
         """Return what is felt of the object, or of each of its halves."""
 
 
+@runtime_checkable
+class FeelingLaw(Protocol):
+    """A law for several bodies, each of whose steps is a `FeelingStep`."""
+
+    @property
+    def bodies_felt(self) -> int:
+        """Of how many bodies its steps say what is felt."""
+
+
 class ControlLaw(Protocol):
     """A control law: torques for arms that hold an object."""
 

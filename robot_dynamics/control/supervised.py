@@ -15,6 +15,7 @@ from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.faults import Cause, Finding, SafetyError
 from robot_dynamics.control.protocol import (
     ControlLaw,
+    FeelingLaw,
     FeelingStep,
     FollowingLaw,
     LawStep,
@@ -27,7 +28,7 @@ from robot_dynamics.control.start_check import StartError
 from robot_dynamics.control.streamed.intake import ReferenceIntake
 from robot_dynamics.control.streamed.trajectory import TrajectoryError
 from robot_dynamics.control.wrench_residual import GraspSum, WrenchResidual, watched_bodies
-from robot_dynamics.errors import sentence_of
+from robot_dynamics.errors import RobotDynamicsError, sentence_of
 
 Array = NDArray[np.float64]
 
@@ -111,6 +112,12 @@ class SupervisedController:
         self._bodies: tuple[WrenchResidual, ...] = ()
         if wrist_sensors and not empty_hands:
             self._bodies = watched_bodies(system, settings, control.period, friction)
+            felt = law.bodies_felt if isinstance(law, FeelingLaw) else 1
+            if felt != len(self._bodies):
+                raise RobotDynamicsError(
+                    f"the law says of {felt} body what wrists feel of it, expected a law that "
+                    f"says it of each of the {len(self._bodies)} halves that are held."
+                )
         self._sum = GraspSum(system)  # for laws that do not say what they feel
         self.intake: ReferenceIntake | None = None
         if isinstance(law, FollowingLaw):

@@ -13,6 +13,7 @@ from robot_dynamics.app.scenario import load_scenario, true_system
 from robot_dynamics.compile.machine import MachineCode
 from robot_dynamics.control.faults import Cause, Finding, State
 from robot_dynamics.control.start_check import StartError
+from robot_dynamics.control.supervised import SupervisedController
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.robot import Robot
 
@@ -247,3 +248,32 @@ def test_a_slow_law_is_refused_on_a_clock(pair):
     pilot.step_time, pilot._on_a_clock = 0.004, True
     with pytest.raises(RobotDynamicsError, match="install llvmlite"):
         pilot.check(measured.q, measured.qd)
+
+
+def test_a_law_for_halves_says_what_is_felt_of_each():
+    """One that speaks of a single body is refused before there is a torque, not in the loop."""
+    scenario = load_scenario("fold")
+    pilot = supervised_law(scenario)
+
+    class Silent:
+        """The law, but for what it says of the halves."""
+
+        def __init__(self, law):
+            self._law = law
+
+        def __getattr__(self, name):
+            if name == "bodies_felt":
+                raise AttributeError(name)
+            return getattr(self._law, name)
+
+    control, settings = scenario.control, scenario.safety
+    with pytest.raises(RobotDynamicsError, match="each of the 2 halves"):
+        SupervisedController(Silent(pilot.controller), control, settings, unit_s=control.period)
+    # Nobody watches without sensors.
+    SupervisedController(
+        Silent(pilot.controller),
+        control,
+        settings,
+        unit_s=control.period,
+        wrist_sensors=False,
+    )

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.hybrid.motion_servo import MotionServo
-from robot_dynamics.manipulation.hybrid.environment import Environment, derivatives
+from robot_dynamics.manipulation.hybrid.environment import Environment, derivatives, difference
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import Matrix
 from robot_dynamics.manipulation.hybrid.object_observer import Seen
 from robot_dynamics.scalar.linear_algebra import dot, factor, times, transposed_times
@@ -74,7 +74,11 @@ def servo_along_coordinates(
     target, place = plain.target, seen.place
     wish = OwnCoordinates.of(environment, target.x, target.E, target.twist)
     here = OwnCoordinates.of(environment, place.x, place.E, plain.twist)
-    error = [a - b for a, b in zip(wish.values, here.values, strict=True)]
+    functions = (*environment.surfaces, *environment.coordinates)
+    error = [
+        difference(function, a, b)
+        for function, a, b in zip(functions, wish.values, here.values, strict=True)
+    ]
     rate_d, rate = times(wish.E, target.twist), times(here.E, plain.twist)
     bent = [a + b for a, b in zip(times(wish.E, target.acceleration), wish.rates, strict=True)]
     correction = [

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.control.hybrid.coordinate_check import independence
 from robot_dynamics.control.hybrid.planned_forces import Columns, ObjectMotion
 from robot_dynamics.control.preflight import Problem
 from robot_dynamics.errors import ArgumentError
@@ -19,8 +20,6 @@ Array = NDArray[np.float64]
 
 # Gradients count as independent if none is nearer than this to what the others span.
 _INDEPENDENT = 1e-6
-# Six that determine the object's motion do so if none is nearer than this to what the others span.
-_DETERMINED = 1e-3
 _ROUNDING = 1e-9
 
 
@@ -121,32 +120,6 @@ class SurfaceTolerances(NamedTuple):
 
     off: float = 5e-3
     into: float = 5e-2
-
-
-def coordinate_problems(
-    environment: Environment, times: Array, motion: ObjectMotion
-) -> Iterator[Problem]:
-    """Yield where coordinates of the user's own do not determine the motion, with the surfaces.
-
-    Args:
-        environment: Surfaces and coordinates.
-        times: (N,) [s].
-        motion: Of the centre of mass.
-    """
-    if not environment.own_coordinates:
-        return
-    for time, *state in zip(times.tolist(), *motion[:3], strict=True):
-        terms = environment.terms(*state)
-        smallest = _smallest(np.vstack([terms.E_F, terms.E_P]))
-        if not smallest >= _DETERMINED:
-            yield Problem(
-                time,
-                "coordinates",
-                "the coordinates of the user's own and the surfaces depend on one another, by "
-                f"{smallest:.2g}, expected at least {_DETERMINED:g}: six that determine the "
-                "object's motion.",
-            )
-            return
 
 
 def surface_problems(
@@ -273,12 +246,4 @@ def _spells(on: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
 
 
 def _dependent(gradients: Array) -> bool:
-    return bool(_smallest(gradients) < _INDEPENDENT or len(gradients) > 6)
-
-
-def _smallest(gradients: Array) -> float:
-    """Return the smallest singular value of gradients made of length one: 0 if they depend."""
-    sizes = np.linalg.norm(gradients, axis=1, keepdims=True)
-    if not (np.all(sizes > 0.0) and np.all(np.isfinite(sizes))):
-        return 0.0
-    return float(np.linalg.svd(gradients / sizes, compute_uv=False)[-1])
+    return bool(independence(gradients) < _INDEPENDENT or len(gradients) > 6)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control.hybrid.arm_path import ArmPath, follow_contacts
+from robot_dynamics.control.hybrid.coordinate_check import coordinate_problems
 from robot_dynamics.control.hybrid.planned_forces import (
     Columns,
     object_motion,
@@ -20,7 +21,6 @@ from robot_dynamics.control.hybrid.surface_check import (
     Grip,
     SurfaceRow,
     SurfaceTolerances,
-    coordinate_problems,
     slipping_pushes,
     surface_problems,
 )

@@ -200,6 +200,11 @@ class JointedLaw:
         self._readable_parts(0, self._evaluate(0, system.posture, self._still, None))
 
     @property
+    def bodies_felt(self) -> int:
+        """Of how many bodies its steps say what wrists feel: both halves."""
+        return 2
+
+    @property
     def ticks(self) -> int:
         """Number of control periods of start and reference together."""
         return self._ramp_ticks + self._ticks - 1

@@ -12,6 +12,7 @@ from robot_dynamics.manipulation.hybrid.environment import (
     Environment,
     EnvironmentTerms,
     ObjectPose,
+    Turned,
 )
 from robot_dynamics.manipulation.hybrid.force_distribution import ForceDistribution
 from robot_dynamics.manipulation.hybrid.friction import (
@@ -55,6 +56,7 @@ __all__ = [
     "SqueezeChoice",
     "SqueezeError",
     "TorqueRoom",
+    "Turned",
     "WrenchLimits",
     "contact_margins",
     "contact_wrenches",

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.manipulation.contact_settings import CoordinateSettings
-from robot_dynamics.manipulation.hybrid.environment import ObjectPose, PoseFunction
+from robot_dynamics.manipulation.hybrid.environment import ObjectPose, PoseFunction, Turned
 from robot_dynamics.scalar.functions import atan2
 from robot_dynamics.spatial import Scalar, Vector3
 
@@ -40,7 +40,7 @@ def coordinate_function(
         now = at.direction(turned)
         return atan2(second.dot(now), first.dot(now))
 
-    return angle
+    return Turned(angle)
 
 
 def _unit(direction: object) -> Array:

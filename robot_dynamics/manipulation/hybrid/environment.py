@@ -21,7 +21,7 @@ from robot_dynamics.compile import compile_program, trace
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.hybrid.sliding import Guided, Sliding
 from robot_dynamics.scalar.derivatives import directional_derivative, jacobian
-from robot_dynamics.scalar.functions import asin, atan2, sqrt
+from robot_dynamics.scalar.functions import asin, atan2, cos, sin, sqrt
 from robot_dynamics.spatial import Rotation, Scalar, Vector3
 
 Array = NDArray[np.float64]
@@ -64,6 +64,26 @@ class ObjectPose:
 
 #: A function of the object's pose; a surface is where it is zero, free space where it is negative.
 PoseFunction = Callable[[ObjectPose], Scalar]
+
+
+@dataclass(frozen=True)
+class Turned:
+    """A function of the object's pose that is an angle [rad]: a whole turn makes no difference.
+
+    Attributes:
+        function: The angle, as `atan2` has it.
+    """
+
+    function: PoseFunction
+
+    def __call__(self, at: ObjectPose) -> Scalar:
+        """Return the angle at a pose."""
+        return self.function(at)
+
+
+def difference(function: PoseFunction, a: Scalar, b: Scalar) -> Scalar:
+    """Return a - b of two values of a function; of an angle the shorter way, in [-pi, pi]."""
+    return atan2(sin(a - b), cos(a - b)) if isinstance(function, Turned) else a - b
 
 
 @dataclass(frozen=True)
@@ -117,7 +137,7 @@ class Environment:
             function of a hinge or a line what resists there, or None; none by default.
         own_coordinates: Whether compiled control moves the object along `coordinates`, by the
             servo (41) in them. By default it complements the surfaces itself, and they are for
-            the law in NumPy alone.
+            the law in NumPy alone. Angles among them are `Turned`.
     """
 
     surfaces: tuple[PoseFunction, ...] = ()

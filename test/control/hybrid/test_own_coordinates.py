@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,8 +15,14 @@ from support.exact_decoupling import Request
 from support.hybrid_step import HybridLaw, bare_gains
 from support.hybrid_systems import environment_of, state_of
 
-from robot_dynamics.control.hybrid.own_coordinates import OwnCoordinates
+from robot_dynamics.control.hybrid.motion_servo import MotionServo
+from robot_dynamics.control.hybrid.own_coordinates import (
+    OwnCoordinates,
+    servo_along_coordinates,
+)
+from robot_dynamics.manipulation.contact_settings import CoordinateSettings
 from robot_dynamics.manipulation.hybrid import Environment
+from robot_dynamics.manipulation.hybrid.coordinates import coordinate_function
 from robot_dynamics.spatial import Rotation, Vector3
 
 
@@ -79,3 +86,30 @@ def test_what_is_learned_is_the_error_of_the_coordinates(state):
     )
     # The object is seen where it is at the end of a period of the state's motion: 1e-12.
     assert_allclose(learned[1:], 2e-3 * (wish.s - state.terms.environment.s), atol=1e-9)
+
+
+@pytest.mark.parametrize("turns", [0.5, -0.5])
+def test_the_error_of_a_turn_is_the_shorter_way(turns):
+    """Across half a turn, where the angle jumps, the error is what it is everywhere."""
+    axes = [tuple(axis) for axis in np.eye(3).tolist()]
+    settings = [CoordinateSettings(along=axis) for axis in axes]
+    settings += [CoordinateSettings(about=axis) for axis in axes]
+    every = tuple(coordinate_function(one, np.eye(3), np.zeros(3)) for one in settings)
+    environment = Environment((), every, own_coordinates=True)
+
+    def at(angle):
+        R = Turn.from_rotvec([0.0, 0.0, angle]).as_matrix()
+        return SimpleNamespace(
+            x=Vector3.zero(), E=Rotation.of(R.T.tolist()), twist=[0.0] * 6, acceleration=[0.0] * 6
+        )
+
+    half = 2.0 * np.pi * turns
+    target, place = at(half + 0.004), at(half - 0.006)
+    still = [0.0] * 6
+    plain = MotionServo(target, still, still, still, still)
+    gain = SimpleNamespace(proportional=100.0, integral=0.0, derivative=20.0)
+    servo, error = servo_along_coordinates(
+        environment, plain, still, SimpleNamespace(place=place), gain
+    )
+    assert_allclose(error, [0.0, 0.0, 0.0, 0.0, 0.0, 0.01], atol=1e-14)
+    assert_allclose(servo.acceleration, [0.0, 0.0, 1.0, 0.0, 0.0, 0.0], atol=1e-12)

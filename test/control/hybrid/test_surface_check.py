@@ -12,12 +12,10 @@ from robot_dynamics.control.hybrid.planned_forces import object_motion
 from robot_dynamics.control.hybrid.surface_check import (
     Grip,
     SurfaceRow,
-    coordinate_problems,
     slipping_pushes,
     surface_problems,
 )
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.manipulation.hybrid import Environment
 
 TIMES = np.linspace(0.0, 2.0, 101)
 
@@ -140,19 +138,3 @@ def test_a_push_too_steep_for_its_friction_is_told_with_its_angle():
     gentle[:, 21] *= 0.7
     assert list(slipping_pushes({"wall": grip}, TIMES, gentle, 3)) == []
     assert np.all(grip.cone.distance(grip.wrenches(gentle[30:, 19:22])) > 0.0)
-
-
-def test_coordinates_of_the_users_own_are_to_determine_the_motion():
-    """Good ones pass; one that is there twice, or the surface once more, is told with its time."""
-    motion = object_motion(Forward(0.1).rows(TIMES), np.zeros(3))
-    turns = tuple(lambda at, i=i: at.roll_pitch_yaw()[i] for i in range(3))
-    places = (lambda at: at.x.y, lambda at: at.x.z)
-    good = Environment((wall,), (*turns, *places), own_coordinates=True)
-    assert list(coordinate_problems(good, TIMES, motion)) == []
-    for wrong in (places[0], wall):
-        bad = Environment((wall,), (*turns, wrong, places[0]), own_coordinates=True)
-        (found,) = coordinate_problems(bad, TIMES, motion)
-        assert found.time == 0.0
-        assert "depend on one another" in found.sentence
-        # The law complements surfaces itself: nobody asks for these.
-        assert not list(coordinate_problems(Environment((wall,), bad.coordinates), TIMES, motion))
