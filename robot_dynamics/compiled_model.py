@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -148,8 +149,8 @@ class CompiledModel:
         """Return the Jacobian (..., 6, nv) of a link in its own coordinates, angular first."""
         return np.asarray(self._of_link("jacobian", algorithms.link_jacobian_program, link)(q))
 
-    def _bind(self, name: str, program: Any) -> Any:
-        return algorithms.bound(self.model, name, lambda: program(self.model))
+    def _bind(self, name: str, program: Any, more: Sequence[float] = ()) -> Any:
+        return algorithms.bound(self.model, name, lambda: program(self.model), more=more)
 
     def _of_link(self, kind: str, program: Any, link: str) -> Any:
         functions: dict[tuple[str, str], Any] = self.__dict__.setdefault("_link_functions", {})

@@ -27,7 +27,7 @@ from robot_dynamics.dynamics.closed_loop_inverse import ClosedLoopInverse, close
 from robot_dynamics.dynamics.closure_functions import ClosureFunction
 from robot_dynamics.dynamics.drive_efforts import fixed_drives
 from robot_dynamics.dynamics.effort_request import EffortRequest
-from robot_dynamics.dynamics.elimination import elimination_order
+from robot_dynamics.dynamics.elimination import elimination_order, order_of, squares_of
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.dynamics.heeded_rows import general_rows
 from robot_dynamics.dynamics.independent import (
@@ -214,7 +214,9 @@ class Robot(CompiledModel):
         at = self._closed(q)
         fixed = fixed_drives(self.model, self.closure, self.loop_drives, at, names, weights)
         solve = self._bind(
-            f"drive_efforts\0{fixed}", lambda model: algorithms.drive_effort_program(model, fixed)
+            f"drive_efforts\0{fixed.order}",
+            lambda model: algorithms.drive_effort_program(model, fixed),
+            squares_of(fixed.pivots),
         )
 
         def drive_efforts(q: Any, qd: Any, qdd: Any) -> tuple[Array, Array]:
@@ -278,7 +280,9 @@ class Robot(CompiledModel):
         require_closed(self.model, at, error, LARGEST_OPENING, model_length(self.model))
         order = elimination_order(self.model, K, error, at, names)
         solve = self._bind(
-            f"independent\0{order}", lambda model: algorithms.independent_program(model, order)
+            f"independent\0{order_of(order)}",
+            lambda model: algorithms.independent_program(model, order),
+            squares_of(order),
         )
 
         def independent_dynamics(q: Any, qd: Any, tau: Any) -> tuple[Array, Array]:

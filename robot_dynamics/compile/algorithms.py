@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from robot_dynamics.compile.kernel import load_kernel
@@ -106,24 +106,33 @@ def independent_program(model: Model, pivots: Pivots) -> Program:
     """qdd and the smallest pivot (nv + 1,) of q, qd, tau: independent accelerations first.
 
     Fixed coordinates depend on fixed constraints, as `pivots` pairs them (see `elimination`).
+    Squares of the pivots' sizes are parameters, after those of the model.
     """
 
     def run(q: Any, qd: Any, tau: Any, block: Any) -> dict[str, Any]:
-        terms = closed_loop_terms(model, q, qd, unpack(model, block))
-        qdd, pivot = independent_forward_dynamics(model, terms, tau, pivots)
+        own = block_size(model)
+        terms = closed_loop_terms(model, q, qd, unpack(model, block[:own]))
+        qdd, pivot = independent_forward_dynamics(model, terms, tau, pivots, block[own:])
         return {"qdd_and_pivot": [*qdd, pivot]}
 
-    return _trace(model, run, "independent", q=model.nq, qd=model.nv, tau=model.nv)
+    inputs = {"q": model.nq, "qd": model.nv, "tau": model.nv}
+    return trace(run, "independent", inputs, block_size(model) + len(pivots))
 
 
 def drive_effort_program(model: Model, drives: FixedDrives) -> Program:
-    """Efforts and the smallest pivot (p + 1,) of q, qd, qdd: fixed drives force every motion."""
+    """Efforts and the smallest pivot (p + 1,) of q, qd, qdd: fixed drives force every motion.
+
+    Squares of the pivots' sizes are parameters, after those of the model.
+    """
 
     def run(q: Any, qd: Any, qdd: Any, block: Any) -> dict[str, Any]:
-        efforts, pivot = drive_efforts(model, q, qd, qdd, unpack(model, block), drives)
+        own = block_size(model)
+        parameters, squares = unpack(model, block[:own]), block[own:]
+        efforts, pivot = drive_efforts(model, q, qd, qdd, parameters, drives, squares)
         return {"efforts_and_pivot": [*efforts, pivot]}
 
-    return _trace(model, run, "drive_efforts", q=model.nq, qd=model.nv, qdd=model.nv)
+    inputs = {"q": model.nq, "qd": model.nv, "qdd": model.nv}
+    return trace(run, "drive_efforts", inputs, block_size(model) + len(drives.pivots))
 
 
 def constraint_program(model: Model) -> Program:
@@ -290,7 +299,11 @@ def _trace_explicit(
 
 
 def bound(
-    model: Model, algorithm: str, build: Callable[[], Program], lanes: int | None = None
+    model: Model,
+    algorithm: str,
+    build: Callable[[], Program],
+    lanes: int | None = None,
+    more: Sequence[float] = (),
 ) -> Any:
     """Return the compiled algorithm of a model as a NumPy function that reads its parameters.
 
@@ -299,9 +312,10 @@ def bound(
         algorithm: A name that together with the model's structure tells the code apart.
         build: Traces the program, if the cache does not hold it.
         lanes: States at a time in a batch; None for what the processor can do, 1 for scalar code.
+        more: Parameters besides the model's.
     """
     key = algorithm.encode() + b"\0" + model.structure_key
-    return load_kernel(key, build, lanes=lanes).bind(pack(model))
+    return load_kernel(key, build, lanes=lanes).bind([*pack(model), *more])
 
 
 def _trace(

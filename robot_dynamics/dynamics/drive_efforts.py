@@ -20,7 +20,7 @@ from robot_dynamics.dynamics.assembly import require_closed
 from robot_dynamics.dynamics.closed_loop import closed_loop_terms
 from robot_dynamics.dynamics.closure_search import Closure
 from robot_dynamics.dynamics.effort_request import EffortRequest
-from robot_dynamics.dynamics.elimination import Pivots, eliminate, elimination_order
+from robot_dynamics.dynamics.elimination import Pivots, eliminate, elimination_order, order_of
 from robot_dynamics.dynamics.full_rank import margin_of_others
 from robot_dynamics.dynamics.independent import chosen_coordinates
 from robot_dynamics.dynamics.inverse import inverse_dynamics
@@ -54,6 +54,11 @@ class FixedDrives:
     in_loops: tuple[int, ...]
     scales: tuple[float, ...]
     pivots: Pivots
+
+    @property
+    def order(self) -> str:
+        """What traced code depends on, as text: all but names and sizes of pivots."""
+        return repr((self.in_tree, self.in_loops, self.scales, order_of(self.pivots)))
 
 
 def fixed_drives(
@@ -108,6 +113,7 @@ def drive_efforts(
     qdd: Sequence[Scalar],
     parameters: Parameters,
     drives: FixedDrives,
+    squares: Sequence[Scalar] | None = None,
 ) -> tuple[list[Scalar], Scalar]:
     """Return efforts (p,) that give accelerations which keep the loops closed, and a pivot.
 
@@ -121,10 +127,11 @@ def drive_efforts(
         qdd: Accelerations (nv,); whether they keep the loops closed is not looked at.
         parameters: Gravity, inertias and placements of loop joints.
         drives: The drives, and the order of elimination.
+        squares: Of its pivots' sizes, if those are not to be a part of traced code.
     """
     loops = closed_loop_terms(model, q, qd, parameters).loops
     still: list[Scalar] = [0.0] * len(loops.K)
-    form = eliminate(model, loops.K, still, drives.pivots)
+    form = eliminate(model, loops.K, still, drives.pivots, squares)
     tau = inverse_dynamics(model, q, qd, qdd, parameters)
     B = loop_drive_matrix(model, q, parameters) if drives.in_loops else []
     columns = [[row[d] for row in B] for d in drives.in_loops]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from robot_dynamics.dynamics.scaling import coordinate_scales, tree_length
 from robot_dynamics.model import Model
 from robot_dynamics.scalar.functions import maximum, minimum, sqrt
 from robot_dynamics.scalar.linear_algebra import dot, factor, is_zero, times
+from robot_dynamics.scalar.square_systems import SMALL, InOrder, Reflected, sign
 from robot_dynamics.spatial import Scalar
 
 Array = NDArray[np.float64]
@@ -42,8 +44,8 @@ class Pivot(NamedTuple):
     Attributes:
         row: The constraint.
         column: The coordinate.
-        size: That of the row, coordinates as displacements, where the order of elimination was
-            made, with the sign of the pivot there.
+        size: That of the row, coordinates as turns, where the order of elimination was made,
+            with the sign of the pivot there.
     """
 
     row: int
@@ -52,6 +54,16 @@ class Pivot(NamedTuple):
 
 
 Pivots = tuple[Pivot, ...]
+
+
+def order_of(pivots: Pivots) -> tuple[tuple[int, int], ...]:
+    """Return row and column of each pivot: what traced code depends on."""
+    return tuple((row, column) for row, column, _ in pivots)
+
+
+def squares_of(pivots: Pivots) -> tuple[float, ...]:
+    """Return squares of their sizes, which traced code may take as parameters."""
+    return tuple(size * size for *_, size in pivots)
 
 
 @dataclass(frozen=True)
@@ -93,11 +105,17 @@ def elimination_order(
     """
     ranked = constraint_rank(model, K, error, q)
     signs = _sparse_pivots(model, ranked, independent_coordinates(model, ranked, coordinates))
-    sizes = np.linalg.norm(K / coordinate_scales(model, tree_length(model)), axis=1)
+    sizes = np.linalg.norm(K * _turns(model), axis=1)
     return tuple(
         Pivot(row, column, math.copysign(float(sizes[row]), sign))
         for (row, column), sign in signs.items()
     )
+
+
+def _turns(model: Model) -> Array:
+    """Return what makes columns of K (nv,) those of turns, which count at the model's length."""
+    length = tree_length(model)
+    return np.asarray(length / coordinate_scales(model, length))
 
 
 def _sparse_pivots(
@@ -138,57 +156,97 @@ def _sparse_pivots(
 
 
 def eliminate(
-    model: Model, K: Sequence[Sequence[Scalar]], k: Sequence[Scalar], pivots: Pivots
+    model: Model,
+    K: Sequence[Sequence[Scalar]],
+    k: Sequence[Scalar],
+    pivots: Pivots,
+    squares: Sequence[Scalar] | None = None,
 ) -> Eliminated:
     """Return G and g by elimination along given pivots (8.51).
+
+    Coordinates that follow from constraints together, one block of them after the other, are
+    solved for by reflections, which need no order; those of large blocks along the pivots.
 
     Args:
         model: The mechanism.
         K: Constraint Jacobian (n^c, nv).
         k: Right-hand side (n^c,).
         pivots: As `elimination_order` has them; other rows are not looked at.
+        squares: Of their sizes, if those are not to be a part of traced code; signs are.
     """
-    scales = coordinate_scales(model, tree_length(model)).tolist()
-    rest = {row: list(K[row]) for row, *_ in pivots}
-    right = {row: k[row] for row, *_ in pivots}
-    done: set[int] = set()
-    inverse: list[Scalar] = []
+    units = _turns(model).tolist()
+    if squares is None:
+        squares = squares_of(pivots)
+    dependent = [column for _, column, _ in pivots]
+    independent = tuple(j for j in range(model.nv) if j not in dependent)
+    columns = [[1.0 if i == j else 0.0 for i in range(model.nv)] for j in independent]
+    g: list[Scalar] = [0.0] * model.nv
     squared: Scalar = 1.0
     signed: Scalar = 1.0
-    for i, (row, column, regular) in enumerate(pivots):
-        own = rest[row]
-        size = dot(*[[x / s for x, s in zip(K[row], scales, strict=True)]] * 2)
-        size = maximum(size, regular * regular)
-        part = own[column] / scales[column]
-        squared = minimum(squared, part * part / size)
-        signed = minimum(signed, part * math.copysign(1.0, regular) / sqrt(size))
-        inverse.append(1.0 / own[column])
-        done.add(column)
-        left = [j for j in range(model.nv) if j not in done and not is_zero(own[j])]
-        for other, *_ in pivots[i + 1 :]:
-            target = rest[other]
-            if is_zero(target[column]):
-                continue
-            part = target[column] * inverse[i]
-            for j in left:
-                target[j] = target[j] - part * own[j]
-            right[other] = right[other] - part * right[row]
-    independent = tuple(j for j in range(model.nv) if j not in done)
-    unit = [[1.0 if i == j else 0.0 for i in range(model.nv)] for j in independent]
-    g: list[Scalar] = [0.0] * model.nv
-    for i in reversed(range(len(pivots))):
-        row, column, _ = pivots[i]
-        later = [at for _, at, _ in pivots[i + 1 :]]
-        known = [rest[row][at] for at in later]
-        for j, motion in zip(independent, unit, strict=True):
-            total = dot(known, [motion[at] for at in later]) + rest[row][j]
-            motion[column] = 0.0 if is_zero(total) else -(total * inverse[i])
-        g[column] = (right[row] - dot(known, [g[at] for at in later])) * inverse[i]
-    return Eliminated(independent, unit, g, sqrt(squared), signed)
+    for block in _blocks([[K[row][column] for column in dependent] for row, *_ in pivots]):
+        rows, at = [pivots[i].row for i in block], [dependent[i] for i in block]
+        turns = [[_times(x, u) for x, u in zip(K[row], units, strict=True)] for row in rows]
+        A = [[row[j] for j in at] for row in turns]
+        factors = Reflected(A) if len(block) <= SMALL else InOrder(A)
+        solved = factors.solve_all(
+            [
+                *([-dot(K[row], motion) for row in rows] for motion in columns),
+                [k[row] - dot(K[row], g) for row in rows],
+            ]
+        )
+        for motion, values in zip([*columns, g], solved, strict=True):
+            for j, value in zip(at, values, strict=True):
+                motion[j] = _times(value, units[j])
+        least = _least(turns, [squares[i] for i in block], factors)
+        squared = minimum(squared, least)
+        side = math.prod(math.copysign(1.0, pivots[i].size) for i in block)
+        for pivot in factors.diagonal:
+            side = side * sign(pivot)
+        signed = minimum(signed, (-side if factors.turned else side) * sqrt(least))
+    return Eliminated(independent, columns, g, sqrt(squared), signed)
+
+
+def _times(value: Scalar, unit: float) -> Scalar:
+    return value if is_zero(value) or unit == 1.0 else value * unit
+
+
+def _blocks(A: Sequence[Sequence[Scalar]]) -> list[list[int]]:
+    """Return which rows and columns belong together, each block after those that it needs."""
+    n = len(A)
+    needs = np.array([[i == j or not is_zero(A[i][j]) for j in range(n)] for i in range(n)])
+    needs = needs.reshape(n, n)
+    for i in range(n):
+        needs |= np.outer(needs[:, i], needs[i])
+    blocks = {tuple(np.flatnonzero(row).tolist()) for row in needs & needs.T}
+    # One that needs another needs all that this needs, and more.
+    return [list(x) for x in sorted(blocks, key=lambda x: (int(needs[x[0]].sum()), x))]
+
+
+def _least(
+    rows: Sequence[Sequence[Scalar]], squares: Sequence[Scalar], factors: Reflected | InOrder
+) -> Scalar:
+    """Return the square of a block's smallest pivot over its row's size.
+
+    Args:
+        rows: Those of the block, coordinates as turns (m, nv).
+        squares: Of their sizes where the order of elimination was made.
+        factors: Of the block.
+    """
+    return reduce(
+        minimum,
+        [
+            pivot / maximum(dot(row, row), before)
+            for row, pivot, before in zip(rows, factors.squares, squares, strict=True)
+        ],
+    )
 
 
 def independent_forward_dynamics(
-    model: Model, terms: ClosedLoopTerms, tau: Sequence[Scalar], pivots: Pivots
+    model: Model,
+    terms: ClosedLoopTerms,
+    tau: Sequence[Scalar],
+    pivots: Pivots,
+    squares: Sequence[Scalar] | None = None,
 ) -> tuple[list[Scalar], Scalar]:
     """Return accelerations (nv,) and the smallest pivot, loops closed (8.45, 8.46).
 
@@ -200,9 +258,10 @@ def independent_forward_dynamics(
         terms: Its equation of motion.
         tau: Joint forces (nv,), friction already taken off.
         pivots: Row and column of each pivot.
+        squares: Of their sizes, if those are not to be a part of traced code.
     """
     n = model.nv
-    form = eliminate(model, terms.loops.K, terms.loops.k, pivots)
+    form = eliminate(model, terms.loops.K, terms.loops.k, pivots, squares)
     H = [[terms.H[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
     moved = [times(H, column) for column in form.columns]  # H G
     reduced = [

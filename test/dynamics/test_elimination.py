@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 from support import linkages
 from support.closed_loops import LINKAGES, closed_state
 
+from robot_dynamics.compile import algorithms
 from robot_dynamics.compile.algorithms import closed_forward_dynamics_program, independent_program
 from robot_dynamics.dynamics.elimination import eliminate, elimination_order
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
@@ -164,3 +165,56 @@ def test_a_flat_parallelogram_shows_in_the_pivot():
         assert 0.3 * abs(angle) < pivot < abs(angle)
         expected = robot.constrained_motion(q, still, tau).qdd
         assert_allclose(qdd, expected, atol=1e-12 / pivot * np.max(np.abs(expected)))
+
+
+def test_no_order_makes_a_regular_state_a_dead_point():
+    """All around, the pivot is the determinant's: far from zero, and of its sign for both ways in
+    which the linkage can be assembled. Motion is that of method 2 everywhere.
+    """
+    mechanism, here, there = linkages.turned_four_bar()
+    robot = Robot.from_mechanism(mechanism)
+    model, names = robot.model, list(robot.model.joint_names)
+    pivots = elimination_order(model, *robot.closure(here[0]), here[0], ["crank_joint"])
+    rows, columns = ([pivot[i] for pivot in pivots] for i in range(2))
+    assert names.index("crank_joint") not in columns
+    entries, found, dets = [], [], []
+    for q in (*here, *there):
+        K = robot.closure(q)[0]
+        entries.append(K[rows[0], columns[0]])
+        dets.append(np.linalg.det(K[np.ix_(rows, columns)]))
+        found.append(eliminate(model, K.tolist(), [0.0] * len(K), pivots).signed)
+    entries, found = np.array(entries[:181]), np.array(found)
+    assert entries.min() < 0.0 < entries.max()  # what would be the first pivot passes zero
+    assert np.all(np.sign(found) == np.sign(dets) * np.sign(dets[0]))
+    # Sines of the angle between coupler and rocker are 0.41 at least, and rows are no longer than
+    # three times their parts.
+    assert np.abs(found).min() > 0.1
+    solve = robot.independent_dynamics(["crank_joint"], q=here[0])
+    tau, still = np.array([1.0, 0.5, -0.3]), np.zeros(3)
+    k = int(np.argmin(np.abs(entries)))
+    middle = [here[k]]
+    for q in (*middle, *here[::15]):
+        qdd, pivot = solve(q, still, tau)
+        assert pivot > 0.1
+        expected = robot.constrained_motion(q, still, tau).qdd
+        assert_allclose(qdd, expected, atol=1e-12 * np.max(np.abs(expected)))
+
+
+def test_one_kernel_serves_all_states(monkeypatch):
+    """Where the choice was made its sizes are parameters: only the order is a part of the code."""
+    robot = Robot.from_mechanism(linkages.four_bar())
+    keys = []
+    load = algorithms.load_kernel
+    monkeypatch.setattr(
+        algorithms, "load_kernel", lambda key, *a, **o: keys.append(key) or load(key, *a, **o)
+    )
+    q = robot.assemble().q
+    near = robot.assemble(q + np.array([1e-3, 0.0, 0.0]), held=["crank_joint"]).q
+    assert np.abs(near - q).max() > 1e-4
+    keys.clear()
+    for at in (q, near):
+        robot.independent_dynamics(["crank_joint"], q=at)
+        robot.drive_efforts(q=at)
+    named = [key for key in keys if key.startswith((b"independent", b"drive_efforts"))]
+    assert len(named) == 4
+    assert len(set(named)) == 2

@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 from support.hybrid_systems import followers_of
 from support.linkage_arms import five_bar_arm, linkage_robot, random_drives
-from support.linkages import stewart_platform
+from support.linkages import stewart_platform, turned_four_bar
 
 from robot_dynamics.control.hybrid.state import ArmState
 from robot_dynamics.description import load_description
@@ -226,3 +226,14 @@ def test_what_cannot_follow_is_refused():
             arms.positions(np.full(6, far))
     with pytest.raises(ArgumentError, match="one for each drive"):
         arms.positions(y[:3])
+
+
+def test_a_pin_whose_axes_are_turned_is_no_dead_point():
+    """A crank that can go round does, whatever axes its loop is told in, and comes back."""
+    mechanism, here, _ = turned_four_bar()
+    robot = Robot.from_mechanism(mechanism)
+    names = list(robot.model.joint_names)
+    drive = names.index("crank_joint")
+    arms = Followers.of(robot.model, [drive], here[0])
+    for q in here[::20]:
+        assert_allclose(arms.positions([q[drive]]), q, atol=1e-11)

@@ -73,6 +73,39 @@ def four_bar(
     return b.done()
 
 
+def turned_four_bar() -> tuple[Mechanism, np.ndarray, np.ndarray]:
+    """Return a four-bar linkage whose crank goes round, its pin's frame turned, and its states.
+
+    They are positions (181, 3) around, for each way in which it can be assembled.
+
+    In the pin's axes one entry of K passes zero where the linkage is nowhere near a dead point.
+    """
+    crank, coupler, rocker, ground = 0.474, 0.952, 0.653, 0.920
+    b = Builder("four_bar")
+    b.add("crank", "base", active=True)
+    b.add("coupler", "crank", at=(crank, 0, 0))
+    b.add("rocker", "base", at=(ground, 0, 0))
+    R = turn("z", 5.81)
+    b.close(
+        "pin", "revolute", "coupler", "rocker", pose((coupler, 0, 0), R), pose((rocker, 0, 0), R)
+    )
+    angles = 5.65 + np.linspace(0.0, 2.0 * np.pi, 181)
+    # From the crank's tip to the ground pivot, and the triangle on that, on either side.
+    tip = crank * np.exp(1j * angles)
+    away = ground - tip
+    inside = np.arccos(
+        (coupler**2 + np.abs(away) ** 2 - rocker**2) / (2.0 * coupler * np.abs(away))
+    )
+    assembled = []
+    for side in (1.0, -1.0):
+        direction = np.angle(away) + side * inside
+        pin = tip + coupler * np.exp(1j * direction)
+        rocking = np.angle(pin - ground)
+        q = np.column_stack([angles, direction - angles, rocking])
+        assembled.append(np.unwrap(q, axis=0))
+    return b.done(), *assembled
+
+
 def slider_crank(crank: float = 0.3, rod: float = 1.0) -> Mechanism:
     """Return a crank and rod in the x-y plane, and a slider along x."""
     b = Builder("slider_crank")
