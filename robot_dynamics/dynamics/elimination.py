@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Closed-loop forward dynamics, independent accelerations first (section 8.5, method 3), traced.
 
-Which coordinates depend on which constraints is settled beforehand, in NumPy; the elimination then
-runs along these pivots and never branches on values. The order of the pivots keeps the zeros of K:
-a leg of a platform is eliminated by itself.
+Which coordinates depend on which constraints is settled beforehand, in NumPy; traced code never
+branches on values. Coordinates that follow together, as those of a loop or of a leg of a platform,
+are a block. Up to six are solved for by reflections, which meet no zero at a regular state. A larger
+block is eliminated along the pivots, in an order that keeps zeros: it can meet a small one at a
+regular state, and is refused there.
 """
 
 from __future__ import annotations
@@ -74,10 +76,12 @@ class Eliminated:
         independent: Indices of the independent coordinates, ascending.
         columns: The columns of G (nv - r of length nv).
         g: The accelerations (nv,) of independent ones that are zero.
-        pivot: The smallest pivot, from 0 to 1: a part of its row's size, or of what that was where
-            the order of elimination was made, if it is less now. So a row that vanishes as a whole
-            shows as well, as at the dead point of a parallelogram.
-        signed: The same with the signs that pivots had there: negative beyond a dead point.
+        pivot: The smallest pivot, from 0 to 1: what of a row is at right angles to those before it
+            in its block, as a part of its size, or of what that was where the order was made, if
+            it is less now. So a row that vanishes as a whole shows as well, as at the dead point
+            of a parallelogram.
+        signed: The same, each block's with the sign of its determinant over that of where the order
+            was made: negative beyond a dead point.
     """
 
     independent: tuple[int, ...]
