@@ -4,9 +4,9 @@
 
 Which coordinates depend on which constraints is settled beforehand, in NumPy; traced code never
 branches on values. Coordinates that follow together, as those of a loop or of a leg of a platform,
-are a block. Up to six are solved for by reflections, which meet no zero at a regular state. A larger
-block is eliminated along the pivots, in an order that keeps zeros: it can meet a small one at a
-regular state, and is refused there.
+are a block. Up to six are solved for by reflections, which meet no zero at a regular state. A
+larger block is eliminated along the pivots, in an order that keeps zeros: it can meet a small one
+at a regular state, and is refused there.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ Array = NDArray[np.float64]
 # Pivots may be this much smaller than the largest of their row, and of all that is left, if they
 # keep zeros.
 _OF_ROW, _OF_ALL = 0.1, 0.01
+_AS_LARGE = 1.0 - 1e-6
 # Entries of J below this are zero: entries are ratios of distances, with fifteen digits.
 _ZERO = 1e-12
 
@@ -80,8 +81,8 @@ class Eliminated:
             in its block, as a part of its size, or of what that was where the order was made, if
             it is less now. So a row that vanishes as a whole shows as well, as at the dead point
             of a parallelogram.
-        signed: The same, each block's with the sign of its determinant over that of where the order
-            was made: negative beyond a dead point.
+        signed: The same, each block's with the sign of its determinant against that where the
+            order was made: negative beyond a dead point.
     """
 
     independent: tuple[int, ...]
@@ -148,7 +149,8 @@ def _sparse_pivots(
         cost[size < _OF_ROW * size.max(axis=1, keepdims=True)] = np.inf
         cost[(size < _OF_ALL * size.max()) | ~filled[part]] = np.inf
         least = np.where(cost == cost.min(), size, 0.0)
-        i, j = np.unravel_index(np.argmax(least), least.shape)
+        # Of those that are as large the first, so that rounding does not change the order.
+        i, j = np.unravel_index(np.argmax(least >= _AS_LARGE * least.max()), least.shape)
         row, column = rows.pop(i), columns.pop(j)
         result[row, column] = float(J[row, column])
         for other in rows:
