@@ -22,7 +22,7 @@ from robot_dynamics.spatial import Scalar
 # What a force that no law binds counts against the object's mobility: it is told to within some of
 # this where wrenches tell it, and is none where they do not. A moment, which a hinge resists with,
 # counts as a force at a lever of 1 m: less than a hundredth of what it turns, of which levers of
-# some 0.2 m would make newtons in the hinge's forces (`lid` with 1 N m in its hinge: 0.98 N at rest
+# some 0.2 m would make newtons in the hinge's forces (`lid`, 1 N m in its hinge: 0.98 N at rest
 # instead of 0.39 N).
 _LOOSE = 0.01
 _NO_GRAVITY = 1e-12  # keeps its direction finite where there is none [m^2/s^4]
