@@ -64,17 +64,21 @@ def added_internal_forces(recording: Recording) -> tuple[Array, Array] | None:
     """Return the size of forces (ticks,) [N] and moments (ticks,) [N m] that control has added.
 
     So that contacts hold, and torques stay within limits. Of several wrenches the largest; of
-    named forces all together. None for laws that add nothing.
+    named forces all together. None for laws that add nothing. After a fault nothing is added:
+    rows without numbers are left out then.
     """
     if "added_internal_force" not in recording:
         return None
-    return _sizes(recording, recording["added_internal_force"])
+    added = recording["added_internal_force"]
+    if recording.metadata.get("fault"):
+        added = added[np.isfinite(added).all(axis=1)]
+    return _sizes(recording, added)
 
 
 def _sizes(recording: Recording, error: Array) -> tuple[Array, Array]:
     """Return the sizes of forces (ticks,) and moments (ticks,) among internal forces."""
     if "internal_forces" not in recording.metadata:
-        parts = error.reshape(len(recording), error.shape[1] // 6, 6)
+        parts = error.reshape(len(error), error.shape[1] // 6, 6)
         force, moment = (np.linalg.norm(parts[..., at], axis=2) for at in _FORCE_MOMENT)
         return force.max(axis=1, initial=0.0), moment.max(axis=1, initial=0.0)
     turning = moments(recording)

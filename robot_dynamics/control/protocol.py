@@ -240,7 +240,7 @@ class WarningLaw(Protocol):
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What is known of that by now, a sentence each."""
+        """What is known of that at present, a sentence each."""
 
 
 class PlanCheck(Protocol):

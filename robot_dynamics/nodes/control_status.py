@@ -51,9 +51,9 @@ def condition(
 
 
 def _said_by_law(loop: ControlLoop) -> str:
-    """Return the law's last warning, as of slip that it foresees; empty if there is none."""
+    """Return the law's warnings, as of slip that it foresees; empty if there are none."""
     law = loop.supervised.controller
-    return law.warnings[-1] if isinstance(law, WarningLaw) and law.warnings else ""
+    return " ".join(law.warnings) if isinstance(law, WarningLaw) else ""
 
 
 def _holds_rigidly(loop: ControlLoop) -> bool:

@@ -54,6 +54,13 @@ def test_what_control_added_is_no_error_but_is_told():
     np.testing.assert_allclose(added_internal_forces(named), [[50.0], [1.0]])
 
 
+def test_after_a_fault_nothing_is_added():
+    """The law does not run then, and its columns have no numbers."""
+    named = recording([0.0, 0.0], internal_forces=["squeeze", "twist"], fault="at 0.1 s: torn")
+    named.columns["added_internal_force"] = np.array([[3.0, 4.0], [np.nan, np.nan]])
+    np.testing.assert_allclose(added_internal_forces(named), [[3.0], [4.0]])
+
+
 def test_a_single_arm_has_none():
     """Without internal forces nothing is off."""
     one = recording([])

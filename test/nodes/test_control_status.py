@@ -148,7 +148,8 @@ def test_slip_that_is_foreseen_is_told_before_the_start():
     loop = ControlLoop(scenario, scenario.control.period)
     level, words = condition(loop)
     assert level == WARN
-    assert words.startswith("inactive: contact 'right' slips: it falls short of its margin of 5 N")
+    assert words.startswith("inactive: contact 'left' slips: it falls short of its margin of 5 N")
+    assert "contact 'right' slips" in words
     seen = make_plant(scenario, true_system(scenario)).reset()
     found = figures(loop, loop.supervised.controller.start(seen.q, seen.qd))
     # The planned squeeze is the same for both; both are held above the declared 5 N at rest.

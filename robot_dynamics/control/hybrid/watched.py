@@ -21,6 +21,7 @@ from robot_dynamics.control.hybrid.plan_check import ContactCheck
 from robot_dynamics.control.hybrid.planned_forces import Columns, planned_wrenches
 from robot_dynamics.control.hybrid.rows import HybridPlan
 from robot_dynamics.control.hybrid.slip_monitor import SlipMonitor, SlipReport
+from robot_dynamics.control.hybrid.slip_news import SlipNews
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.hybrid.surface_check import Grip, SurfaceRow
 from robot_dynamics.control.hybrid.task_check import TaskOptions
@@ -28,7 +29,6 @@ from robot_dynamics.control.reference import FORCE
 
 Array = NDArray[np.float64]
 
-_KEPT = 5  # warnings that are kept
 _ANYTHING = 1e6  # margin that stands for that of a contact which bears anything [N]
 
 
@@ -85,7 +85,6 @@ class WatchedController(HybridController):
     def __init__(self, watched: Watched, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self._task = watched
-        self._slips: list[str] = []
         limits = {
             arm.name: contact.limits
             for arm, contact in zip(self.system.arms, self.hybrid_system.contacts, strict=True)
@@ -101,6 +100,7 @@ class WatchedController(HybridController):
         # A plan that comes is looked at before it is followed; then what is measured tells.
         self._unplanned = SlipMonitor(limits, margins, self.period)
         self._watching = self.monitor
+        self._news = SlipNews(len(self.monitor.names), self.period)
         self.foreseen: tuple[str, ...] = ()
         self._surfaces = surface_slices(watched.surfaces)
         if limits:
@@ -114,13 +114,20 @@ class WatchedController(HybridController):
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """As of `HybridController`, with the names of the contacts that are watched."""
-        return {**super().metadata, "slip_contacts": list(self.monitor.names)}
+        """As of `HybridController`, with contacts that are watched and what was said of slip."""
+        # What was foreseen and came is told once.
+        slips = self.foreseen or self._news.told
+        warnings = [*super().warnings, *slips]
+        return {
+            **super().metadata,
+            "warnings": warnings,
+            "slip_contacts": list(self.monitor.names),
+        }
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is to be known of the gains, and of slip, as far as it is foreseen by now."""
-        return (*super().warnings, *self.foreseen, *self._slips)
+        """What is to be known of the gains, and of slip: of danger now, or else of the plan."""
+        return (*super().warnings, *(self._news.present or self.foreseen))
 
     def check_path(self, q: Array) -> None:
         """Refuse a task that grasp, surfaces or arms cannot do; see `check_task`."""
@@ -175,7 +182,7 @@ class WatchedController(HybridController):
     def start(self, q: Array, qd: Array, last: Array | None = None) -> WatchedStep:
         """Begin anew, with the first reference; see `HybridController.start`."""
         self._watching = self.monitor
-        self._slips.clear()
+        self._news.forget()
         return WatchedStep(super().start(q, qd, last), self._watching.step(0, None))
 
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> WatchedStep:
@@ -191,9 +198,7 @@ class WatchedController(HybridController):
             pushes = self._on_grips(step.contact_force[None], step.touched[None])
             felt = np.concatenate([on_arms, pushes], axis=1)[0]
         slip = self._watching.step(row, felt)
-        if slip.warnings and len(self._slips) < _KEPT and not self.foreseen:
-            new = [f"at {tick * self.period:.3g} s: {said}" for said in slip.warnings]
-            self._slips += new if not self._slips else []
+        self._news.take(tick, slip)
         return WatchedStep(step, slip)
 
     def _planned(self) -> Array:
