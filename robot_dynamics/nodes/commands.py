@@ -9,8 +9,8 @@ Therefore nothing that takes time is imported here.
 from __future__ import annotations
 
 import importlib
+import os
 import signal
-import sys
 from types import FrameType
 
 from robot_dynamics.threads import use_one_thread
@@ -37,11 +37,16 @@ def start(module: str) -> None:
         main = importlib.import_module(module).main
     except BaseException:  # an import that is broken off may end in an error of its own
         if received:
-            sys.exit(0)
+            _leave()
         raise
     if received:  # and some import has taken it for its own
-        sys.exit(0)
+        _leave()
     main()
+
+
+def _leave() -> None:
+    # An interrupt inside of an `exec`, as imports have them, makes Python end by SIGINT after all.
+    os._exit(0)
 
 
 def simulator() -> None:

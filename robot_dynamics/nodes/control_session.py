@@ -26,7 +26,7 @@ from robot_dynamics.nodes.command_topics import CommandTopics
 from robot_dynamics.nodes.control_loop import ControlLoop, Outcome
 from robot_dynamics.nodes.control_record import ControlRecord
 from robot_dynamics.nodes.control_status import condition, figures
-from robot_dynamics.nodes.diagnostics import OK, Diagnostics, Durations
+from robot_dynamics.nodes.diagnostics import ERROR, OK, Diagnostics, Durations, log
 from robot_dynamics.nodes.drive_facts import DriveFacts
 from robot_dynamics.nodes.drive_gravity import DriveGravity
 from robot_dynamics.nodes.guard_link import GuardLink
@@ -441,9 +441,9 @@ class ControlSession:
             found[PROCESS_KEY] = PROCESS
             self._diagnostics.publish(level, message, found)
         if changed and level != OK:
-            self._complain(message)
+            self._complain(message, level)
 
-    def _complain(self, sentence: str) -> None:
+    def _complain(self, sentence: str, level: bytes = ERROR) -> None:
         if sentence != self._said:
-            self._node.get_logger().error(sentence)
+            log(self._node, level, sentence)
         self._said = sentence

@@ -121,6 +121,14 @@ class Latency:
         return {"latency mean [us]": float(np.mean(ages)), "latency max [us]": max(ages)}
 
 
+def log(node: Node, level: bytes, sentence: str) -> None:
+    """Log a sentence of a status that is not well: an error as such, all else as a warning."""
+    if level == ERROR:
+        node.get_logger().error(sentence)
+    else:  # elsewhere, because rclpy wants one severity of each line of code
+        node.get_logger().warning(sentence)
+
+
 def fault_figures(safety: FaultLatch) -> dict[str, object]:
     """Return the faults since the last reset, and when the first came, as values of a status.
 

@@ -47,6 +47,23 @@ def test_a_signal_during_the_imports(tmp_path, signal, after):
     assert outcome(tmp_path, text + after) == (0, "")
 
 
+def test_a_signal_inside_of_an_exec(tmp_path):
+    """Run as a module, Python would end by SIGINT, whatever becomes of the exception."""
+    kill = "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
+    (tmp_path / "some_node.py").write_text(f"exec({kill!r})\n")
+    (tmp_path / "some_command.py").write_text(
+        "from robot_dynamics.nodes.commands import start\nstart('some_node')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "some_command"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == 0
+
+
 def test_two_signals_during_the_imports(tmp_path):
     """As `ros2 launch` sends them: the second one comes while the interpreter ends."""
     text = "import atexit, os, signal\natexit.register(os.kill, os.getpid(), signal.SIGINT)\n"
