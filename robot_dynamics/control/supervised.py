@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -118,7 +119,8 @@ class SupervisedController:
                     f"the law says of {felt} body what wrists feel of it, expected a law that "
                     f"says it of each of the {len(self._bodies)} halves that are held."
                 )
-        self._sum = GraspSum(system)  # for laws that do not say what they feel
+        self._feels = False  # whether the law says what it feels
+        self._sum = GraspSum(system)  # for those that do not
         self.intake: ReferenceIntake | None = None
         if isinstance(law, FollowingLaw):
             self.intake = ReferenceIntake(
@@ -213,6 +215,8 @@ class SupervisedController:
         self.safety.start(now, self.controller.hold_support(q))
         self._holding = False
         seen = self.controller.start(q, qd, self.safety.last)
+        # Once for all steps: to ask that of a protocol takes 10 us and more.
+        self._feels = isinstance(seen, FeelingStep)
         self._proximity.begin(q, seen.pose)
         if self.intake is not None:
             self.intake.begin()
@@ -337,8 +341,8 @@ class SupervisedController:
         if found is not None:
             yield found
         if self._bodies and wrenches is not None:
-            if isinstance(step, FeelingStep):
-                felt = step.felt_of_bodies()
+            if self._feels:
+                felt = cast(FeelingStep, step).felt_of_bodies()
             else:
                 felt = (self._sum.felt(wrenches, step.pose, step.twist, step.reference),)
             for body, what in zip(self._bodies, felt, strict=True):

@@ -18,16 +18,20 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.robot import Robot
 
 
-@pytest.fixture
-def pair():
+def begun(scenario):
     """Return a controller that has started, its plant, and what that measured."""
-    scenario = load_scenario("lift_box")
     pilot = supervised_law(scenario)
     plant = make_plant(scenario, true_system(scenario, pilot.system))
     measured = plant.reset()
     pilot.check(measured.q, measured.qd)
     pilot.start(0, measured.q, measured.qd, measured.wrenches)
     return pilot, plant, measured
+
+
+@pytest.fixture
+def pair():
+    """Return those of two arms that lift a box."""
+    return begun(load_scenario("lift_box"))
 
 
 def update(pilot, measured):
@@ -156,11 +160,7 @@ def test_an_object_far_from_its_reference_is_a_fault():
     """Where the arms cannot follow, control gives up instead of pushing on."""
     blind = "safety.wrench_residual_share=1.0"  # else the sensors find it before it has moved
     scenario = load_scenario("lift_box", ["plant.object_mass_scale=1.7", blind])
-    pilot = supervised_law(scenario)
-    plant = make_plant(scenario, true_system(scenario, pilot.system))
-    measured = plant.reset()
-    pilot.check(measured.q, measured.qd)
-    pilot.start(0, measured.q, measured.qd, measured.wrenches)
+    pilot, plant, measured = begun(scenario)
     for _ in range(3500):
         torque, _ = update(pilot, measured)
         measured = plant.step(torque)
@@ -180,11 +180,7 @@ def test_an_object_far_from_its_reference_is_a_fault():
 def test_sensors_that_feel_another_object(scale, cause):
     """Too heavy or as good as gone: found within a tenth of a second, and held or let go."""
     scenario = load_scenario("lift_box", [f"plant.object_mass_scale={scale}"])
-    pilot = supervised_law(scenario)
-    plant = make_plant(scenario, true_system(scenario, pilot.system))
-    measured = plant.reset()
-    pilot.check(measured.q, measured.qd)
-    pilot.start(0, measured.q, measured.qd, measured.wrenches)
+    pilot, plant, measured = begun(scenario)
     for _ in range(50):
         measured = plant.step(update(pilot, measured)[0])
     assert pilot.safety.faults[0][1].cause is cause
@@ -199,11 +195,7 @@ def test_a_grasp_of_a_jointed_object_that_is_dropped():
     """
     arm, shorter = 1, "safety.wrench_residual_s=0.004"
     scenario = load_scenario("fold", ["cell.object.mass=6.0", shorter])
-    pilot = supervised_law(scenario)
-    plant = make_plant(scenario, true_system(scenario, pilot.system))
-    measured = plant.reset()
-    pilot.check(measured.q, measured.qd)
-    pilot.start(0, measured.q, measured.qd, measured.wrenches)
+    pilot, plant, measured = begun(scenario)
     for _ in range(200):
         measured = plant.step(update(pilot, measured)[0])
     assert not pilot.safety.faults

@@ -19,12 +19,11 @@ class SlipNews:
         told: What has been told since `forget`.
 
     Args:
-        count: How many contacts are watched.
         period: Of control [s].
     """
 
-    def __init__(self, count: int, period: float) -> None:
-        self._count, self._period = count, period
+    def __init__(self, period: float) -> None:
+        self._period = period
         self._over = round(_OVER_S / period)
         self.forget()
 
@@ -32,7 +31,7 @@ class SlipNews:
         """Begin anew."""
         self.told: list[str] = []
         self._present: dict[int, str] = {}
-        self._seen = np.full(self._count, -1)
+        self._seen: dict[int, int] = {}  # when each of these was in danger last
 
     @property
     def present(self) -> tuple[str, ...]:
@@ -52,4 +51,4 @@ class SlipNews:
         if self._present:
             over = [i for i in self._present if tick - self._seen[i] > self._over]
             for i in over:
-                del self._present[i]
+                del self._present[i], self._seen[i]

@@ -100,7 +100,7 @@ class WatchedController(HybridController):
         # A plan that comes is looked at before it is followed; then what is measured tells.
         self._unplanned = SlipMonitor(limits, margins, self.period)
         self._watching = self.monitor
-        self._news = SlipNews(len(self.monitor.names), self.period)
+        self._news = SlipNews(self.period)
         self.foreseen: tuple[str, ...] = ()
         self._surfaces = surface_slices(watched.surfaces)
         if limits:
