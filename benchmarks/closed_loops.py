@@ -23,7 +23,7 @@ ALGORITHM = "closed_loop_forward_dynamics"
 # Pinocchio regularises the constraints by 1e-12 or so: it is right to nine digits.
 TOLERANCE = 1e-9
 # Of the compiled loop: one of the two has to be met.
-BAR, BAR_US = 1 / 6, 1.2
+THRESHOLD, THRESHOLD_US = 1 / 6, 1.2
 
 
 class Peer:
@@ -137,8 +137,8 @@ def rows_of(case: ClosedLoop, rounds: int) -> list[Row]:
             lanes=host_lanes() if mode == "batch" else 1,
             peer="pin.constraintDynamics" + ("" if mode == "call" else " less an empty call"),
             max_rel_error=worst,
-            bar=BAR if mode == "loop" else None,
-            bar_us=BAR_US if mode == "loop" else None,
+            threshold=THRESHOLD if mode == "loop" else None,
+            threshold_us=THRESHOLD_US if mode == "loop" else None,
         )
         for mode in ("loop", "batch", "call")
     ]

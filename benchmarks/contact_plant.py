@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 ALGORITHM = "contact_plant_step"
 PERIOD, STEPS = 0.002, 8
-BAR_US = 1e6 * PERIOD / STEPS
+THRESHOLD_US = 1e6 * PERIOD / STEPS
 # Of the contact laws, in parts of the largest impulse: what the solver promises.
 TOLERANCE = 1e-10
 SQUEEZE = 60.0
@@ -68,7 +68,7 @@ def rows_of(name: str, rounds: int) -> list[Row]:
                 mode=kind,
                 lanes=1,
                 max_rel_error=worst,
-                bar_us=BAR_US,
+                threshold_us=THRESHOLD_US,
                 p99_us=p99,
             )
         )

@@ -21,9 +21,9 @@ from benchmarks.rows import Row
 from benchmarks.timing import Timing
 from benchmarks.two_arms import states_of, system_of
 from robot_dynamics.control.hybrid.controller import HybridController
+from robot_dynamics.control.hybrid.posture_motion import desired_posture_motion
 from robot_dynamics.control.hybrid.settings import HybridSettings
 from robot_dynamics.control.hybrid.step import HybridStep
-from robot_dynamics.control.hybrid.wishes import posture_wish
 from robot_dynamics.control.settings import ControlSettings, FrictionSettings, SafetySettings
 from robot_dynamics.manipulation.hybrid import Environment, hybrid_torque
 from robot_dynamics.model import pose
@@ -100,7 +100,7 @@ def rows_of(name: str, rounds: int) -> list[Row]:
     free = controller(_OUT_OF_REACH, ahead=True)
     limited = controller(_tight(exact, samples), ahead=True)
     found = []
-    for control, modes, bar in (
+    for control, modes, threshold in (
         (free, (FREE,), BAR_FREE_US),
         (limited, (RELIEVED, RELIEVING, HELD_BACK), BAR_LIMITED_US),
     ):
@@ -112,7 +112,7 @@ def rows_of(name: str, rounds: int) -> list[Row]:
             timing, p99 = _figures(taken[mode])
             row = Row.alone(
                 timing, robot=f"two {name} and an object", algorithm=ALGORITHM, mode=mode,
-                lanes=1, max_rel_error=worst, bar_us=bar, p99_us=p99,
+                lanes=1, max_rel_error=worst, threshold_us=threshold, p99_us=p99,
             )  # fmt: skip
             found.append(row)
     return found
@@ -140,7 +140,7 @@ def _difference(control: HybridController, q: Array, qd: Array) -> float:
     u1 = here.E_P @ np.concatenate([R @ own[:3], R @ own[3:]]) + here.E_P_dot_v
     row, parts = step.reference, control.layout.reference
     u2 = row[parts["contact"]] - control.gains.damping * (here.E_F @ twist)
-    spare, _ = posture_wish(control.gains, q, qd, np.zeros(len(q)))
+    spare, _ = desired_posture_motion(control.gains, q, qd, np.zeros(len(q)))
     law = hybrid_torque(
         terms, R, control.distribution, u1, u2, row[parts["internal"]], np.array(spare)
     )
@@ -156,7 +156,7 @@ def _fresh(control: HybridController, q: Array, qd: Array) -> HybridStep:
 def _tight(control: HybridController, samples: list[tuple[Array, Array]]) -> float:
     """Return a part of the efforts that holds the arms up and leaves little for the task."""
     step = _fresh(control, *samples[0])
-    return float(min(0.99, 1.05 * step.support_load))
+    return float(min(0.99, 1.05 * step.support_torque_ratio))
 
 
 def _timed(

@@ -34,8 +34,8 @@ class Row:
             compared before timing; for accelerations divided by the condition of H. Without a
             peer, what constraints and accelerations leave of each other's equations.
         noise: The larger of the two spreads (distance of quartiles over median).
-        bar: The ratio to stay below, if one is set.
-        bar_us: A time [us] to stay below instead, if one is set.
+        threshold: The ratio to stay below, if one is set.
+        threshold_us: A time [us] to stay below instead, if one is set.
         rungs: Of a ladder, how many.
         us_per_rung: Our time over them [us].
         p99_us: The 99th percentile of our time, on the clock [us].
@@ -53,8 +53,8 @@ class Row:
     ratio_of_best: float | None
     max_rel_error: float
     noise: float
-    bar: float | None = None
-    bar_us: float | None = None
+    threshold: float | None = None
+    threshold_us: float | None = None
     rungs: int | None = None
     us_per_rung: float | None = None
     slope: float | None = None
@@ -95,13 +95,13 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """Whether a bar is met: "met", "MISSED", or nothing where there is none."""
-        if self.ratio is None and self.bar_us is not None:
-            return "met" if self.ours_us <= self.bar_us else "MISSED"
-        if self.bar is None or self.ratio is None:
+        """Whether a threshold is met: "met", "MISSED", or nothing where there is none."""
+        if self.ratio is None and self.threshold_us is not None:
+            return "met" if self.ours_us <= self.threshold_us else "MISSED"
+        if self.threshold is None or self.ratio is None:
             return ""
-        fast = self.bar_us is not None and self.ours_us <= self.bar_us
-        return "met" if fast or self.ratio <= self.bar else "MISSED"
+        fast = self.threshold_us is not None and self.ours_us <= self.threshold_us
+        return "met" if fast or self.ratio <= self.threshold else "MISSED"
 
     @property
     def remark(self) -> str:
@@ -110,11 +110,14 @@ class Row:
             grows = "" if self.slope is None else f", grows with the power {self.slope:.2f}"
             return f"{self.us_per_rung:.0f} us a rung{grows}"
         if self.p99_us is not None:
-            return f"{self.verdict}: at most {self.bar_us:g} us; 99 % within {self.p99_us:.1f} us"
-        if self.bar is None:
+            return (
+                f"{self.verdict}: at most {self.threshold_us:g} us; "
+                f"99 % within {self.p99_us:.1f} us"
+            )
+        if self.threshold is None:
             return ""
-        least = "" if self.bar_us is None else f" or at most {self.bar_us} us"
-        return f"{self.verdict}: at least {1 / self.bar:.2f} times as fast{least}"
+        least = "" if self.threshold_us is None else f" or at most {self.threshold_us} us"
+        return f"{self.verdict}: at least {1 / self.threshold:.2f} times as fast{least}"
 
 
 def table(rows: Iterable[Row]) -> str:

@@ -18,7 +18,7 @@ TOLERANCE = 1e-12
 METHODS = {"rnea": "inverse_dynamics", "crba": "inertia_matrix", "aba": "tree_forward_dynamics"}
 NAMES = {"rnea": "inverse_dynamics", "crba": "inertia_matrix", "aba": "forward_dynamics"}
 # Largest ratio of our time to Pinocchio's.
-BARS = {
+THRESHOLDS = {
     "loop": {"rnea": 1 / 4, "crba": 1 / 2, "aba": 1 / 4},
     "call": {"rnea": 1.0, "crba": 1.2, "aba": 1.0},
 }
@@ -124,7 +124,7 @@ def _loops(subject: Subject, errors: dict[str, float], rounds: int) -> list[Row]
             lanes=1 if mode == "loop" else host_lanes(),
             peer=f"pin.{peers[short]}",
             max_rel_error=errors[short],
-            bar=BARS.get(mode, {}).get(short),
+            threshold=THRESHOLDS.get(mode, {}).get(short),
         )
         for short, mode in kernels
     ]
@@ -201,7 +201,7 @@ def _calls(subject: Subject, errors: dict[str, float], rounds: int) -> list[Row]
             lanes=1,
             peer=peer,
             max_rel_error=(errors if peer.startswith("pin") else mj_errors)[short],
-            bar=BARS["call"][short] if peer.startswith("pin") else None,
+            threshold=THRESHOLDS["call"][short] if peer.startswith("pin") else None,
         )
         for short in NAMES
         for peer in (f"pin.{short}", peers[short])

@@ -22,13 +22,13 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-BAR = 0.999  # of the control periods, on an idle machine
+THRESHOLD = 0.999  # of the control periods, on an idle machine
 # What the nodes compute in a period before they send [s].
 SIMULATED_S, CONTROLLED_S = 0.4e-3, 0.6e-3
 
 
 def main() -> int:
-    """Run it and return the exit status: 0 if the bar is met, or the arms were safe if busy."""
+    """Run it and return the exit status: 0 if the threshold is met, or arms were safe if busy."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--seconds", type=_within(1.0, 3600.0, float), default=20.0, help="of each run"
@@ -66,8 +66,10 @@ def main() -> int:
         met = bool(figures["safe"])
         print("met: arms stay safe" if met else "NOT met: torques beyond their limits")
     else:
-        met = float(str(figures["answered within the period"])) >= BAR
-        print(f"{'met' if met else 'NOT met'}: {BAR:.1%} of the periods answered within them")
+        met = float(str(figures["answered within the period"])) >= THRESHOLD
+        print(
+            f"{'met' if met else 'NOT met'}: {THRESHOLD:.1%} of the periods answered within them"
+        )
     return 0 if met else 1
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulator: arms that hold an object, on the topics a real robot would have.
 
-`robot:=NAME` stands in for the real arms of config/robots/NAME, or of a folder of one's own: on
+`robot:=NAME` replaces the real arms of config/robots/NAME, or of a folder of one's own: on
 their topics, with drives that do what their files state. Arguments that are left empty are as
 these files or the node have them.
 """
@@ -61,7 +61,7 @@ def generate_launch_description() -> LaunchDescription:
             DeclareLaunchArgument(
                 "robot",
                 default_value="",
-                description="Real arms to stand in for: a name in config/robots, or a folder.",
+                description="Real arms to replace: a name in config/robots, or a folder.",
             ),
             DeclareLaunchArgument(
                 "scenario",

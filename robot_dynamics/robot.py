@@ -29,11 +29,11 @@ from robot_dynamics.dynamics.drive_efforts import fixed_drives
 from robot_dynamics.dynamics.effort_request import EffortRequest
 from robot_dynamics.dynamics.elimination import elimination_order, order_of, squares_of
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
-from robot_dynamics.dynamics.heeded_rows import general_rows
 from robot_dynamics.dynamics.independent import (
     IndependentForm,
     independent_form,
 )
+from robot_dynamics.dynamics.independent_rows import general_rows
 from robot_dynamics.dynamics.loops import LoopTerms
 from robot_dynamics.dynamics.maximal_coordinates import maximal_coordinate_solution
 from robot_dynamics.dynamics.mobility import Mobility, mobility

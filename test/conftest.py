@@ -17,7 +17,7 @@ from robot_dynamics.threads import use_one_thread
 use_one_thread()  # before NumPy is imported; processes that tests start inherit it
 # Most of what tests compile is called a few times. The tests of `compile` say that the effort
 # changes no bit of a result, and compile as users do.
-os.environ.setdefault("ROBOT_DYNAMICS_EFFORT", "0")
+os.environ.setdefault("ROBOT_DYNAMICS_OPT_LEVEL", "0")
 
 settings.register_profile(
     "suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]

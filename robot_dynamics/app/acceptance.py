@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""When a run counts as good: the bars that its figures must keep."""
+"""When a run counts as good: the thresholds that its figures must keep."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 from robot_dynamics.simulation.settings import Engine
 
 
-def _bar(unit: str) -> Any:
+def _threshold(unit: str) -> Any:
     """Return a field for an upper bound that may be left out."""
     return field(default=None, metadata={"minimum": 0.0, "unit": unit})
 
 
 @dataclass(frozen=True)
-class BarSettings:
+class ThresholdSettings:
     """Upper bounds of figures of the report of the same name; those left out are not asked for.
 
     Attributes:
@@ -52,7 +52,7 @@ class BarSettings:
         holding_moment_error_settled_nm: The same while the reference is at rest [N m].
         touch_speed_least: The least that the highest speed at a touch is to be [m/s].
         touch_settling_max_s: Time from a touch until its force stays within 5 % [s].
-        touch_contacts_max: How often a surface is felt anew, the first time included.
+        touch_contacts_max: How often a surface is touched anew, the first time included.
         grasp_slip_max_m: How far a grasp slides on the object [m].
         grasp_slip_max_m_least: A lower bound of the same, for scenarios of slipping.
         surface_slip_max_m: How far what is to stick to a surface slides on it [m].
@@ -63,84 +63,84 @@ class BarSettings:
         real_time_factor_least: A lower bound of the simulated time over the time it took.
     """
 
-    object_position_error_max_m: float | None = _bar("m")
-    object_position_error_settled_m: float | None = _bar("m")
-    object_orientation_error_max_deg: float | None = _bar("degrees")
-    object_orientation_error_settled_deg: float | None = _bar("degrees")
-    internal_force_error_settled_n: float | None = _bar("N")
-    internal_moment_error_settled_nm: float | None = _bar("N m")
-    added_internal_force_max_n: float | None = _bar("N")
-    added_internal_moment_max_nm: float | None = _bar("N m")
-    object_drift_settled_m: float | None = _bar("m")
-    joint_motion_max: float | None = _bar("rad or m")
-    closure_error_max: float | None = _bar("m or rad")
-    correction_max: float | None = _bar("m or rad")
-    torque_fraction_of_limit_max: float | None = _bar("")
-    torque_fraction_of_limit_least: float | None = _bar("")
-    contact_force_error_settled_fraction: float | None = _bar("")
-    contact_force_error_moving_fraction: float | None = _bar("")
-    contact_speed_moving_least: float | None = _bar("m/s")
-    contact_force_max_n: float | None = _bar("N")
-    guide_force_max_n: float | None = _bar("N")
-    guide_force_max_n_least: float | None = _bar("N")
-    holding_force_error_max_n: float | None = _bar("N")
-    holding_force_error_settled_n: float | None = _bar("N")
-    holding_moment_error_max_nm: float | None = _bar("N m")
-    holding_moment_error_settled_nm: float | None = _bar("N m")
-    touch_speed_least: float | None = _bar("m/s")
-    touch_settling_max_s: float | None = _bar("s")
-    touch_contacts_max: float | None = _bar("")
-    grasp_slip_max_m: float | None = _bar("m")
-    grasp_slip_max_m_least: float | None = _bar("m")
-    surface_slip_max_m: float | None = _bar("m")
-    surface_slip_max_m_least: float | None = _bar("m")
-    slip_margin_min_least: float | None = _bar("N")
-    slip_warning_lead_s_least: float | None = _bar("s")
-    control_step_p99_us: float | None = _bar("us")
-    real_time_factor_least: float | None = _bar("")
+    object_position_error_max_m: float | None = _threshold("m")
+    object_position_error_settled_m: float | None = _threshold("m")
+    object_orientation_error_max_deg: float | None = _threshold("degrees")
+    object_orientation_error_settled_deg: float | None = _threshold("degrees")
+    internal_force_error_settled_n: float | None = _threshold("N")
+    internal_moment_error_settled_nm: float | None = _threshold("N m")
+    added_internal_force_max_n: float | None = _threshold("N")
+    added_internal_moment_max_nm: float | None = _threshold("N m")
+    object_drift_settled_m: float | None = _threshold("m")
+    joint_motion_max: float | None = _threshold("rad or m")
+    closure_error_max: float | None = _threshold("m or rad")
+    correction_max: float | None = _threshold("m or rad")
+    torque_fraction_of_limit_max: float | None = _threshold("")
+    torque_fraction_of_limit_least: float | None = _threshold("")
+    contact_force_error_settled_fraction: float | None = _threshold("")
+    contact_force_error_moving_fraction: float | None = _threshold("")
+    contact_speed_moving_least: float | None = _threshold("m/s")
+    contact_force_max_n: float | None = _threshold("N")
+    guide_force_max_n: float | None = _threshold("N")
+    guide_force_max_n_least: float | None = _threshold("N")
+    holding_force_error_max_n: float | None = _threshold("N")
+    holding_force_error_settled_n: float | None = _threshold("N")
+    holding_moment_error_max_nm: float | None = _threshold("N m")
+    holding_moment_error_settled_nm: float | None = _threshold("N m")
+    touch_speed_least: float | None = _threshold("m/s")
+    touch_settling_max_s: float | None = _threshold("s")
+    touch_contacts_max: float | None = _threshold("")
+    grasp_slip_max_m: float | None = _threshold("m")
+    grasp_slip_max_m_least: float | None = _threshold("m")
+    surface_slip_max_m: float | None = _threshold("m")
+    surface_slip_max_m_least: float | None = _threshold("m")
+    slip_margin_min_least: float | None = _threshold("N")
+    slip_warning_lead_s_least: float | None = _threshold("s")
+    control_step_p99_us: float | None = _threshold("us")
+    real_time_factor_least: float | None = _threshold("")
 
 
 @dataclass(frozen=True)
 class AcceptanceSettings:
-    """The bars of a scenario for each engine that may be its plant.
+    """The thresholds of a scenario for each engine that may be its plant.
 
     Attributes:
         settle_s: How long a reference must be at rest until errors count as settled [s].
-        engine: Bars with our own engine as the plant.
-        mujoco: Bars with MuJoCo as the plant.
+        engine: Thresholds with our own engine as the plant.
+        mujoco: Thresholds with MuJoCo as the plant.
         stop: Words of the sentence with which the controller is to stop, in a scenario about
             that; by default it must not.
     """
 
     settle_s: float = field(default=0.5, metadata={"minimum": 0.0, "unit": "s"})
-    engine: BarSettings = field(default_factory=BarSettings)
-    mujoco: BarSettings = field(default_factory=BarSettings)
+    engine: ThresholdSettings = field(default_factory=ThresholdSettings)
+    mujoco: ThresholdSettings = field(default_factory=ThresholdSettings)
     stop: str = ""
 
-    def bars(self, engine: Engine) -> dict[str, float]:
-        """Return the bars that are asked for with an engine, by the field's name."""
+    def thresholds(self, engine: Engine) -> dict[str, float]:
+        """Return the thresholds that are asked for with an engine, by the field's name."""
         every = asdict(self.engine if engine == "engine" else self.mujoco)
         return {name: value for name, value in every.items() if value is not None}
 
 
 def failures(
     figures: Mapping[str, Any],
-    bars: Mapping[str, float],
+    thresholds: Mapping[str, float],
     why_missing: Callable[[str], str] = lambda name: "",
 ) -> list[str]:
-    """Return a sentence for each bar that a report's figures do not keep.
+    """Return a sentence for each threshold that a report's figures do not keep.
 
     Args:
         figures: By name the figure, or None if it could not be computed.
-        bars: By name of a `BarSettings` field the bound.
+        thresholds: By name of a `ThresholdSettings` field the bound.
         why_missing: Says of a figure by its name why it could not be computed, if that is known;
             figures that are missing for the same reason share a sentence.
     """
     sentences = []
     missing: dict[str, list[str]] = {}
-    for bar, bound in bars.items():
-        lower = bar.endswith("_least")
-        name = bar.removesuffix("_least")
+    for threshold, bound in thresholds.items():
+        lower = threshold.endswith("_least")
+        name = threshold.removesuffix("_least")
         if lower and name not in figures:
             name += "_max"
         value = figures.get(name)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures of a run whose object touches surfaces, or whose grasps may slip; from the recording.
 
-A touch begins when the surface first feels the object while a force on it is wanted, and ends
+A touch begins when the object first presses on the surface while a force on it is wanted, and ends
 when none is wanted any more.
 """
 
@@ -35,10 +35,10 @@ class Touch:
 
     Attributes:
         surface: Its index.
-        first: Row in which it was felt first.
+        first: Row in which it was touched first.
         end: Row after the last in which a force is wanted.
         speed: Of the object's origin a row before [m/s].
-        contacts: How often it was felt anew, the first time included.
+        contacts: How often it was touched anew, the first time included.
         settled: Row from which on the force stayed near the first one that was wanted, until
             that changed; `end` if it never did.
     """
@@ -52,7 +52,7 @@ class Touch:
 
 
 def contact_figures(recording: Recording) -> dict[str, Any]:
-    """Return figures of contacts by the names of their bars; none for a run without contacts."""
+    """Return figures of contacts by the names of their thresholds; none without contacts."""
     figures: dict[str, Any] = {}
     if all(name in recording for name in _COLUMNS) and _forces(recording)[0].shape[1]:
         figures |= _surface_figures(recording)
@@ -73,9 +73,9 @@ def touches(recording: Recording) -> list[Touch]:
     found = []
     for surface in range(wanted.shape[1]):
         for begin, end in _spells(wanted[:, surface] > 0.0):
-            felt = force[begin:end, surface] > 0.0
-            if felt.any():
-                found.append(_touch(recording, surface, begin + int(np.argmax(felt)), end))
+            pressed = force[begin:end, surface] > 0.0
+            if pressed.any():
+                found.append(_touch(recording, surface, begin + int(np.argmax(pressed)), end))
     return found
 
 
@@ -149,8 +149,8 @@ def _touch(recording: Recording, surface: int, first: int, end: int) -> Touch:
     until = int(changes[0]) + 1 if len(changes) else len(wanted)
     far = np.flatnonzero(~(np.abs(force - wanted) <= SETTLED_PART * wanted)[:until])
     settled = int(far[-1]) + 1 if len(far) else 0
-    felt = force > 0.0
-    anew = int(np.sum(felt[1:] & ~felt[:-1])) + 1
+    pressed = force > 0.0
+    anew = int(np.sum(pressed[1:] & ~pressed[:-1])) + 1
     speed = float(np.linalg.norm(recording["object_twist"][max(first - 1, 0), 3:]))
     never = settled == until
     return Touch(surface, first, end, speed, anew, end if never else first + settled)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A panel of errors over decades, beside the bars of the scenario and the time at rest."""
+"""A panel of errors over decades, beside the thresholds of the scenario and the time at rest."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _DECADES = 1e-6  # of the largest: what is less says nothing beside it
 
 
 class Error(NamedTuple):
-    """A positive quantity, and the bars that it is to keep.
+    """A positive quantity, and the thresholds that it is to keep.
 
     Attributes:
         values: In each control period (ticks,).
         label: What it is, with its unit.
-        bar_max: Name of the scenario's bar for all time.
-        bar_settled: Name of its bar for the time at rest.
-        scale: What makes the unit of the bars that of the values.
+        threshold_max: Name of the scenario's threshold for all time.
+        threshold_settled: Name of its threshold for the time at rest.
+        scale: What makes the unit of the thresholds that of the values.
     """
 
     values: Array
     label: str
-    bar_max: str
-    bar_settled: str
+    threshold_max: str
+    threshold_settled: str
     scale: float = 1.0
 
 
@@ -56,10 +56,10 @@ def error_panel(
     ax.set_yscale("log")
     lowest, highest = np.inf, 0.0
     spans: dict[str, list[Any]] = {
-        "bar_max": [[float(time[0]), float(time[-1])]] if len(time) else [],
-        "bar_settled": recording.get("settled_intervals_s"),
+        "threshold_max": [[float(time[0]), float(time[-1])]] if len(time) else [],
+        "threshold_settled": recording.get("settled_intervals_s"),
     }
-    barred = False
+    with_thresholds = False
     for error, color in zip(errors, _COLORS, strict=False):
         values = error.values[rows]
         if not values.any():  # as the moments of a joint that has none
@@ -75,14 +75,14 @@ def error_panel(
             if bound is None:
                 continue
             for interval in intervals:
-                barred = True
+                with_thresholds = True
                 height = [error.scale * bound] * 2
                 ax.plot(
                     interval, height, color=color, linewidth=1.0, linestyle=(0, (5, 3)), alpha=0.8
                 )
     bottom = 0.5 * max(lowest, _DECADES * highest)
     ax.set_ylim(bottom=bottom if np.isfinite(bottom) else _NOTHING)
-    ax.set_title(title + (", their bars dashed" if barred else ""))
+    ax.set_title(title + (", their thresholds dashed" if with_thresholds else ""))
     ax.set_ylabel(unit)
     legend_above(ax, 3)
 

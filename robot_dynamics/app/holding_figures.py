@@ -67,7 +67,7 @@ def holding_error(recording: Recording, unit: str) -> Array | None:
 
 
 def holding_figures(recording: Recording, settled: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return the largest forces and errors by the names of their bars; none without hinges.
+    """Return the largest forces and errors by the names of their thresholds; none without hinges.
 
     Args:
         recording: The run.

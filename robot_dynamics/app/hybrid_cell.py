@@ -174,7 +174,7 @@ _COMPONENTS = {
 }
 
 
-def unheeded_restraints(cell: CellSettings, reference: ReferenceSettings) -> list[str]:
+def uncontrolled_environment_joints(cell: CellSettings, reference: ReferenceSettings) -> list[str]:
     """Return a sentence for each hinge or line that a reference leaves to position control.
 
     The object is on it all the time: where that is not known, arms work against it.
@@ -182,15 +182,16 @@ def unheeded_restraints(cell: CellSettings, reference: ReferenceSettings) -> lis
     end = sum(segment.duration_s for segment in reference.segments)
     found = []
     for surface in cell.surfaces:
-        heeded_until = 0.0
+        controlled_until = 0.0
         touches = [one for one in reference.touches if one.surface == surface.name]
         for touch in sorted(touches, key=lambda one: one.from_s):
-            if touch.from_s <= heeded_until:
-                heeded_until = max(heeded_until, touch.until_s)
-        if surface.holds and heeded_until < end:
+            if touch.from_s <= controlled_until:
+                controlled_until = max(controlled_until, touch.until_s)
+        if surface.holds and controlled_until < end:
             found.append(
                 f"the object is on {surface.kind} {surface.name!r} from beginning to end, but "
-                f"reference.touches does not have it from {heeded_until:g} s on; expected a touch "
+                f"reference.touches does not have it from {controlled_until:g} s on; "
+                "expected a touch "
                 f"of it, or arms and {surface.kind} work against each other."
             )
     return found

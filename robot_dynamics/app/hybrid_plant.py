@@ -32,9 +32,9 @@ from robot_dynamics.simulation.contact import (
     ArmContact,
     ContactPlant,
     ContactScene,
+    EnvironmentJoint,
     Material,
     PointFunction,
-    Restraint,
     SurfaceContact,
     cylinder,
     hole,
@@ -86,12 +86,12 @@ def contact_scene(scenario: Scenario, system: GraspSystem) -> ContactScene:
         for surface in scenario.cell.surfaces
         if not surface.holds
     )
-    restraints = tuple(
-        _restraint(surface, frames[surface.name], object_frame(scenario.cell))
+    environment_joints = tuple(
+        _environment_joint(surface, frames[surface.name], object_frame(scenario.cell))
         for surface in scenario.cell.surfaces
         if surface.holds
     )
-    return ContactScene(system, arms, surfaces, restraints)
+    return ContactScene(system, arms, surfaces, environment_joints)
 
 
 def make_hybrid_plant(scenario: Scenario, system: GraspSystem, start: Array) -> Plant:
@@ -118,7 +118,7 @@ def true_wrench_maps(scenario: Scenario, system: GraspSystem) -> GraspMap:
     return wrench_maps(held, distribution_of(scenario, held))
 
 
-def _restraint(surface: SurfaceSettings, frame: Array, held: Array) -> Restraint:
+def _environment_joint(surface: SurfaceSettings, frame: Array, held: Array) -> EnvironmentJoint:
     """Return a hinge or a line with the object on it.
 
     The object starts where it is believed to be, and what is on the hinge or the line is what is
@@ -155,7 +155,7 @@ def _restraint(surface: SurfaceSettings, frame: Array, held: Array) -> Restraint
         there, axis = (held @ part)[:3, 3], frame[:3, 2]
         on_it = pose(frame[:3, 3] + axis * (axis @ (there - frame[:3, 3])), frame[:3, :3])
     against = surface.resistance
-    return Restraint(
+    return EnvironmentJoint(
         surface.name, surface.kind, frame, inverse_pose(held) @ on_it,
         against.friction, against.damping,
     )  # fmt: skip

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The cell of a scenario whose object has two halves and a joint between them."""
+"""The cell of a scenario whose object has two parts and a joint between them."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ NAME = "object_joint"
 
 
 def tree_joint(settings: ObjectJointSettings, links: tuple[str, str]) -> JointElement:
-    """Return the joint between the halves, as a joint from the first to the second."""
+    """Return the joint between the parts, as a joint from the first to the second."""
     at = pose(settings.xyz, rotation_of_rpy(settings.rpy))
     return JointElement(NAME, settings.type, *links, at, settings.axis)
 
 
 def loop_joint(settings: ObjectJointSettings, links: tuple[str, str]) -> LoopElement:
-    """Return the joint between the halves, as a joint that closes a loop between them.
+    """Return the joint between the parts, as a joint that closes a loop between them.
 
-    Its frame has the joint's axis along z, and where the halves coincide is its zero.
+    Its frame has the joint's axis along z, and where the parts coincide is its zero.
     """
     joint = tree_joint(settings, links)
     along = axis_frame(joint, joint_type(joint.type))
@@ -49,43 +49,43 @@ def loop_joint(settings: ObjectJointSettings, links: tuple[str, str]) -> LoopEle
 
 
 def jointed_system(cell: CellSettings, grasped: GraspSystem) -> JointedObjectSystem:
-    """Return the arms and halves of a cell as Unseren's model has them: the object's joint alone.
+    """Return the arms and parts of a cell as Unseren's model has them: the object's joint alone.
 
     Args:
         cell: Robots, arms and object.
-        grasped: The same as a grasp system, whose inertias of the halves are taken.
+        grasped: The same as a grasp system, whose inertias of the parts are taken.
 
     Raises:
         RobotDynamicsError: If the object has no joint, or an arm is none of the report's.
     """
     grasped.require_plain_arms("the control of jointed objects")
     joint = cell.object.joint
-    if joint is None or grasped.halves is None:
+    if joint is None or grasped.object_loop_joint is None:
         raise RobotDynamicsError(
             "control.law is 'jointed', but the object has no joint; expected cell.object.joint."
         )
     arms = place(placed_robots(cell)).mechanism
-    halves = [_half(urdf) for urdf in (cell.object.urdf, joint.urdf)]
-    links = (halves[0].name, halves[1].name)
-    held = Mechanism("object", tuple(halves), (tree_joint(joint, links),))
+    parts = [_object_part(urdf) for urdf in (cell.object.urdf, joint.urdf)]
+    links = (parts[0].name, parts[1].name)
+    held = Mechanism("object", tuple(parts), (tree_joint(joint, links),))
     grasps = [pose(arm.grasp.xyz, rotation_of_rpy(arm.grasp.rpy)) for arm in cell.arms]
     tools = [arm.tool for arm in cell.arms]
     system = jointed_object_system(
         arms, held, (tools[0], tools[1]), (grasps[0], grasps[1]), cell.gravity
     )
     bodies = grasped.model.bodies
-    return system.with_halves([bodies[body].inertia for body in grasped.object_bodies])
+    return system.with_part_inertias([bodies[body].inertia for body in grasped.object_bodies])
 
 
-def first_half(
+def first_part(
     settings: ReferenceSettings, joint: ObjectJointSettings, pose: ArrayLike
 ) -> Reference:
-    """Return what the first half does, with the force in the joint, until the fold is over too.
+    """Return what the first part does, with the force in the joint, until the fold is over too.
 
     Args:
         settings: Motion, fold and force.
         joint: The joint.
-        pose: Of the first half at the start, x y z qx qy qz qw (7,).
+        pose: Of the first part at the start, x y z qx qy qz qw (7,).
 
     Raises:
         ArgumentError: If the settings do not fit together.
@@ -117,7 +117,7 @@ def require_matching_law(
         )
     if reference.fold and not jointed:
         raise ArgumentError(
-            "reference.fold moves a second half, but cell.object has no joint; expected none."
+            "reference.fold moves a second part, but cell.object has no joint; expected none."
         )
 
 
@@ -136,15 +136,15 @@ def placed_robots(cell: CellSettings) -> list[Part]:
 
 def joint_order(system: JointedObjectSystem) -> np.ndarray:
     """Return where the joints of arm after arm stand in the system's vectors."""
-    return np.concatenate([half.v_index for half in system.halves])
+    return np.concatenate([part.v_index for part in system.parts])
 
 
-def _half(urdf: str) -> LinkElement:
+def _object_part(urdf: str) -> LinkElement:
     links: Iterable[LinkElement] = load_description(urdf).mechanism.links
     only, *others = links
     if others:
         raise RobotDynamicsError(
             f"{urdf}: link {others[0].name!r} is another one beside {only.name!r}; expected one "
-            "link: a half of an object is a single body."
+            "link: a part of an object is a single body."
         )
     return only

@@ -65,7 +65,7 @@ def supervised_law(
         wrist_sensors=wrist_sensors,
         object_box=_box_around_object(scenario),
         friction=max((surface.friction for surface in scenario.cell.surfaces), default=0.0),
-        empty_hands=scenario.control.law == "gravity",
+        holds_object=scenario.control.law != "gravity",
     )
 
 

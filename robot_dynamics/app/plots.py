@@ -209,7 +209,7 @@ def _internal_force(ax: Any, view: _View) -> None:
 
 
 def _joint_force(ax: Any, view: _View, true: Array, wanted: Array) -> None:
-    """Draw the force in the joint of an object of two halves, moments broken."""
+    """Draw the force in the joint of an object of two parts, moments broken."""
     turning = moments(view.recording)
     for i, name in enumerate(view.recording.get("internal_forces")):
         style = (0, (4, 1.5)) if turning[i] else "-"

@@ -71,14 +71,14 @@ CONTACT_UNITS = {  # of runs under hybrid control besides
     "slip_margin": "N: distance to what each of `slip_contacts` bears, as the monitor expects it",
 }
 
-UNITS_OF_IDLE = {  # of arms with joints without drives besides
-    "idle_position": "rad or m: of `idle_joints`, true",
-    "idle_velocity": "rad/s or m/s: of `idle_joints`, true",
+UNITS_OF_PASSIVE_JOINTS = {  # of arms with joints without drives besides
+    "passive_position": "rad or m: of `passive_joints`, true",
+    "passive_velocity": "rad/s or m/s: of `passive_joints`, true",
 }
-UNITS_OF_HALVES = {  # of objects with a joint besides, or instead
-    "internal_force": "N m, N: force in the object's joint, on its second half, true",
-    "second_pose": "as object_pose, of the second half",
-    "second_twist": "as object_twist, of the second half",
+UNITS_OF_PARTS = {  # of objects with a joint besides, or instead
+    "internal_force": "N m, N: force in the object's joint, on its second part, true",
+    "second_pose": "as object_pose, of the second part",
+    "second_twist": "as object_twist, of the second part",
     "estimated_second_pose": "as second_pose, from the joints",
     "reference_second_pose": "as second_pose",
 }
@@ -87,7 +87,7 @@ UNITS_OF_HALVES = {  # of objects with a joint besides, or instead
 def common_metadata(scenario: Scenario, system: GraspSystem) -> dict[str, Any]:
     """Return what both sides of a run must agree on."""
     effort = system.limits["effort"].tolist()
-    hybrid, halves = scenario.control.law == "hybrid", system.halves is not None
+    hybrid, parts = scenario.control.law == "hybrid", system.object_loop_joint is not None
     rows = surface_rows(scenario.cell)
     held = {surface.name for surface in scenario.cell.surfaces if surface.holds}
     facts = surface_facts(scenario.cell).rows
@@ -113,18 +113,18 @@ def common_metadata(scenario: Scenario, system: GraspSystem) -> dict[str, Any]:
         "plant_delay_periods": scenario.plant.command_delay_periods,
         "arms": [arm.name for arm in system.arms],
         "joints": list(system.joint_names),
-        "idle_joints": list(system.idle_joints),
+        "passive_joints": list(system.passive_joint_names),
         "arm_joints": [len(arm.joints) for arm in system.arms],
         "tools": [arm.tool for arm in system.arms],
         "object": system.model.bodies[system.object_body].name,
         "effort_limits": [limit if np.isfinite(limit) else None for limit in effort],
-        "acceptance": scenario.acceptance.bars(scenario.plant.engine),
+        "acceptance": scenario.acceptance.thresholds(scenario.plant.engine),
         "expected_stop": scenario.acceptance.stop,
         **(touching if hybrid else {}),
         "units": UNITS
         | (CONTACT_UNITS if hybrid else {})
-        | (UNITS_OF_HALVES if halves else {})
-        | (UNITS_OF_IDLE if system.idle_joints else {}),
+        | (UNITS_OF_PARTS if parts else {})
+        | (UNITS_OF_PASSIVE_JOINTS if system.passive_joint_names else {}),
         "versions": {
             "robot_dynamics": robot_dynamics.__version__,
             "numpy": np.__version__,
@@ -163,11 +163,11 @@ class PlantRecorder:
         }
         if self._contacts is not None:
             widths |= self._contacts.columns
-        if system.halves is not None:
+        if system.object_loop_joint is not None:
             widths |= {"second_pose": 7, "second_twist": 6}
-        self._idle = len(system.idle_joints)
-        if self._idle:
-            widths |= dict.fromkeys(UNITS_OF_IDLE, self._idle)
+        self._passive_joints = len(system.passive_joint_names)
+        if self._passive_joints:
+            widths |= dict.fromkeys(UNITS_OF_PASSIVE_JOINTS, self._passive_joints)
         self.recorder = Recorder(widths, ticks)
 
     def write(
@@ -175,7 +175,7 @@ class PlantRecorder:
         measurement: Measurement,
         truth: Truth,
         contacts: Sequence[ContactReport] = (),
-        idle: Sequence[Array] = (),
+        passive_joints: Sequence[Array] = (),
     ) -> None:
         """Write one control period down, before the plant moves on.
 
@@ -183,7 +183,8 @@ class PlantRecorder:
             measurement: What was measured.
             truth: What was true.
             contacts: What there is to say of contacts.
-            idle: Positions and velocities of the joints without drives, if there are any.
+            passive_joints: Positions and velocities of the joints without drives, if there are
+                any.
         """
         tick, time, q, qd, wrenches = measurement
         *seen, more = truth
@@ -192,7 +193,7 @@ class PlantRecorder:
             *seen, _ = truth._replace(internal_force=inside)
             more = self._contacts.values(contacts)
         wrench = wrenches.reshape(self._wrench_size)
-        more = (*more, *idle) if self._idle else more
+        more = (*more, *passive_joints) if self._passive_joints else more
         self.recorder.write((tick, time, q, qd, wrench, *seen, *more))
 
     def finish(self, **metadata: Any) -> Recording:

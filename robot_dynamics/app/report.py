@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.acceptance import failures as missed_bars
+from robot_dynamics.app.acceptance import failures as missed_thresholds
 from robot_dynamics.app.contact_figures import contact_figures
 from robot_dynamics.app.extremes import largest, smallest
 from robot_dynamics.app.holding_figures import holding_figures
@@ -58,8 +58,8 @@ def report_of(recording: Recording) -> dict[str, Any]:
 
     Returns:
         JSON values. `ok` is true if `failures` is empty: every number is finite, no control
-        period is missing, the torques applied are those commanded, and the scenario's bars are
-        kept. A figure that cannot be computed is None, and a failure.
+        period is missing, the torques applied are those commanded, and the scenario's thresholds
+        are kept. A figure that cannot be computed is None, and a failure.
 
     Raises:
         RecordingError: If columns or metadata are missing altogether.
@@ -72,9 +72,9 @@ def report_of(recording: Recording) -> dict[str, Any]:
         **contact_figures(recording),
         **holding_figures(recording, settled(recording)),
     }
-    bars = recording.get("acceptance")
+    thresholds = recording.get("acceptance")
     why = partial(_why_missing, recording)
-    problems = [*_broken(recording), *missed_bars(figures, bars, why)]
+    problems = [*_broken(recording), *missed_thresholds(figures, thresholds, why)]
     return {
         "ok": not problems,
         "failures": problems,
@@ -86,7 +86,7 @@ def report_of(recording: Recording) -> dict[str, Any]:
         "plant": recording.get("plant"),
         "law": recording.metadata.get("law"),
         **figures,
-        "acceptance": bars,
+        "acceptance": thresholds,
         "state_hash": state_hash(recording),
         "versions": recording.get("versions"),
     }
@@ -119,7 +119,7 @@ def state_hash(recording: Recording) -> str:
 def position_error(recording: Recording) -> Array:
     """Return the object's true distance from the reference (ticks,) [m].
 
-    Of an object with a joint it is that of the half that is farther off.
+    Of an object with a joint it is that of the part that is farther off.
     """
     pairs = _poses(recording)
     distances = [np.linalg.norm(true[:, :3] - wanted[:, :3], axis=1) for true, wanted in pairs]
@@ -136,7 +136,7 @@ def orientation_error(recording: Recording) -> Array:
 
 
 def _poses(recording: Recording) -> list[tuple[Array, Array]]:
-    """Return true and wanted poses (ticks, 7) of the object, or of both its halves."""
+    """Return true and wanted poses (ticks, 7) of the object, or of both its parts."""
     pairs = [(recording["object_pose"], recording["reference_pose"])]
     if "second_pose" in recording:
         pairs.append((recording["second_pose"], recording["reference_second_pose"]))

@@ -26,7 +26,7 @@ from robot_dynamics.control.protocol import ControlLaw, LawStep
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.simulation.halves_plant import HalvesPlant
+from robot_dynamics.simulation.parts_plant import PartsPlant
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.settings import Engine
 
@@ -49,7 +49,7 @@ class Run:
 
     @property
     def ok(self) -> bool:
-        """Whether the run kept all bars of its scenario."""
+        """Whether the run kept all thresholds of its scenario."""
         return bool(self.report["ok"])
 
     def plot(self, path: str | Path) -> Path:
@@ -129,8 +129,8 @@ def simulate(
         step = last = step or last
         if torque is None:
             raise RobotDynamicsError(f"control failed: {supervised.safety.cause}")
-        idle = simulated.idle_joints()
-        seen.write(measurement, simulated.truth(), simulated.contacts(), idle)
+        passive_joints = simulated.passive_joints()
+        seen.write(measurement, simulated.truth(), simulated.contacts(), passive_joints)
         done.write(tick, torque, step, 1e6 * elapsed)
         sent = _with_holding_drives(torque, sent, believed, supervised.safety.released)
         measurement = simulated.step(sent)
@@ -181,12 +181,12 @@ def make_plant(scenario: Scenario, system: GraspSystem) -> Plant:
         from robot_dynamics.simulation.arms_plant import ArmsPlant
 
         return ArmsPlant(system, start, period, settings)
-    if system.halves is not None:
+    if system.object_loop_joint is not None:
         if settings.engine == "mujoco":
-            from robot_dynamics.simulation.mujoco_halves_plant import MujocoHalvesPlant
+            from robot_dynamics.simulation.mujoco_parts_plant import MujocoPartsPlant
 
-            return MujocoHalvesPlant(system, start, period, settings)
-        return HalvesPlant(system, start, period, settings)
+            return MujocoPartsPlant(system, start, period, settings)
+        return PartsPlant(system, start, period, settings)
     maps = grasp_map(system, scenario.control)
     if settings.engine == "mujoco":
         from robot_dynamics.simulation.mujoco_plant import MujocoPlant

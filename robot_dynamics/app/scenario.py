@@ -17,9 +17,9 @@ import yaml
 from numpy.typing import NDArray
 
 from robot_dynamics.app.acceptance import AcceptanceSettings
-from robot_dynamics.app.hybrid_cell import unheeded_restraints
+from robot_dynamics.app.hybrid_cell import uncontrolled_environment_joints
 from robot_dynamics.app.jointed_cell import (
-    first_half,
+    first_part,
     loop_joint,
     placed_robots,
     require_matching_law,
@@ -135,7 +135,7 @@ class Scenario:
         """Return what the object is to do, counted from `start_tick` on.
 
         For the hybrid law that is its motion: forces depend on contacts, see `hybrid_law`. Of an
-        object with a joint it is what the first half does, for as long as the fold takes. Where
+        object with a joint it is what the first part does, for as long as the fold takes. Where
         arms only hold themselves up, the object stays where it is for as long.
 
         Raises:
@@ -155,7 +155,7 @@ class Scenario:
             settings = replace(self.reference, force=steps)
             reference = plan_reference(settings, self.object_pose, squeeze=[1.0])
         elif self.cell.object.joint is not None:
-            reference = first_half(self.reference, self.cell.object.joint, self.object_pose)
+            reference = first_part(self.reference, self.cell.object.joint, self.object_pose)
         elif self.control.law == "gravity":
             pauses = tuple(SegmentSettings(one.duration_s) for one in self.reference.segments)
             reference = plan_reference(
@@ -194,7 +194,10 @@ class Scenario:
 
     def warnings(self) -> list[str]:
         """Return a sentence for everything that may be simulated and will hardly go well."""
-        return [*self.delay_warnings(), *unheeded_restraints(self.cell, self.reference)]
+        return [
+            *self.delay_warnings(),
+            *uncontrolled_environment_joints(self.cell, self.reference),
+        ]
 
     def delay_warnings(self) -> list[str]:
         """Return a sentence for each servo that the plant's command delay makes unstable.
@@ -351,7 +354,7 @@ def _system(cell: CellSettings, link_mass_scale: float = 1.0) -> GraspSystem:
             arm.posture,
             arm.load_share,
             arm.drives,
-            arm.followers,
+            arm.passive_joints,
         )
         for arm in cell.arms
     ]

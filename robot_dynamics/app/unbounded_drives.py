@@ -12,7 +12,7 @@ from robot_dynamics.manipulation.system import GraspSystem
 def unbounded_drives(system: GraspSystem) -> list[str]:
     """Return a sentence if descriptions leave out how much drives can do; else nothing.
 
-    Joints that follow the drives of an arm with loops of its own need no limit.
+    Joints that follow the drives of an arm with internal closed chains need no limit.
 
     Args:
         system: The arms and what they hold.

@@ -24,7 +24,7 @@ from robot_dynamics.dynamics.explicit_form import (
     explicit_terms,
 )
 from robot_dynamics.dynamics.forward import forward_dynamics
-from robot_dynamics.dynamics.heeded_rows import heeded_forward_dynamics
+from robot_dynamics.dynamics.independent_rows import independent_rows_forward_dynamics
 from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
 from robot_dynamics.dynamics.inverse import bias_forces, inverse_dynamics
 from robot_dynamics.dynamics.jacobian import link_jacobian
@@ -88,7 +88,7 @@ def closed_forward_dynamics_program(model: Model, rows: tuple[int, ...] | None =
     """qdd and the smallest pivot (nv + 1,) of q, qd, tau, loops closed.
 
     In one array, because every further output costs a call 0.2 us. Where constraints are
-    redundant for good, `rows` are those to be heeded (see `heeded_rows`).
+    redundant for good, `rows` are those to be used (see `independent_rows`).
     """
 
     def run(q: Any, qd: Any, tau: Any, block: Any) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def closed_forward_dynamics_program(model: Model, rows: tuple[int, ...] | None =
         if rows is None:
             qdd, _, pivot = closed_loop_forward_dynamics(model, q, qd, tau, parameters)
         else:
-            qdd, pivot = heeded_forward_dynamics(model, q, qd, tau, parameters, rows)
+            qdd, pivot = independent_rows_forward_dynamics(model, q, qd, tau, parameters, rows)
         return {"qdd_and_pivot": [*qdd, pivot]}
 
     return _trace(model, run, "closed_forward_dynamics", q=model.nq, qd=model.nv, tau=model.nv)

@@ -44,16 +44,16 @@ def interpretation_forced() -> bool:
 
 
 def effort_asked_for() -> int:
-    """Return the effort that the environment variable ROBOT_DYNAMICS_EFFORT asks for.
+    """Return the effort that the environment variable ROBOT_DYNAMICS_OPT_LEVEL asks for.
 
     With 0 compilation takes less than half as long, and what is compiled two to five times as
     long: for what is not called often.
     """
-    text = os.environ.get("ROBOT_DYNAMICS_EFFORT", "")
+    text = os.environ.get("ROBOT_DYNAMICS_OPT_LEVEL", "")
     if text in ("0", "1", "2", "3"):
         return int(text)
     if text:
-        _logger.warning("ROBOT_DYNAMICS_EFFORT is %r, expected 0 to 3: not heeded.", text)
+        _logger.warning("ROBOT_DYNAMICS_OPT_LEVEL is %r, expected 0 to 3: ignored.", text)
     return _EFFORT
 
 

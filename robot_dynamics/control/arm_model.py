@@ -47,7 +47,7 @@ class ArmModel:
         system = self._system
         at = system.positions(q)
         H, C, _, _, _, _ = self.terms(at, np.zeros(system.model.nv))
-        if system.own_loops is None:
+        if system.internal_chains is None:
             v = system.v_index
             self._found = np.asarray(H)[np.ix_(v, v)], np.asarray(C)[v]
         else:  # G^T H G and G^T C, at rest (8.45)
@@ -64,7 +64,7 @@ def with_load_in_hand(system: GraspSystem) -> GraspSystem:
     taken to be: nothing of the control law and of its estimate of the object is in it.
     """
     model = system.model
-    whole = system.halves is None
+    whole = system.object_loop_joint is None
     laden: dict[str, Inertia] = {}
     for arm in system.arms:
         loop = model.loops[arm.loop]
@@ -73,7 +73,7 @@ def with_load_in_hand(system: GraspSystem) -> GraspSystem:
         # From the object's frame to the grasp's, and on to that of the arm's body.
         in_grasp: Inertia = loop.successor_placement * object_inertia
         in_body: Inertia = loop.predecessor_placement.inverse_times(in_grasp)
-        # Halves with a joint between them are each in a hand of their own.
+        # Parts with a joint between them are each in a hand of their own.
         part = arm.load_share if whole else 1.0
         share = Inertia.of([part * value for value in in_body.components()])
         laden[body.name] = laden.get(body.name, body.inertia) + share

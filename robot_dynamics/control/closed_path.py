@@ -77,7 +77,7 @@ class ClosedPath:
         matrix[:na, na:] = K[:, v].T
         try:
             right = np.concatenate([np.zeros(na), error])
-            if self._system.own_loops is not None:  # a hinge in a plane has rows to spare
+            if self._system.internal_chains is not None:  # a hinge in a plane has rows to spare
                 return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-12)[0][:na])
             return np.asarray(np.linalg.solve(matrix, right)[:na])
         except np.linalg.LinAlgError:

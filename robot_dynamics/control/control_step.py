@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_SUPPORT_LOAD = 3  # in ControlStep.scales: the largest support over its limit
+_SUPPORT_TORQUE_RATIO = 3  # in ControlStep.scales: the largest support over its limit
 
 
 class ControlStep(NamedTuple):
@@ -43,14 +43,14 @@ class ControlStep(NamedTuple):
     reference: Array
 
     @property
-    def let_through(self) -> float:
+    def task_scale(self) -> float:
         """The smallest part of the task that limits let through, from 0 to 1."""
-        return float(min(self.scales[:_SUPPORT_LOAD].tolist()))
+        return float(min(self.scales[:_SUPPORT_TORQUE_RATIO].tolist()))
 
     @property
-    def support_load(self) -> float:
+    def support_torque_ratio(self) -> float:
         """The largest support over its limit."""
-        return float(self.scales[_SUPPORT_LOAD])
+        return float(self.scales[_SUPPORT_TORQUE_RATIO])
 
     @property
     def recorded(self) -> tuple[Array, ...]:

@@ -54,7 +54,7 @@ class FallbackTorque:
     ) -> None:
         self._settings = settings
         self._support = support
-        # A finite stand-in, so that clipping never meets an infinity.
+        # A finite substitute, so that clipping never meets an infinity.
         self._effort = np.minimum(effort, 1e12)
         self._arms = tuple(arms)
         self._inertia = inertia

@@ -27,7 +27,7 @@ from robot_dynamics.dynamics.kinematics import (
     body_velocities,
     joint_transforms,
 )
-from robot_dynamics.manipulation.coordinated_law import Wish, coordinated_torque
+from robot_dynamics.manipulation.coordinated_law import DesiredMotion, coordinated_torque
 from robot_dynamics.manipulation.grasp_map import GraspMap
 from robot_dynamics.manipulation.object_estimate import ObjectEstimate, estimate_object
 from robot_dynamics.manipulation.system import GraspSystem
@@ -174,22 +174,22 @@ def law_program(system: GraspSystem) -> Program:
             f + k_force * i for f, i in zip(target.internal_force, force_integral, strict=True)
         ]
         distance = [posture[j] - q[j] for j in range(na)]
-        wish = Wish(
+        desired = DesiredMotion(
             _spatial_acceleration(seen, servo),
             [kp_null * distance[j] - kd_null * qd[j] for j in range(na)],
         )
-        towards = Wish(
+        towards = DesiredMotion(
             _in_object_axes(seen, [target.twist[i] + correction[i] / kd for i in range(6)]),
             [kp_null / kd_null * distance[j] for j in range(na)],
         )
         law = coordinated_torque(
-            system, terms, wish, towards, wanted_force, distribution, internal
+            system, terms, desired, towards, wanted_force, distribution, internal
         )
         joints = [model.bodies[i].joint for arm in system.arms for i in _bodies(system, arm)]
-        rubbing = friction_torque(joints, law.velocity, share, v0)
+        friction = friction_torque(joints, law.velocity, share, v0)
 
         squeeze = [ramp * value for value in law.internal]
-        motion = [ramp * (m + r) for m, r in zip(law.motion, rubbing, strict=True)]
+        motion = [ramp * (m + r) for m, r in zip(law.motion, friction, strict=True)]
         limited = limited_torque(
             law.support, squeeze, motion, previous, effort, torque_rate * period
         )
@@ -218,7 +218,7 @@ def law_program(system: GraspSystem) -> Program:
             "closure": seen.closure,
             "internal_force": measured,
             "support": law.support,
-            "scales": [*scales, limited.support_load, law.smallest_pivot],
+            "scales": [*scales, limited.support_torque_ratio, law.smallest_pivot],
         }
 
     inputs: dict[str, int | tuple[int, ...]] = {

@@ -101,7 +101,7 @@ class LinkDistances:
         """
         if not self.pairs:
             return np.zeros((*np.shape(q)[:-1], 0))
-        if self._system.own_loops is not None:
+        if self._system.internal_chains is not None:
             q = np.asarray(q, dtype=float)
             q = self._every(q) if q.ndim == 1 else np.apply_along_axis(self._every, -1, q)
         # The distances to the object come last.

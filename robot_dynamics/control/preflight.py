@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.control.link_distance import Closest, LinkDistances
 from robot_dynamics.control.protocol import ObjectPlan
 from robot_dynamics.control.reference import POSE
-from robot_dynamics.control.rehearsal import Rehearsal, rehearse
+from robot_dynamics.control.rollout import Rollout, rollout
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.errors import RobotDynamicsError, require_length
 from robot_dynamics.manipulation.grasp_map import mean_grasp_distance
@@ -69,7 +69,7 @@ class Preflight(NamedTuple):
         position_margin: Smallest distance from a position limit [rad or m], and its joint.
         smallest_pivot: Smallest relative pivot of an arm's J H^-1 J^T.
         arm_distance: Smallest distance between links that do not touch at the start [m].
-        rehearsal: The motion itself.
+        rollout: The motion itself.
     """
 
     torque_fraction: tuple[float, str]
@@ -77,7 +77,7 @@ class Preflight(NamedTuple):
     position_margin: tuple[float, str]
     smallest_pivot: float
     arm_distance: float
-    rehearsal: Rehearsal
+    rollout: Rollout
 
 
 def check_reference(
@@ -90,7 +90,7 @@ def check_reference(
 ) -> Preflight:
     """Refuse a reference that the arms cannot follow from where they are.
 
-    The whole motion is rehearsed with the control law itself and looked at for reach, position
+    The whole motion is rolled out with the control law itself and looked at for reach, position
     and velocity limits, singularities, torque, and distance between the arms.
 
     Args:
@@ -110,19 +110,19 @@ def check_reference(
     terms = terms or Robot(system.model).constraint_terms
     count = max(2, int(np.ceil(controller.reference.duration / spacing)) + 1)
     times = np.linspace(0.0, max(controller.reference.duration, spacing), count)
-    motion = rehearse(controller, terms, start, times)
+    motion = rollout(controller, terms, start, times)
     return check_motion(system, safety, motion, start, controller.reference, terms)
 
 
 def check_motion(
     system: GraspSystem,
     safety: SafetySettings,
-    motion: Rehearsal,
+    motion: Rollout,
     start: Array,
     reference: ObjectPlan,
     terms: Any,
 ) -> Preflight:
-    """Refuse a rehearsed motion that the arms cannot or must not make.
+    """Refuse a rolled-out motion that the arms cannot or must not make.
 
     Args:
         system: Arms and object.
@@ -172,7 +172,7 @@ def _first(times: Array, wrong: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
 
 
 def _motion_problems(
-    system: GraspSystem, safety: SafetySettings, motion: Rehearsal
+    system: GraspSystem, safety: SafetySettings, motion: Rollout
 ) -> Iterator[Problem]:
     limits, names, times = system.limits, system.joint_names, motion.times
     lower = limits["lower"] + safety.position_margin
@@ -198,7 +198,7 @@ def _motion_problems(
 
 
 def _torque_problems(
-    system: GraspSystem, safety: SafetySettings, motion: Rehearsal
+    system: GraspSystem, safety: SafetySettings, motion: Rollout
 ) -> Iterator[Problem]:
     names, times = system.joint_names, motion.times
     effort = system.limits["effort"] * safety.effort_fraction
@@ -236,7 +236,7 @@ def _torque_problems(
 
 
 def _singularities(
-    system: GraspSystem, safety: SafetySettings, motion: Rehearsal, start: Array, terms: Any
+    system: GraspSystem, safety: SafetySettings, motion: Rollout, start: Array, terms: Any
 ) -> Iterator[Problem]:
     times = motion.times
     if motion.failed_at is not None:

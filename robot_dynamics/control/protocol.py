@@ -79,11 +79,11 @@ class LawStep(Protocol):
         """
 
     @property
-    def let_through(self) -> float:
+    def task_scale(self) -> float:
         """The smallest part of the task that limits let through, from 0 to 1."""
 
     @property
-    def support_load(self) -> float:
+    def support_torque_ratio(self) -> float:
         """The largest support over its limit; beyond 1 arms and object cannot be held up."""
 
     @property
@@ -91,8 +91,8 @@ class LawStep(Protocol):
         """The values of the law's columns in a recording, in their order."""
 
 
-class Felt(NamedTuple):
-    """What wrist sensors feel of a body that is held.
+class HeldBodyWrench(NamedTuple):
+    """What wrist sensors tell of a body that is held.
 
     Attributes:
         residual: What holds it exerts beyond what motion, weight and known pushes on surfaces
@@ -107,20 +107,20 @@ class Felt(NamedTuple):
 
 
 @runtime_checkable
-class FeelingStep(Protocol):
-    """A step of a law that says itself what wrists feel of bodies, where they are measured."""
+class HeldBodyWrenchStep(Protocol):
+    """A step of a law that estimates the wrenches on held bodies itself, where sensors are."""
 
-    def felt_of_bodies(self) -> tuple[Felt, ...]:
-        """Return what is felt of the object, or of each of its halves."""
+    def held_body_wrenches(self) -> tuple[HeldBodyWrench, ...]:
+        """Return the wrench on the object, or on each of its parts."""
 
 
 @runtime_checkable
-class FeelingLaw(Protocol):
-    """A law for several bodies, each of whose steps is a `FeelingStep`."""
+class HeldBodyWrenchEstimator(Protocol):
+    """A law for several bodies, each of whose steps is a `HeldBodyWrenchStep`."""
 
     @property
-    def bodies_felt(self) -> int:
-        """Of how many bodies its steps say what is felt."""
+    def held_bodies(self) -> int:
+        """For how many held bodies its steps estimate the wrench."""
 
 
 class ControlLaw(Protocol):

@@ -59,7 +59,7 @@ class SafetyLayer(FaultLatch):
         unit_s: Unit of time stamps [s]: the period in lockstep, 1e-9 for nanoseconds.
         ramp_s: Time from start to active [s].
         wrench_count: Number of measured wrenches.
-        empty_hands: Whether the arms hold nothing while the law runs.
+        holds_object: Whether the arms hold the object while the law runs.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class SafetyLayer(FaultLatch):
         unit_s: float,
         ramp_s: float = 0.0,
         wrench_count: int = 0,
-        empty_hands: bool = False,
+        holds_object: bool = True,
     ) -> None:
         self._arms = tuple(arms)
         joints = [joint for names in arms.values() for joint in names]
@@ -98,7 +98,7 @@ class SafetyLayer(FaultLatch):
         # What the fallback works with: numbers that were good, and the last torque sent.
         self._q, self._qd, self._last = (np.zeros(len(joints)) for _ in range(3))
         self._hold = self._q.copy()
-        self._holding = self._object_held = not empty_hands
+        self._holding = self._object_held = holds_object
         super().__init__()
 
     def _clear(self) -> None:
@@ -226,7 +226,7 @@ class SafetyLayer(FaultLatch):
         closure: Array | None = None,
         support: Array | None = None,
         error: Array | None = None,
-        let_through: float = 1.0,
+        task_scale: float = 1.0,
     ) -> Array | None:
         """Return the torque (na,) to send; None if arms have never relied on it.
 
@@ -238,7 +238,7 @@ class SafetyLayer(FaultLatch):
             support: The part of the torque that holds arms and object up (na,). It need not be
                 given where the law says that it is within the limits.
             error: Rotation vector and displacement from the object's pose to its reference (6,).
-            let_through: The smallest part of the task, or of its change, that limits let through.
+            task_scale: The smallest part of the task, or of its change, that limits let through.
         """
         if not self.in_charge:
             return None
@@ -252,7 +252,7 @@ class SafetyLayer(FaultLatch):
                 for found in self._closure.findings(closure):
                     self.trip(now, found)
             if error is not None:
-                self._watch_tracking(now, error, let_through)
+                self._watch_tracking(now, error, task_scale)
             if support is not None:
                 lacking = self._torque.support_finding(support)
                 if lacking:
@@ -269,7 +269,7 @@ class SafetyLayer(FaultLatch):
         """The torque that was sent last (na,)."""
         return self._last.copy()
 
-    def _watch_tracking(self, now: int, error: Array, let_through: float) -> None:
+    def _watch_tracking(self, now: int, error: Array, task_scale: float) -> None:
         """Trip if the object is far from its reference, or limits rule over the law for long."""
         settings = self._settings
         turned, moved = math.hypot(*error[:3].tolist()), math.hypot(*error[3:].tolist())
@@ -279,13 +279,13 @@ class SafetyLayer(FaultLatch):
                 f"{settings.tracking_limit_m:g} m and {settings.tracking_limit_rad:g} rad."
             )
             self.trip(now, Finding(Cause.TRACKING_LOST, "object", sentence))
-        if let_through >= settings.least_let_through:
+        if task_scale >= settings.least_task_scale:
             self._scaled_since = None
         elif self._scaled_since is None:
             self._scaled_since = now
         elif (now - self._scaled_since) * self._unit_s > settings.scaled_for_s:
             sentence = (
-                f"torque limits let no more than {100 * let_through:.0f} % of it through for "
+                f"torque limits let no more than {100 * task_scale:.0f} % of it through for "
                 f"{settings.scaled_for_s:g} s."
             )
             self.trip(now, Finding(Cause.TRACKING_LOST, "task", sentence))

@@ -46,10 +46,10 @@ class ForceServoSettings:
         margin_n: How far inside its friction cone a squeeze that is chosen automatically keeps
             every contact [N]; a task that does not keep it is refused.
         may_slip: Whether such a task is warned of only.
-        leeway_n: How much the law may add to the internal force that is asked for, so that every
-            contact stays that margin inside its cone and torques stay within their limits,
-            whatever the plan did not know: the largest component of any contact force [N]; 0 for
-            nothing. Tasks that may slip do as they are told.
+        max_internal_force_correction_n: How much the law may add to the internal force that is
+            asked for, so that every contact stays that margin inside its cone and torques stay
+            within their limits, whatever the plan did not know: the largest component of any
+            contact force [N]; 0 for nothing. Tasks that may slip do as they are told.
         sharing: How the arms share the load: "declared": by their `load_share`. "drives": so that
             drives are loaded alike, by their torques over their limits at the posture of the
             start.
@@ -59,7 +59,7 @@ class ForceServoSettings:
     basis: Literal["transmitted", "orthonormal"] = "transmitted"
     margin_n: float = _number(5.0, "N", minimum=0.0)
     may_slip: bool = False
-    leeway_n: float = _number(50.0, "N", minimum=0.0)
+    max_internal_force_correction_n: float = _number(50.0, "N", minimum=0.0)
     sharing: Literal["declared", "drives"] = "declared"
 
     def __post_init__(self) -> None:
@@ -125,7 +125,7 @@ class ControlSettings:
     Attributes:
         law: "coordinated": Yoshikawa and Zheng's controller of an object in rigid grasps.
             "hybrid": their controller of an object in any grasp that touches surfaces besides.
-            "jointed": Unseren's controller of an object of two halves with a joint.
+            "jointed": Unseren's controller of an object of two parts with a joint.
             "gravity": none of them, and no object: arms that only hold themselves up.
         rate_hz: Control rate [Hz].
         object: Servo of the object's position and orientation.
@@ -212,7 +212,7 @@ class ForceStepSettings:
             every contact in its friction cone, with the margin of `control.internal_force`.
         wrench: The new internal force instead, [mx my mz fx fy fz] in the frame in the middle of
             the grasps [N m, N]; six components for each arm but the last. Of an object with a
-            joint it is the force in that, on the second half: a component for each direction
+            joint it is the force in that, on the second part: a component for each direction
             that the joint blocks, moments first, in world axes where it blocks three alike.
         duration_s: How long the change takes [s].
     """
@@ -287,7 +287,7 @@ class SafetySettings:
         wrench_residual_s: Time over which that is smoothed [s].
         tracking_limit_m: Distance of the object from its reference at which control gives up [m].
         tracking_limit_rad: Likewise for its orientation [rad].
-        least_let_through: Part of the task, or of a torque's change, below which limits count as
+        least_task_scale: Part of the task, or of a torque's change, below which limits count as
             ruling over the law.
         scaled_for_s: Time for which they may [s].
         wrench_limit_n: Force at a wrist beyond which its sensor counts as lost [N].
@@ -320,7 +320,7 @@ class SafetySettings:
     wrench_residual_s: float = _number(0.05, "s", above=0.0)
     tracking_limit_m: float = _number(0.05, "m", above=0.0)
     tracking_limit_rad: float = _number(0.2, "rad", above=0.0)
-    least_let_through: float = _number(0.9, "", minimum=0.0, maximum=1.0)
+    least_task_scale: float = _number(0.9, "", minimum=0.0, maximum=1.0)
     scaled_for_s: float = _number(0.25, "s", minimum=0.0)
     wrench_limit_n: float = _number(1000.0, "N", above=0.0)
     wrench_limit_nm: float = _number(200.0, "N m", above=0.0)

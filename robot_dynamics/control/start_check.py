@@ -47,7 +47,7 @@ def check_start(
         system: Arms and object.
         settings: How far off a start may be.
         start: The object's pose at the start of the reference, x y z qx qy qz qw (7,); of an
-            object with a joint those of both halves (2, 7).
+            object with a joint those of both parts (2, 7).
         q: Measured positions of the arm joints (na,).
         qd: Their velocities (na,).
 

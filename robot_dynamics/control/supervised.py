@@ -16,9 +16,9 @@ from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.faults import Cause, Finding, SafetyError
 from robot_dynamics.control.protocol import (
     ControlLaw,
-    FeelingLaw,
-    FeelingStep,
     FollowingLaw,
+    HeldBodyWrenchEstimator,
+    HeldBodyWrenchStep,
     LawStep,
     ObjectPlan,
 )
@@ -60,7 +60,7 @@ class SupervisedController:
         object_box: Lower and upper corner of the object's box in its own frame (2, 3) [m], which
             links keep away from.
         friction: Of the surfaces that the object pushes on, at most.
-        empty_hands: Whether the arms hold nothing.
+        holds_object: Whether the arms hold the object.
 
     Raises:
         RobotDynamicsError: If the settings do not fit the system.
@@ -76,7 +76,7 @@ class SupervisedController:
         wrist_sensors: bool = True,
         object_box: ArrayLike | None = None,
         friction: float = 0.0,
-        empty_hands: bool = False,
+        holds_object: bool = True,
     ) -> None:
         self.controller = law
         self.system = system = law.system
@@ -97,7 +97,7 @@ class SupervisedController:
             unit_s=unit_s,
             ramp_s=control.start.ramp_s,
             wrench_count=len(system.arms) if wrist_sensors else 0,
-            empty_hands=empty_hands,
+            holds_object=holds_object,
         )
         # Everything that is needed in a fault is loaded now: nothing may be compiled then.
         self._support(system.posture, True)
@@ -111,15 +111,15 @@ class SupervisedController:
         self._on_a_clock = unit_s != control.period
         self._proximity = Proximity(system, settings, object_box)
         self._bodies: tuple[WrenchResidual, ...] = ()
-        if wrist_sensors and not empty_hands:
+        if wrist_sensors and holds_object:
             self._bodies = watched_bodies(system, settings, control.period, friction)
-            felt = law.bodies_felt if isinstance(law, FeelingLaw) else 1
-            if felt != len(self._bodies):
+            count = law.held_bodies if isinstance(law, HeldBodyWrenchEstimator) else 1
+            if count != len(self._bodies):
                 raise RobotDynamicsError(
-                    f"the law says of {felt} body what wrists feel of it, expected a law that "
-                    f"says it of each of the {len(self._bodies)} halves that are held."
+                    f"the law estimates the wrench of {count} body, expected a law that "
+                    f"estimates it for each of the {len(self._bodies)} parts that are held."
                 )
-        self._feels = False  # whether the law says what it feels
+        self._law_estimates = False  # whether the law estimates held-body wrenches
         self._sum = GraspSum(system)  # for those that do not
         self.intake: ReferenceIntake | None = None
         if isinstance(law, FollowingLaw):
@@ -129,7 +129,7 @@ class SupervisedController:
         self._unit_s = unit_s
         self._step: LawStep | None = None
         self._holding = False
-        self._rehearsed: Array | None = None
+        self._checked_start: Array | None = None
 
     @property
     def reference(self) -> ObjectPlan:
@@ -182,9 +182,9 @@ class SupervisedController:
         Raises:
             PreflightError: If the arms cannot follow the reference from there.
         """
-        self._rehearsed = None
+        self._checked_start = None
         self.controller.check_path(q)
-        self._rehearsed = np.array(q, dtype=float)
+        self._checked_start = np.array(q, dtype=float)
 
     def start(self, now: int, q: Array, qd: Array, wrenches: Array | None) -> LawStep:
         """Begin, near to where the reference was checked, and return what the law sees.
@@ -199,7 +199,7 @@ class SupervisedController:
             StartError: If the arms have moved since the check.
             SafetyError: If a fault is latched, a stream is stale, or control runs already.
         """
-        moved = np.inf if self._rehearsed is None else np.abs(q - self._rehearsed)
+        moved = np.inf if self._checked_start is None else np.abs(q - self._checked_start)
         worst = int(np.argmax(moved))
         if not np.all(moved <= _SAME_PLACE):
             name, far = self.system.joint_names[worst], float(np.atleast_1d(moved)[worst])
@@ -216,7 +216,7 @@ class SupervisedController:
         self._holding = False
         seen = self.controller.start(q, qd, self.safety.last)
         # Once for all steps: to ask that of a protocol takes 10 us and more.
-        self._feels = isinstance(seen, FeelingStep)
+        self._law_estimates = isinstance(seen, HeldBodyWrenchStep)
         self._proximity.begin(q, seen.pose)
         if self.intake is not None:
             self.intake.begin()
@@ -257,14 +257,14 @@ class SupervisedController:
         for found in self._watch(now, q, wrenches, step):
             safety.trip(now, found)
         # Named only where it is too large; the comparison is false for what is no number.
-        support = None if step.support_load <= 1.0 else step.support
+        support = None if step.support_torque_ratio <= 1.0 else step.support
         torque = safety.command(
             now,
             step.torque,
             closure=step.closure,
             support=support,
             error=step.error,
-            let_through=step.let_through if tick >= self.controller.ramp_ticks else 1.0,
+            task_scale=step.task_scale if tick >= self.controller.ramp_ticks else 1.0,
         )
         self._step = step
         if self.intake is not None and safety.law_runs and not safety.reference_held:
@@ -341,11 +341,13 @@ class SupervisedController:
         if found is not None:
             yield found
         if self._bodies and wrenches is not None:
-            if self._feels:
-                felt = cast(FeelingStep, step).felt_of_bodies()
+            if self._law_estimates:
+                measured = cast(HeldBodyWrenchStep, step).held_body_wrenches()
             else:
-                felt = (self._sum.felt(wrenches, step.pose, step.twist, step.reference),)
-            for body, what in zip(self._bodies, felt, strict=True):
+                measured = (
+                    self._sum.held_body_wrench(wrenches, step.pose, step.twist, step.reference),
+                )
+            for body, what in zip(self._bodies, measured, strict=True):
                 found = body.finding(what)
                 if found is not None:
                     yield found

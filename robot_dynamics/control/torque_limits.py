@@ -35,14 +35,14 @@ class LimitedTorque:
         force_scale: Part of the internal force that is let through.
         motion_scale: Part of the motion.
         rate_scale: Part of the change since the last torque.
-        support_load: The largest support over its limit.
+        support_torque_ratio: The largest support over its limit.
     """
 
     torque: list[Scalar]
     force_scale: Scalar
     motion_scale: Scalar
     rate_scale: Scalar
-    support_load: Scalar
+    support_torque_ratio: Scalar
 
     def gate(self, ramp: Scalar) -> Scalar:
         """Return 1 while nothing is held back or still ramping in, else 0: integrals then rest."""
@@ -110,7 +110,7 @@ def integrated(value: Scalar, step: Scalar, gate: Scalar, bound: Scalar) -> Scal
 
 
 def limits_program(joints: int, integrals: int) -> Program:
-    """Return the program of the end of a control step: limits, and integrals that heed them.
+    """Return the program of the end of a control step: limits, and integrals that respect them.
 
     Inputs: support, internal, motion, previous, effort (joints,), largest_change (), ramp ();
     value, step, bound (integrals,). Outputs: torque (joints,), integral (integrals,) and scales
@@ -142,7 +142,7 @@ def limits_program(joints: int, integrals: int) -> Program:
                 found.force_scale,
                 found.motion_scale,
                 found.rate_scale,
-                found.support_load,
+                found.support_torque_ratio,
             ],
         }
 

@@ -65,9 +65,9 @@ class TouchForceSettings:
 class TouchSettings:
     """A time in which the object is to touch a surface.
 
-    Motion towards the surface is controlled until it is felt, the force on it from then on. What
-    else a surface exerts besides its first force, moments of a face or the sides of a hole, is
-    controlled to zero.
+    Motion towards the surface is controlled until it is touched, the force on it from then on.
+    What else a surface exerts besides its first force, moments of a face or the sides of a hole,
+    is controlled to zero.
 
     Attributes:
         surface: Its name.

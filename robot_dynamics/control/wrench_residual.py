@@ -5,7 +5,7 @@
 By Newton and Euler the grasp wrenches together are the object's inertia times its acceleration
 less gravity, and what it pushes surfaces with that control knows of, whatever the grasps squeeze.
 What they are more or less is the world's doing, or the object is not what it was taken for. Of the
-halves of a jointed object it is each one's grasp, and the force in the joint that wrists tell.
+parts of a jointed object it is each one's grasp, and the force in the joint that wrists tell.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.control.faults import Cause, Finding
-from robot_dynamics.control.protocol import Felt
+from robot_dynamics.control.protocol import HeldBodyWrench
 from robot_dynamics.control.reference import ACCELERATION
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.manipulation.grasp_map import mean_grasp_distance
@@ -73,9 +73,9 @@ class WrenchResidual:
         self._samples = 0
         self._pushed = 0.0
 
-    def finding(self, felt: Felt) -> Finding | None:
+    def finding(self, measured: HeldBodyWrench) -> Finding | None:
         """Return what a control instant's wrenches say about grasp and contact, if anything."""
-        residual, force, pushed = felt
+        residual, force, pushed = measured
         # What was pushed a moment ago may still be there: its surface gives way, or is left.
         self._pushed = max(pushed, self._pushed * self._keep_push)
         more = self._friction * pushed + self._pushed - pushed
@@ -115,7 +115,7 @@ class WrenchResidual:
 def watched_bodies(
     system: GraspSystem, settings: SafetySettings, period: float, friction: float = 0.0
 ) -> tuple[WrenchResidual, ...]:
-    """Return what watches the object, or each of its halves.
+    """Return what watches the object, or each of its parts.
 
     Args:
         system: Arms and object as they are believed to be.
@@ -123,18 +123,18 @@ def watched_bodies(
         period: Control period [s].
         friction: Of the surfaces that the object pushes on, at most.
     """
-    model, joint = system.model, system.halves
+    model, joint = system.model, system.object_loop_joint
     gravity = math.hypot(*model.gravity)
     masses = [float(model.bodies[body].inertia.mass) for body in system.object_bodies]
     if joint is None:
         held = {"object": (masses[0], mean_grasp_distance(system.grasps))}
     else:
-        # Each half is held by its grasp and by the joint.
+        # Each part is held by its grasp and by the joint.
         held = {}
         sides = (joint.predecessor_placement, joint.successor_placement)
         for i, (arm, side) in enumerate(zip(system.arms, sides, strict=True)):
             ends = [pose_of(at) for at in (model.loops[arm.loop].successor_placement, side)]
-            name = f"half of {arm.name}"
+            name = f"part of {arm.name}"
             held[name] = (masses[i], mean_grasp_distance(ends))
     return tuple(
         WrenchResidual(name, mass * gravity, lever, settings, period, friction)
@@ -160,8 +160,10 @@ class GraspSum:
         block = np.concatenate([inertia.components(), system.model.gravity, grasps])
         self._kernel = kernel.bind(block)
 
-    def felt(self, wrenches: Array, pose: Array, twist: Array, row: Array) -> Felt:
-        """Return what is felt of the object.
+    def held_body_wrench(
+        self, wrenches: Array, pose: Array, twist: Array, row: Array
+    ) -> HeldBodyWrench:
+        """Return the wrench on the object.
 
         Args:
             wrenches: By the arms on the object, in the grasp frames (k, 6).
@@ -169,7 +171,7 @@ class GraspSum:
             twist: Its angular velocity and velocity, world axes (6,).
             row: The reference row that is followed, for the acceleration.
         """
-        return Felt(*self._kernel(wrenches, pose, twist, row[ACCELERATION]))
+        return HeldBodyWrench(*self._kernel(wrenches, pose, twist, row[ACCELERATION]))
 
 
 def residual_program(arms: int) -> Program:

@@ -4,7 +4,7 @@
 
 xacro evaluates the expressions of its files, which may take any time and memory: it runs in a
 process of its own with limits on both. It keeps expressions from Python's builtins, but a file
-from a stranger deserves the care that a program from a stranger does.
+from an untrusted source deserves the care that a program from one does.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""XML from strangers, parsed strictly: nothing is fetched, expanded or silently repaired."""
+"""Untrusted XML, parsed strictly: nothing is fetched, expanded or silently repaired."""
 
 from __future__ import annotations
 

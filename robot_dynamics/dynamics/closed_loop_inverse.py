@@ -170,9 +170,9 @@ def closed_loop_inverse(
     bounds = request.bounds(model, drives, ranked)
     idle = ranked.row_scales[:, None] * ranked.idle
     Z = np.block([[null_space, np.zeros((len(efforts), idle.shape[1]))], [null_multipliers, idle]])
-    wishes = request.wishes(model, ranked, scales)
+    goals = request.goals(model, ranked, scales)
     start = np.concatenate([efforts, multipliers])
-    x = distribute(model.name, start, Z, wishes, bounds, unit)
+    x = distribute(model.name, start, Z, goals, bounds, unit)
     efforts, multipliers = x[: len(efforts)], x[len(efforts) :]
     traded = idle @ (ranked.idle.T @ (multipliers / ranked.row_scales))
     multipliers = least_multipliers(ranked, tau - drives.B @ efforts) + traded

@@ -47,7 +47,7 @@ class InfeasibleError(RobotDynamicsError):
 
 
 @dataclass(frozen=True)
-class Wish:
+class LeastSquaresGoal:
     """Values `goal` (k,) that `rows` x should be near to, in the least sum of squares."""
 
     rows: Array
@@ -58,7 +58,7 @@ def distribute(
     place: str,
     x: Array,
     Z: Array,
-    wishes: Sequence[Wish],
+    goals: Sequence[LeastSquaresGoal],
     bounds: ForceBounds,
     unit: float,
 ) -> Array:
@@ -68,7 +68,7 @@ def distribute(
         place: The mechanism, for messages.
         x: Efforts and multipliers that give the motion (p + n^c,).
         Z: What can be added without any effect on it (p + n^c, k).
-        wishes: Each counts only as far as those before leave a choice.
+        goals: Each counts only as far as those before leave a choice.
         bounds: What is kept in any case.
         unit: A typical force [N]; bounds are met to 1e-10 of it.
 
@@ -81,7 +81,7 @@ def distribute(
     lower, upper = bounds.lower / scales, bounds.upper / scales
     reach = np.max(np.abs(Z), axis=1, initial=0.0)
     # The last wish is for nothing: bounds are kept where no other decides.
-    for wish in (*wishes, Wish(np.zeros((0, len(x))), np.zeros(0))):
+    for wish in (*goals, LeastSquaresGoal(np.zeros((0, len(x))), np.zeros(0))):
         U, s, Vt = np.linalg.svd(_along(wish.rows, Z, reach))
         used = int(np.sum(s > _WEAK * np.max(np.abs(wish.rows) @ reach, initial=0.0)))
         # y = V [w / s; free]: the wish is for w, and all else costs nothing

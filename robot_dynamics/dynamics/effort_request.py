@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.actuation import Drives
-from robot_dynamics.dynamics.distribution import Wish
+from robot_dynamics.dynamics.distribution import LeastSquaresGoal
 from robot_dynamics.dynamics.force_bounds import BoundsBuilder, ForceBounds, Range, require_known
 from robot_dynamics.dynamics.rank import ConstraintRank
 from robot_dynamics.errors import ArgumentError
@@ -98,7 +98,7 @@ class EffortRequest:
         builder.bound_forces(self.forces or {})
         return builder.done()
 
-    def wishes(self, model: Model, ranked: ConstraintRank, scales: Array) -> list[Wish]:
+    def goals(self, model: Model, ranked: ConstraintRank, scales: Array) -> list[LeastSquaresGoal]:
         """Return what is wanted of x = [u; lambda]: forces by name, then little of both.
 
         Args:
@@ -118,5 +118,8 @@ class EffortRequest:
         if not np.all(np.isfinite(goal)):
             raise ArgumentError(f"wanted forces are {dict(wanted)}, expected numbers.")
         small = np.hstack([np.diag(1.0 / scales), np.zeros((p, count))])
-        wishes = [Wish(small, np.zeros(p)), Wish(as_forces, np.zeros(count))]
-        return [Wish(as_forces[rows], goal), *wishes] if rows else wishes
+        goals = [
+            LeastSquaresGoal(small, np.zeros(p)),
+            LeastSquaresGoal(as_forces, np.zeros(count)),
+        ]
+        return [LeastSquaresGoal(as_forces[rows], goal), *goals] if rows else goals

@@ -34,7 +34,7 @@ SMALLEST_PIVOT = float(np.finfo(float).eps) / ACCURACY
 # A mechanism at rest without forces has residual and accelerations zero: 0 / 0 is to be 1.
 _TINY = 1e-60
 # Rows left out may lack this part of the accelerations at most, however far loops are open:
-# beyond it, which rows are heeded would matter.
+# beyond it, which rows are used would matter.
 _LARGEST_RESIDUAL = 1e-4
 
 
@@ -51,7 +51,7 @@ def full_rank_pivot(
         model: The mechanism.
         terms: Its constraints.
         pivot: The smallest relative pivot of K H^-1 K^T.
-        rows: The constraints that the solution heeds; all by default.
+        rows: The constraints that the solution uses; all by default.
     """
     length = tree_length(model)
     scales = constraint_scales(model, length).tolist()
@@ -102,13 +102,13 @@ def margin_of_others(
 
     An acceleration that meets every constraint, with forces that some of them exert, is the one
     there is. What the rows left out lack may be a part of the accelerations, as displacements,
-    that is rounding, as the rows heeded show it, or what `rank` takes for zero at this opening.
+    that is rounding, as the rows used show it, or what `rank` takes for zero at this opening.
     No more: a row that hardly acts lacks hardly anything, and takes a motion away all the same.
 
     Args:
         model: The mechanism.
         terms: Its constraints.
-        rows: Those that the solution heeds.
+        rows: Those that the solution uses.
         qdd: The accelerations (nv,).
         pivot: The smallest relative pivot of those: its root divides rounding.
     """

@@ -82,8 +82,8 @@ def classical_acceleration(
     """Return the rate (6,) of [omega; velocity of a point] in world axes (2.50).
 
     Args:
-        acceleration: Spatial, of the body, in world axes at the point; with the base's stand-in
-            for gravity, -a_g, in it, as `velocities_and_accelerations` returns it.
+        acceleration: Spatial, of the body, in world axes at the point; with the base's fictitious
+            acceleration for gravity, -a_g, in it, as `velocities_and_accelerations` returns it.
         velocity: Likewise.
         gravity: The acceleration of gravity, taken out again.
     """

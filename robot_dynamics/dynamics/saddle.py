@@ -94,7 +94,7 @@ class SaddlePoint:
         self._combinations = self.null_space
         if self._soft:
             self._find_null_space()
-        # What a force along each direction does to bodies that heed the other constraints.
+        # What a force along each direction does to bodies subject to the other constraints.
         pushes = np.vstack([self._directions, 0.0 * self._combinations])
         responses = [self._refined(push) for push in pushes.T]
         self._response = np.reshape(responses, pushes.T.shape).T
@@ -220,7 +220,7 @@ class SaddlePoint:
     def _softened(self, block: Array) -> Array:
         """Return eps (A + eps)^-1 block, with the multipliers of the hard rows before it.
 
-        Here A = K M^-1 K^T of the soft rows, with the hard ones always heeded.
+        Here A = K M^-1 K^T of the soft rows, with the hard ones always used.
         """
         b = np.zeros((self._exact.shape[0], block.shape[1]))
         b[len(b) - self._soft :] = -self._compliance * block

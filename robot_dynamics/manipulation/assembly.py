@@ -68,7 +68,7 @@ def closed_configuration(
     q = system.positions(system.posture if guess is None else guess)
     q[system.object_q] = object_pose
     for body in system.object_bodies[1:]:
-        q[system.model.q_slices[body]] = _carried(object_pose, system.second_half)
+        q[system.model.q_slices[body]] = _carried(object_pose, system.second_part)
     rest = np.zeros(system.model.nv)
 
     def closure(positions: Array) -> tuple[Array, Array]:

@@ -52,7 +52,7 @@ class CoordinatedTorque:
 
 
 @dataclass(frozen=True)
-class Wish:
+class DesiredMotion:
     """What the law is asked for, at the level of accelerations or of velocities.
 
     Attributes:
@@ -67,8 +67,8 @@ class Wish:
 def coordinated_torque(
     system: GraspSystem,
     terms: ClosedLoopTerms,
-    acceleration: Wish,
-    velocity: Wish,
+    acceleration: DesiredMotion,
+    velocity: DesiredMotion,
     internal_force: Sequence[Scalar],
     distribution: Matrix,
     internal: Matrix,
@@ -104,10 +104,10 @@ def coordinated_torque(
         free_velocity = list(velocity.posture[own])
         drive = arm.push([0.0] * 6, velocity.object, free_velocity)
         law.velocity.extend(arm.motion(free_velocity, drive))
-        law.support.extend(_sum(arm.C, arm.feels(support_wrench)))
-        law.internal.extend(arm.feels(internal_wrench))
+        law.support.extend(_sum(arm.C, arm.joint_torques(support_wrench)))
+        law.internal.extend(arm.joint_torques(internal_wrench))
         # H qdd = H free + push, without a second product with H
-        law.motion.extend(_sum(_sum(times(arm.H, free), push), arm.feels(motion_wrench)))
+        law.motion.extend(_sum(_sum(times(arm.H, free), push), arm.joint_torques(motion_wrench)))
         pivots.append(arm.A.smallest_pivot)
     return replace(law, smallest_pivot=reduce(minimum, pivots))
 
@@ -164,7 +164,7 @@ class _ArmTerms:
         """Return free + H^-1 push (n,)."""
         return _sum(free, self.H_factors.solve(push))
 
-    def feels(self, wrenches: Sequence[Scalar]) -> list[Scalar]:
+    def joint_torques(self, wrenches: Sequence[Scalar]) -> list[Scalar]:
         """Return the joint torques (n,) that make the arm's part of stacked grasp wrenches.
 
         The wrenches are those on the object, so that the arm feels -K^T lambda.

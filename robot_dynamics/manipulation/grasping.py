@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import RobotDynamicsError, require_length
-from robot_dynamics.manipulation.own_loops import assembled, driven_bodies, linkage_of
+from robot_dynamics.manipulation.internal_chains import assembled, driven_bodies, linkage_of
 from robot_dynamics.manipulation.system import Arm, GraspSystem
 from robot_dynamics.model import WORLD, LoopElement, Mechanism, build
 from robot_dynamics.spatial import Transform
@@ -29,9 +29,9 @@ class ArmGrasp:
         grasp: Where it holds it, in the object's link (4, 4).
         posture: Positions from which the start is looked for, of its joints, or drives.
         load_share: Its part of the object's load.
-        drives: Names of the joints that move an arm with loops of its own; all joints from base to
-            tool of an arm without.
-        followers: By name, near to which positions the other joints of its loops are at the
+        drives: Names of the joints that move an arm with internal closed chains; all joints from
+            base to tool of an arm without.
+        passive_joints: By name, near to which positions the other joints of its loops are at the
             posture; zero where nothing is said.
     """
 
@@ -41,7 +41,7 @@ class ArmGrasp:
     posture: Sequence[float]
     load_share: float
     drives: Sequence[str] = ()
-    followers: Mapping[str, float] = field(default_factory=dict)
+    passive_joints: Mapping[str, float] = field(default_factory=dict)
 
 
 def grasp_system(
@@ -59,12 +59,12 @@ def grasp_system(
         object_link: The object's root link.
         arms: The arms; at least one.
         gravity: Acceleration of gravity [m/s^2].
-        joint: From the object's root link to that of a second half, which floats as well and is
+        joint: From the object's root link to that of a second part, which floats as well and is
             held by the second arm; none of a rigid object.
 
     Raises:
         RobotDynamicsError: If a joint belongs to no arm or to two, if a posture has the wrong
-            length, if the object, or a half, is not a single floating body, or if an arm's loops
+            length, if the object, or a part, is not a single floating body, or if an arm's loops
             do not close or its drives do not determine its motion.
     """
     names = [arm.name for arm in arms]
@@ -76,7 +76,7 @@ def grasp_system(
     if joint is not None:
         if len(arms) != 2:
             raise RobotDynamicsError(
-                f"{len(arms)} arms hold an object of two halves, expected one for each half."
+                f"{len(arms)} arms hold an object of two parts, expected one for each part."
             )
         links = [object_link, joint.successor]
     for link in links:
@@ -90,7 +90,7 @@ def grasp_system(
     loops += [] if joint is None else [joint]
     variable = {*links, *(loop.name for loop in loops)}
     # Grasps first: an arm's is found by its place.
-    own_loops = len(loops) if mechanism.loops else None
+    internal_chains = len(loops) if mechanism.loops else None
     whole = replace(mechanism, loops=(*loops, *mechanism.loops))
     model = build(whole, gravity=gravity, variable=variable)
     if model.couplings:
@@ -159,10 +159,10 @@ def grasp_system(
                 f"joint {name!r} belongs to no arm; lock it under 'locked' of its robot."
             )
     system = GraspSystem(
-        model, tuple(result), objects[0], None if joint is None else len(arms), own_loops
+        model, tuple(result), objects[0], None if joint is None else len(arms), internal_chains
     )
-    if own_loops is None:
+    if internal_chains is None:
         return system
-    near = {name: value for arm in arms for name, value in arm.followers.items()}
+    near = {name: value for arm in arms for name, value in arm.passive_joints.items()}
     at_posture = dict(zip(system.joint_names, system.posture.tolist(), strict=True))
     return replace(system, assembled=assembled(system.arms_alone, at_posture, near))

@@ -71,10 +71,10 @@ class ArmSettings:
         load_share: Part of the object's load that this arm carries; the shares add up to 1.
         contact: What the grasp can exert; "rigid" by default.
         drive: What its drive does by itself.
-        drives: Joints that move an arm with loops of its own, in the order of its topics, prefix
-            included; all joints of an arm without.
-        followers: About where other joints of its loops are at the posture [rad or m], by name;
-            zero where nothing is said. It tells in which way a linkage is assembled.
+        drives: Joints that move an arm with internal closed chains, in the order of its topics,
+            prefix included; all joints of an arm without.
+        passive_joints: About where other joints of its loops are at the posture [rad or m], by
+            name; zero where nothing is said. It tells in which way a linkage is assembled.
     """
 
     name: str
@@ -85,22 +85,22 @@ class ArmSettings:
     contact: ContactSettings = field(default_factory=ContactSettings)
     drive: DriveSettings = field(default_factory=DriveSettings)
     drives: tuple[str, ...] = ()
-    followers: dict[str, float] = field(default_factory=dict)
+    passive_joints: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class ObjectJointSettings:
-    """The joint between the halves of an object, and the second half, which the second arm holds.
+    """The joint between the parts of an object, and the second part, which the second arm holds.
 
-    At the start the joint's frames coincide: the second half's link is where the joint is.
+    At the start the joint's frames coincide: the second part's link is where the joint is.
 
     Attributes:
         type: "fixed" is a rigid joint, whose force is controlled all the same.
-        urdf: File with the second half, one rigid body; its link's frame is that of the joint.
-        xyz: Position of the joint in the first half [m].
+        urdf: File with the second part, one rigid body; its link's frame is that of the joint.
+        xyz: Position of the joint in the first part [m].
         rpy: Orientation of its frame there [rad].
         axis: Axis of a revolute, prismatic or cylindrical joint in its frame; the axes of a
-            universal joint are x of the first half and y of the second.
+            universal joint are x of the first part and y of the second.
     """
 
     type: Literal["spherical", "universal", "revolute", "prismatic", "cylindrical", "fixed"]
@@ -122,8 +122,8 @@ class ObjectSettings:
         urdf: File with one rigid body.
         xyz: Position of its root link at the start [m].
         rpy: Orientation at the start [rad].
-        mass: Replaces the file's mass [kg], the inertia scaled alike; of both halves together.
-        joint: Joint to a second half; a rigid object has none.
+        mass: Replaces the file's mass [kg], the inertia scaled alike; of both parts together.
+        joint: Joint to a second part; a rigid object has none.
     """
 
     urdf: str = field(metadata={"path": True})

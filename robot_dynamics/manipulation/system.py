@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
-from robot_dynamics.manipulation.followers import Followers
-from robot_dynamics.manipulation.own_loops import (
+from robot_dynamics.manipulation.internal_chains import (
     arms_of,
 )
+from robot_dynamics.manipulation.passive_joints import PassiveJoints
 from robot_dynamics.model import (
     LoopJoint,
     Model,
@@ -35,15 +35,15 @@ class Arm:
 
     Attributes:
         name: Its name.
-        joints: Names of its joints, base to tip; of an arm with loops of its own, those of its
-            drives: nothing is measured of the others, and nothing sent to them.
+        joints: Names of its joints, base to tip; of an arm with internal closed chains, those of
+            its drives: nothing is measured of the others, and nothing sent to them.
         q_index: Where they stand in the model's positions.
         v_index: Where they stand in the model's velocities.
         tool: The link that holds the object.
         loop: Index of its grasp among the model's loop joints.
         load_share: Its part of the object's load.
         posture: Positions from which the start is looked for (n,).
-        idle: Names of the joints without drives, of an arm with loops of its own.
+        passive_joints: Names of the joints without drives, of an arm with internal closed chains.
     """
 
     name: str
@@ -54,53 +54,54 @@ class Arm:
     loop: int
     load_share: float
     posture: Array
-    idle: tuple[str, ...] = ()
+    passive_joints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class GraspSystem:
     """Arms that hold one object: a model with a floating object and one grasp loop an arm.
 
-    An object of two halves has a joint between them, a loop joint of its own: the first arm holds
-    the first half, the second arm the other.
+    An object of two parts has a joint between them, a loop joint of its own: the first arm holds
+    the first part, the second arm the other.
 
     Attributes:
         model: Arms, object, and for each arm a loop joint "<arm>_grasp" from its tool to the
             object; the object's inertia and the grasps are variable parameters.
         arms: The arms, in the order of stacked vectors.
-        object_body: Index of the object's body, of its first half if it has two.
-        object_joint: Index of the loop joint between its halves; None of a rigid object.
-        own_loops: Where the arms' own loops begin among the model's loop joints; None without.
-        assembled: Positions of the arms' model (see `arms_alone`) that close their own loops, at
-            the postures; empty without loops.
+        object_body: Index of the object's body, of its first part if it has two.
+        object_joint: Index of the loop joint between its parts; None of a rigid object.
+        internal_chains: Where the internal closed chains of the arms begin among the model's loop
+            joints; None without.
+        assembled: Positions of the arms' model (see `arms_alone`) that close their internal closed
+            chains, at the postures; empty without loops.
     """
 
     model: Model
     arms: tuple[Arm, ...]
     object_body: int
     object_joint: int | None = None
-    own_loops: int | None = None
+    internal_chains: int | None = None
     assembled: tuple[float, ...] = ()
 
     @property
-    def halves(self) -> LoopJoint | None:
-        """The joint between the object's halves, from the first to the second, if it has any."""
+    def object_loop_joint(self) -> LoopJoint | None:
+        """The joint between the object's parts, from the first to the second, if it has any."""
         return None if self.object_joint is None else self.model.loops[self.object_joint]
 
     @cached_property
     def arms_alone(self) -> Model:
-        """The arms without the object and without grasps; their own loops stay."""
-        own = () if self.own_loops is None else self.model.loops[self.own_loops :]
+        """The arms without the object and without grasps; their internal closed chains stay."""
+        own = () if self.internal_chains is None else self.model.loops[self.internal_chains :]
         return arms_of(self.model, self.object_bodies, own)
 
     @cached_property
-    def followers(self) -> Followers:
+    def passive_joints(self) -> PassiveJoints:
         """What the arms' joints without drives do, from their drives in the order of the model."""
         arms = self.arms_alone
-        if self.own_loops is None:
-            return Followers.of_tree(arms)
+        if self.internal_chains is None:
+            return PassiveJoints.of_tree(arms)
         drives = [arms.v_slices[arms.joint_index(name)].start for name in self.joint_names]
-        return Followers.of(arms, drives, self.assembled)
+        return PassiveJoints.of(arms, drives, self.assembled)
 
     @cached_property
     def every_q(self) -> IntArray:
@@ -108,12 +109,12 @@ class GraspSystem:
 
         Arm by arm without loops, else in the order of `arms_alone`.
         """
-        return self.q_index if self.own_loops is None else self._of_arms(self.model.q_slices)
+        return self.q_index if self.internal_chains is None else self._of_arms(self.model.q_slices)
 
     @cached_property
     def every_v(self) -> IntArray:
         """Where all joints of the arms stand in the model's velocities, likewise."""
-        return self.v_index if self.own_loops is None else self._of_arms(self.model.v_slices)
+        return self.v_index if self.internal_chains is None else self._of_arms(self.model.v_slices)
 
     def _of_arms(self, slices: Sequence[slice]) -> IntArray:
         arms = [i for i in range(len(slices)) if i not in self.object_bodies]
@@ -126,17 +127,17 @@ class GraspSystem:
 
         Args:
             q: Positions of the arm joints.
-            near: Positions (nq,) nearby that close the arms' own loops; at their postures by
-                default.
+            near: Positions (nq,) nearby that close the internal closed chains of the arms; at
+                their postures by default.
 
         Raises:
-            RobotDynamicsError: If the arms' own loops do not close there.
+            RobotDynamicsError: If the internal closed chains of the arms do not close there.
         """
         at = self._neutral.copy()
         at[self.q_index] = q
-        if self.own_loops is not None:
+        if self.internal_chains is not None:
             from_there = None if near is None else near[self.every_q]
-            at[self.every_q] = self.followers.positions(at[self._drives], from_there)
+            at[self.every_q] = self.passive_joints.positions(at[self._drives], from_there)
         return at
 
     @cached_property
@@ -145,24 +146,24 @@ class GraspSystem:
 
     @cached_property
     def _drives(self) -> IntArray:
-        """Where the drives of `followers` stand in the model's positions."""
-        return self.every_q[list(self.followers.drives)]
+        """Where the drives of `passive_joints` stand in the model's positions."""
+        return self.every_q[list(self.passive_joints.drives)]
 
     def motions(self, at: Array) -> Array:
         """Return what all joints do (na, nv) if one arm joint after the other moves by one.
 
         Args:
-            at: Positions (nq,) of the model, the arms' own loops closed.
+            at: Positions (nq,) of the model, the internal closed chains of the arms closed.
         """
         found = np.zeros((len(self.v_index), self.model.nv))
-        if self.own_loops is None:
+        if self.internal_chains is None:
             found[np.arange(len(found)), self.v_index] = 1.0
             return found
-        drives = self.every_v[list(self.followers.drives)].tolist()
+        drives = self.every_v[list(self.passive_joints.drives)].tolist()
         for row, index in zip(found, self.v_index.tolist(), strict=True):
             unit = np.zeros(len(drives))
             unit[drives.index(index)] = 1.0
-            row[self.every_v] = self.followers.rates(at[self.every_q], unit)
+            row[self.every_v] = self.passive_joints.rates(at[self.every_q], unit)
         return found
 
     def path(self, arm: Arm) -> tuple[str, ...]:
@@ -171,7 +172,7 @@ class GraspSystem:
         return tuple(self.model.bodies[body].joint.name for body in bodies)
 
     def require_plain_arms(self, what: str) -> None:
-        """Refuse arms with loops of their own.
+        """Refuse arms with internal closed chains.
 
         Args:
             what: What does not know them.
@@ -179,8 +180,8 @@ class GraspSystem:
         Raises:
             RobotDynamicsError: If there are any.
         """
-        if self.own_loops is not None:
-            name = self.model.loops[self.own_loops].name
+        if self.internal_chains is not None:
+            name = self.model.loops[self.internal_chains].name
             raise RobotDynamicsError(
                 f"loop {name!r} is one of the arms' own, which {what} does not know; expected "
                 "arms without loops, or `law: hybrid`."
@@ -188,8 +189,8 @@ class GraspSystem:
 
     @property
     def object_bodies(self) -> tuple[int, ...]:
-        """Indices of the object's bodies: one, or its halves."""
-        joint = self.halves
+        """Indices of the object's bodies: one, or its parts."""
+        joint = self.object_loop_joint
         return (self.object_body,) if joint is None else (self.object_body, joint.successor)
 
     @property
@@ -204,7 +205,7 @@ class GraspSystem:
 
         Those that its joint transmits, or six for each arm but the last.
         """
-        joint = self.halves
+        joint = self.object_loop_joint
         if joint is None:
             return ("rx", "ry", "rz", "x", "y", "z") * (len(self.arms) - 1)
         return tuple(row.direction for row in joint.type.rows)
@@ -225,9 +226,9 @@ class GraspSystem:
         return tuple(name for arm in self.arms for name in arm.joints)
 
     @cached_property
-    def idle_joints(self) -> tuple[str, ...]:
+    def passive_joint_names(self) -> tuple[str, ...]:
         """Names of the joints without drives, of arms with loops, arm by arm."""
-        return tuple(name for arm in self.arms for name in arm.idle)
+        return tuple(name for arm in self.arms for name in arm.passive_joints)
 
     @cached_property
     def arm_slices(self) -> tuple[slice, ...]:
@@ -262,14 +263,14 @@ class GraspSystem:
         Of an object with a joint they are those where the joint's frames coincide.
         """
         own = [pose_of(self.model.loops[arm.loop].successor_placement) for arm in self.arms]
-        if self.halves is not None:
-            own[1] = self.second_half @ own[1]
+        if self.object_loop_joint is not None:
+            own[1] = self.second_part @ own[1]
         return own
 
     @property
-    def second_half(self) -> Array:
-        """Pose (4, 4) of the second half in the first where the frames of their joint coincide."""
-        joint = self.halves
+    def second_part(self) -> Array:
+        """Pose (4, 4) of the second part in the first where the frames of their joint coincide."""
+        joint = self.object_loop_joint
         if joint is None:
             return np.eye(4)
         on_first, on_second = pose_of(joint.predecessor_placement), joint.successor_placement

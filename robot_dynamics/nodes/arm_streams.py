@@ -64,7 +64,7 @@ class ArmStreams:
             {arm.name: arm.joints for arm in system.arms},
             self.stale_after_s,
             unit_s,
-            {*locked, *system.idle_joints, *ignored_joints},
+            {*locked, *system.passive_joint_names, *ignored_joints},
             self._lose,
         )
         for stream in self.streams.values():
@@ -88,7 +88,7 @@ class ArmStreams:
     @property
     def complaint(self) -> str:
         """A sentence about samples that are refused at present; empty if none is."""
-        return next(iter(self.complaints.values()), self._samples.strangers)
+        return next(iter(self.complaints.values()), self._samples.unknown_joints)
 
     @property
     def skew_warning(self) -> str:

@@ -19,9 +19,14 @@ from robot_dynamics.control.faults import Cause, State
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
 from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.awaited_topics import AwaitedTopics
+from robot_dynamics.nodes.background_work import BackgroundWork
 from robot_dynamics.nodes.check_thread import CheckThread
 from robot_dynamics.nodes.command_pace import CommandPace
-from robot_dynamics.nodes.command_rivals import PROCESS, PROCESS_KEY, CommandRivals
+from robot_dynamics.nodes.command_publisher_monitor import (
+    PROCESS,
+    PROCESS_KEY,
+    CommandPublisherMonitor,
+)
 from robot_dynamics.nodes.command_topics import CommandTopics
 from robot_dynamics.nodes.control_loop import ControlLoop, Outcome
 from robot_dynamics.nodes.control_record import ControlRecord
@@ -36,7 +41,6 @@ from robot_dynamics.nodes.object_topics import ObjectTopics
 from robot_dynamics.nodes.process import RefusedError, Reporter, RunError
 from robot_dynamics.nodes.reference_topics import ReferenceTopics
 from robot_dynamics.nodes.sample_intake import SampleIntake
-from robot_dynamics.nodes.side_work import SideWork
 from robot_dynamics.nodes.silence_watch import SilenceWatch
 from robot_dynamics.nodes.start_conditions import StartConditions
 from robot_dynamics.nodes.start_preparation import StartPreparation
@@ -112,14 +116,14 @@ class ControlSession:
         self._starting = False
         self._preparation: StartPreparation | None = None
         self._checks = CheckThread()
-        self._said = self._refusal = self._rival = ""
-        self._side_work = SideWork(self._complain)
+        self._said = self._refusal = self._other_publisher = ""
+        self._background_work = BackgroundWork(self._complain)
         self._intake = SampleIntake(
             inbox,
             loop,
             values["joint_state_topics"],
             period,
-            self._side_work,
+            self._background_work,
             in_lockstep=self._lockstep,
         )
         # Both sides are slow without a code generator.
@@ -134,7 +138,7 @@ class ControlSession:
         )
         timeout = math.inf if self._lockstep else max(values["command_timeout"], 2.0 * period)
         self._pace = CommandPace(loop, facts.without_commands, timeout)
-        self._rivals = CommandRivals(node, self._commands.names)
+        self._publisher_monitor = CommandPublisherMonitor(node, self._commands.names)
         self._objects = ObjectTopics(
             node,
             scenario,
@@ -153,7 +157,7 @@ class ControlSession:
             node,
             loop,
             self._link,
-            self._rivals,
+            self._publisher_monitor,
             facts,
             values["joint_state_topics"],
             lambda: self._intake.heard_at,
@@ -190,7 +194,7 @@ class ControlSession:
         """Take its topics off the node."""
         self._diagnostics.concern("controller")
         self._inbox.clear()
-        self._rivals.destroy()
+        self._publisher_monitor.destroy()
         self._objects.destroy()
         if self._link is not None:
             self._link.destroy()
@@ -255,10 +259,12 @@ class ControlSession:
         self._send(tick, outcome)
         self._intake.latency.sent()
         step = outcome.step
-        self._side_work.do("recording", lambda: self._record.note(tick, outcome))
+        self._background_work.do("recording", lambda: self._record.note(tick, outcome))
         if step is not None:
             stamp = stamp_of(tick, self._period)
-            self._side_work.do("topics of the object", lambda: self._objects.publish(stamp, step))
+            self._background_work.do(
+                "topics of the object", lambda: self._objects.publish(stamp, step)
+            )
         self._durations.add(time.perf_counter() - begin)
 
     def _send(self, tick: int, outcome: Outcome) -> None:
@@ -292,7 +298,7 @@ class ControlSession:
 
         It is told once, and latched.
         """
-        self._side_work.note("controller", error)
+        self._background_work.note("controller", error)
         safety = self.loop.safety
         if safety.law_runs:
             self.loop.fall_back(
@@ -348,7 +354,7 @@ class ControlSession:
         self._pace.forget()
         self._silence.forget()  # nobody was listened to while the path was checked
         self._refusal = ""
-        self._side_work.do("recording", self._record.begin)
+        self._background_work.do("recording", self._record.begin)
         if self._outcome is None and not self._starting:
             self._cycle(self._now(), tick)  # simulated time waits for it
 
@@ -376,7 +382,7 @@ class ControlSession:
         self.loop.reset(self._now())
         self._intake.gate.forget()  # a state that comes again may have been refused
         self._objects.reset()
-        self._side_work.forget()
+        self._background_work.forget()
         self._refusal = ""
         if self._link is not None:  # a guard may be asked to hand back at once
             self._link.beat(commanding=self._link.may_command(self._now()))
@@ -396,26 +402,26 @@ class ControlSession:
         if self._link is not None:
             self._link.keep_beating(self._now())
 
-    # -- housekeeping -------------------------------------------------------------------------
+    # -- idle work -------------------------------------------------------------------------
 
-    def keep_house(self) -> None:
+    def on_idle(self) -> None:
         """Start if that is due, watch the simulator, save what is to be saved."""
         self._beat()
         if self.start_wanted and not self._lockstep:
             preparing = self._preparation is not None
             if preparing or (self.loop.complete and self._guarded()):
                 self._start_by_itself()
-        do, loop = self._side_work.do, self.loop
+        do, loop = self._background_work.do, self.loop
         waiting = loop.safety.state is State.INACTIVE and not loop.complete
         do("awaited topics", lambda: self._awaited.look(waiting=waiting))
         do("recording", self._record.look)
-        do("topics of the object", lambda: self._objects.keep_house(self._record.step, loop))
+        do("topics of the object", lambda: self._objects.on_idle(self._record.step, loop))
         if not self._record.done:
             self._watch_simulator()
 
     def tell(self) -> None:
         """Publish diagnostics when they are due, or say something else."""
-        self._side_work.do("diagnostics", self._tell)
+        self._background_work.do("diagnostics", self._tell)
 
     def _watch_simulator(self) -> None:
         if self._preparation is not None:
@@ -429,11 +435,11 @@ class ControlSession:
     def _tell(self) -> None:
         due = self._diagnostics.due()
         if due:
-            self._rival = self._rivals.warning
+            self._other_publisher = self._publisher_monitor.warning
         guard = "" if self._link is None else self._link.warning
         beside = self._awaited.sentence or guard
-        beside = beside or self._record.warning or self._side_work.warning
-        level, message = condition(self.loop, self._refusal, beside, self._rival)
+        beside = beside or self._record.warning or self._background_work.warning
+        level, message = condition(self.loop, self._refusal, beside, self._other_publisher)
         changed = self._diagnostics.changed(level, message)
         if changed or due:
             found = figures(self.loop, self._record.step) | self._intake.latency.figures()

@@ -23,7 +23,7 @@ _MORE_SCALES = ("contact force scale", "lost acceleration [m/s^2]", "posture sca
 
 
 def condition(
-    loop: ControlLoop, refusal: str = "", warning: str = "", rival: str = ""
+    loop: ControlLoop, refusal: str = "", warning: str = "", other_publisher: str = ""
 ) -> tuple[bytes, str]:
     """Return the level and the sentence: the state, and the first cause of a fault.
 
@@ -31,14 +31,14 @@ def condition(
         loop: The controller.
         refusal: Why the last start was refused; empty if it was not.
         warning: What is wrong besides, with the guard or the recording; empty if nothing is.
-        rival: Who else commands the arms; empty if nobody does.
+        other_publisher: Who else commands the arms; empty if nobody does.
     """
     safety = loop.safety
     state = safety.state
     if state in (State.FALLBACK, State.STOPPED):
         return ERROR, f"{state.value}: {safety.cause}"
-    if rival:
-        return (ERROR if safety.in_charge else WARN), f"{state.value}: {rival}"
+    if other_publisher:
+        return (ERROR if safety.in_charge else WARN), f"{state.value}: {other_publisher}"
     if state is State.INACTIVE:
         trouble = refusal or loop.complaint or warning or _said_by_law(loop)
         return (WARN, f"inactive: {trouble}") if trouble else (OK, "inactive")

@@ -28,12 +28,12 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.control_session import ControlSession
 from robot_dynamics.nodes.described_robots import described_by_topics
 from robot_dynamics.nodes.diagnostics import ERROR, OK, Diagnostics
-from robot_dynamics.nodes.errands import NextLook
 from robot_dynamics.nodes.gain_parameters import GainParameters
 from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.lifecycle import ACTIVE, FINALIZED, StagedNode, TransitionError
 from robot_dynamics.nodes.parameters import CONTROLLER, Parameters
 from robot_dynamics.nodes.process import Reporter, run
+from robot_dynamics.nodes.service_executor import NextCycle
 from robot_dynamics.nodes.start_preparation import PATIENCE_S
 from robot_dynamics.nodes.trigger_services import once_it_passes, serve
 
@@ -104,7 +104,7 @@ class Controller:
         preparation = session.prepare()
         try:
             while not preparation.look():
-                await NextLook()
+                await NextCycle()
                 if session is not self._session:
                     raise TransitionError(
                         "start refused: the controller was cleaned up meanwhile."
@@ -194,11 +194,11 @@ class Controller:
         if self._session is not None:
             self._session.on_period()
 
-    def keep_house(self) -> None:
+    def on_idle(self) -> None:
         """Follow the law's state; end the process after a transition to `finalized`."""
         if self._session is not None:
             self._follow_law()
-            self._session.keep_house()
+            self._session.on_idle()
         elif self.node.condition == FINALIZED:
             rclpy.try_shutdown()
 

@@ -44,10 +44,10 @@ class Display:
     """The markers of a run.
 
     Args:
-        bodies: Shapes of each of the object's bodies, in its own frame: one, or two halves.
-        grasps: Pose (4, 4) of each grasp frame: in the object, or in the half that the arm holds,
+        bodies: Shapes of each of the object's bodies, in its own frame: one, or two parts.
+        grasps: Pose (4, 4) of each grasp frame: in the object, or in the part that the arm holds,
             the first arm the first one.
-        reference: Positions of the object, or its first half, along its reference (N, 3).
+        reference: Positions of the object, or its first part, along its reference (N, 3).
         surfaces: What the object may touch.
     """
 

@@ -255,7 +255,7 @@ class Guard:
 
     # -- what is told -------------------------------------------------------------------------
 
-    def keep_house(self) -> None:
+    def on_idle(self) -> None:
         """Report to the controller, and look who there is."""
         self._report()
         self._awaited.look(waiting=not self._loop.arms.all_heard or self._watch.beat is None)

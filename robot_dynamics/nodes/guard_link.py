@@ -16,7 +16,7 @@ from robot_dynamics.nodes.conversions import NumberWriter
 from robot_dynamics.nodes.heartbeat import Beat, Custody, GuardError, GuardReport
 from robot_dynamics.nodes.inbox import Inbox
 
-_BEAT_S = 0.01  # since the last beat, after which housekeeping sends one
+_BEAT_S = 0.01  # since the last beat, after which idle work sends one
 _OFTEN = 0.1  # part of the timeout after which a command is accompanied by a beat
 
 

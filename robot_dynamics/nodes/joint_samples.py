@@ -24,7 +24,7 @@ class JointSamples:
 
     Attributes:
         streams: The stream of each arm, by its name.
-        strangers: A sentence about messages that hold no joint of any arm; empty without any.
+        unknown_joints: A sentence about messages that hold no joint of any arm; empty without any.
 
     Args:
         arms: Names of the joints by arm name.
@@ -49,10 +49,10 @@ class JointSamples:
             name: JointStream(name, joints, stale_after_s, unit_s, self._known)
             for name, joints in arms.items()
         }
-        self.strangers = ""
+        self.unknown_joints = ""
         self._names: list[str] | None = None
         self._concerned: list[JointStream] = []
-        self._spared: list[JointStream] = []
+        self._unaffected: list[JointStream] = []
         self._kept = np.zeros(0, dtype=np.intp)
 
     def accept(
@@ -80,16 +80,16 @@ class JointSamples:
         if names != self._names:
             self._sort(topic, names)
         if follow:
-            follow_time(stamp, (stream.watch for stream in (*self._concerned, *self._spared)))
+            follow_time(stamp, (stream.watch for stream in (*self._concerned, *self._unaffected)))
         newer = False
         for stream in self._concerned:
             newer |= self._offer(stream, stamp, names, position, velocity, now)
-        if self._spared:
+        if self._unaffected:
             kept = self._kept
             own = [names[i] for i in kept]
             q, qd = np.asarray(position), np.asarray(velocity)
             if q.shape == qd.shape == (len(names),):  # else the blamed arm has said so
-                for stream in self._spared:
+                for stream in self._unaffected:
                     newer |= self._offer(stream, stamp, own, q[kept], qd[kept], now)
         return newer
 
@@ -117,16 +117,16 @@ class JointSamples:
         concerned = [s for s in self.streams.values() if not inside.isdisjoint(s.joints)]
         unknown = [name for name in names if name not in self._known]
         incomplete = [s for s in concerned if not inside.issuperset(s.joints)]
-        self._concerned, self._spared = concerned, []
+        self._concerned, self._unaffected = concerned, []
         if unknown and incomplete:
             self._concerned = incomplete
-            self._spared = [s for s in concerned if s not in incomplete]
+            self._unaffected = [s for s in concerned if s not in incomplete]
             at = [i for i, name in enumerate(names) if name in self._known]
             self._kept = np.array(at, dtype=np.intp)
-        self.strangers = ""
+        self.unknown_joints = ""
         if unknown and not concerned:
             own = [joint for s in self.streams.values() for joint in s.joints]
-            self.strangers = str(UnknownNameError("joint", unknown[0], own, topic))
+            self.unknown_joints = str(UnknownNameError("joint", unknown[0], own, topic))
 
 
 def follow_time(stamp: int, watches: Iterable[StreamWatch]) -> None:

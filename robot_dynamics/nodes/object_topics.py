@@ -73,7 +73,7 @@ class ObjectTopics:
         self._markers = node.create_publisher(MarkerArray, topics.MARKERS, stream)
         self._metadata = RunMetadata(node, scenario, loop, joint_state_topics)
         middle = None
-        if loop.system.halves is None and len(loop.system.arms) > 1:
+        if loop.system.object_loop_joint is None and len(loop.system.arms) > 1:
             middle = (topics.middle_frame(body), middle_frame(loop.system.grasps))
         self._frame = ObjectFrame(node, bodies, middle)
         self._every = (
@@ -116,7 +116,7 @@ class ObjectTopics:
                 wrench[self._components] = row[self._internal]
                 self._force_reference.publish(self._force_writer.fill(stamp, wrench))
 
-    def keep_house(self, step: LawStep | None, loop: ControlLoop) -> None:
+    def on_idle(self, step: LawStep | None, loop: ControlLoop) -> None:
         """Look who listens, and show markers if somebody does; on the wall clock."""
         self._metadata.look()
         now = time.monotonic()
@@ -159,7 +159,7 @@ class ObjectTopics:
 
 
 def _poses(step: LawStep) -> list[Array]:
-    """Return the poses (7,) of the object's bodies: one, or two halves."""
+    """Return the poses (7,) of the object's bodies: one, or two parts."""
     second = [step.second_pose] if isinstance(step, JointedLawStep) else []
     return [step.pose, *second]
 
@@ -169,7 +169,7 @@ def _wrench_components(loop: ControlLoop) -> list[int] | None:
     law, system = loop.supervised.controller, loop.system
     if isinstance(law, HybridController):
         return wrench_components(law.distribution.names)
-    return list(range(6)) if system.halves is None and len(system.arms) == 2 else None
+    return list(range(6)) if system.object_loop_joint is None and len(system.arms) == 2 else None
 
 
 def _internal_columns(law: ControlLaw) -> slice:

@@ -29,15 +29,15 @@ from rclpy.signals import SignalHandlerOptions
 
 from robot_dynamics.app.progress import print_event
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.errands import Errands
 from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.scheduling import PriorityError, go_before_others
+from robot_dynamics.nodes.service_executor import ServiceExecutor
 
 BAD_INPUT = 2  # exit status for files and settings, as shells use it
 FAILED = 1
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-HOUSEKEEPING_S = 0.02  # between looks at services, at who listens, and at signals
-_SLACK_S = 0.005  # for which housekeeping waits for messages, to come after them
+IDLE_PERIOD_S = 0.02  # between looks at services, at who listens, and at signals
+_SLACK_S = 0.005  # for which idle work waits for messages, to come after them
 # Python lets a thread run for 5 ms before another one may. Threads here check paths and write
 # files; the one that controls must not wait for them.
 _SWITCH_S = 1e-4
@@ -78,11 +78,11 @@ class ManagedNode(Protocol):
     def on_period(self) -> None:
         """Do what the time has come for, and say when it is to be called next."""
 
-    def keep_house(self) -> None:
-        """Look after what has time, about every `HOUSEKEEPING_S`."""
+    def on_idle(self) -> None:
+        """Look after what has time, about every `IDLE_PERIOD_S`."""
 
     def tell(self) -> None:
-        """Publish how things are where that is due, about every `HOUSEKEEPING_S`."""
+        """Publish how things are where that is due, about every `IDLE_PERIOD_S`."""
 
     def take_error(self, error: Exception) -> None:
         """Go on after an error that nobody expected, or raise it."""
@@ -205,9 +205,9 @@ def _spin(managed: ManagedNode, signals: _Signals, reporter: Reporter) -> None:
     # Looking through everything that was made until now takes several control periods.
     gc.collect()
     gc.freeze()
-    inbox, errands, clock = managed.inbox, Errands(managed.node), time.monotonic
+    inbox, executor, clock = managed.inbox, ServiceExecutor(managed.node), time.monotonic
     # One at a time: all of them together would take a good part of a control period.
-    chores = itertools.cycle((managed.keep_house, managed.tell, errands.run))
+    chores = itertools.cycle((managed.on_idle, managed.tell, executor.run))
     tidy_at = clock()
     try:
         while rclpy.ok() and not signals.received:
@@ -222,13 +222,13 @@ def _spin(managed: ManagedNode, signals: _Signals, reporter: Reporter) -> None:
                 _shield(managed, managed.on_period)
             # Best after messages: the next ones come a control period later.
             if now >= tidy_at and (heard or now >= tidy_at + _SLACK_S):
-                tidy_at = now + HOUSEKEEPING_S / 3.0
+                tidy_at = now + IDLE_PERIOD_S / 3.0
                 _shield(managed, next(chores))
                 if reporter.launcher_is_gone():
                     return
     finally:
         inbox.close()
-        errands.close()
+        executor.close()
 
 
 def _shield(managed: ManagedNode, work: Callable[[], object]) -> bool:

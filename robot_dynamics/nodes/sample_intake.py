@@ -18,12 +18,12 @@ from robot_dynamics.app.topic_names import tick_of
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.errors import sentence_of
 from robot_dynamics.nodes import topics
+from robot_dynamics.nodes.background_work import BackgroundWork
 from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.conversions import JointSample, joint_state_reader, wrench_reader
 from robot_dynamics.nodes.diagnostics import Latency
 from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.lockstep import StateGate
-from robot_dynamics.nodes.side_work import SideWork
 
 Array = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ class SampleIntake:
         loop: What takes the samples.
         joint_state_topics: Where joint states come from.
         period: Control period [s].
-        side_work: Tells of messages that could not be read.
+        background_work: Tells of messages that could not be read.
         in_lockstep: Whether times are ticks.
     """
 
@@ -52,12 +52,12 @@ class SampleIntake:
         loop: ControlLoop,
         joint_state_topics: Sequence[str],
         period: float,
-        side_work: SideWork,
+        background_work: BackgroundWork,
         *,
         in_lockstep: bool,
     ) -> None:
         self._inbox, self._loop, self._period = inbox, loop, period
-        self._side_work = side_work
+        self._background_work = background_work
         self._joint_state_topics, self._in_lockstep = tuple(joint_state_topics), in_lockstep
         self.gate = StateGate([*joint_state_topics, *loop.wrenches])
         self.tick, self.heard_at, self.latency = -1, time.monotonic(), Latency()
@@ -99,7 +99,7 @@ class SampleIntake:
         try:
             take(source, message)
         except Exception as error:
-            self._side_work.note(f"samples of {source!r}", error)
+            self._background_work.note(f"samples of {source!r}", error)
             now = self.tick if self._in_lockstep else time.monotonic_ns()
             sentence = f"a sample could not be read: {sentence_of(error)}"
             self._loop.fall_back(now, Cause.CONTROLLER_FAILED, source, sentence)

@@ -39,7 +39,7 @@ from robot_dynamics.nodes.fault_switch import FaultSwitch
 from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.lockstep import REPEAT_AFTER_S, CommandError, CommandGate
 from robot_dynamics.nodes.parameters import FAULTS, SIMULATOR, declare
-from robot_dynamics.nodes.process import HOUSEKEEPING_S, Reporter, RunError, run
+from robot_dynamics.nodes.process import IDLE_PERIOD_S, Reporter, RunError, run
 from robot_dynamics.nodes.run_file import RunFile
 from robot_dynamics.nodes.state_topics import StateTopics
 from robot_dynamics.simulation.plant import Measurement
@@ -211,10 +211,10 @@ class Simulator:
             if seen.tick != self._tick:
                 seen = seen._replace(tick=self._tick, time=self._tick * self._period)
             plant = self._plant
-            self._recorder.write(seen, plant.truth(), plant.contacts(), plant.idle_joints())
+            self._recorder.write(seen, plant.truth(), plant.contacts(), plant.passive_joints())
 
     def _publish_state(self) -> None:
-        self._states.publish(self._tick, self._measurement, self._plant.idle_joints())
+        self._states.publish(self._tick, self._measurement, self._plant.passive_joints())
         self._shown_at = time.monotonic()
         self._faults.note(self._tick)
 
@@ -343,7 +343,7 @@ class Simulator:
 
     # -- on the wall clock --------------------------------------------------------------------
 
-    def keep_house(self) -> None:
+    def on_idle(self) -> None:
         """Repeat states that nobody answered, watch the controller, save what is to be saved."""
         now = time.monotonic()
         self._watch_listener(now)
@@ -351,7 +351,7 @@ class Simulator:
         waits = self._lockstep and not self._done
         first = self._started_at is None
         # Until the first answer the other side may not have found all topics yet.
-        if waits and now - self._shown_at > (HOUSEKEEPING_S if first else REPEAT_AFTER_S):
+        if waits and now - self._shown_at > (IDLE_PERIOD_S if first else REPEAT_AFTER_S):
             self._repeats += not first
             self._publish_state()
         self._awaited.look(waiting=waits and first)

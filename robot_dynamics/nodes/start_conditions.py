@@ -11,7 +11,7 @@ from rclpy.node import Node
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.check_thread import NotYetError
-from robot_dynamics.nodes.command_rivals import CommandRivals
+from robot_dynamics.nodes.command_publisher_monitor import CommandPublisherMonitor
 from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.drive_facts import DriveFacts
 from robot_dynamics.nodes.guard_link import GuardLink
@@ -26,7 +26,7 @@ class StartConditions:
         node: The controller's node.
         loop: The controller.
         link: Its line to a guard, if there is to be one.
-        rivals: Who else commands.
+        publisher_monitor: Who else commands.
         facts: What the arms' drives do.
         joint_state_topics: Where joint states come from.
         heard_at: Returns when joint states came last, by the steady clock [s].
@@ -38,7 +38,7 @@ class StartConditions:
         node: Node,
         loop: ControlLoop,
         link: GuardLink | None,
-        rivals: CommandRivals,
+        publisher_monitor: CommandPublisherMonitor,
         facts: DriveFacts,
         joint_state_topics: Sequence[str],
         heard_at: Callable[[], float],
@@ -46,7 +46,7 @@ class StartConditions:
         in_lockstep: bool,
     ) -> None:
         self._node, self._loop, self._link = node, loop, link
-        self._rivals, self._facts = rivals, facts
+        self._publisher_monitor, self._facts = publisher_monitor, facts
         self._topics, self._heard_at = tuple(joint_state_topics), heard_at
         self._in_lockstep = in_lockstep
 
@@ -67,13 +67,13 @@ class StartConditions:
 
         Raises:
             GuardError: If the guard has the arms, or is needed and missing.
-            RivalError: If somebody else commands them.
+            OtherPublisherError: If somebody else commands them.
             SafetyError: If nobody has said what their drives do.
             NotYetError: If samples come too slowly.
         """
         if self._link is not None:
             self._link.require_guard()
-        known = self._rivals.require_none()
+        known = self._publisher_monitor.require_none()
         if self._in_lockstep:
             return True  # a simulator's time waits for everything
         known &= self._facts.require_known(self._node, self._topics)

@@ -55,9 +55,9 @@ class StateTopics:
         *,
         skip: bool,
     ) -> None:
-        ends = np.cumsum([0, *(len(arm.idle) for arm in system.arms)]).tolist()
+        ends = np.cumsum([0, *(len(arm.passive_joints) for arm in system.arms)]).tolist()
         arms = {
-            arm.name: (own, list(arm.joints), slice(*ends[i : i + 2]), list(arm.idle))
+            arm.name: (own, list(arm.joints), slice(*ends[i : i + 2]), list(arm.passive_joints))
             for i, (arm, own) in enumerate(zip(system.arms, system.arm_slices, strict=True))
         }
         if len(joint_topics) not in (1, len(arms)):
@@ -89,14 +89,16 @@ class StateTopics:
         self._clock_is_read = self._clock.get_subscription_count() > 0
         return any(topic.publisher.get_subscription_count() for topic in self._joints)
 
-    def publish(self, tick: int, seen: Measurement, idle: tuple[Array, Array] = _NONE) -> None:
+    def publish(
+        self, tick: int, seen: Measurement, passive_joints: tuple[Array, Array] = _NONE
+    ) -> None:
         """Publish a state, or repeat it.
 
         Args:
             tick: The control period, which stamps are made of.
             seen: What is measured, by the plant's time.
-            idle: Positions and velocities of the joints without drives, as they truly are: for
-                displays, since no controller heeds them.
+            passive_joints: Positions and velocities of the joints without drives, as they truly
+                are: for displays, since no controller uses them.
         """
         stamp = stamp_of(tick, self._period)
         if self._clock_is_read:
@@ -109,7 +111,7 @@ class StateTopics:
         self._last_tick = seen.tick
         for joints in self._joints:
             if not (moves and seen.tick % joints.sample_periods):
-                joints.publish(stamp, seen.q, seen.qd, idle)
+                joints.publish(stamp, seen.q, seen.qd, passive_joints)
 
 
 class _JointTopic:
@@ -129,16 +131,18 @@ class _JointTopic:
         self._arms, self._faults = arms, faults
         every = [*arms.values()]
         self._all = slice(every[0][0].start, every[-1][0].stop)
-        self._all_idle = slice(every[0][2].start, every[-1][2].stop)
-        self._idle = [name for *_, names in every for name in names]
+        self._all_passive = slice(every[0][2].start, every[-1][2].stop)
+        self._passive_joints = [name for *_, names in every for name in names]
         joints = [name for _, names, *_ in every for name in names]
-        self._writer = JointStateWriter(joints + self._idle)
+        self._writer = JointStateWriter(joints + self._passive_joints)
         self._velocities = sensors.velocities
         # What was published last.
         self._sent: tuple[int, Array, Array, tuple[Array, Array]] = (0, *_NONE, _NONE)
         self._count = 0
 
-    def publish(self, stamp: int, q: Array, qd: Array, idle: tuple[Array, Array]) -> None:
+    def publish(
+        self, stamp: int, q: Array, qd: Array, passive_joints: tuple[Array, Array]
+    ) -> None:
         """Publish the joints' part of positions and velocities over all arms.
 
         A message that comes too early or too late for its neighbours is one of before, again.
@@ -146,38 +150,42 @@ class _JointTopic:
         if not self._velocities:
             qd = qd[:0]
         if not self._faults.active:
-            at, rates = self._with_idle(q[self._all], qd[self._all], idle)
+            at, rates = self._with_passive(q[self._all], qd[self._all], passive_joints)
             self.publisher.publish(self._writer.serialized(stamp, at, rates))
-            self._sent = stamp, q, qd, idle
+            self._sent = stamp, q, qd, passive_joints
             return
         self._count += 1
         if self._has("silent") or (self._has("dropped") and self._count % 2):
             return
         before = self._sent
         if self._has("frozen"):
-            stamp, q, qd, idle = before
+            stamp, q, qd, passive_joints = before
         elif self._has("stale_stamp"):
             stamp = before[0]
         elif self._has("clock_back"):
             stamp -= _LATE
-        self.publisher.publish(self._message(stamp, q, qd, idle))
+        self.publisher.publish(self._message(stamp, q, qd, passive_joints))
         if self._has("duplicated"):
-            self.publisher.publish(self._message(stamp, q, qd, idle))
+            self.publisher.publish(self._message(stamp, q, qd, passive_joints))
         if self._has("reordered"):
             self.publisher.publish(self._message(*before))
-        self._sent = stamp, q, qd, idle
+        self._sent = stamp, q, qd, passive_joints
 
     def _has(self, kind: FaultKind) -> bool:
         return any(self._faults.is_on(kind, arm) for arm in self._arms)
 
-    def _with_idle(self, q: Array, qd: Array, idle: tuple[Array, Array]) -> tuple[Array, Array]:
+    def _with_passive(
+        self, q: Array, qd: Array, passive_joints: tuple[Array, Array]
+    ) -> tuple[Array, Array]:
         """Return positions and velocities of joints, those without drives behind them."""
-        if not self._idle:
+        if not self._passive_joints:
             return q, qd
-        at, rates = (values[self._all_idle] for values in idle)
+        at, rates = (values[self._all_passive] for values in passive_joints)
         return np.concatenate([q, at]), np.concatenate([qd, rates]) if len(qd) else qd
 
-    def _message(self, stamp: int, q: Array, qd: Array, idle: tuple[Array, Array]) -> JointState:
+    def _message(
+        self, stamp: int, q: Array, qd: Array, passive_joints: tuple[Array, Array]
+    ) -> JointState:
         """Return a message with everything that is wrong with the joints of each arm."""
         names: list[str] = []
         at: list[int] = []
@@ -193,5 +201,5 @@ class _JointTopic:
             at += [index for _, index in mine]
         if self._has("no_velocities"):
             qd = qd[:0]
-        q, qd = self._with_idle(q[at], qd[at] if len(qd) else qd, idle)
-        return JointStateWriter(names + self._idle).fill(stamp, q, qd)
+        q, qd = self._with_passive(q[at], qd[at] if len(qd) else qd, passive_joints)
+        return JointStateWriter(names + self._passive_joints).fill(stamp, q, qd)

@@ -16,7 +16,7 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
-from robot_dynamics.nodes.errands import NextLook
+from robot_dynamics.nodes.service_executor import NextCycle
 
 
 async def once_it_passes(
@@ -39,7 +39,7 @@ async def once_it_passes(
         except passing:
             if time.monotonic() > until:
                 raise
-        await NextLook()
+        await NextCycle()
 
 
 def serve(node: Node, name: str, action: Callable[[], str | Awaitable[str]]) -> None:

@@ -37,7 +37,7 @@ class ArmsPlant(PeriodicPlant):
     Raises:
         ArgumentError: If the control period is no whole number of steps, or another engine than
             ours is asked for.
-        RobotDynamicsError: If arms have loops of their own.
+        RobotDynamicsError: If arms have internal closed chains.
     """
 
     def __init__(

@@ -71,7 +71,7 @@ class ClosedMotion:
     Attributes:
         model: The mechanism.
         forces: What makes joint forces of the command.
-        rows: The constraints that are heeded, by their rows; None for all.
+        rows: The constraints that are used, by their rows; None for all.
         stabilised: Whether Baumgarte's terms act on the accelerations (8.22).
     """
 
@@ -81,20 +81,20 @@ class ClosedMotion:
     stabilised: bool = False
 
     @property
-    def heeded(self) -> tuple[int, ...]:
-        """The rows of the constraints that are heeded."""
+    def independent_rows(self) -> tuple[int, ...]:
+        """The rows of the constraints that are used."""
         return tuple(range(self.model.constraint_count)) if self.rows is None else self.rows
 
     def rate(self) -> Program:
         """The state's derivative: q_rate, qdd, position_error, velocity_error, pivot, margin."""
 
         def run(q: Any, qd: Any, command: Any, block: Any) -> dict[str, Any]:
-            terms, heeded = self.terms(q, qd, block)
-            factors = constraint_factors(heeded.H, heeded.loops.K)
-            k = heeded.loops.k
+            terms, reduced = self.terms(q, qd, block)
+            factors = constraint_factors(reduced.H, reduced.loops.K)
+            k = reduced.loops.k
             if self.stabilised:
-                k = heeded.loops.stabilised(block[-1])
-            qdd, _ = closed_loop_accelerations(heeded, factors, self.tau(qd, command, block), k)
+                k = reduced.loops.stabilised(block[-1])
+            qdd, _ = closed_loop_accelerations(reduced, factors, self.tau(qd, command, block), k)
             return {
                 "q_rate": self.model.position_rate(q, qd),
                 "qdd": qdd,
@@ -114,15 +114,15 @@ class ClosedMotion:
         """
 
         def run(q: Any, qd: Any, command: Any, block: Any) -> dict[str, Any]:
-            terms, heeded = self.terms(q, qd, block)
-            factors = constraint_factors(heeded.H, heeded.loops.K)
-            on_positions = self.model.holonomic[list(self.heeded)].tolist()
-            dq = position_correction(heeded, factors, on_positions)
-            dqd = velocity_correction(heeded, factors)
+            terms, reduced = self.terms(q, qd, block)
+            factors = constraint_factors(reduced.H, reduced.loops.K)
+            on_positions = self.model.holonomic[list(self.independent_rows)].tolist()
+            dq = position_correction(reduced, factors, on_positions)
+            dqd = velocity_correction(reduced, factors)
             tau = self.tau(qd, command, block)
-            _, multipliers = closed_loop_accelerations(heeded, factors, tau, heeded.loops.k)
+            _, multipliers = closed_loop_accelerations(reduced, factors, tau, reduced.loops.k)
             of_all: list[Scalar] = [0.0] * self.model.constraint_count
-            for at, value in zip(self.heeded, multipliers, strict=True):
+            for at, value in zip(self.independent_rows, multipliers, strict=True):
                 of_all[at] = value
             return {
                 "q": self.model.integrate(q, dq),
@@ -156,11 +156,11 @@ class ClosedMotion:
         length.
 
         Args:
-            A: The factors of a product K M K^T of the constraints that are heeded.
+            A: The factors of a product K M K^T of the constraints that are used.
             diagonal: The diagonal of that product.
         """
         length = model_length(self.model)
-        scales = constraint_scales(self.model, length)[list(self.heeded)].tolist()
+        scales = constraint_scales(self.model, length)[list(self.independent_rows)].tolist()
         strongest, weakest = None, None
         for scale, own, inverse in zip(scales, diagonal, A.inverse_diagonal, strict=True):
             if is_zero(own):
@@ -173,10 +173,10 @@ class ClosedMotion:
     def terms(
         self, q: Sequence[Scalar], qd: Sequence[Scalar], block: Sequence[Scalar]
     ) -> tuple[ClosedLoopTerms, ClosedLoopTerms]:
-        """Return the equation of motion with all constraints, and with those that are heeded."""
+        """Return the equation of motion with all constraints, and with those that are used."""
         parameters = unpack(self.model, block[: block_size(self.model)])
         terms = closed_loop_terms(self.model, q, qd, parameters)
-        return terms, replace(terms, loops=terms.loops.of_rows(self.heeded))
+        return terms, replace(terms, loops=terms.loops.of_rows(self.independent_rows))
 
     def tau(
         self, qd: Sequence[Scalar], command: Sequence[Scalar], block: Sequence[Scalar]

@@ -30,8 +30,8 @@ class JointedPlant(Protocol):
     Attributes:
         q: Joint positions (n,).
         qd: Joint velocities (n,).
-        force: What was felt in the object's joint at the end of the last period (c,); None before
-            the first.
+        force: What was measured in the object's joint at the end of the last period (c,); None
+            before the first.
         gap: How far that joint was open at most, at ends of periods [rad, m].
     """
 
@@ -45,14 +45,14 @@ class JointedPlant(Protocol):
 
         Args:
             torque: Of the joints (n,).
-            wrench: On the halves at their centres of mass (2, 6), world axes; none by default.
+            wrench: On the parts at their centres of mass (2, 6), world axes; none by default.
         """
 
 
 class EngineJointedPlant:
     """The closed-loop engine: a Runge-Kutta step of fourth order, loops closed by projection.
 
-    Wrenches on the halves act by the torques that they mean at the start of the period.
+    Wrenches on the parts act by the torques that they mean at the start of the period.
 
     Args:
         system: Arms and object as they truly are.

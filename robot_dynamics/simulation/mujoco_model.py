@@ -29,7 +29,7 @@ def axis_points(axis: int = 2) -> list[Array]:
     return [side * _APART * np.eye(3)[axis] for side in (-1, 1)]
 
 
-# Where halves of an object are held together, and loops of arms, along z of their joint.
+# Where parts of an object are held together, and loops of arms, along z of their joint.
 _POINTS_OF_JOINTS = {"spherical": [np.zeros(3)], "revolute": axis_points()}
 
 
@@ -51,12 +51,12 @@ def mujoco_xml(system: GraspSystem, step: float, stiffness_time: float) -> str:
     root, elements = mujoco_tree(system, step)
     equality = etree.SubElement(root, "equality")
     sensor = etree.SubElement(root, "sensor")
-    add_own_loops(system, elements, equality, stiffness_time)
+    add_internal_chains(system, elements, equality, stiffness_time)
     for arm in system.arms:
         add_tool(system, arm, elements, sensor)
         add_weld(arm, equality, stiffness_time)
-    if system.halves is not None:
-        _add_object_joint(system.halves, elements, equality, sensor, stiffness_time)
+    if system.object_loop_joint is not None:
+        _add_object_joint(system.object_loop_joint, elements, equality, sensor, stiffness_time)
     return etree.tostring(root, pretty_print=True).decode()
 
 
@@ -160,7 +160,7 @@ def add_connects(
         )  # fmt: skip
 
 
-def add_own_loops(
+def add_internal_chains(
     system: GraspSystem,
     elements: dict[int, etree._Element],
     equality: etree._Element,
@@ -174,7 +174,7 @@ def add_own_loops(
         equality: Its equalities.
         stiffness_time: Time constant [s].
     """
-    for loop in _own_loops(system):
+    for loop in _internal_chains(system):
         ends = (
             (elements[loop.predecessor], pose_of(loop.predecessor_placement), "predecessor"),
             (elements[loop.successor], pose_of(loop.successor_placement), "successor"),
@@ -183,9 +183,9 @@ def add_own_loops(
         add_connects(equality, loop.name, ends, places, stiffness_time)
 
 
-def _own_loops(system: GraspSystem) -> tuple[LoopJoint, ...]:
+def _internal_chains(system: GraspSystem) -> tuple[LoopJoint, ...]:
     """Return the loops that arms have of their own."""
-    return () if system.own_loops is None else system.model.loops[system.own_loops :]
+    return () if system.internal_chains is None else system.model.loops[system.internal_chains :]
 
 
 def _add_object_joint(
@@ -195,7 +195,7 @@ def _add_object_joint(
     sensor: etree._Element,
     stiffness_time: float,
 ) -> None:
-    """Add the joint between an object's halves, and sensors of the force that it transmits."""
+    """Add the joint between an object's parts, and sensors of the force that it transmits."""
     if joint.type.name not in _POINTS_OF_JOINTS:
         raise RobotDynamicsError(
             f"in MuJoCo the object's joint {joint.name!r} would be {joint.type.name}, expected "
@@ -236,7 +236,7 @@ def _require_translated(system: GraspSystem) -> None:
             )
     grasps = {arm.loop for arm in system.arms}
     grasps |= set() if system.object_joint is None else {system.object_joint}
-    own = {loop.name for loop in _own_loops(system) if loop.type.name in _POINTS_OF_JOINTS}
+    own = {loop.name for loop in _internal_chains(system) if loop.type.name in _POINTS_OF_JOINTS}
     others = [loop.name for i, loop in enumerate(model.loops) if i not in grasps]
     others = [name for name in others if name not in own]
     others += [coupling.name for coupling in model.couplings]

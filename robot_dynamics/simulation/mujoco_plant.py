@@ -60,10 +60,10 @@ class MujocoPlant(PeriodicPlant):
         self._model: Any = self._mujoco.MjModel.from_xml_string(xml)
         self._data: Any = self._mujoco.MjData(self._model)
         self._q_at, self._v_at = addresses(self._model, system.model, system.joint_names)
-        names = (*system.joint_names, *system.idle_joints)
-        _, self._rubbing_at = addresses(self._model, system.model, names)
-        idle = addresses(self._model, system.model, system.idle_joints)
-        self._idle_q, self._idle_v = idle
+        names = (*system.joint_names, *system.passive_joint_names)
+        _, self._friction_at = addresses(self._model, system.model, names)
+        passive_joints = addresses(self._model, system.model, system.passive_joint_names)
+        self._passive_q, self._passive_v = passive_joints
         joints = [
             (body.joint.name, at.start)
             for body, at in zip(system.model.bodies, system.model.q_slices, strict=True)
@@ -107,10 +107,10 @@ class MujocoPlant(PeriodicPlant):
     def _run(self, torque: Array) -> None:
         data, drives = self._data, self.drives
         for _ in range(self.substeps):
-            rate = data.qvel[self._rubbing_at]
+            rate = data.qvel[self._friction_at]
             smooth = rate / np.sqrt(rate**2 + drives.friction_velocity**2)
             friction = drives.damping * rate + drives.friction * smooth
-            data.qfrc_applied[self._rubbing_at] = torque - friction
+            data.qfrc_applied[self._friction_at] = torque - friction
             self._mujoco.mj_step(self._model, data)
             self._stepped()
         # mj_step leaves sensors and poses at the start of its last step.
@@ -141,9 +141,9 @@ class MujocoPlant(PeriodicPlant):
             torque=self._torque.copy(),
         )
 
-    def idle_joints(self) -> tuple[Array, Array]:
+    def passive_joints(self) -> tuple[Array, Array]:
         """Return true positions and velocities of the joints without drives, if there are any."""
-        return self._data.qpos[self._idle_q].copy(), self._data.qvel[self._idle_v].copy()
+        return self._data.qpos[self._passive_q].copy(), self._data.qvel[self._passive_v].copy()
 
     def _openings(self) -> tuple[float, float]:
         """Return by how much what holds is open at most [m], [rad]."""

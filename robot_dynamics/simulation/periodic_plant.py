@@ -54,7 +54,7 @@ class PeriodicPlant(ABC):
         shares = [arm.load_share for arm in system.arms]
         self._map = grasp_map or transmitted_force_map(system.grasps, shares)
         self._start = np.array(start, dtype=float)
-        self._idle = np.zeros(len(self.drives.effort) - len(system.joint_names))
+        self._passive_joints = np.zeros(len(self.drives.effort) - len(system.joint_names))
         self._delay = CommandDelay(settings.command_delay_periods)
         self._arms = dict(zip([arm.name for arm in system.arms], system.arm_slices, strict=True))
         self.faults = Faults(tuple(self._arms), settings.faults, period)
@@ -84,7 +84,7 @@ class PeriodicPlant(ABC):
             for arm, own in self._arms.items():
                 if self.faults.is_on("torque_dropout", arm):
                     self._torque[own] = 0.0
-            self._run(np.concatenate([self._torque, self._idle]))
+            self._run(np.concatenate([self._torque, self._passive_joints]))
         self._tick += 1
         self.faults.move(self._tick)
         self._hash.update(self._state())
@@ -94,7 +94,7 @@ class PeriodicPlant(ABC):
     def truth(self) -> Truth:
         """Return the present true state."""
 
-    def idle_joints(self) -> tuple[Array, Array]:
+    def passive_joints(self) -> tuple[Array, Array]:
         """Return true positions and velocities of the joints without drives, if there are any."""
         return np.zeros(0), np.zeros(0)
 
@@ -132,7 +132,7 @@ def drives_of(system: GraspSystem, settings: PlantSettings) -> Drives:
 
     After them stand the joints of arms with loops that have none: friction, and no torque.
     """
-    model, names = system.model, (*system.joint_names, *system.idle_joints)
+    model, names = system.model, (*system.joint_names, *system.passive_joint_names)
     at = [model.joint_index(name) for name in names]
     joints = [model.bodies[i].joint for i in at]
     effort = np.zeros(len(names))

@@ -191,7 +191,7 @@ def joint_state(arms: Sequence[PlanarArm], bar: Bar, r: Array, rd: Array) -> tup
 
 
 def arm_rates(arms: Sequence[PlanarArm], bar: Bar, r: Vector, rd: Vector) -> list[Scalar]:
-    """Return the rates of the arms' angles (4,), over any scalars."""
+    """Return the rates of the arms' angles (4,), traceable."""
     rates: list[Scalar] = []
     for arm, side in zip(arms, (-1.0, 1.0), strict=True):
         rates += _arm(arm, bar, side, r, rd, [0.0, 0.0]).qd

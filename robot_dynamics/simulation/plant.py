@@ -40,12 +40,12 @@ class Truth(NamedTuple):
         object_pose: x y z qx qy qz qw of the object's body frame in the world (7,).
         object_twist: Angular and linear velocity of the object's origin, world axes (6,).
         internal_force: Internal force (6(k-1),) with the plant's own grasps, or the force in the
-            object's joint on its second half (c,).
+            object's joint on its second part (c,).
         closure_position: Largest distance [m] between the two sides of a grasp.
         closure_rotation: Largest angle [rad] between the two sides of a grasp.
         correction: Size of the last step's projection of the positions [m or rad].
         torque: Torque applied over the last period (na,) [N m].
-        second_half: Of an object with a joint the pose (7,) and the twist (6,) of its second half,
+        second_part: Of an object with a joint the pose (7,) and the twist (6,) of its second part,
             as those of the first.
     """
 
@@ -56,7 +56,7 @@ class Truth(NamedTuple):
     closure_rotation: float
     correction: float
     torque: Array
-    second_half: tuple[Array, ...] = ()
+    second_part: tuple[Array, ...] = ()
 
 
 class Plant(Protocol):
@@ -82,10 +82,10 @@ class Plant(Protocol):
     def truth(self) -> Truth:
         """Return the present true state."""
 
-    def idle_joints(self) -> tuple[Array, Array]:
+    def passive_joints(self) -> tuple[Array, Array]:
         """Return true positions and velocities of the joints without drives.
 
-        In the order of the system's `idle_joints`; empty where all joints have drives.
+        In the order of the system's `passive_joints`; empty where all joints have drives.
         """
 
     def contacts(self) -> tuple[Any, ...]:

@@ -18,7 +18,7 @@ from robot_dynamics.app import command_line
 from robot_dynamics.app.command_line import main
 from robot_dynamics.resources import share_directory
 
-# Bars that any run keeps; those of the scenario need a run of full length.
+# Thresholds that any run keeps; those of the scenario need a run of full length.
 EASY = ["--set", "acceptance.engine={object_position_error_max_m: 0.01}"]
 SHORT = ["simulate", "--duration", "0.2", *EASY]
 
@@ -62,10 +62,10 @@ def test_a_refused_run_leaves_no_folder(tmp_path):
 
 
 def test_a_bad_run(tmp_path, capsys):
-    """A run that misses a bar ends with 1, says by how much, and still writes its report."""
+    """A run that misses a threshold ends with 1, says by how much, and still writes its report."""
     report = tmp_path / "r.json"
-    bar = "acceptance.engine={torque_fraction_of_limit_max: 0.01}"
-    assert main([*SHORT, "--set", bar, "--json", str(report)]) == 1
+    threshold = "acceptance.engine={torque_fraction_of_limit_max: 0.01}"
+    assert main([*SHORT, "--set", threshold, "--json", str(report)]) == 1
     assert "expected at most 0.01." in capsys.readouterr().err
     assert json.loads(report.read_text())["ok"] is False
 

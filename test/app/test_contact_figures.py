@@ -73,7 +73,7 @@ def test_a_touch_that_never_settles(recording):
     assert contact_figures(recording)["touch_settling_max_s"] == pytest.approx(1.7)
 
 
-def test_a_surface_that_is_never_felt(recording):
+def test_a_surface_that_is_never_touched(recording):
     """Without a touch there is nothing to say of touches: figures are missing, not zero."""
     recording.columns["contact_force"][:] = 0.0
     figures = contact_figures(recording)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo starts two nodes, watches both, and makes one recording of what they wrote.
 
-The nodes here are stand-ins without ROS that run the scenario on their own; the real ones are
+The nodes here are substitutes without ROS that run the scenario on their own; the real ones are
 tested in test/nodes.
 """
 
@@ -17,7 +17,7 @@ from robot_dynamics.app.node_process import NodeError
 from robot_dynamics.app.run import simulate
 from robot_dynamics.app.scenario import load_scenario
 
-# Where both finish, each stand-in runs the whole scenario and writes its side of it.
+# Where both finish, each substitute runs the whole scenario and writes its side of it.
 NODE = """
 import sys, time, yaml, os, signal
 from pathlib import Path
@@ -57,7 +57,7 @@ except KeyboardInterrupt:
 
 @pytest.fixture
 def nodes(tmp_path, monkeypatch):
-    """Return a function that makes the stand-ins; they write their process numbers there."""
+    """Return a function that makes the substitutes; they write their process numbers there."""
     monkeypatch.setattr(demo, "MODULES", dict.fromkeys(demo.MODULES, "fake_demo_node"))
     monkeypatch.setattr(demo, "require_ros", lambda: None)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
@@ -70,7 +70,7 @@ def nodes(tmp_path, monkeypatch):
 
 
 def assert_gone(folder):
-    """Check that no stand-in is left."""
+    """Check that no substitute is left."""
     for side in ("simulator", "controller"):
         file = folder / side
         if file.exists():

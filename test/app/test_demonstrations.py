@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Bad tasks of hybrid control are refused before any torque; that good ones keep their bars is
+"""Bad tasks of hybrid control are refused before any torque; that good ones keep theirs is
 asked in test_run.
 """
 
@@ -69,24 +69,24 @@ def test_bad_tasks_are_refused_before_any_torque(name, override, message, monkey
         simulate(load_scenario(name, [override]))
 
 
-@pytest.mark.parametrize("leeway", [50, 0])
-def test_a_tray_that_is_heavier_than_believed_is_squeezed_harder(leeway):
+@pytest.mark.parametrize("correction_limit", [50, 0])
+def test_a_tray_that_is_heavier_than_believed_is_squeezed_harder(correction_limit):
     """The constant squeeze of the plan drops it; the one that is chosen in the loop does not."""
     run = simulate(
         "tray",
         overrides=[
             "plant.object_mass_scale=1.6",
             "reference.segments=[{duration_s: 0.6, move: [0.0, 0.0, 0.08]}]",
-            f"control.internal_force.leeway_n={leeway}",
+            f"control.internal_force.max_internal_force_correction_n={correction_limit}",
         ],
     )
     slipped = run.recording["grasp_slip"].max()
-    if leeway:
+    if correction_limit:
         assert run.recording.metadata.get("fault") is None
-        assert slipped < 1e-3  # the scenario's own bar
+        assert slipped < 1e-3  # the scenario's own threshold
         added = run.recording["added_internal_force"][:, 0].max()
         assert run.report["added_internal_force_max_n"] == pytest.approx(added)
-        assert 10.0 < added < leeway
+        assert 10.0 < added < correction_limit
         assert any("added internal force max [N] is" in line for line in run.report["failures"])
     else:
         assert slipped > 5e-3
@@ -131,7 +131,7 @@ def test_a_rough_wall_is_wiped_with_a_pad_off_the_middle(friction, scale):
     ],
 )
 def test_what_resists_is_overcome(name, resistance, moving, settled, engine):
-    """Forces on a hinge and a rail that resist: at rest within the scenario's own bars.
+    """Forces on a hinge and a rail that resist: at rest within the scenario's own thresholds.
 
     In motion they are off by what the arms, elsewhere, exert against it, until the servo of the
     forces has answered: 1 N m over 0.26 m of the lid.
@@ -146,7 +146,7 @@ def test_what_resists_is_overcome(name, resistance, moving, settled, engine):
 
 @pytest.mark.slow
 def test_a_wall_is_wiped_along_coordinates_of_ones_own():
-    """With the place of the pad and the board's turns as coordinates it keeps all its bars."""
+    """With the place of the pad and the board's turns as coordinates it keeps its thresholds."""
     pad = "point: [0.06, 0, 0]"
     places = f"{{along: [0, 1, 0], {pad}}}, {{along: [0, 0, 1], {pad}}}"
     turns = "{about: [1, 0, 0]}, {about: [0, 1, 0]}, {about: [0, 0, 1]}"

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The drill's process is started, listened to and ended; the process here is a stand-in."""
+"""The drill's process is started, listened to and ended; the process here is a substitute."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ print_event("done")
 
 @pytest.fixture
 def process(tmp_path, monkeypatch):
-    """Return a function that makes the stand-in, and the file with its process number."""
+    """Return a function that makes the substitute, and the file with its process number."""
     monkeypatch.setattr(module, "MODULE", "fake_drill")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
 

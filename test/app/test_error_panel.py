@@ -11,9 +11,9 @@ from robot_dynamics.app.recording import Recording
 figure = pytest.importorskip("matplotlib.figure")
 
 
-def panel(values, bars):
+def panel(values, thresholds):
     """Return the axes of a run of a second whose last half is at rest."""
-    more = {"period_s": 0.01, "acceptance": bars, "settled_intervals_s": [[0.5, 0.99]]}
+    more = {"period_s": 0.01, "acceptance": thresholds, "settled_intervals_s": [[0.5, 0.99]]}
     recording = Recording({"tick": np.arange(100)}, more)
     ax = figure.Figure().subplots()
     error = Error(values, "force [N]", "most", "settled", 10.0)
@@ -21,18 +21,18 @@ def panel(values, bars):
     return ax
 
 
-def test_errors_and_their_bars_are_drawn():
-    """The error as it is; one bar for all time, one for the time at rest, in the error's unit."""
+def test_errors_and_their_thresholds_are_drawn():
+    """The error as it is; thresholds for all time and for rest, in the error's unit."""
     values = np.linspace(1.0, 2.0, 100)
     ax = panel(values, {"most": 0.3, "settled": 0.2})
     error, most, settled = (line.get_xydata() for line in ax.lines)
     np.testing.assert_array_equal(error[:, 1], values)
     np.testing.assert_allclose(most, [[0.0, 3.0], [0.99, 3.0]], rtol=1e-15)
     np.testing.assert_allclose(settled, [[0.5, 2.0], [0.99, 2.0]], rtol=1e-15)
-    assert ax.get_title() + ax.get_title(loc="left") == "Errors, their bars dashed"
+    assert ax.get_title() + ax.get_title(loc="left") == "Errors, their thresholds dashed"
 
 
-def test_without_bars_none_is_named():
+def test_without_thresholds_none_is_named():
     """A scenario that asks for nothing."""
     ax = panel(np.ones(100), {})
     assert len(ax.lines) == 1

@@ -16,6 +16,6 @@ def test_of_numbers():
 
 @pytest.mark.parametrize("values", [[], [1.0, np.nan], [np.inf], [-np.inf, 0.0]])
 def test_of_what_is_none(values):
-    """A bar that compares with None is not kept by accident."""
+    """A threshold that compares with None is not kept by accident."""
     assert largest(np.array(values)) is None
     assert smallest(np.array(values)) is None

@@ -65,7 +65,7 @@ def test_rigid_grasps_need_no_choice():
 def test_drives_may_share_the_load():
     """The sum of squared torques over limits is the least there is, at the arms' postures."""
     drives = "control.internal_force.sharing=drives"
-    scenario, system, held, spared = prepared("tray", drives)
+    scenario, system, held, by_drives = prepared("tray", drives)
     declared = prepared("tray")[3]
     q, still = system.posture, np.zeros(len(system.posture))
     order = [system.joint_names.index(name) for name in held.arms.joint_names]
@@ -77,11 +77,11 @@ def test_drives_may_share_the_load():
         return float(np.sum((J_S.T @ forces / limits) ** 2))
 
     weight = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 2.0 * 9.81])
-    least = load(spared.share @ weight)
+    least = load(by_drives.share @ weight)
     assert least < load(declared.share @ weight)
-    for j in range(spared.internal.shape[1]):  # other sharing is an internal force
+    for j in range(by_drives.internal.shape[1]):  # other sharing is an internal force
         for small in (-0.1, 0.1):
-            assert load(spared.share @ weight + small * spared.internal[:, j]) > least
+            assert load(by_drives.share @ weight + small * by_drives.internal[:, j]) > least
 
 
 def test_the_orthonormal_basis_shares_by_itself():

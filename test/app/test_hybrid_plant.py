@@ -47,7 +47,7 @@ def test_an_object_is_on_its_hinge_wherever_that_truly_is():
     """It starts where it is believed to be, and turns about an axis 2 mm from the believed one."""
     scenario, system, _, _ = prepared("lid")
     scene = contact_scene(scenario, system)
-    (hinge,) = scene.restraints
+    (hinge,) = scene.environment_joints
     assert (hinge.name, hinge.kind, scene.surfaces) == ("hinge", "hinge", ())
     x, y, z = scenario.cell.surfaces[0].xyz
     np.testing.assert_allclose(hinge.frame[:3, 3], [x + 0.002, y, z])
@@ -62,18 +62,18 @@ def test_a_hinge_resists_as_the_scenario_says():
     """Friction and damping reach the plant; without any it has none."""
     resistance = "cell.surfaces.0.resistance={friction: 1.5, damping: 0.4}"
     scenario, system, held, _ = prepared("lid", resistance)
-    (hinge,) = contact_scene(scenario, system).restraints
+    (hinge,) = contact_scene(scenario, system).environment_joints
     assert (hinge.friction, hinge.damping) == (1.5, 0.4)
     assert held.environment.sliding == (Guided(), None, None, None, None)
     scenario, system, held, _ = prepared("lid")
-    assert not contact_scene(scenario, system).restraints[0].resists
+    assert not contact_scene(scenario, system).environment_joints[0].resists
     assert held.environment.sliding == (None,) * 5
 
 
 def test_a_point_is_on_its_line_wherever_that_truly_is():
     """The point of the object is the nearest on the true line to where it is believed to be."""
     scenario, system, _, _ = prepared("drawer")
-    first, second = contact_scene(scenario, system).restraints
+    first, second = contact_scene(scenario, system).environment_joints
     held = object_frame(scenario.cell)
     for one, surface in zip((first, second), scenario.cell.surfaces, strict=True):
         assert one.kind == "line"
@@ -106,8 +106,11 @@ def test_arms_with_linkages_move_alike_in_both_engines():
     pytest.importorskip("mujoco")
     scenario, system, _, _ = prepared("parallelogram_arms")
     ends = []
-    idle = [system.model.q_slices[system.model.joint_index(n)].start for n in system.idle_joints]
-    resting = system.positions(system.posture)[idle]
+    passive_joints = [
+        system.model.q_slices[system.model.joint_index(n)].start
+        for n in system.passive_joint_names
+    ]
+    resting = system.positions(system.posture)[passive_joints]
     for damping in (0.0, 2.0):
         seen = []
         for engine in ("engine", "mujoco"):
@@ -119,11 +122,11 @@ def test_arms_with_linkages_move_alike_in_both_engines():
             for _ in range(25):
                 last = plant.step(np.zeros(len(start.q)))
             seen.append(last)
-            linkages = system.positions(last.q)[idle]
+            linkages = system.positions(last.q)[passive_joints]
             turned = np.abs(linkages - resting).max()
             assert turned > 1e-3
             part = 1e-9 if engine == "engine" else 1e-3
-            np.testing.assert_allclose(plant.idle_joints()[0], linkages, atol=part * turned)
+            np.testing.assert_allclose(plant.passive_joints()[0], linkages, atol=part * turned)
         ours, theirs = seen
         moved = np.abs(ours.q - start.q).max()
         assert moved > 2e-3

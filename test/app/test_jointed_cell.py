@@ -26,9 +26,9 @@ def test_objects_of_every_kind(kind):
     assert system.model.constraint_count == 12 + blocked
     jointed = jointed_system(scenario.cell, system)
     assert jointed.constraints == blocked
-    for half, body in zip(jointed.halves, system.object_bodies, strict=True):
+    for part, body in zip(jointed.parts, system.object_bodies, strict=True):
         np.testing.assert_array_equal(
-            half.inertia.components(), system.model.bodies[body].inertia.components()
+            part.inertia.components(), system.model.bodies[body].inertia.components()
         )
 
 
@@ -40,14 +40,14 @@ def test_the_axis_of_a_joint_is_the_same_in_both():
     np.testing.assert_allclose(loop.predecessor_pose, tree.placement @ loop.successor_pose)
 
 
-def test_the_mass_of_an_object_is_that_of_both_halves():
+def test_the_mass_of_an_object_is_that_of_both_parts():
     """The plant's is scaled as a whole."""
     scenario = load_scenario("fold", ["cell.object.mass=6.0", "plant.object_mass_scale=1.5"])
     believed, true = build_system(scenario), true_system(scenario)
     assert believed.object_mass == pytest.approx(6.0)
     assert true.object_mass == pytest.approx(9.0)
     jointed = jointed_system(scenario.cell, believed)
-    assert sum(half.inertia.mass for half in jointed.halves) == pytest.approx(6.0)
+    assert sum(part.inertia.mass for part in jointed.parts) == pytest.approx(6.0)
 
 
 @pytest.mark.parametrize(
@@ -65,13 +65,13 @@ def test_laws_and_objects_that_do_not_go_together(scenario, override, sentence):
         load_scenario(scenario, [override])
 
 
-def test_an_object_of_two_halves_needs_two_arms():
+def test_an_object_of_two_parts_needs_two_arms():
     """One for each."""
     scenario = load_scenario("fold")
     from dataclasses import replace
 
     one = replace(scenario, cell=replace(scenario.cell, arms=scenario.cell.arms[:1]))
-    with pytest.raises(RobotDynamicsError, match="one for each half"):
+    with pytest.raises(RobotDynamicsError, match="one for each part"):
         build_system(one)
 
 

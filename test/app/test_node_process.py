@@ -13,7 +13,7 @@ from waiting import PATIENCE_S, wait_until
 from robot_dynamics.app import node_process
 from robot_dynamics.app.node_process import NodeProcess, first_failure
 
-# A stand-in for a node: it says what it is told to and then does one of several things.
+# A substitute for a node: it says what it is told to and then does one of several things.
 NODE = """
 import signal, sys, time
 print("starting up")
@@ -38,7 +38,7 @@ except KeyboardInterrupt:
 
 @pytest.fixture
 def start(tmp_path):
-    """Return a function that starts the stand-in; whatever is left is ended."""
+    """Return a function that starts the substitute; whatever is left is ended."""
     (tmp_path / "fake_node.py").write_text(NODE)
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONUNBUFFERED": "1"}
     started = []

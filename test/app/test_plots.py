@@ -20,15 +20,15 @@ def test_figure(run, tmp_path):
 
 
 @pytest.mark.parametrize("asked", [True, False])
-def test_bars_are_named_where_there_are_some(run, asked, tmp_path):
-    """A title tells of dashed bars only if the scenario asks for any."""
+def test_thresholds_are_named_where_there_are_some(run, asked, tmp_path):
+    """A title tells of dashed thresholds only if the scenario asks for any."""
     pytest.importorskip("matplotlib")
-    bars = run.recording.get("acceptance") if asked else {}
+    thresholds = run.recording.get("acceptance") if asked else {}
     recording = type(run.recording)(
-        run.recording.columns, {**run.recording.metadata, "acceptance": bars}
+        run.recording.columns, {**run.recording.metadata, "acceptance": thresholds}
     )
     text = plot_run(recording, tmp_path / "run.svg").read_text()
-    assert ("their bars dashed" in text) is asked
+    assert ("their thresholds dashed" in text) is asked
 
 
 def test_a_run_that_went_wrong_is_drawn(run, tmp_path):

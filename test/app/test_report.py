@@ -39,7 +39,7 @@ FIGURES = {
 def recording(run):
     """Return a copy of a good recording, to be spoilt."""
     copied = copy.deepcopy(run.recording)
-    # The bars are what is tested here, and must not depend on how good the controller is.
+    # The thresholds are what is tested here, and must not depend on how good the controller is.
     copied.metadata["acceptance"] = {
         "object_position_error_max_m": 1e-3,
         "object_orientation_error_settled_deg": 0.1,
@@ -198,7 +198,7 @@ def test_after_a_fault_missing_numbers_are_no_news(recording):
 
 
 def test_a_run_too_short_to_settle():
-    """Bars that ask for a reference at rest say how long the run had to be, in one sentence."""
+    """Thresholds that ask for a reference at rest say how long the run had to be."""
     report = simulate("lift_box", duration=1.0).report
     (sentence,) = (s for s in report["failures"] if "could not be computed" in s)
     assert "the run ends before the reference has been at rest for 0.5 s; expected" in sentence

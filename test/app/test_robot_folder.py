@@ -49,7 +49,7 @@ def test_all_are_tested_here():
 
 
 def test_a_dry_run_is_good(scenario):
-    """Reach, limits and torques are checked before the start; the lift keeps the bars.
+    """Reach, limits and torques are checked before the start; the lift keeps the thresholds.
 
     The run is that of `robot_dynamics simulate config/robots/NAME/scenario.yaml`.
     """
@@ -66,7 +66,7 @@ def test_a_copy_means_the_same(folder, scenario, tmp_path):
     assert load_scenario(copy / "gravity.yaml") == load_scenario(folder / "gravity.yaml")
 
 
-def test_empty_hands_can_be_held_up(folder, scenario):
+def test_arms_without_an_object_can_be_held_up(folder, scenario):
     """Step 7 of the guide: the arms alone stay where they are, within what control may use."""
     gravity = load_scenario(folder / "gravity.yaml")
     assert gravity.control.law == "gravity"

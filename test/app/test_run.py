@@ -18,7 +18,7 @@ LONG = {"drawer", "parallelogram_arms", "peg", "three_arms", "wall_slip", "wipe"
 
 
 def test_shipped_scenarios_are_good(shipped):
-    """Every shipped scenario keeps its bars: our arms, two pandas, two xarm7, wrong beliefs."""
+    """Every shipped scenario keeps its thresholds: our arms, pandas, xarm7, wrong beliefs."""
     run = simulate(shipped)
     assert run.report["failures"] == []
     assert run.ok
@@ -33,7 +33,7 @@ def test_shipped_scenarios_are_good(shipped):
     indirect=True,
 )
 def test_shipped_scenarios_are_good_with_another_engine(shipped):
-    """They keep their bars with MuJoCo as the plant as well."""
+    """They keep their thresholds with MuJoCo as the plant as well."""
     pytest.importorskip("mujoco")
     scenario = load_scenario(shipped)
     if scenario.control.law == "gravity":

@@ -52,13 +52,13 @@ def test_shipped_scenarios_are_accepted(shipped):
     scenario = load_scenario(shipped)
     assert scenario.name == shipped
     assert scenario.description
-    assert scenario.acceptance.bars("engine")
+    assert scenario.acceptance.thresholds("engine")
     linked = any(arm.drives for arm in scenario.cell.arms)  # not with MuJoCo as the plant
-    assert linked or scenario.acceptance.bars("mujoco")
+    assert linked or scenario.acceptance.thresholds("mujoco")
 
 
 def test_other_arms_do_the_same(shipped, scenario):
-    """With other arms and payloads, task, control, safety and bars are the same."""
+    """With other arms and payloads, task, control, safety and thresholds are the same."""
     if "wrong" in shipped or not shipped.startswith("lift_box"):
         pytest.skip("has the same arms, or another task")
     other = load_scenario(shipped)

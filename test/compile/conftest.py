@@ -11,7 +11,7 @@ from robot_dynamics.compile.host import find_host
 def shipped_effort():
     """Compile as hard as users do, where other tests compile quickly."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("ROBOT_DYNAMICS_EFFORT", raising=False)
+        patch.delenv("ROBOT_DYNAMICS_OPT_LEVEL", raising=False)
         find_host.cache_clear()
         yield
     find_host.cache_clear()

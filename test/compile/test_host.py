@@ -61,8 +61,8 @@ def test_environment_forces_interpretation(monkeypatch, value, forced):
 
 @pytest.mark.parametrize(("value", "effort"), [("0", 0), ("3", 3), ("", 1), ("4", 1), ("low", 1)])
 def test_environment_says_how_hard_to_try(monkeypatch, uncached, caplog, value, effort):
-    """ROBOT_DYNAMICS_EFFORT is heeded where it is one, and complained of where it is none."""
-    monkeypatch.setenv("ROBOT_DYNAMICS_EFFORT", value)
+    """ROBOT_DYNAMICS_OPT_LEVEL is used where it is one, and complained of where it is none."""
+    monkeypatch.setenv("ROBOT_DYNAMICS_OPT_LEVEL", value)
     assert effort_asked_for() == effort
     assert ("expected 0 to 3" in caplog.text) == (value in ("4", "low"))
     host = find_host()

@@ -56,9 +56,9 @@ def refused(*segments, **options) -> PreflightError:
 
 
 def test_a_good_path_passes_and_says_what_it_leaves():
-    """Margins are those of the rehearsed motion."""
+    """Margins are those of the rolled-out motion."""
     left = check(LIFT, SegmentSettings(1.0, rotate=TurnSettings((0.0, 0.0, 1.0), 15.0)))
-    motion = left.rehearsal
+    motion = left.rollout
     assert left.torque_fraction[0] == np.max(np.abs(motion.torque) / SYSTEM.limits["effort"])
     assert left.velocity_fraction[0] == np.max(np.abs(motion.qd)) / 3.0
     assert left.position_margin[0] == pytest.approx(2.9 - np.max(np.abs(motion.q)))
@@ -121,7 +121,7 @@ def test_a_torque_that_would_change_too_fast():
 
 
 def test_a_singularity():
-    """The joint that would lead out of it is named; the bar is a setting."""
+    """The joint that would lead out of it is named; the threshold is a setting."""
     error = refused(SegmentSettings(2.0, move=(0.30, 0.0, 0.0)), minimum_pivot=0.05)
     singular = next(p for p in error.problems if "singularity" in p.sentence)
     assert singular.joint in ("left_joint4", "right_joint4")

@@ -66,8 +66,8 @@ def test_a_step_has_the_shapes_of_the_protocol(started):
         # A law that touches surfaces follows more than motion and internal force.
         assert len(step.reference) >= ACCELERATION.stop + len(step.internal_force)
         assert len(step.scales) >= 5
-        assert 0.0 <= step.let_through <= 1.0
-        assert 0.0 < step.support_load < 1.0
+        assert 0.0 <= step.task_scale <= 1.0
+        assert 0.0 < step.support_torque_ratio < 1.0
         widths = [np.size(value) for value in step.recorded]
         assert widths == [max(1, width) for width in law.columns.values()]
 

@@ -113,7 +113,7 @@ def test_a_refused_start_changes_nothing(pair):
     expected = pilot.controller._evaluate(
         measured.q, measured.qd, measured.wrenches, step.reference, 1.0
     )
-    pilot._rehearsed = measured.q  # as after a check
+    pilot._checked_start = measured.q  # as after a check
     with pytest.raises(RobotDynamicsError, match="start refused"):
         pilot.start(measured.tick, measured.q, 0.0 * measured.qd, measured.wrenches)
     again = pilot.controller._evaluate(
@@ -177,7 +177,7 @@ def test_an_object_far_from_its_reference_is_a_fault():
 @pytest.mark.parametrize(
     ("scale", "cause"), [(1.7, Cause.UNEXPECTED_CONTACT), (0.2, Cause.GRASP_LOST)]
 )
-def test_sensors_that_feel_another_object(scale, cause):
+def test_sensors_that_measure_another_object(scale, cause):
     """Too heavy or as good as gone: found within a tenth of a second, and held or let go."""
     scenario = load_scenario("lift_box", [f"plant.object_mass_scale={scale}"])
     pilot, plant, measured = begun(scenario)
@@ -188,7 +188,7 @@ def test_sensors_that_feel_another_object(scale, cause):
 
 
 def test_a_grasp_of_a_jointed_object_that_is_dropped():
-    """The half that falls is named, while it hangs on the other one, which is still held.
+    """The part that falls is named, while it hangs on the other one, which is still held.
 
     On the engine, whose loop joint of that grasp is gone from one period to the next. The arm that
     was let go jerks: to be first, the residual is smoothed over less time than by default.
@@ -215,7 +215,7 @@ def test_a_grasp_of_a_jointed_object_that_is_dropped():
             break
     found = pilot.safety.faults[0][1]
     assert found.cause is Cause.GRASP_LOST
-    assert found.subject == f"half of {system.arms[arm].name}"
+    assert found.subject == f"part of {system.arms[arm].name}"
     assert "what holds it carries" in found.sentence
 
 
@@ -242,24 +242,24 @@ def test_a_slow_law_is_refused_on_a_clock(pair):
         pilot.check(measured.q, measured.qd)
 
 
-def test_a_law_for_halves_says_what_is_felt_of_each():
+def test_a_law_for_parts_estimates_the_wrench_of_each():
     """One that speaks of a single body is refused before there is a torque, not in the loop."""
     scenario = load_scenario("fold")
     pilot = supervised_law(scenario)
 
     class Silent:
-        """The law, but for what it says of the halves."""
+        """The law, but for what it says of the parts."""
 
         def __init__(self, law):
             self._law = law
 
         def __getattr__(self, name):
-            if name == "bodies_felt":
+            if name == "held_bodies":
                 raise AttributeError(name)
             return getattr(self._law, name)
 
     control, settings = scenario.control, scenario.safety
-    with pytest.raises(RobotDynamicsError, match="each of the 2 halves"):
+    with pytest.raises(RobotDynamicsError, match="each of the 2 parts"):
         SupervisedController(Silent(pilot.controller), control, settings, unit_s=control.period)
     # Nobody watches without sensors.
     SupervisedController(

@@ -54,7 +54,7 @@ def test_the_rate_is_limited_from_the_last_torque():
 def test_support_beyond_a_limit_is_told():
     """It is not scaled: the safety layer gives up instead."""
     found = limited(np.array([15.0, 1.0, 0.0]), np.ones(3), np.ones(3))
-    assert found.support_load == pytest.approx(1.5)
+    assert found.support_torque_ratio == pytest.approx(1.5)
     assert found.force_scale < 1e-6
     np.testing.assert_allclose(found.torque, [15.0, 1.0, 0.0], atol=1e-6)
 
@@ -98,7 +98,7 @@ def test_what_is_compiled_is_what_is_read():
         np.testing.assert_allclose(torque, found.torque, atol=1e-12)
         np.testing.assert_allclose(
             scales,
-            [found.force_scale, found.motion_scale, found.rate_scale, found.support_load],
+            [found.force_scale, found.motion_scale, found.rate_scale, found.support_torque_ratio],
             atol=1e-12,
         )
         gate = found.gate(ramp)
@@ -106,7 +106,7 @@ def test_what_is_compiled_is_what_is_read():
         np.testing.assert_allclose(integral, expected, atol=1e-12)
 
 
-def test_what_leads_away_from_a_limit_is_let_through():
+def test_what_leads_away_from_a_limit_is_not_scaled():
     """A joint that stands at its limit by rounding does not stop it."""
     at = EFFORT * (1.0 + 1e-12)
     assert largest_scale(at, -np.ones(3), EFFORT) == 1.0

@@ -9,7 +9,7 @@ import pytest
 from two_arms import two_arms
 
 from robot_dynamics.control.faults import Cause
-from robot_dynamics.control.protocol import Felt
+from robot_dynamics.control.protocol import HeldBodyWrench
 from robot_dynamics.control.reference import ACCELERATION
 from robot_dynamics.control.rotation_path import conjugate, rotated
 from robot_dynamics.control.settings import SafetySettings
@@ -54,8 +54,8 @@ def wrenches_of(system, pose, twist, row):
     share = []
     for grasp in system.grasps:
         R, at = grasp[:3, :3], grasp[:3, 3]
-        half = 0.5 * net
-        share.append([*(R.T @ (half[:3] - np.cross(at, half[3:]))), *(R.T @ half[3:])])
+        part = 0.5 * net
+        share.append([*(R.T @ (part[:3] - np.cross(at, part[3:]))), *(R.T @ part[3:])])
     return np.array(share)
 
 
@@ -78,7 +78,7 @@ class Monitor:
 
     def finding(self, *measured):
         """Return what a control instant's wrenches say."""
-        return self.body.finding(self._sum.felt(*measured))
+        return self.body.finding(self._sum.held_body_wrench(*measured))
 
     @property
     def value(self):
@@ -143,13 +143,13 @@ def test_friction_on_a_surface_is_no_fault_and_a_grasp_lost_there_is(system):
 
     def last(*given):
         monitor.begin()
-        return [monitor.finding(Felt(*given)) for _ in range(150)][-1]
+        return [monitor.finding(HeldBodyWrench(*given)) for _ in range(150)][-1]
 
     assert last(drag, push + drag[3:], 60.0) is None
     assert last(drag, push + drag[3:]).cause is Cause.UNEXPECTED_CONTACT
     monitor.begin()  # left a moment ago, and still felt: 60 N have decayed to 10 after 0.36 s
-    assert all(monitor.finding(Felt(drag, push, 60.0)) is None for _ in range(50))
-    found = [monitor.finding(Felt(drag, push)) for _ in range(250)]
+    assert all(monitor.finding(HeldBodyWrench(drag, push, 60.0)) is None for _ in range(50))
+    found = [monitor.finding(HeldBodyWrench(drag, push)) for _ in range(250)]
     assert 150 < [one is not None for one in found].index(True) < 200
     gone = last(np.concatenate([np.zeros(3), -push]), np.zeros(3), 60.0)
     assert gone.cause is Cause.GRASP_LOST

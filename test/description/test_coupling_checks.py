@@ -22,7 +22,7 @@ def noted(*couplings):
 
 
 def test_chains_and_trees_of_gears_agree():
-    """Followers of followers, several of one driver, and sums over three joints."""
+    """PassiveJoints of passive_joints, several of one driver, and sums over three joints."""
     assert noted(
         Gear.gear("a", "j2", "j1", 2.0, 0.1),
         Gear.gear("b", "j3", "j2", -1.0),

@@ -40,7 +40,7 @@ def two_four_bars(*couplings):
     return build(replace(both, couplings=couplings))
 
 
-BARS = (closures.four_bar_function(prefix="a_"), closures.four_bar_function(prefix="b_"))
+THRESHOLDS = (closures.four_bar_function(prefix="a_"), closures.four_bar_function(prefix="b_"))
 
 
 def test_couplings_alone():
@@ -108,13 +108,13 @@ def test_gears_drive_loops():
 
 def test_loops_coupled_to_one_another():
     """Two four-bars are two functions; a gear between their cranks leaves one coordinate."""
-    assert compose(two_four_bars(), BARS).names == ("a_crank_joint", "b_crank_joint")
+    assert compose(two_four_bars(), THRESHOLDS).names == ("a_crank_joint", "b_crank_joint")
     gear = CouplingElement.gear("gear", "b_crank_joint", "a_crank_joint", -1.0)
-    assert compose(two_four_bars(gear), BARS).names == ("a_crank_joint",)
-    assert compose(two_four_bars(gear), BARS[::-1]).names == ("a_crank_joint",)
+    assert compose(two_four_bars(gear), THRESHOLDS).names == ("a_crank_joint",)
+    assert compose(two_four_bars(gear), THRESHOLDS[::-1]).names == ("a_crank_joint",)
     # Where a follower of one loop drives the other.
     gear = CouplingElement.gear("gear", "b_crank_joint", "a_rocker_joint", 2.0)
-    closure = compose(two_four_bars(gear), BARS)
+    closure = compose(two_four_bars(gear), THRESHOLDS)
     assert closure.names == ("a_crank_joint",)
     known = closure.values([0.4])
     assert known["b_crank_joint"][0] == 2.0 * known["a_rocker_joint"][0]

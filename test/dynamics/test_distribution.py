@@ -15,7 +15,7 @@ from support.actuated import HEIGHT, MASS, WIDTH, box_on_supports, frictional_gr
 from support.closed_loops import twice
 from support.mechanisms import two_arms
 
-from robot_dynamics.dynamics.distribution import InfeasibleError, Wish, distribute
+from robot_dynamics.dynamics.distribution import InfeasibleError, LeastSquaresGoal, distribute
 from robot_dynamics.dynamics.force_bounds import ForceBounds
 from robot_dynamics.dynamics.scaling import constraint_names
 from robot_dynamics.errors import RobotDynamicsError
@@ -60,15 +60,15 @@ def test_least_norm_within_bounds(seed):
     feasible = rows @ (x0 + Z @ rng.normal(size=3))
     lower, upper = feasible - rng.uniform(0.1, 1.0, 4), feasible + rng.uniform(0.1, 1.0, 4)
     bounds = bounds_of(rows, lower, upper)
-    found = distribute("m", x0, Z, [Wish(np.eye(5), np.zeros(5))], bounds, 1.0)
+    found = distribute("m", x0, Z, [LeastSquaresGoal(np.eye(5), np.zeros(5))], bounds, 1.0)
     assert_allclose(found, by_brute_force(x0, Z, rows, lower, upper), atol=1e-9)
 
 
 def test_wishes_in_their_order(rng):
     """The second wish gets what the first leaves: nearest to it among all that meet the first."""
     Z = rng.normal(size=(5, 3))
-    first = Wish(np.eye(5)[:1], np.array([7.0]))
-    second = Wish(np.eye(5), np.ones(5))
+    first = LeastSquaresGoal(np.eye(5)[:1], np.array([7.0]))
+    second = LeastSquaresGoal(np.eye(5), np.ones(5))
     none = bounds_of(np.zeros((0, 5)), np.zeros(0), np.zeros(0))
     x = distribute("m", np.zeros(5), Z, [first, second], none, 1.0)
     assert_allclose(x[0], 7.0, atol=1e-12)
@@ -80,9 +80,12 @@ def test_wishes_in_their_order(rng):
 def test_a_wish_out_of_reach_comes_as_near_as_bounds_allow(rng):
     """Bounded at 5, a wish for 7 gets 5, and the next wish is served within that."""
     Z = np.eye(3)
-    wishes = [Wish(np.eye(3)[:1], np.array([7.0])), Wish(np.eye(3), np.ones(3))]
+    goals = [
+        LeastSquaresGoal(np.eye(3)[:1], np.array([7.0])),
+        LeastSquaresGoal(np.eye(3), np.ones(3)),
+    ]
     bounds = bounds_of(np.eye(3), -5.0 * np.ones(3), np.array([5.0, 0.5, 9.0]))
-    x = distribute("m", np.zeros(3), Z, wishes, bounds, 1.0)
+    x = distribute("m", np.zeros(3), Z, goals, bounds, 1.0)
     assert_allclose(x, [5.0, 0.5, 1.0], atol=1e-9)
 
 

@@ -203,7 +203,7 @@ def test_slightly_open_redundant_loops(rng):
     motion = maximal_coordinate_solution(twice, q, qd, tau)
     assert motion.rank == once.rank
     assert motion.closure_error == pytest.approx(gap, rel=1.0)
-    # The contradiction is met in the mean; what acts more weakly than the gap is not heeded.
+    # The contradiction is met in the mean; what acts more weakly than the gap is not used.
     scale = np.max(np.abs(once.qdd))
     assert np.max(np.abs(motion.qdd - once.qdd)) < 1e3 * gap * scale
     assert np.isfinite(motion.multipliers).all()

@@ -189,7 +189,7 @@ def test_contradicting_constraints_leave_a_residual(state):
     assert_allclose(K[:6] @ motion.qdd - k[:6], 0.1, rtol=1e-6)
 
 
-def test_a_known_rank_is_heeded(state, rng):
+def test_a_known_rank_is_used(state, rng):
     """Two welds that a small opening makes contradict each other act as one, if it is known."""
     model, q, qd, tau = state
     twice = replace(model, loops=(*model.loops, replace(model.loops[0], name="again")))

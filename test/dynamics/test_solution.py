@@ -88,7 +88,7 @@ def crossing_lines(angle):
 
 @pytest.mark.parametrize("angle", [1e-3, 1e-5, 3e-6, 1e-6, 3e-7, 1e-8, 1e-9, 1e-10, 1e-11])
 def test_weak_constraints_cost_digits_once(angle):
-    """Two lines through one point cross at a small angle: every method, and compiled code, heeds
+    """Two lines through one point cross at a small angle: every method, and compiled code, uses
     both, and loses the digits of the angle and not those of its square.
     """
     state = np.zeros(4), np.array([0.0, 0.0, 0.0, 1.0]), np.array([0.3, 1.0, 2.0, 0.1])

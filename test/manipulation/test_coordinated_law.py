@@ -16,7 +16,7 @@ from support.mechanisms import random_cell, random_state, two_arms, world_poses
 from robot_dynamics.compile import trace
 from robot_dynamics.compile.algorithms import constraint_program
 from robot_dynamics.dynamics.closed_loop import closed_loop_terms
-from robot_dynamics.manipulation.coordinated_law import Wish, coordinated_torque
+from robot_dynamics.manipulation.coordinated_law import DesiredMotion, coordinated_torque
 from robot_dynamics.manipulation.grasp_map import orthonormal_map, transmitted_force_map
 from robot_dynamics.model import pose, transform_of
 from robot_dynamics.model.parameters import block_size, pack, unpack
@@ -55,8 +55,8 @@ def law_program(system):
         law = coordinated_torque(
             system,
             terms,
-            Wish(acceleration, posture),
-            Wish(velocity, [0.0] * na),
+            DesiredMotion(acceleration, posture),
+            DesiredMotion(velocity, [0.0] * na),
             force,
             distribution,
             internal,

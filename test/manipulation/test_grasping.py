@@ -63,7 +63,7 @@ def test_arms_that_do_not_fit_are_refused(changes, message):
 def test_arms_with_loops_of_their_own_need_drives():
     """Which joints move them is nothing that a mechanism tells."""
     elbow = LoopElement("elbow", "fixed", "arm0_link2", "arm0_link4", np.eye(4), np.eye(4))
-    with pytest.raises(RobotDynamicsError, match=r"'arm0' has loops of its own.*`drives`"):
+    with pytest.raises(RobotDynamicsError, match=r"'arm0' has internal closed chains.*`drives`"):
         grasp_system(mechanism().with_loops([elbow]), "box", ARM_GRASPS)
 
 
@@ -113,7 +113,9 @@ def test_joints_of_an_arm_with_loops_are_its_drives(linked):
 def test_joints_without_drives_follow(linked):
     """At the postures they are where the description closes; and elsewhere loops close too."""
     system, robot = linked.system, Robot(linked.system.model)
-    own = slice(12, None)  # rows of the arms' own loops, after those of two rigid grasps
+    own = slice(
+        12, None
+    )  # rows of the internal closed chains of the arms, after those of two rigid grasps
     at = system.positions(system.posture)
     assert_allclose(at[system.every_q], linked.start[system.every_q], atol=1e-9)
     at = system.positions(system.posture + 0.1)
@@ -128,7 +130,11 @@ def test_joints_without_drives_follow(linked):
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"drives": ()}, RobotDynamicsError, "arm 'arm0' has loops of its own, expected `drives`"),
+        (
+            {"drives": ()},
+            RobotDynamicsError,
+            "arm 'arm0' has internal closed chains, expected `drives`",
+        ),
         ({"drives": ("arm0_elbow",)}, UnknownNameError, "drive 'arm0_elbow'"),
         ({"drives": ("arm0_turn",) * 6}, RobotDynamicsError, ".arm0_turn. is there twice"),
         ({"posture": [0.0] * 8}, RobotDynamicsError, "posture of arm 'arm0' has 8 entries"),
@@ -158,5 +164,7 @@ def test_laws_that_do_not_know_loops_say_so(linked):
     ):
         linked.system.require_plain_arms("coordinated control")
     arms = [replace(ARM_GRASPS[0], drives=("arm0_joint0",)), ARM_GRASPS[1]]
-    with pytest.raises(RobotDynamicsError, match=r"no loops of its own.*expected no `drives`"):
+    with pytest.raises(
+        RobotDynamicsError, match=r"no internal closed chains.*expected no `drives`"
+    ):
         grasp_system(mechanism(), "box", arms)

@@ -112,7 +112,7 @@ class TestBricard:
             assert_allclose(motion.qdd, ideal.qdd, atol=(100 * error + 1e-12) * scale)
             assert np.max(np.abs(motion.multipliers)) < 1.1 * np.max(np.abs(ideal.multipliers))
             found = robot.forward_dynamics(q, qd, self.TAU)
-            # Compiled code heeds four rows that contradict the fifth by e, not all five in the
+            # Compiled code uses four rows that contradict the fifth by e, not all five in the
             # mean: it is off by e times the condition of those four, which is near a hundred.
             assert_allclose(found, ideal.qdd, rtol=0, atol=(200 * error + 1e-9) * scale)
 

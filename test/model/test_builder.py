@@ -58,8 +58,8 @@ def test_mass_and_placement_equal_pinocchio(name, rng):
             pose[:3, :3] @ np.array(list(body.inertia.h)) + body.inertia.mass * pose[:3, 3]
             for body, pose in zip(model.bodies, poses, strict=True)
         )
-        # Rounding of a product of at most twenty matrices of size one; 1e-12 is the bar set for
-        # everything that is compared with Pinocchio.
+        # Rounding of a product of at most twenty matrices of size one; 1e-12 is the threshold set
+        # for everything that is compared with Pinocchio.
         assert mass == pytest.approx(pin.computeTotalMass(other), rel=1e-12)
         np.testing.assert_allclose(
             moment / mass, pin.centerOfMass(other, data, theirs), atol=1e-12

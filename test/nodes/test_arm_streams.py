@@ -139,10 +139,10 @@ def test_a_stream_that_is_too_slow_for_the_control_rate():
     assert arms.rate_warning.startswith("joint states of arm 'left' come 250 times a second")
 
 
-def test_joints_without_drives_are_no_strangers(loop):
+def test_joints_without_drives_are_known(loop):
     """They are known from the description of the arms, and nothing is taken of them."""
     system = loop.system
-    arms = tuple(replace(arm, idle=(f"{arm.name}_rod",)) for arm in system.arms)
+    arms = tuple(replace(arm, passive_joints=(f"{arm.name}_rod",)) for arm in system.arms)
     safety = SimpleNamespace(monitor=lambda *_: None, state=State.INACTIVE)
     streams = ArmStreams(SCENARIO, replace(system, arms=arms), safety, 1e-9)
     names = [*system.joint_names, "left_rod", "right_rod"]

@@ -106,9 +106,9 @@ def test_nodes_say_it_in_their_diagnostics(add, clock, make, elsewhere, said):
     node = managed.node
     log = []
     node.get_logger = lambda: SimpleNamespace(warning=log.append, error=log.append)
-    managed.keep_house()
+    managed.on_idle()
     clock[0] += awaited_topics.FIRST_S
-    managed.keep_house()
+    managed.on_idle()
     managed.tell()
     assert log[-1].startswith(said)
     assert f"/{elsewhere[0]} (did you mean /away/{elsewhere[0]}?)" in log[-1]

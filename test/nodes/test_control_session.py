@@ -97,7 +97,7 @@ class Bench:
                 self.session.on_messages()
             if self.session.due is not None and time.monotonic() >= self.session.due:
                 self.session.on_period()
-            self.session.keep_house()
+            self.session.on_idle()
             self.session.tell()
 
         wait_until(happened, live, words=lambda: self.session._said)
@@ -220,7 +220,7 @@ def test_a_long_check_is_no_silence_of_the_simulator(make, monkeypatch):
     law.check_path = slow
     bench.moving(0.0)
     bench.session.start()
-    bench.session.keep_house()
+    bench.session.on_idle()
     assert bench.loop.safety.state is State.STARTING
     assert not bench.loop.safety.faults
 
@@ -345,12 +345,12 @@ def test_errors_beside_control_do_not_end_it(make):
     bench.state()
     bench.session.start()
     told = []
-    bench.session._complain = bench.session._side_work._tell = told.append
+    bench.session._complain = bench.session._background_work._tell = told.append
 
     def fail(*_):
         raise KeyError("odd")
 
-    bench.session._objects.publish = bench.session._objects.keep_house = fail
+    bench.session._objects.publish = bench.session._objects.on_idle = fail
     bench.session._record.note = bench.session._diagnostics.publish = fail
     tick = bench.arms.tick
     bench.live_until(lambda: bench.arms.tick > tick + 20)
@@ -358,7 +358,7 @@ def test_errors_beside_control_do_not_end_it(make):
     assert [words.split(":")[0] for words in told] == [
         *("recording", "topics of the object", "diagnostics")
     ]
-    assert bench.session._side_work.warning == "recording: unexpected KeyError: 'odd'"
+    assert bench.session._background_work.warning == "recording: unexpected KeyError: 'odd'"
 
 
 def test_an_error_of_the_control_step_ends_in_the_fallback(make, monkeypatch):

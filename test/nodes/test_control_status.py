@@ -121,14 +121,23 @@ def test_arms_that_disagree_are_a_warning(measured):
 def test_somebody_else_who_commands_is_an_error_while_arms_hang_here(measured):
     """Before the start it is a warning; a fault's own cause comes first."""
     loop = ControlLoop(SCENARIO, SCENARIO.control.period)
-    rival = "the node '/joystick' publishes as well."
-    assert condition(loop, rival=rival) == (WARN, f"inactive: {rival}")
+    other_publisher = "the node '/joystick' publishes as well."
+    assert condition(loop, other_publisher=other_publisher) == (
+        WARN,
+        f"inactive: {other_publisher}",
+    )
     feed(loop, measured, 0)
     loop.prepare(0)()
     loop.start(0, 0)
-    assert condition(loop, rival=rival) == (ERROR, f"starting: {rival}")
+    assert condition(loop, other_publisher=other_publisher) == (
+        ERROR,
+        f"starting: {other_publisher}",
+    )
     loop.stop(0)
-    assert condition(loop, rival=rival) == (ERROR, "stopped: stop: stopped on request.")
+    assert condition(loop, other_publisher=other_publisher) == (
+        ERROR,
+        "stopped: stop: stopped on request.",
+    )
 
 
 def test_torques_that_the_safety_layer_held_back_are_counted(measured):

@@ -118,10 +118,10 @@ def test_an_object_without_shapes_is_a_ball():
     assert ball.type == Marker.SPHERE
 
 
-def test_an_object_of_two_halves():
-    """Each half is where it is, its arm's wrench is on it, and the first one has a ghost."""
-    halves = [SHAPES[1:2], SHAPES[1:2]]
-    display = Display(halves, [np.eye(4), np.eye(4)], PATH)
+def test_an_object_of_two_parts():
+    """Each part is where it is, its arm's wrench is on it, and the first one has a ghost."""
+    parts = [SHAPES[1:2], SHAPES[1:2]]
+    display = Display(parts, [np.eye(4), np.eye(4)], PATH)
     away = np.array([2.0, 3.0, 4.0, 0.0, 0.0, 0.0, 1.0])
     found = {}
     for marker in display.fill([TURNED, away], TURNED, WRENCHES).markers:

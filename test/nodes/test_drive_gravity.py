@@ -72,4 +72,4 @@ def test_with_both_sides(start_node, tmp_path):
     np.testing.assert_allclose(late, meant, rtol=0, atol=1e-11)
     assert "fault" not in run.metadata
     error = run["object_pose"][:, :3] - run["reference_pose"][:, :3]
-    assert np.abs(error).max() < 1e-5  # as without such drives, see the scenario's bars
+    assert np.abs(error).max() < 1e-5  # as without such drives, see the scenario's thresholds

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The guard node beside the real controller and simulator, each in a process of its own.
 
-The drives hold the last torque for ever. Figures of the wall clock are printed; bars on them are
-wide, because the machine may be busy: what is exact is tested in simulated time, in
+The drives hold the last torque for ever. Figures of the wall clock are printed; thresholds on them
+are wide, because the machine may be busy: what is exact is tested in simulated time, in
 test_heartbeat.py and test_guard_loop.py.
 """
 
@@ -172,7 +172,7 @@ def trio(start, witness):
     return nodes
 
 
-@pytest.mark.slow  # of the wall clock: a busy machine may miss its bars
+@pytest.mark.slow  # of the wall clock: a busy machine may miss its thresholds
 def test_a_killed_controller(start, witness, trio):
     """Its arms are taken over and come to rest; the way back needs a reset and a live controller.
 
@@ -214,7 +214,7 @@ def test_a_killed_controller(start, witness, trio):
     assert "Traceback" not in guard.text + simulator.text + second.text
 
 
-@pytest.mark.slow  # of the wall clock: a busy machine may miss its bars
+@pytest.mark.slow  # of the wall clock: a busy machine may miss its thresholds
 def test_a_stopped_controller(witness, trio):
     """SIGSTOP for a second: the guard has the arms, and the controller finds that it has not."""
     simulator, guard, controller = trio

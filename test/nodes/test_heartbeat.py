@@ -166,13 +166,13 @@ def test_one_that_lives_with_a_fault_is_not_passed_over(watch):
 
 def test_a_second_one_that_commands_is_told(watch):
     """It neither gets the arms nor hides the silence of the first."""
-    rival = {"sender": SECOND}
+    other_publisher = {"sender": SECOND}
     assert not watch.contested(10.0)
-    assert listen(watch, 10.0, 10.5, {}, rival) is None
+    assert listen(watch, 10.0, 10.5, {}, other_publisher) is None
     assert watch.contested(10.5)
     assert watch.conflicts > 100
     assert watch.sender == FIRST
-    assert listen(watch, 10.5, 11.0, rival) is not None
+    assert listen(watch, 10.5, 11.0, other_publisher) is not None
 
 
 def report(heard, state=GuardState.WATCHING, able=True, sender=0):

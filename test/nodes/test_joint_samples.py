@@ -119,17 +119,17 @@ def test_a_jump_of_time_is_told_apart(samples):
     assert len(samples.complaints) == 2
 
 
-def test_strangers_are_remembered(samples):
+def test_unknown_joints_are_remembered(samples):
     """A message without any joint of any arm is no fault, but worth a word."""
     assert not samples.take(["l_a", "l_b", "r_a"])
     assert samples.complaints == []
-    assert samples.strangers.startswith("joint_states: unknown joint 'l_a'")
+    assert samples.unknown_joints.startswith("joint_states: unknown joint 'l_a'")
     samples.take(NAMES)
-    assert samples.strangers == ""
+    assert samples.unknown_joints == ""
 
 
 def test_a_message_of_another_robots_known_joints_is_nothing(samples):
     """Such as that of the locked joints alone."""
     assert not samples.take(["locked"], Q[:1], QD[:1])
     assert samples.complaints == []
-    assert samples.strangers == ""
+    assert samples.unknown_joints == ""

@@ -15,8 +15,8 @@ from rclpy.executors import SingleThreadedExecutor
 from waiting import PATIENCE_S, wait_until
 
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
-from robot_dynamics.nodes.errands import NextLook
 from robot_dynamics.nodes.lifecycle import StagedNode, TransitionError
+from robot_dynamics.nodes.service_executor import NextCycle
 
 CONFIGURE, CLEANUP = Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_CLEANUP
 ACTIVATE, DEACTIVATE = Transition.TRANSITION_ACTIVATE, Transition.TRANSITION_DEACTIVATE
@@ -41,7 +41,7 @@ class Stages:
     async def prepare(self):
         """Prepare to activate, over some looks of the loop."""
         for _ in range(self.looks):
-            await NextLook()
+            await NextCycle()
         self._do("prepare")
 
     def activate(self):

@@ -63,7 +63,7 @@ def all_heard(ros, node, object_topics, kinds, step, loop):
         node.create_subscription(kind, name, lambda m, n=name: heard.setdefault(n, m), 10)
 
     def publish():
-        object_topics.keep_house(step, loop)
+        object_topics.on_idle(step, loop)
         object_topics.publish(7_000_000_003, step)
         ros.spin_once(node, timeout_sec=0.02)
 
@@ -109,7 +109,7 @@ def test_everything_arrives(ros, seen, in_real_time):
 @pytest.mark.slow  # compiles two laws; the parts of it are tested by themselves
 @pytest.mark.parametrize("name", ["wipe", "fold"])
 def test_other_laws_tell_of_their_objects_as_well(ros, name):
-    """Surfaces and halves are shown, and every topic has as many numbers as it is to have."""
+    """Surfaces and parts are shown, and every topic has as many numbers as it is to have."""
     scenario, loop, step = moved(name, 800 if name == "wipe" else 5)
     node = ros.create_node("teller")
     object_topics = ObjectTopics(node, scenario, loop, in_real_time=True)
@@ -122,7 +122,7 @@ def test_other_laws_tell_of_their_objects_as_well(ros, name):
         shown = [m.pose.position for (ns, _), m in markers.items() if ns == "object"]
         ghosts = [m for (ns, _), m in markers.items() if ns == "object_reference"]
         assert len({round(p.y, 3) for p in shown}) >= 2
-        assert len(ghosts) < len(shown)  # only the first half has one
+        assert len(ghosts) < len(shown)  # only the first part has one
     else:
         assert ("surface", 0) in markers
         force = markers["surface_force", 0]
@@ -148,6 +148,6 @@ def test_what_nobody_hears_costs_nothing(ros, seen, monkeypatch):
 
     for writer in (OdometryWriter, ReferenceWriter, WrenchWriter, Display):
         monkeypatch.setattr(writer, "fill", built)
-    object_topics.keep_house(step, loop)
+    object_topics.on_idle(step, loop)
     object_topics.publish(0, step)
     node.destroy_node()

@@ -62,7 +62,7 @@ class Mine:
         if self.beats == 50:
             self.reporter.tell("beats", seconds=time.monotonic() - self.began)
 
-    def keep_house(self):
+    def on_idle(self):
         if fate == "fails":
             raise RunError("the other side is gone.")
         if fate == "bug":

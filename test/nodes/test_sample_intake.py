@@ -15,10 +15,10 @@ from waiting import wait_until
 
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.control.faults import State
+from robot_dynamics.nodes.background_work import BackgroundWork
 from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.sample_intake import SampleIntake
-from robot_dynamics.nodes.side_work import SideWork
 
 SCENARIO = load_scenario("lift_box")
 PERIOD = SCENARIO.control.period
@@ -40,7 +40,7 @@ def make(ros):
             loop,
             ["joint_states"],
             PERIOD,
-            SideWork(told.append),
+            BackgroundWork(told.append),
             in_lockstep=in_lockstep,
         )
         intake.subscribe_to_wrenches()

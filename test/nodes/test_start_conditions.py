@@ -17,11 +17,11 @@ from robot_dynamics.nodes.start_conditions import StartConditions
 
 
 class World:
-    """A guard, rivals, drives and samples that are as they are told to be."""
+    """A guard, other command publishers, drives and samples that are as they are told to be."""
 
     def __init__(self, *, in_lockstep=False):
         self.guard = self.slow = ""
-        self.rivals_known = self.drives_known = self.rates_known = True
+        self.other_publishers_known = self.drives_known = self.rates_known = True
         self.heard_at = time.monotonic() + 1.0
         loop = SimpleNamespace(arms=self)
         self.conditions = StartConditions(
@@ -41,8 +41,8 @@ class World:
             raise GuardError(self.guard)
 
     def require_none(self):
-        """Be its rivals."""
-        return self.rivals_known
+        """Be its other command publishers."""
+        return self.other_publishers_known
 
     def require_known(self, node, topics):
         """Be what is known of drives."""
@@ -59,7 +59,7 @@ def test_all_is_well():
     World().conditions.require_known(time.monotonic())
 
 
-@pytest.mark.parametrize("what", ["rivals_known", "drives_known", "rates_known"])
+@pytest.mark.parametrize("what", ["other_publishers_known", "drives_known", "rates_known"])
 def test_what_is_not_known_yet(what):
     """It is waited for, except where simulated time waits for everything."""
     world = World()

@@ -63,7 +63,7 @@ class Arms:
         )
 
     def create_publisher(self, kind, topic, quality):
-        """Stand in for the node."""
+        """Replace the node."""
         return self.topics.setdefault(topic, Topic(kind))
 
     def publish(self, *ticks):
@@ -100,7 +100,7 @@ def test_one_topic_holds_all_joints_in_order():
 
 
 LINKED = replace(
-    SYSTEM, arms=tuple(replace(arm, idle=(f"{arm.name}_rod",)) for arm in SYSTEM.arms)
+    SYSTEM, arms=tuple(replace(arm, passive_joints=(f"{arm.name}_rod",)) for arm in SYSTEM.arms)
 )
 IDLE = (np.array([5.0, 6.0]), np.array([7.0, 8.0]))
 

@@ -15,7 +15,7 @@ from std_srvs.srv import Trigger
 from waiting import PATIENCE_S, wait_until
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.nodes.errands import NextLook
+from robot_dynamics.nodes.service_executor import NextCycle
 from robot_dynamics.nodes.trigger_services import once_it_passes, serve
 
 
@@ -57,7 +57,7 @@ def test_one_that_waits_does_not_keep_the_others_waiting(bench):
 
     async def start():
         while not stopped:
-            await NextLook()
+            await NextCycle()
         return "started"
 
     def stop():

@@ -52,8 +52,8 @@ def test_motion_under_constant_torques(name):
     assert_allclose(plant.force, force, atol=1e-6)
 
 
-def test_a_wrench_on_a_half_is_felt():
-    """A force on the second half at rest accelerates it as the joint-space model says."""
+def test_a_wrench_on_a_part_is_measured():
+    """A force on the second part at rest accelerates it as the joint-space model says."""
     wrench = np.zeros((2, 6))
     wrench[1] = [0.1, 0.0, -0.2, 3.0, 1.0, 2.0]
     terms = MODEL.terms(START, STILL)

@@ -102,7 +102,7 @@ def test_loops_of_arms_are_closed_by_connects(kind, count):
     loops = SYSTEM.model.loops
     rod = replace(loops[0], name="rod", type=joint_type(kind))
     linked = replace(
-        SYSTEM, model=replace(SYSTEM.model, loops=(*loops, rod)), own_loops=len(loops)
+        SYSTEM, model=replace(SYSTEM.model, loops=(*loops, rod)), internal_chains=len(loops)
     )
     text = mujoco_xml(linked, 0.0002, 0.0004)
     assert mujoco.MjModel.from_xml_string(text).neq == len(loops) + count

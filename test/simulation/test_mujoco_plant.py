@@ -41,7 +41,7 @@ def test_both_start_alike(plants):
     assert_allclose(theirs.object_pose, ours.object_pose, atol=1e-12)
     assert_allclose(theirs.internal_force, ours.internal_force, atol=1e-9)
     for plant in plants:  # all joints of these arms have drives
-        assert [values.size for values in plant.idle_joints()] == [0, 0]
+        assert [values.size for values in plant.passive_joints()] == [0, 0]
 
 
 def test_wrists_carry_what_hangs_beside_the_origin():

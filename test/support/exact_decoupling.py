@@ -150,7 +150,7 @@ def later(state, joints, of_object):
     R_then = R @ turn
     body = velocity + LEAD * (a - np.cross(spin, velocity))
     twist = np.concatenate([R_then @ (spin + LEAD * alpha), R_then @ body])
-    (y, yd), arms = state.drives, state.system.followers
+    (y, yd), arms = state.drives, state.system.passive_joints
     q = arms.positions(y + LEAD * yd + 0.5 * LEAD**2 * joints, state.q)
     return state._replace(
         q=q,

@@ -85,7 +85,7 @@ def arguments_of(state, *, gains=None, distribution=None, ramp=1.0, wrenches=Non
         "touched": np.ones(layout.surfaces),
     }
     kept["memory_twist"] = own
-    kept["followers"] = state.q[list(system.followers.indices)]
+    kept["passive_joints"] = state.q[list(system.passive_joints.indices)]
     reference = np.zeros(layout.size(layout.reference))
     memory = np.zeros(layout.size(layout.memory))
     for name, at in layout.reference.items():

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.manipulation.followers import Followers
 from robot_dynamics.manipulation.hybrid import Contact, Environment, HybridSystem
+from robot_dynamics.manipulation.passive_joints import PassiveJoints
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, pose
 from robot_dynamics.robot import Robot
 from support.linkage_arms import drives_of, linkage_robot, random_drives
@@ -28,11 +28,11 @@ LINKAGE = "five-bar"
 
 
 @cache
-def followers_of(count):
+def passive_joints_of(count):
     """Return what the joints without drives of arms with linkages do."""
     model = linkage_robot(count).model
     drives = [model.joint_index(name) for name in drives_of(count)]
-    return Followers.of(model, drives, np.zeros(model.nq))
+    return PassiveJoints.of(model, drives, np.zeros(model.nq))
 
 
 @cache
@@ -81,7 +81,7 @@ class HeldState(NamedTuple):
     @property
     def drives(self):
         """Positions and velocities of the joints with drives: all of arms without loops."""
-        at = list(self.system.followers.drives)
+        at = list(self.system.passive_joints.drives)
         return self.q[at], self.qd[at]
 
     @property
@@ -104,12 +104,12 @@ def state_of(count, kind, joints, environment, rng):
     # Loops are closed by as many Newton steps as rates of tens of rad/s need.
     speed = 0.1 if linked else 1.0
     robot = linkage_robot(count) if linked else arms_of(count, joints)
-    followers = followers_of(count) if linked else Followers.of_tree(robot.model)
+    passive_joints = passive_joints_of(count) if linked else PassiveJoints.of_tree(robot.model)
     tools = tuple(f"arm{i}_tool" if linked else f"tool{i}" for i in range(count))
-    own = (drives_of(count), followers.assembled) if linked else ()
+    own = (drives_of(count), passive_joints.assembled) if linked else ()
     while True:
         if linked:
-            q = followers.positions(random_drives(count, rng))
+            q = passive_joints.positions(random_drives(count, rng))
         else:
             q = rng.uniform(-np.pi, np.pi, robot.model.nq)
         at = pose(
@@ -126,6 +126,6 @@ def state_of(count, kind, joints, environment, rng):
         if sizes[-1] > _REGULAR * sizes[0]:
             break
     # The arms go with the object, and move besides as they can.
-    wish = speed * rng.standard_normal(len(followers.drives))
+    wish = speed * rng.standard_normal(len(passive_joints.drives))
     yd = wish + np.linalg.pinv(J.J_S) @ (J.W_S.T @ twist - J.J_S @ wish)
-    return HeldState(system, q, followers.rates(q, yd), at, twist)
+    return HeldState(system, q, passive_joints.rates(q, yd), at, twist)

@@ -96,17 +96,17 @@ class JointStates(Stream):
     """Positions and velocities of joints, matched by name; behind them those without drives."""
 
     joints: tuple[str, ...]
-    idle: tuple[str, ...] = ()
+    passive_joints: tuple[str, ...] = ()
     kind: ClassVar[str] = "sensor_msgs/JointState"
 
     def write(self, make: Messages, tick: int, stamp: int, values: Sequence[Array]) -> Any:
         """Return the message of a control period."""
         both = [np.concatenate(values[i::2]) for i in range(2)]
-        return make.joint_state(stamp, (*self.joints, *self.idle), *both)
+        return make.joint_state(stamp, (*self.joints, *self.passive_joints), *both)
 
     def read(self, message: Any) -> Sequence[Array]:
         """Return the numbers of each place."""
-        every = (self.joints, self.idle) if self.idle else (self.joints,)
+        every = (self.joints, self.passive_joints) if self.passive_joints else (self.joints,)
         return [by_name(n, message, key) for n in every for key in ("position", "velocity")]
 
 
@@ -249,7 +249,7 @@ def standard_streams(metadata: Mapping[str, Any]) -> list[Stream]:
 
     Args:
         metadata: Of a recording: "arms", "arm_joints", "tools", "joints", "object", the names of
-            "internal_forces" if they have any, and "idle_joints" if there are any.
+            "internal_forces" if they have any, and "passive_joints" if there are any.
 
     Raises:
         RecordingError: If something of it is missing.
@@ -259,17 +259,21 @@ def standard_streams(metadata: Mapping[str, Any]) -> list[Stream]:
         joints, counts = tuple(metadata["joints"]), metadata["arm_joints"]
     except KeyError as error:
         raise RecordingError(f"recording: the metadata have no {error}.") from None
-    n, k, idle = len(joints), len(arms), tuple(metadata.get("idle_joints", ()))
+    n, k, passive_joints = len(joints), len(arms), tuple(metadata.get("passive_joints", ()))
     middle = topics.middle_frame(body)
     found: list[Stream] = [
         JointStates(
             topics.JOINT_STATES,
             (
                 *(whole(f"joint_{what}", n) for what in ("position", "velocity")),
-                *(whole(f"idle_{what}", len(idle)) for what in ("position", "velocity") if idle),
+                *(
+                    whole(f"passive_{what}", len(passive_joints))
+                    for what in ("position", "velocity")
+                    if passive_joints
+                ),
             ),
             joints,
-            idle,
+            passive_joints,
         ),
         JointEfforts(topics.APPLIED_TORQUES, (whole("applied_torque", n),), joints),
         BodyMotion(

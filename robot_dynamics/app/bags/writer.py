@@ -80,7 +80,7 @@ def _write(recording: Recording, writer: Any) -> None:
         frames = _positions(recording)
     tf = None
     if robots is not None and frames is not None:
-        joints = [*recording.get("joints"), *recording.metadata.get("idle_joints", ())]
+        joints = [*recording.get("joints"), *recording.metadata.get("passive_joints", ())]
         tf = Frames(robots, joints, recording.get("object"))
         bag.latch("/tf_static", first, "tf2_msgs/TFMessage", tf.resting(make))
     columns = {name: _wide(values) for name, values in recording.columns.items()}
@@ -123,10 +123,10 @@ def _positions(recording: Recording) -> tuple[Array, Array] | None:
     if "joint_position" not in recording:
         return None
     joints = recording["joint_position"]
-    if recording.metadata.get("idle_joints"):
-        if "idle_position" not in recording:
+    if recording.metadata.get("passive_joints"):
+        if "passive_position" not in recording:
             return None
-        joints = np.hstack([joints, recording["idle_position"]])
+        joints = np.hstack([joints, recording["passive_position"]])
     for name in ("object_pose", "estimated_pose"):
         if name in recording and recording[name].shape[1] == 7:
             return joints, recording[name]

@@ -46,7 +46,7 @@ class _Task:
     Attributes:
         name: What it is called.
         setting: Arms and object.
-        first: Path of the first half.
+        first: Path of the first part.
         second: Of the second relative to it.
         forces: Values of the force in the joint, each with when it is to be reached [s]; smooth
             between them.
@@ -184,7 +184,7 @@ def _draw_arms(ax: Any, task: _Task, record: JointedRecord) -> None:
         q = record.positions[tick]
         last = number == len(ticks) - 1
         shade = 0.25 + 0.75 * number / (len(ticks) - 1)
-        # Each half from its tool through the joint, and as far on as pliers go.
+        # Each part from its tool through the joint, and as far on as pliers go.
         joint = record.pose[tick][0][:3, 3]
         for side, color, k in (("left", BLUE, 0), ("right", ORANGE, 1)):
             names = [f"{side}_link{i}" for i in range(1, 8)] + [f"{side}_tool"]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.jointed import JointedObjectController
-from robot_dynamics.control.jointed.object_path import Halves, HalvesMotion
+from robot_dynamics.control.jointed.object_path import PartPoses, PartsMotion
 from robot_dynamics.manipulation.jointed_object import JointSpaceModel
 from robot_dynamics.simulation.jointed_plant import JointedPlant
 
@@ -27,9 +27,9 @@ class JointedRecord:
 
     Attributes:
         period: Control period [s].
-        error: What the halves' links truly lack to the path (ticks, 2, 6) [rad, m].
+        error: What the parts' links truly lack to the path (ticks, 2, 6) [rad, m].
         pose: Where they are (ticks, 2, 4, 4).
-        force: What was felt in the object's joint (ticks, c).
+        force: What was measured in the object's joint (ticks, c).
         force_error: What of it lacks to what was wanted (ticks, c).
         force_lag: What of it lacks to tau_1, the law's own demand for the period (ticks, c).
         positions: Of the joints (ticks, n).
@@ -59,7 +59,7 @@ class JointedRecord:
         return np.asarray(self.period * np.arange(1, len(self.error) + 1), dtype=float)
 
     def figures(self) -> dict[str, float]:
-        """Return how well it went: largest errors of either half, and of the force."""
+        """Return how well it went: largest errors of either part, and of the force."""
         late = self.time > SETTLING
         force = np.linalg.norm(self.force_error, axis=1)
         return {
@@ -77,7 +77,7 @@ def run_jointed(
     controller: JointedObjectController,
     plant: JointedPlant,
     true: JointSpaceModel,
-    path: HalvesMotion,
+    path: PartsMotion,
     period: float,
     *,
     wrench: Callable[[float], Array] | None = None,
@@ -89,12 +89,12 @@ def run_jointed(
         controller: What gives torques.
         plant: What they move, at its start.
         true: The model of what is truly there, which the errors are measured with.
-        path: The path of the true halves, at every period (ticks + 1).
+        path: The path of the true parts, at every period (ticks + 1).
         period: Control period [s].
-        wrench: On the halves (2, 6) at a time [s].
+        wrench: On the parts (2, 6) at a time [s].
         tell: Told which part is done, from 0 to 1.
     """
-    halves = Halves(true.system)
+    parts = PartPoses(true.system)
     ticks = len(controller.force)
     rows: dict[str, list[Array]] = {
         name: [] for name in ("error", "pose", "force", "lag", "positions", "torque", "scales")
@@ -103,7 +103,7 @@ def run_jointed(
         step = controller.update(tick, plant.q, plant.qd, plant.force)
         plant.step(step.torque, wrench(tick * period) if wrench else None)
         terms = true.terms(plant.q, plant.qd)
-        poses = halves.poses(terms)
+        poses = parts.poses(terms)
         rows["error"].append(path[tick + 1].error(poses, terms.centers))
         rows["pose"].append(poses)
         assert plant.force is not None

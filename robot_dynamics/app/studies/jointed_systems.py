@@ -42,16 +42,16 @@ def worked_case() -> Setting:
         share_directory() / "config" / "studies" / "unseren_arms.urdf"
     ).mechanism
     first = LinkElement(
-        "first_half", 1.784, (0.141, -0.092, 0.166),
+        "first_part", 1.784, (0.141, -0.092, 0.166),
         _symmetric(0.02618, -0.00013, 0.00143, 0.03045, 0.00025, 0.02781),
     )  # fmt: skip
     # Its link is where the object's joint is.
     second = LinkElement(
-        "second_half", 0.788, (-0.026, -0.078, 0.247),
+        "second_part", 0.788, (-0.026, -0.078, 0.247),
         _symmetric(0.02441, 0.00156, -0.0011, 0.02934, 0.00094, 0.0294),
     )  # fmt: skip
     joint = JointElement(
-        "object_joint", "spherical", "first_half", "second_half", pose((0.009, 0.121, -0.027))
+        "object_joint", "spherical", "first_part", "second_part", pose((0.009, 0.121, -0.027))
     )
     held = Mechanism("object", (first, second), (joint,))
     grasps = (np.eye(4), pose((-0.135, -0.23, 0.09)))
@@ -87,14 +87,14 @@ def pliers() -> Setting:
 
 
 def scaled(
-    setting: Setting, arms: Sequence[float] | Array, halves: Sequence[float] | Array
+    setting: Setting, arms: Sequence[float] | Array, parts: Sequence[float] | Array
 ) -> JointedObjectSystem:
-    """Return the system with inertias of the arms' bodies and of the halves multiplied.
+    """Return the system with inertias of the arms' bodies and of the parts multiplied.
 
     Args:
         setting: The system.
         arms: A factor for every body, in the order of the model.
-        halves: A factor for each half.
+        parts: A factor for each part.
     """
     system = setting.system
     bodies = {
@@ -103,21 +103,21 @@ def scaled(
     }
     bare = JointedObjectSystem(
         system.arms.replace(inertia=bodies),
-        tuple(replace(half, inertia=_times(half.inertia, 0.0)) for half in system.halves),  # type: ignore[arg-type]
+        tuple(replace(part, inertia=_times(part.inertia, 0.0)) for part in system.parts),  # type: ignore[arg-type]
     )
-    return bare.with_halves(
-        [_times(half.inertia, f) for half, f in zip(system.halves, halves, strict=True)]
+    return bare.with_part_inertias(
+        [_times(part.inertia, f) for part, f in zip(system.parts, parts, strict=True)]
     )
 
 
 def misplaced(system: JointedObjectSystem, by: Sequence[Transform]) -> JointedObjectSystem:
-    """Return the system with the frames of the object's joint elsewhere, on each half."""
+    """Return the system with the frames of the object's joint elsewhere, on each part."""
     joint = system.joint
     moved = system.model.replace(
         predecessor_placement={joint.name: by[0].compose(joint.predecessor_placement)},
         successor_placement={joint.name: by[1].compose(joint.successor_placement)},
     )
-    return JointedObjectSystem(moved, system.halves)
+    return JointedObjectSystem(moved, system.parts)
 
 
 def _times(inertia: Inertia, factor: float) -> Inertia:

@@ -39,7 +39,7 @@ from robot_dynamics.simulation.jointed_plant import EngineJointedPlant, ReducedJ
 Array = NDArray[np.float64]
 
 PERIOD, DURATION = 1e-3, 0.6  # [s]
-FORCE = np.array([5.0, -3.0, 8.0])  # [N], on the second half
+FORCE = np.array([5.0, -3.0, 8.0])  # [N], on the second part
 _TENTH = float(np.degrees(0.1))
 FIRST = ReferenceSettings(
     (
@@ -151,8 +151,8 @@ def run(quick: bool, tell: Tell) -> Outcome:
 
     def draw(figure: Any) -> None:
         axes = figure.subplots(2, 3)
-        _draw_errors(axes[0, 0], records, 3, 1e3, "Position, the worse half", "[mm]")
-        _draw_errors(axes[0, 1], records, 0, 1e3, "Orientation, the worse half", "[mrad]")
+        _draw_errors(axes[0, 0], records, 3, 1e3, "Position, the worse part", "[mm]")
+        _draw_errors(axes[0, 1], records, 0, 1e3, "Orientation, the worse part", "[mrad]")
         _draw_force(axes[0, 2], records)
         _draw_led(axes[1, 0], records)
         family.draw(axes[1, 1])
@@ -257,7 +257,7 @@ def _draw_errors(
     for limit, color in zip(limits, (BLUE, VERMILION), strict=True):
         ax.axhline(limit[key], color=color, linestyle=(0, (5, 3)), linewidth=1.0)
     ax.margins(x=0.0)
-    ax.set(title=f"{title}, bars dashed", xlabel="time [s]", ylabel=unit)
+    ax.set(title=f"{title}, thresholds dashed", xlabel="time [s]", ylabel=unit)
     ax.set_ylim(bottom=1e-7)
     ax.legend(loc="lower right")
 

@@ -91,11 +91,11 @@ def _displacement(rng: np.random.Generator) -> Transform:
 
 
 def _push(rng: np.random.Generator, duration: float) -> Callable[[float], Array]:
-    """Return a wrench on one of the halves over time, there for a part of the run."""
-    half = int(rng.integers(2))
+    """Return a wrench on one of the parts over time, there for a part of the run."""
+    part = int(rng.integers(2))
     force, moment = (v / np.linalg.norm(v) for v in rng.normal(size=(2, 3)))
     wrench = np.zeros((2, 6))
-    wrench[half] = [*(_TWIST * rng.uniform() * moment), *(_PUSH * rng.uniform() * force)]
+    wrench[part] = [*(_TWIST * rng.uniform() * moment), *(_PUSH * rng.uniform() * force)]
     begin, end = (part * duration for part in _PUSH_PART)
     return lambda time: wrench if begin <= time < end else np.zeros((2, 6))
 
@@ -165,7 +165,7 @@ def _draw_distribution(ax: Any, what: str, values: dict[str, dict[str, Array]]) 
         share = 100.0 * np.arange(1, len(known) + 1) / max(len(known), 1)
         style = (0, (4, 2)) if "forward" in kind else "-"
         ax.step(known, share, where="post", color=color, label=kind, linestyle=style)
-    label = "bar for inertias alone"
+    label = "threshold for inertias alone"
     ax.axvline(_LIMITS[what], color=GREY, linestyle=(0, (5, 3)), linewidth=1.0, label=label)
     ax.set_xscale("log")
     title = {"position [mm]": "Largest error of position", "force, rms [N]": "Error of the force"}

@@ -13,8 +13,8 @@ from scipy.spatial.transform import Rotation
 from robot_dynamics.compiled_model import CompiledModel
 from robot_dynamics.control.hybrid.planned_forces import ObjectMotion
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.manipulation.followers import Followers
 from robot_dynamics.manipulation.hybrid import Contact, HybridSystem, HybridTerms
+from robot_dynamics.manipulation.passive_joints import PassiveJoints
 from robot_dynamics.model import pose
 
 Array = NDArray[np.float64]
@@ -61,7 +61,7 @@ def follow_contacts(
     found: list[tuple[Array, Array, Array]] = []
     tools = CompiledModel(system.arms)
     kept = [_kept_axis(contact) for contact in system.contacts]
-    arms = system.followers
+    arms = system.passive_joints
     q, before = np.array(q, dtype=float), motion.twist[0]
     qd = np.zeros(system.arms.nv)
     k = len(system.contacts)
@@ -111,14 +111,15 @@ def _closed(
         if np.all(gaps <= _CLOSED) or not np.all(np.isfinite(gaps)):
             break
         J_S = system.terms(q, still, at, none).J_S
-        q = _moved(system.followers, q, _least(J_S, np.concatenate(errors)))
+        q = _moved(system.passive_joints, q, _least(J_S, np.concatenate(errors)))
     return q, gaps
 
 
-def _moved(arms: Followers, q: Array, step: Array) -> Array:
+def _moved(arms: PassiveJoints, q: Array, step: Array) -> Array:
     """Return positions (nq,) of all joints after a small step (n,) of the drives.
 
-    Where the arms' own loops would not close they stay: contacts are left as far as they are.
+    Where the internal closed chains of the arms would not close they stay: contacts are left as
+    far as they are.
     """
     try:
         return arms.positions(q[list(arms.drives)] + step, q)

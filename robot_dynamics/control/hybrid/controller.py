@@ -268,7 +268,8 @@ class HybridController:
                 tool frames; without them internal forces are fed forward, with what was learned.
 
         Raises:
-            RobotDynamicsError: If the arms' own loops do not close; see `HybridStep`.
+            RobotDynamicsError: If the internal closed chains of the arms do not close; see
+                `HybridStep`.
         """
         row = self._followed.row(tick)
         wanted = row[self.layout.reference["wanted"]]
@@ -389,7 +390,9 @@ class HybridController:
         at = self.layout.memory
         memory = np.zeros(Layout.size(at))
         memory[at["place"]] = self._memory[at["place"]]
-        memory[at["followers"]] = self._joints(q)[list(self.hybrid_system.followers.indices)]
+        memory[at["passive_joints"]] = self._joints(q)[
+            list(self.hybrid_system.passive_joints.indices)
+        ]
         if not memory[at["place"]].any():  # nothing was seen yet: it is where it is to start
             row = self._followed.row(0)[None]
             x = object_motion(row, self.hybrid_system.held.center).x[0]
@@ -430,7 +433,7 @@ class HybridController:
 
     def _joints(self, q: Array) -> Array:
         """Return positions (nq,) of all joints of the arms' model for arm joints (na,)."""
-        return self.hybrid_system.followers.positions(self._of_model(q))
+        return self.hybrid_system.passive_joints.positions(self._of_model(q))
 
     def _begin(self, q: Array) -> None:
         """Take the gains for a start at positions `q` (na,)."""

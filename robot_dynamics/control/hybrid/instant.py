@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where the object is seen; arms, object and surfaces when the torque acts; over any scalars."""
+"""Where the object is seen; arms, object and surfaces when the torque acts; traceable."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ class Instant:
             for name in ("joint_acceleration", "acceleration")
         )
         q, qd, then = ahead_of(gain.lead, given.q, given.qd, of_joints, seen, of_object)
-        near = [arms.q[i] + gain.lead * arms.qd[i] for i in system.followers.indices]
-        later = ArmState.of(system.followers, q, qd, given.parameters, near)
+        near = [arms.q[i] + gain.lead * arms.qd[i] for i in system.passive_joints.indices]
+        later = ArmState.of(system.passive_joints, q, qd, given.parameters, near)
         return cls.of(system, given, later, then)
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the servos learn in a step, bounded and against winding up, over any scalars.
+"""What the servos learn in a step, bounded and against winding up, traceable.
 
 A gate of 0, while limits rule, lets integrals only shrink.
 """

@@ -23,12 +23,12 @@ from robot_dynamics.control.hybrid.rows import HybridPlan
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.manipulation.hybrid import ForceDistribution, HybridSystem, Squeeze
-from robot_dynamics.manipulation.hybrid.squeeze import GripRoom, Leeway
+from robot_dynamics.manipulation.hybrid.squeeze import CorrectionLimit, GripRoom
 
 Array = NDArray[np.float64]
 
 _RELEASE_S = 0.3  # time constant with which what was added fades where it is not needed
-_CHANGE_S = 0.1  # time that all of the leeway takes for the sake of torque limits
+_CHANGE_S = 0.1  # time that all of the correction limit takes for the sake of torque limits
 _NONE = 1e-9  # internal force that is none [N]
 _ALL = 1.0 - 1e-9  # part of the task that is all of it
 
@@ -70,13 +70,15 @@ class InternalChoice:
     ) -> InternalChoice | None:
         """Return what settings ask for; None where there is nothing to choose."""
         force = settings.internal_force
-        if force.may_slip or not (force.leeway_n > 0.0 and layout.internal):
+        if force.may_slip or not (force.max_internal_force_correction_n > 0.0 and layout.internal):
             return None
         squeeze = Squeeze(
             system.contacts, distribution, force.margin_n, names=system.tools, length=system.length
         )
         late = 1 + settings.command_delay_periods
-        return cls(squeeze, layout.reference, force.leeway_n, settings.period, late)
+        return cls(
+            squeeze, layout.reference, force.max_internal_force_correction_n, settings.period, late
+        )
 
     def begin(self) -> None:
         """Forget what was added."""
@@ -94,8 +96,8 @@ class InternalChoice:
     def row_within(self, row: Array, step: HybridStep, effort: Array) -> Array | None:
         """Return a row with which efforts (na,) let through more of what a step holds back.
 
-        None if they let through all of it, or if no internal force within the leeway lets through
-        all of it: what was added stays then. What it takes comes at a bounded rate.
+        None if they let through all of it, or if no internal force within the correction limit
+        lets through all of it: what was added stays then. What it takes comes at a bounded rate.
 
         Args:
             row: As planned (w,).
@@ -104,9 +106,9 @@ class InternalChoice:
         """
         if step.of_task >= _ALL:
             return None
-        planned, leeway = row[self._own], Leeway(row[self._own], self._most)
+        planned, correction_limit = row[self._own], CorrectionLimit(row[self._own], self._most)
         room = self._left(step, effort)
-        found = self._squeeze.in_loop(step.asked, planned + self.added, room, leeway)
+        found = self._squeeze.in_loop(step.asked, planned + self.added, room, correction_limit)
         if found is None:
             return None
         change = found - planned - self.added
@@ -145,7 +147,7 @@ class InternalChoice:
         if not self._squeeze.slips:
             return wish
         wished = planned if wish is self._nothing else planned + wish
-        found = self._squeeze.in_loop(asked, wished, None, Leeway(planned, self._most))
+        found = self._squeeze.in_loop(asked, wished, None, CorrectionLimit(planned, self._most))
         if found is wished:
             return wish
         if found is not None:
@@ -153,7 +155,8 @@ class InternalChoice:
         found = self._squeeze.in_loop(asked, planned + self.added)
         if found is None:
             return self.added
-        # More than the leeway is needed. Towards what holds no contact loses what it has.
+        # More than the correction limit is needed. Towards what holds no contact loses what it
+        # has.
         change = found - planned - self.added
         return self.added + change * self._squeeze.part_within(self.added, change, self._most)
 

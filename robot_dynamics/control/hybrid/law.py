@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, trace
 from robot_dynamics.control.hybrid.constants import LawConstants
-from robot_dynamics.control.hybrid.felt import FeltSurfaces, SurfaceSensing, felt_at_contacts
 from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.hybrid.instant import (
     Instant,
@@ -36,15 +35,20 @@ from robot_dynamics.control.hybrid.integrals import (
 from robot_dynamics.control.hybrid.law_inputs import LawInputs, LawOptions
 from robot_dynamics.control.hybrid.layout import Layout
 from robot_dynamics.control.hybrid.limits import LimitedTorque, within_limits
+from robot_dynamics.control.hybrid.measured_forces import (
+    SurfaceForces,
+    SurfaceSensing,
+    measured_contact_forces,
+)
 from robot_dynamics.control.hybrid.motion_servo import MotionServo
 from robot_dynamics.control.hybrid.own_coordinates import servo_along_coordinates
+from robot_dynamics.control.hybrid.posture_motion import desired_posture_motion
 from robot_dynamics.control.hybrid.state import ArmState
-from robot_dynamics.control.hybrid.wishes import posture_wish
 from robot_dynamics.manipulation.hybrid.decoupling_law import (
     ArmSide,
+    DesiredMotion,
     HybridTorqueParts,
     ObjectTerms,
-    Wish,
     decoupling_torque,
 )
 from robot_dynamics.manipulation.hybrid.environment import ObjectPose
@@ -58,7 +62,7 @@ from robot_dynamics.manipulation.hybrid.object_observer import (
     Seen,
 )
 from robot_dynamics.manipulation.hybrid.on_surfaces import Surfaces
-from robot_dynamics.manipulation.hybrid.sliding import Rubbing
+from robot_dynamics.manipulation.hybrid.sliding import SurfaceFriction
 from robot_dynamics.manipulation.hybrid.system import HybridSystem
 from robot_dynamics.model.parameters import block_size
 from robot_dynamics.scalar.functions import maximum, minimum, sqrt
@@ -131,7 +135,7 @@ class _Commanded:
 
 @dataclass(frozen=True)
 class LawStep:
-    """The control step over any scalars; called with the inputs of `law_program` and the block.
+    """The traceable control step; called with the inputs of `law_program` and the block.
 
     Attributes:
         system: Arms, object, contacts and surfaces.
@@ -152,8 +156,10 @@ class LawStep:
         """Return torque, memory and what was found out, by name."""
         given = LawInputs.of(self.system, self.order, arguments)
         gain, fixed, last = given.gain, given.fixed, given.last
-        followers = self.system.followers
-        arms = ArmState.of(followers, given.q, given.qd, given.parameters, last["followers"])
+        passive_joints = self.system.passive_joints
+        arms = ArmState.of(
+            passive_joints, given.q, given.qd, given.parameters, last["passive_joints"]
+        )
         seen = self._seen(given, arms)
         servo = MotionServo.of(given.wanted, last["pose_integral"], seen, fixed.center, gain)
         environment, missed = self.system.environment, None
@@ -166,17 +172,17 @@ class LawStep:
             if self.options.ahead
             else Instant.of(self.system, given, arms, seen)
         )
-        felt = felt_at_contacts(fixed.points, seen, arms.X0, given.wrenches)
-        sensing = self._sensing(given, seen, felt)
+        measured = measured_contact_forces(fixed.points, seen, arms.X0, given.wrenches)
+        sensing = self._sensing(given, seen, measured)
         planned = in_axes(then.seen.place.E, servo.target.acceleration)
-        rubbing = Rubbing.of(
+        friction = SurfaceFriction.of(
             self.system.environment.sliding, fixed.center, then.E_F,
             in_axes(then.seen.place.E, servo.target.twist),
         )  # fmt: skip
-        touch = FeltSurfaces.of(
-            sensing, then.E_F, then.held, planned, then.bent, given.wanted, last, gain, rubbing
+        touch = SurfaceForces.of(
+            sensing, then.E_F, then.held, planned, then.bent, given.wanted, last, gain, friction
         )
-        surfaces = Surfaces(then.E_F, touch.touched, then.held, rubbing, then.leaving)
+        surfaces = Surfaces(then.E_F, touch.touched, then.held, friction, then.leaving)
         command = self._command(given, servo, then, surfaces)
 
         # By Newton and Euler contacts make the planned motion, and what surfaces are pushed with.
@@ -198,7 +204,7 @@ class LawStep:
             C = self.layout.surfaces
             still = [e * (1.0 - c) for e, c in zip(missed[:C], touch.touched, strict=True)]
             missed = [*still, *missed[C:]]
-        inside = times(fixed.recovery, felt) if self.layout.internal else []
+        inside = times(fixed.recovery, measured) if self.layout.internal else []
         torque = command.limited.torque
         memory = [
             *seen.place.x, *seen.quaternion, *seen.twist.components(),
@@ -207,7 +213,7 @@ class LawStep:
             *command.acceleration, *command.law.acceleration,
             *_less(command.acceleration, last["acceleration"]),
             *_less(command.law.acceleration, last["joint_acceleration"]), *torque,
-            *(arms.q[i] for i in followers.indices),
+            *(arms.q[i] for i in passive_joints.indices),
         ]  # fmt: skip
         found = {
             **self._found_of_object(fixed, seen, servo),
@@ -217,7 +223,7 @@ class LawStep:
             "contact_force": touch.forces,
             "touched": touch.touched,
             "distance": sensing.distance,
-            "felt": felt,
+            "measured_contact_forces": measured,
             "exerted": list(sensing.wrench),
             "pushed": pushed,
             "unexplained": unexplained,
@@ -245,7 +251,7 @@ class LawStep:
             return seen_from_outside(given.outside, fixed.center, fixed.points, arms.X0)
         return seen_by_arms(given, arms)
 
-    def _sensing(self, given: LawInputs, seen: Seen, felt: Sequence[Scalar]) -> SurfaceSensing:
+    def _sensing(self, given: LawInputs, seen: Seen, measured: Sequence[Scalar]) -> SurfaceSensing:
         """Return what there is to tell the forces on surfaces."""
         environment, here = (
             self.system.environment,
@@ -255,7 +261,7 @@ class LawStep:
             has_wrenches=given.sensed[0],
             has_forces=given.sensed[1],
             forces=given.sensed[2:],
-            wrench=times(given.fixed.W, felt),
+            wrench=times(given.fixed.W, measured),
             distance=[p(here) for p in environment.surfaces],
             leaders=environment.leaders,
         )
@@ -287,19 +293,20 @@ class LawStep:
         )
         side = ArmSide(H, contacts.J, gain.safe_pivot)
         away = self._away_from_singularities(given, side, arms, place)
-        posture, posture_velocity = posture_wish(gain, given.q, given.qd, away)
+        posture, posture_velocity = desired_posture_motion(gain, given.q, given.qd, away)
         # Planned is the drag of a planned push at a planned speed: what is measured of both would
         # feed back.
         push = _sum(surfaces.wrench(u2), surfaces.drag(wanted["contact"]))
         law = decoupling_torque(
             side, C_arms, contacts, then.held, fixed.W, fixed.share, fixed.internal,
-            Wish(acceleration, posture), Wish(towards, posture_velocity), push, u3, fixed.holding,
+            DesiredMotion(acceleration, posture), DesiredMotion(towards, posture_velocity),
+            push, u3, fixed.holding,
         )  # fmt: skip
-        driven = [model.bodies[i].joint for i in self.system.followers.drives]
+        driven = [model.bodies[i].joint for i in self.system.passive_joints.drives]
         limited = within_limits(driven, law, last["torque"], gain, given.ramp)
         columns = [[row[j] for row in fixed.internal] for j in range(self.layout.internal)]
-        grip = [side.feels(column) for column in columns]
-        gripping = side.feels(times(fixed.internal, wanted["internal"]))
+        grip = [side.joint_torques(column) for column in columns]
+        gripping = side.joint_torques(times(fixed.internal, wanted["internal"]))
         return _Commanded(law, limited, acceleration, push, grip, gripping)
 
     def _away_from_singularities(
@@ -318,7 +325,7 @@ class LawStep:
         self,
         given: LawInputs,
         sensing: SurfaceSensing,
-        touch: FeltSurfaces,
+        touch: SurfaceForces,
         error: Sequence[Scalar],
         inside: Sequence[Scalar],
         gate: Scalar,

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a control step of the hybrid law is made for, and what it is given, over any scalars."""
+"""What a control step of the hybrid law is made for, and what it is given, traceable."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class LawOptions:
         """Return the options that settings ask for.
 
         Raises:
-            ArgumentError: If arms with loops of their own are to avoid singularities.
+            ArgumentError: If arms with internal closed chains are to avoid singularities.
         """
         avoid = settings.avoidance > 0.0
         if avoid and system.drives:

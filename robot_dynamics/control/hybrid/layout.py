@@ -16,18 +16,18 @@ class Layout:
     """Numbers of joints, contact directions, surfaces and arms, and the vectors they make.
 
     Attributes:
-        joints: n, of all arms; of arms with loops of their own, drives.
+        joints: n, of all arms; of arms with internal closed chains, drives.
         directions: d, of all contacts.
         surfaces: C.
         arms: k.
-        followers: Joints without drives, which arms with loops have.
+        passive_joints: Joints without drives, which arms with loops have.
     """
 
     joints: int
     directions: int
     surfaces: int
     arms: int
-    followers: int = 0
+    passive_joints: int = 0
 
     @classmethod
     def of(cls, system: HybridSystem) -> Layout:
@@ -88,7 +88,7 @@ class Layout:
             acceleration_change=6,
             joint_acceleration_change=n,
             torque=n,
-            followers=self.followers,
+            passive_joints=self.passive_joints,
         )
 
     @cached_property
@@ -106,14 +106,14 @@ class Layout:
             distance=C,
             support=self.joints,
             scales=8,
-            felt=self.directions,
+            measured_contact_forces=self.directions,
             asked=6,
             exerted=6,
             pushed=6,
             unexplained=6,
             needed=2 * self.joints,
             grip=self.joints * self.internal,
-            linkage=3 if self.followers else 0,
+            linkage=3 if self.passive_joints else 0,
         )
 
     @cached_property

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The stated compromise where torques have limits, over any scalars.
+"""The stated compromise where torques have limits, traceable.
 
 Support is never scaled, then comes the internal force, then the force on surfaces, then motion,
 at last the arms' posture: each is scaled as a whole, so that its direction stays, to the largest
@@ -70,8 +70,8 @@ def within_limits(
         gain: Limits.
         ramp: Part of the task that is let through at the start.
     """
-    rubbing = friction_torque(joints, law.velocity, gain.friction_share, gain.friction_velocity)
-    moving = [a + b for a, b in zip(law.motion, rubbing, strict=True)]
+    friction = friction_torque(joints, law.velocity, gain.friction_share, gain.friction_velocity)
+    moving = [a + b for a, b in zip(law.motion, friction, strict=True)]
     squeeze, contact, motion, posture = (
         [ramp * value for value in part]
         for part in (law.internal, law.contact, moving, law.posture)

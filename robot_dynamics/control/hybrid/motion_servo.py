@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The servo of the motion (41), on the centre of mass, in world axes, over any scalars."""
+"""The servo of the motion (41), on the centre of mass, in world axes, traceable."""
 
 from __future__ import annotations
 

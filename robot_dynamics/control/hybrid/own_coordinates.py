@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The servo (41) in the user's own coordinates s_j along the surfaces, over any scalars.
+"""The servo (41) in the user's own coordinates s_j along the surfaces, traceable.
 
 Together with the surfaces' functions p_i they are six that determine the object's motion. Of a
 surface that is not touched p_i is a coordinate like the others; of one that is, its force is

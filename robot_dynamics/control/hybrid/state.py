@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arms and object at the instant of a measurement, and when the torque acts, over any scalars."""
+"""Arms and object at the instant of a measurement, and when the torque acts, traceable."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from robot_dynamics.dynamics.inverse import (
 )
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.dynamics.passive import passive_forces
-from robot_dynamics.manipulation.followers import Followed, Followers
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import (
     BlockedMotion,
     ContactPoint,
@@ -23,6 +22,7 @@ from robot_dynamics.manipulation.hybrid.grasp_kinematics import (
     blocked_motion,
 )
 from robot_dynamics.manipulation.hybrid.object_observer import Seen, place_of
+from robot_dynamics.manipulation.passive_joints import DrivenMotion, PassiveJoints
 from robot_dynamics.model import Model
 from robot_dynamics.model.joints import turn
 from robot_dynamics.model.parameters import Parameters
@@ -50,12 +50,12 @@ class ArmState:
     X0: list[Transform]
     v: list[Motion]
     avp: list[Motion]
-    followed: Followed | None
+    followed: DrivenMotion | None
 
     @classmethod
     def of(
         cls,
-        arms: Followers,
+        arms: PassiveJoints,
         y: Sequence[Scalar],
         yd: Sequence[Scalar],
         parameters: Parameters,

@@ -9,16 +9,16 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.protocol import Felt
+from robot_dynamics.control.protocol import HeldBodyWrench
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.manipulation.followers import DEAD_POINT
+from robot_dynamics.manipulation.passive_joints import DEAD_POINT
 
 Array = NDArray[np.float64]
 
 # In `scales`: what limits let through, the largest support over its limit, the rest.
-_LET_THROUGH, _LOAD, _CONTACT, _LOST = slice(0, 3), 3, 5, 6
+_TASK_SCALES, _LOAD, _CONTACT, _LOST = slice(0, 3), 3, 5, 6
 
-# What the arms' own loops may be left open by [m or rad]: they are closed to rounding unless a
+# What internal closed chains may be left open by [m or rad]: they are closed to rounding unless a
 #: drive has moved by a tenth of a radian in a period, or is where its linkage cannot be.
 _LARGEST_OPENING = 1e-6
 # Linkages must be off their dead points by what they move in so many periods besides, so that they
@@ -115,10 +115,10 @@ class HybridStep:
         return self._found[self._at["scales"]]
 
     @property
-    def let_through(self) -> float:
+    def task_scale(self) -> float:
         """The smallest part of the task that limits let through, from 0 to 1."""
         scales = self.scales.tolist()
-        return float(min(*scales[_LET_THROUGH], scales[_CONTACT]))
+        return float(min(*scales[_TASK_SCALES], scales[_CONTACT]))
 
     @property
     def of_task(self) -> float:
@@ -127,7 +127,7 @@ class HybridStep:
         return float(min(squeeze, motion, contact))
 
     @property
-    def support_load(self) -> float:
+    def support_torque_ratio(self) -> float:
         """The largest support over its limit; beyond 1 arms and object cannot be held up."""
         return float(self.scales[_LOAD])
 
@@ -137,9 +137,9 @@ class HybridStep:
         return float(self.scales[_LOST])
 
     @property
-    def felt(self) -> Array:
+    def measured_contact_forces(self) -> Array:
         """Measured contact forces (d,), along the contacts' directions; zero without sensors."""
-        return self._found[self._at["felt"]]
+        return self._found[self._at["measured_contact_forces"]]
 
     @property
     def asked(self) -> Array:
@@ -148,7 +148,7 @@ class HybridStep:
 
     @property
     def exerted(self) -> Array:
-        """What the contacts are felt to make on the object, about its centre in its axes (6,)."""
+        """Measured wrench of the contacts on the object, about its centre in its axes (6,)."""
         return self._found[self._at["exerted"]]
 
     @property
@@ -161,10 +161,10 @@ class HybridStep:
         """What is exerted beyond the planned motion, the weight and `pushed`, likewise (6,)."""
         return self._found[self._at["unexplained"]]
 
-    def felt_of_bodies(self) -> tuple[Felt]:
-        """Return what is felt of the object; the law has looked where tools turn in contacts."""
+    def held_body_wrenches(self) -> tuple[HeldBodyWrench]:
+        """Return the wrench on the object; the law has looked where tools turn in contacts."""
         pushed = float(np.linalg.norm(self.pushed[3:]))
-        return (Felt(self.unexplained, self.exerted[3:], pushed),)
+        return (HeldBodyWrench(self.unexplained, self.exerted[3:], pushed),)
 
     @property
     def needed(self) -> Array:
@@ -182,14 +182,14 @@ class HybridStep:
 
     @property
     def linkage(self) -> Array:
-        """What the arms' own loops are left open by, their pivot, and how far they moved (3,).
+        """Opening of the internal closed chains, their pivot, and how far they moved (3,).
 
-        Empty for arms without loops; see `manipulation.followers.Followed`.
+        Empty for arms without loops; see `manipulation.passive_joints.DrivenMotion`.
         """
         return self._found[self._at["linkage"]]
 
     def require_linkages(self) -> None:
-        """Check that the arms' own loops are closed, by drives that tell how they move.
+        """Check that internal closed chains are closed, by drives that tell how they move.
 
         Raises:
             RobotDynamicsError: If not.
@@ -198,7 +198,8 @@ class HybridStep:
             least = DEAD_POINT + _PERIODS * moved
             if not (opening <= _LARGEST_OPENING and pivot >= least):
                 raise RobotDynamicsError(
-                    f"the arms' own loops stay open by {opening:.3g} m or rad, expected at most "
+                    "the internal closed chains of the arms stay open by "
+                    f"{opening:.3g} m or rad, expected at most "
                     f"{_LARGEST_OPENING:g}, with drives off their dead points by {pivot:.2g}, "
                     f"expected at least {least:.2g}: a drive is not where it is measured."
                 )

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which surfaces are touched: decided from forces and from what is wanted, over any scalars."""
+"""Which surfaces are touched: decided from forces and from what is wanted, traceable."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def touches(
     touched, without, pressed = list(wanted), [0.0] * len(wanted), [1.0] * len(wanted)
     for i, leader in enumerate(leaders):
         if leader == i:
-            # What is felt far from a surface that is not touched is no force on it.
+            # A force measured far from a surface that is not touched is no force on it.
             force = maximum(last["touched"][i], near[i]) * forces[i]
             now, since = contact_step(
                 last["touched"][i], last["without"][i], force, wanted[i],

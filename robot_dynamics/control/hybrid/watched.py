@@ -21,7 +21,7 @@ from robot_dynamics.control.hybrid.plan_check import ContactCheck
 from robot_dynamics.control.hybrid.planned_forces import Columns, planned_wrenches
 from robot_dynamics.control.hybrid.rows import HybridPlan
 from robot_dynamics.control.hybrid.slip_monitor import SlipMonitor, SlipReport
-from robot_dynamics.control.hybrid.slip_news import SlipNews
+from robot_dynamics.control.hybrid.slip_warning_filter import SlipWarningFilter
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.hybrid.surface_check import Grip, SurfaceRow
 from robot_dynamics.control.hybrid.task_check import TaskOptions
@@ -100,7 +100,7 @@ class WatchedController(HybridController):
         # A plan that comes is looked at before it is followed; then what is measured tells.
         self._unplanned = SlipMonitor(limits, margins, self.period)
         self._watching = self.monitor
-        self._news = SlipNews(self.period)
+        self._slip_warnings = SlipWarningFilter(self.period)
         self.foreseen: tuple[str, ...] = ()
         self._surfaces = surface_slices(watched.surfaces)
         if limits:
@@ -116,7 +116,7 @@ class WatchedController(HybridController):
     def metadata(self) -> dict[str, Any]:
         """As of `HybridController`, with contacts that are watched and what was said of slip."""
         # What was foreseen and came is told once.
-        slips = self.foreseen or self._news.told
+        slips = self.foreseen or self._slip_warnings.told
         warnings = [*super().warnings, *slips]
         return {
             **super().metadata,
@@ -127,7 +127,7 @@ class WatchedController(HybridController):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is to be known of the gains, and of slip: of danger now, or else of the plan."""
-        return (*super().warnings, *(self._news.present or self.foreseen))
+        return (*super().warnings, *(self._slip_warnings.present or self.foreseen))
 
     def check_path(self, q: Array) -> None:
         """Refuse a task that grasp, surfaces or arms cannot do; see `check_task`."""
@@ -175,30 +175,30 @@ class WatchedController(HybridController):
         self._watching = self._unplanned
 
     def hold(self, tick: int) -> None:
-        """Come to rest; from then on slip is judged by what is felt."""
+        """Come to rest; from then on slip is judged by measured forces."""
         super().hold(tick)
         self._watching = self._unplanned
 
     def start(self, q: Array, qd: Array, last: Array | None = None) -> WatchedStep:
         """Begin anew, with the first reference; see `HybridController.start`."""
         self._watching = self.monitor
-        self._news.forget()
+        self._slip_warnings.forget()
         return WatchedStep(super().start(q, qd, last), self._watching.step(0, None))
 
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> WatchedStep:
         """Return the step of a control instant; see `HybridController.update`."""
         step = super().update(tick, q, qd, wrenches)
         row = max(tick - self.ramp_ticks, 0)
-        # Arms on their brakes do not squeeze: the first torque shows in what is felt only then.
+        # Arms on their brakes do not squeeze: the first torque shows in measured forces only then.
         braked = tick <= 1 + self.settings.command_delay_periods
         known = wrenches is not None and not braked
-        felt = None
+        measured = None
         if known:
-            on_arms = self._in_frames(step.felt[None])
+            on_arms = self._in_frames(step.measured_contact_forces[None])
             pushes = self._on_grips(step.contact_force[None], step.touched[None])
-            felt = np.concatenate([on_arms, pushes], axis=1)[0]
-        slip = self._watching.step(row, felt)
-        self._news.take(tick, slip)
+            measured = np.concatenate([on_arms, pushes], axis=1)[0]
+        slip = self._watching.step(row, measured)
+        self._slip_warnings.take(tick, slip)
         return WatchedStep(step, slip)
 
     def _planned(self) -> Array:

@@ -9,17 +9,17 @@ from robot_dynamics.control.jointed.controller import (
     TorqueLimitError,
 )
 from robot_dynamics.control.jointed.desired_joints import DesiredJoints
-from robot_dynamics.control.jointed.object_path import HalvesMotion, ObjectPath
+from robot_dynamics.control.jointed.object_path import ObjectPath, PartsMotion
 from robot_dynamics.control.jointed_settings import JointedControlSettings
 
 __all__ = [
     "ChoiceOfPseudovelocities",
     "DesiredJoints",
-    "HalvesMotion",
     "JointedControlSettings",
     "JointedObjectController",
     "JointedStep",
     "ObjectPath",
+    "PartsMotion",
     "Rechoice",
     "TorqueLimitError",
 ]

@@ -75,8 +75,10 @@ class ChoiceOfPseudovelocities:
     ) -> ReducedOrderTerms:
         free, choice = self._completed(terms)
         # To go back takes half the limit, so that the choice does not flutter.
-        bar = 0.5 * self.limit if isinstance(self._present, ConstantVelocities) else self.limit
-        if free is None or free.conditioning > bar:
+        threshold = (
+            0.5 * self.limit if isinstance(self._present, ConstantVelocities) else self.limit
+        )
+        if free is None or free.conditioning > threshold:
             if before is not None and before.conditioning <= self.limit:
                 return before
             choice = ConstantVelocities.chosen(terms)

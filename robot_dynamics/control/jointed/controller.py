@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control.jointed.choice import ChoiceOfPseudovelocities
 from robot_dynamics.control.jointed.desired_joints import DesiredJoints
-from robot_dynamics.control.jointed.object_path import Halves, HalvesMotion, ObjectPath
+from robot_dynamics.control.jointed.object_path import ObjectPath, PartPoses, PartsMotion
 from robot_dynamics.control.jointed.object_task import ObjectTask
 from robot_dynamics.control.jointed_settings import JointedControlSettings
 from robot_dynamics.control.torque_limits import largest_scale
@@ -43,7 +43,7 @@ class JointedStep:
         motion: tau_2, what nu_dot is to be (n - c,).
         force: tau_1, what the force in the object's joint is to be (c,).
         scales: What limits of torque left of the force and of the motion, from 0 to 1.
-        error: What the halves' centres of mass lacked (2, 6) [rad, m].
+        error: What the parts' centres of mass lacked (2, 6) [rad, m].
         conditioning: Condition number of [A; B].
     """
 
@@ -76,7 +76,7 @@ class JointedObjectController:
 
     Attributes:
         choice: The pseudovelocities, what became of them, and how well they were conditioned.
-        reference: What the halves are to do, at every period.
+        reference: What the parts are to do, at every period.
     """
 
     def __init__(
@@ -93,9 +93,9 @@ class JointedObjectController:
         self._model, self._period = model, period
         self._settings = settings or JointedControlSettings()
         system = model.system
-        self._halves = Halves(system)
+        self._parts = PartPoses(system)
         times = period * np.arange(ticks + 1)
-        self.reference: HalvesMotion = path.at(times)
+        self.reference: PartsMotion = path.at(times)
         self._lead = self._settings.lead_periods * period
         self._ahead = path.at(times + self._lead)
         try:
@@ -111,7 +111,7 @@ class JointedObjectController:
         self._joints = DesiredJoints(model, self._posture)
         self._qdd = np.zeros(len(self._posture))  # what the last torques were to bring about
         self._integral = np.zeros(system.constraints)
-        self._offset = np.zeros((2, 6))  # integral of the halves' errors
+        self._offset = np.zeros((2, 6))  # integral of the parts' errors
         self._force_held_back = False
         self.choice = ChoiceOfPseudovelocities(self._settings.conditioning_limit)
 
@@ -122,8 +122,8 @@ class JointedObjectController:
             tick: Its number, from 0 on.
             q: Measured positions (n,).
             qd: Measured velocities (n,).
-            force: The force that was felt in the object's joint at the end of the period before
-                (c,); None at the first.
+            force: The force that was measured in the object's joint at the end of the period
+                before (c,); None at the first.
 
         Raises:
             TorqueLimitError: If a joint cannot hold arms and object up.
@@ -138,8 +138,8 @@ class JointedObjectController:
         else:
             estimate = here
         reduced = self.choice.reduced(tick, estimate)
-        error = wanted.error(self._halves.poses(here), here.centers)
-        halves = (
+        error = wanted.error(self._parts.poses(here), here.centers)
+        parts = (
             self._ahead[tick].acceleration
             + settings.velocity_gain * (wanted.velocity - here.velocity)
             + settings.position_gain * error
@@ -148,7 +148,7 @@ class JointedObjectController:
         # The freedom that redundant arms have left goes back to their start, damped.
         own = settings.posture_gain * (self._posture - q) - settings.posture_damping * qd
         task = ObjectTask.of(reduced)
-        motion = task.pseudo(halves - estimate.G_dot_qd, own, reduced.drift)
+        motion = task.pseudo(parts - estimate.G_dot_qd, own, reduced.drift)
         if tick and force is not None and not self._force_held_back:
             self._integrate(self.force[tick - 1] - force)
         asked = self.force[tick] + self._integral

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.jointed.object_path import Halves, HalvesMotion
+from robot_dynamics.control.jointed.object_path import PartPoses, PartsMotion
 from robot_dynamics.control.jointed.object_task import ObjectTask
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.jointed_object import (
@@ -34,11 +34,11 @@ class DesiredJoints:
     """
 
     def __init__(self, model: JointSpaceModel, start: Array) -> None:
-        self._model, self._halves = model, Halves(model.system)
+        self._model, self._parts = model, PartPoses(model.system)
         self._posture = np.array(start, dtype=float)
         self._q = self._posture.copy()
 
-    def at(self, motion: HalvesMotion) -> tuple[Array, Array, JointSpaceTerms]:
+    def at(self, motion: PartsMotion) -> tuple[Array, Array, JointSpaceTerms]:
         """Return positions (n,), velocities (n,) and the terms there; near to those before.
 
         Raises:
@@ -49,7 +49,7 @@ class DesiredJoints:
         for _ in range(_STEPS):
             terms = self._model.terms(q, still)
             task = ObjectTask.of(ReducedOrderTerms.of(terms, CompletedVelocities.chosen(terms)))
-            lacking = motion.error(self._halves.poses(terms), terms.centers)
+            lacking = motion.error(self._parts.poses(terms), terms.centers)
             # What the object's joint blocks is met by closing it, not by the path.
             left = np.concatenate([lacking[0], task.second @ lacking[1], terms.gap])
             size = float(np.abs(left).max())

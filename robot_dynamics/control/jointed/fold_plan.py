@@ -21,11 +21,11 @@ Array = NDArray[np.float64]
 
 
 class FoldRows(NamedTuple):
-    """Reference rows of both halves' links, one for every control period.
+    """Reference rows of both parts' links, one for every control period.
 
     Attributes:
-        first: Of the first half, with the force in the joint (N, 19 + c).
-        second: Of the second half (N, 19).
+        first: Of the first part, with the force in the joint (N, 19 + c).
+        second: Of the second part (N, 19).
     """
 
     first: Array
@@ -33,7 +33,7 @@ class FoldRows(NamedTuple):
 
 
 class FoldPlan:
-    """A plan of the first half's motion, the fold, and the force in the joint.
+    """A plan of the first part's motion, the fold, and the force in the joint.
 
     Args:
         system: Arms and object.
@@ -45,7 +45,7 @@ class FoldPlan:
             number of components.
 
     Attributes:
-        path: The motion of both halves.
+        path: The motion of both parts.
         duration: When everything has come to rest [s].
         start: Poses x y z qx qy qz qw of both links at the start (2, 7).
     """
@@ -58,20 +58,20 @@ class FoldPlan:
         first, self._fold = self.path.references
         # The same motion, with the force behind it.
         self._first = plan_reference(settings, first.start, squeeze=np.zeros(system.constraints))
-        self._second = SecondHalf(self.path)
+        self._second = SecondPart(self.path)
         self.duration = max(self._first.duration, self._fold.duration)
         self.start = np.stack([one.rows([0.0])[0, POSE] for one in (self._first, self._second)])
 
     def rows(self, times: ArrayLike) -> Array:
-        """Return the first half's rows with the force (N, 19 + c); see `Reference.rows`."""
+        """Return the first part's rows with the force (N, 19 + c); see `Reference.rows`."""
         return self._first.rows(times)
 
     def second_rows(self, times: ArrayLike) -> Array:
-        """Return the second half's rows (N, 19)."""
+        """Return the second part's rows (N, 19)."""
         return self._second.rows(times)
 
     def settled_intervals(self, settle_s: float) -> list[tuple[float, float]]:
-        """Return from when to when halves and force have been at rest for `settle_s` [s]."""
+        """Return from when to when parts and force have been at rest for `settle_s` [s]."""
         parts = [settled_until(one, settle_s, self.duration) for one in (self._first, self._fold)]
         return common(*parts)
 
@@ -87,11 +87,11 @@ class FoldPlan:
         return FoldRows(*(looked_up(halt, times, ahead) for halt in halts))
 
 
-class SecondHalf:
-    """The motion of the second half's link.
+class SecondPart:
+    """The motion of the second part's link.
 
     Args:
-        path: The motion of both halves.
+        path: The motion of both parts.
     """
 
     def __init__(self, path: ObjectPath) -> None:

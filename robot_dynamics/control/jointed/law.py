@@ -24,9 +24,9 @@ from robot_dynamics.control.jointed.law_program import (
     jointed_law_program,
 )
 from robot_dynamics.control.jointed.object_task import ObjectTask
-from robot_dynamics.control.jointed.rehearsal import rehearse_fold
+from robot_dynamics.control.jointed.rollout import fold_rollout
 from robot_dynamics.control.preflight import check_motion
-from robot_dynamics.control.protocol import Felt
+from robot_dynamics.control.protocol import HeldBodyWrench
 from robot_dynamics.control.reference import FORCE, POSE, reference_columns
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import check_start
@@ -45,7 +45,7 @@ Array = NDArray[np.float64]
 # Relative pivot of an arm's J J^T below which the readable path is taken: its damped inverse is
 # the plain one, that of the kernel, as far out.
 _SMALLEST_PIVOT = 1e-3
-# What the integral of the halves' errors may amount to [rad/s^2, m/s^2].
+# What the integral of the parts' errors may amount to [rad/s^2, m/s^2].
 _LARGEST_CORRECTION = 10.0
 
 
@@ -60,7 +60,7 @@ class Seen(NamedTuple):
     force: Array
     unexplained: Array
     exerted: Array
-    halves: Array
+    parts: Array
     joints: Array
     asked: Array
     q_ahead: Array
@@ -68,7 +68,7 @@ class Seen(NamedTuple):
     primary: Array
     push: Array
     moving: Array
-    rubbing: Array
+    friction: Array
     acceleration: Array
     pivot: Array
 
@@ -79,17 +79,17 @@ class JointedLawStep(NamedTuple):
     Attributes:
         torque: The command (n,) [N m].
         support: tau^p (n,), which makes the model linear and holds everything up.
-        pose: Of the first half's link (7,).
+        pose: Of the first part's link (7,).
         twist: Its angular velocity and velocity (6,).
-        second_pose: Of the second half's link (7,).
-        error: Rotation vector and displacement, each of the half that is farther off (6,).
+        second_pose: Of the second part's link (7,).
+        error: Rotation vector and displacement, each of the part that is farther off (6,).
         closure: How far the object's joint is open, in the places of its rows (6,).
         internal_force: In the object's joint, from the wrists; what is asked for without them.
         scales: Let through of force, motion and the torque's change, then the largest support
             over its limit and the smallest relative pivot of the arms (5,).
-        reference: The first half's row that was followed.
+        reference: The first part's row that was followed.
         acceleration: What the joints' accelerations become (n,).
-        felt: What the wrists feel of the halves.
+        part_wrenches: Wrenches that wrist sensors measure on the parts.
     """
 
     torque: Array
@@ -103,19 +103,19 @@ class JointedLawStep(NamedTuple):
     scales: Array
     reference: Array
     acceleration: Array
-    felt: tuple[Felt, ...]
+    part_wrenches: tuple[HeldBodyWrench, ...]
 
-    def felt_of_bodies(self) -> tuple[Felt, ...]:
-        """Return what the wrists feel of the halves, where they are measured."""
-        return self.felt
+    def held_body_wrenches(self) -> tuple[HeldBodyWrench, ...]:
+        """Return wrenches on the parts, where wrist sensors measure them."""
+        return self.part_wrenches
 
     @property
-    def let_through(self) -> float:
+    def task_scale(self) -> float:
         """The smallest part of the task that limits let through, from 0 to 1."""
         return float(min(self.scales[:3].tolist()))
 
     @property
-    def support_load(self) -> float:
+    def support_torque_ratio(self) -> float:
         """The largest support over its limit."""
         return float(self.scales[3])
 
@@ -130,7 +130,7 @@ class JointedLaw:
     """Moves a jointed object and controls the force in its joint, behind the safety layer.
 
     Args:
-        system: Arms, halves and grasps as they are believed to be.
+        system: Arms, parts and grasps as they are believed to be.
         jointed: The same as Unseren's model has it.
         plan: What the object is to do.
         settings: Rate, servos and start.
@@ -178,7 +178,7 @@ class JointedLaw:
         )
         self.model = JointSpaceModel(jointed)
         self.choice = ChoiceOfPseudovelocities(servo.conditioning_limit)
-        self._order = np.concatenate([half.v_index for half in jointed.halves])
+        self._order = np.concatenate([part.v_index for part in jointed.parts])
         n, c = len(self._order), jointed.constraints
         self._still = np.zeros(n)
         self._limits = torque_limits(n, 12 + c)
@@ -200,8 +200,8 @@ class JointedLaw:
         self._readable_parts(0, self._evaluate(0, system.posture, self._still, None))
 
     @property
-    def bodies_felt(self) -> int:
-        """Of how many bodies its steps say what wrists feel: both halves."""
+    def held_bodies(self) -> int:
+        """For how many bodies its steps estimate the wrench: both parts."""
         return 2
 
     @property
@@ -228,7 +228,7 @@ class JointedLaw:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """Gains of the halves' servo, which tell how much delay it bears, and names of forces."""
+        """Gains of the parts' servo, which tell how much delay it bears, and names of forces."""
         gains = self.gains
         return {
             "object_gains": [gains.proportional, gains.derivative, gains.integral],
@@ -246,7 +246,7 @@ class JointedLaw:
         """Refuse a plan that the arms cannot follow; see `preflight.check_motion`."""
         terms = Robot(self.system.model).constraint_terms
         start = np.array(q, dtype=float)
-        motion = rehearse_fold(self, terms, start)
+        motion = fold_rollout(self, terms, start)
         check_motion(self.system, self.safety, motion, start, self.reference, terms)
 
     def start(self, q: Array, qd: Array, last: Array | None = None) -> JointedLawStep:
@@ -268,7 +268,7 @@ class JointedLaw:
         if not seen.pivot >= _SMALLEST_PIVOT:
             seen = self._readable_parts(tick, seen)
         wanted = self._rows.first[at, FORCE]
-        # What the wrists feel is the answer to an earlier wish.
+        # What the wrists measure is the answer to an earlier command.
         lacking = self._wanted[0] - seen.force
         if wrenches is None:
             lacking = np.zeros(len(wanted))
@@ -322,8 +322,8 @@ class JointedLaw:
             posture: Positions that the arms stay near (n,).
             q: Positions of the arm joints (..., n).
             qd: Their velocities (..., n).
-            first: Rows of the first half (..., 19 + c).
-            second: Rows of the second half (..., 19).
+            first: Rows of the first part (..., 19 + c).
+            second: Rows of the second part (..., 19).
         """
         law = self.kernel.bind(
             jointed_law_parameters(self.jointed, self.gains._replace(lead=0.0), posture)
@@ -360,15 +360,15 @@ class JointedLaw:
         """Return the parts of the torque by pseudovelocities that suit the state."""
         terms = self.model.terms(self._by_model(seen.q_ahead), self._by_model(seen.qd_ahead))
         reduced = self.choice.reduced(tick, terms)
-        wanted = seen.halves.reshape(2, 6) - terms.G_dot_qd
+        wanted = seen.parts.reshape(2, 6) - terms.G_dot_qd
         motion = ObjectTask.of(reduced).pseudo(wanted, self._by_model(seen.joints), reduced.drift)
         law = decoupled_law(reduced, np.zeros(len(motion)), np.zeros(len(seen.asked)))
         order = self._order
-        rubbing = np.nan_to_num(seen.rubbing)
+        friction = np.nan_to_num(seen.friction)
         return seen._replace(
             primary=law.primary[order],
             push=(terms.A.T @ seen.asked)[order],
-            moving=(terms.D @ (reduced.Sigma @ motion))[order] + rubbing,
+            moving=(terms.D @ (reduced.Sigma @ motion))[order] + friction,
             acceleration=reduced.joint_acceleration(motion)[order],
         )
 
@@ -389,7 +389,7 @@ class JointedLaw:
             np.append(scales, seen.pivot),
             self._rows.first[at],
             seen.acceleration,
-            tuple(map(Felt, seen.unexplained, seen.exerted)),
+            tuple(map(HeldBodyWrench, seen.unexplained, seen.exerted)),
         )
 
     def _load(self, seen: Seen) -> float:
@@ -402,6 +402,6 @@ class JointedLaw:
 
 
 def _layout(system: JointedObjectSystem) -> bytes:
-    """Return what the kernel depends on besides the model: which joints belong to which half."""
-    halves = [(h.body, h.placement, h.tool_placement, h.v_index.tolist()) for h in system.halves]
-    return repr(halves).encode()
+    """Return what the kernel depends on besides the model: which joints belong to which part."""
+    parts = [(h.body, h.placement, h.tool_placement, h.v_index.tolist()) for h in system.parts]
+    return repr(parts).encode()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From joint states and wrist wrenches to the parts of the torque: one kernel.
 
-It is the law of `controller.py` where no arm is near a singularity: both halves' servos, the
+It is the law of `controller.py` where no arm is near a singularity: both parts' servos, the
 force in the joint from the wrists, and the decoupled torques half a period and the command's delay
 ahead. Vectors over joints are arm by arm, base to tip.
 """
@@ -27,7 +27,7 @@ from robot_dynamics.manipulation.jointed_object.decoupling import (
     force_in_joint,
     kept_whole,
     needed_wrench,
-    wrench_on_half,
+    wrench_on_part,
 )
 from robot_dynamics.manipulation.jointed_object.joint_space import joint_space_terms
 from robot_dynamics.model.parameters import block_size, pack, unpack
@@ -44,7 +44,7 @@ class JointedGains(NamedTuple):
     """The numbers of the law that are no part of the model.
 
     Attributes:
-        proportional: K_p of the halves' motion [1/s^2].
+        proportional: K_p of the parts' motion [1/s^2].
         derivative: K_v [1/s].
         integral: K_i [1/s^3].
         force_integral: K_I of the force in the object's joint [1/s].
@@ -73,8 +73,8 @@ def jointed_law_parameters(
     system: JointedObjectSystem, gains: JointedGains, posture: Array
 ) -> Array:
     """Return the parameter block of `jointed_law_program`; posture is (n,), arm by arm."""
-    halves = [value for half in system.halves for value in half.inertia.components()]
-    return np.concatenate([pack(system.arms), halves, gains, posture])
+    parts = [value for part in system.parts for value in part.inertia.components()]
+    return np.concatenate([pack(system.arms), parts, gains, posture])
 
 
 def jointed_law_program(system: JointedObjectSystem) -> Program:
@@ -83,27 +83,27 @@ def jointed_law_program(system: JointedObjectSystem) -> Program:
     Inputs, over the n joints and the c directions that the object's joint blocks:
         q, qd (n,): Measured.
         qdd (n,): What the torques that act meanwhile are to bring about.
-        wrenches (2, 6): By the tools on the halves, angular first, in the tools' frames.
-        first (19 + c,), second (19,): Reference rows of the halves' links, with the force in the
+        wrenches (2, 6): By the tools on the parts, angular first, in the tools' frames.
+        first (19 + c,), second (19,): Reference rows of the parts' links, with the force in the
             joint behind the first (see `Reference.rows`).
-        offset (12,): Integrals of both halves' errors.
+        offset (12,): Integrals of both parts' errors.
         learned (c,): Integral of the error of the force.
 
-    Outputs: pose (7,), twist (6,) and second_pose (7,) of the halves' links in the world; error
+    Outputs: pose (7,), twist (6,) and second_pose (7,) of the parts' links in the world; error
     (12,) of their centres of mass, orientation and position of each; closure (6,), how far the
-    joint is open; force (c,) in it, as the wrists feel it; unexplained (2, 6), what grasp and
-    joint are felt to exert on each half beyond what its planned motion takes, about its centre of
-    mass, and exerted (2, 3), their force; halves (12,), joints (n,) and asked (c,), what the
-    servos ask of halves, joints and force; q_ahead, qd_ahead (n,), where the model is evaluated;
-    primary, push, moving (n,), the parts of the torque, with friction in the last; rubbing (n,),
-    that friction; acceleration (n,) of the joints; pivot (), the smallest relative one of an arm's
-    J J^T.
+    joint is open; force (c,) in it, as wrist sensors measure it; unexplained (2, 6), what grasp
+    and joint are measured to exert on each part beyond what its planned motion takes, about its
+    centre of mass, and exerted (2, 3), their force; parts (12,), joints (n,) and asked (c,), what
+    the servos ask of parts, joints and force; q_ahead, qd_ahead (n,), where the model is
+    evaluated; primary, push, moving (n,), the parts of the torque, with friction in the last;
+    friction (n,), that friction; acceleration (n,) of the joints; pivot (), the smallest relative
+    one of an arm's J J^T.
     """
     model = system.arms
     size, n = block_size(model), model.nv
     names = [row.direction for row in system.joint.type.rows]
     c = len(names)
-    order = np.concatenate([half.v_index for half in system.halves]).tolist()
+    order = np.concatenate([part.v_index for part in system.parts]).tolist()
     joints_of_arms = [model.bodies[body].joint for body in order]
 
     def run(
@@ -142,24 +142,24 @@ def jointed_law_program(system: JointedObjectSystem) -> Program:
 
         rows = (list(first), list(second))
         seen = [
-            _Half.of(system, here, i, row, inertia)
+            _SeenPart.of(system, here, i, row, inertia)
             for i, (row, inertia) in enumerate(zip(rows, own, strict=True))
         ]
         corrections = [
             [
                 gains.proportional * e + gains.integral * o
-                for e, o in zip(half.error, offset[6 * i : 6 * i + 6], strict=True)
+                for e, o in zip(part.error, offset[6 * i : 6 * i + 6], strict=True)
             ]
-            for i, half in enumerate(seen)
+            for i, part in enumerate(seen)
         ]
-        halves = [
+        parts = [
             [
                 a + gains.derivative * (d - v) + correction
                 for a, d, v, correction in zip(
-                    half.acceleration, half.velocity, measured, corrected, strict=True
+                    part.acceleration, part.velocity, measured, corrected, strict=True
                 )
             ]
-            for half, measured, corrected in zip(seen, here["velocity"], corrections, strict=True)
+            for part, measured, corrected in zip(seen, here["velocity"], corrections, strict=True)
         ]
         distance = [p - a for p, a in zip(posture, q, strict=True)]
         joints = [
@@ -170,43 +170,43 @@ def jointed_law_program(system: JointedObjectSystem) -> Program:
             f + gains.force_integral * i for f, i in zip(rows[0][FORCE], learned, strict=True)
         ]
         inverses = ArmInverses.of(system, there)
-        law = decoupled_torques(there, inverses, halves, by_model(joints), asked)
+        law = decoupled_torques(there, inverses, parts, by_model(joints), asked)
         towards = [
             [
                 v + correction / gains.derivative
-                for v, correction in zip(half.velocity, more, strict=True)
+                for v, correction in zip(part.velocity, more, strict=True)
             ]
-            for half, more in zip(seen, corrections, strict=True)
+            for part, more in zip(seen, corrections, strict=True)
         ]
         leaning = [gains.posture_proportional / gains.posture_derivative * d for d in distance]
         rates = by_arm(inverses.motion(kept_whole(there, towards, [0.0] * c), by_model(leaning)))
-        rubbing = friction_torque(
+        friction = friction_torque(
             joints_of_arms, rates, gains.friction_share, gains.friction_velocity
         )
         closure: list[Scalar] = [0.0] * 6
         for name, gap in zip(names, here["gap"], strict=True):
             closure[_AXES.index(name)] = gap
-        felt = [
+        applied = [
             _in_world(pose, wrench)
             for pose, wrench in zip(here["tool_pose"], wrenches, strict=True)
         ]
-        force = force_in_joint(here, felt)
-        held = [wrench_on_half(here, i, wrench, force) for i, wrench in enumerate(felt)]
+        force = force_in_joint(here, applied)
+        held = [wrench_on_part(here, i, wrench, force) for i, wrench in enumerate(applied)]
         unexplained = [
-            [w - x for w, x in zip(wrench, needed_wrench(here, i, half.acceleration), strict=True)]
-            for i, (wrench, half) in enumerate(zip(held, seen, strict=True))
+            [w - x for w, x in zip(wrench, needed_wrench(here, i, part.acceleration), strict=True)]
+            for i, (wrench, part) in enumerate(zip(held, seen, strict=True))
         ]
-        moving = [m + r for m, r in zip(by_arm(law.moving), rubbing, strict=True)]
+        moving = [m + r for m, r in zip(by_arm(law.moving), friction, strict=True)]
         return {
             "pose": seen[0].pose,
             "twist": seen[0].twist,
             "second_pose": seen[1].pose,
-            "error": [value for half in seen for value in half.error],
+            "error": [value for part in seen for value in part.error],
             "closure": closure,
             "force": force,
             "unexplained": unexplained,
             "exerted": [wrench[3:] for wrench in held],
-            "halves": [value for half in halves for value in half],
+            "parts": [value for part in parts for value in part],
             "joints": joints,
             "asked": asked,
             "q_ahead": q_ahead,
@@ -214,7 +214,7 @@ def jointed_law_program(system: JointedObjectSystem) -> Program:
             "primary": by_arm(law.primary),
             "push": by_arm(law.push),
             "moving": moving,
-            "rubbing": rubbing,
+            "friction": friction,
             "acceleration": by_arm(law.acceleration),
             "pivot": inverses.smallest_pivot,
         }
@@ -232,8 +232,8 @@ def jointed_law_program(system: JointedObjectSystem) -> Program:
 
 
 @dataclass(frozen=True)
-class _Half:
-    """What is seen of a half, and what its centre of mass is to do; world axes, angular first.
+class _SeenPart:
+    """What is seen of a part, and what its centre of mass is to do; world axes, angular first.
 
     Attributes:
         pose: Of its link, x y z qx qy qz qw (7,).
@@ -257,14 +257,14 @@ class _Half:
         index: int,
         row: Sequence[Scalar],
         inertia: Inertia,
-    ) -> _Half:
-        """Return the half with a reference row of its link."""
-        half = system.halves[index]
+    ) -> _SeenPart:
+        """Return the part with a reference row of its link."""
+        part = system.parts[index]
         R = Rotation.of([row[:3] for row in terms["tool_pose"][index][:3]])
         tool = Transform(
             R.transpose(), Vector3.of([row[3] for row in terms["tool_pose"][index][:3]])
         )
-        link = half.placement.compose(half.tool_placement.inverse()).compose(tool)
+        link = part.placement.compose(part.tool_placement.inverse()).compose(tool)
         error, pose = pose_error(row[POSE], link)
         center = inertia.h * (1.0 / inertia.mass)
         arm = link.E.inverse_times(center)  # from the link's origin to the centre of mass

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a jointed object is to do: its first half moves, and the second moves relative to it.
+"""What a jointed object is to do: its first part moves, and the second moves relative to it.
 
 Both are paths of stretches along a line and about a fixed axis (`reference.py`), so that velocity
 and acceleration are exact and in closed form; here they are put together.
@@ -31,11 +31,11 @@ _CLOSED = 1e-6
 
 
 @dataclass(frozen=True)
-class HalvesMotion:
-    """Motion of both halves' centres of mass, in world axes; angular first.
+class PartsMotion:
+    """Motion of both parts' centres of mass, in world axes; angular first.
 
     Attributes:
-        rotation: Orientations of the halves' links (..., 2, 3, 3).
+        rotation: Orientations of the parts' links (..., 2, 3, 3).
         position: Of their centres of mass (..., 2, 3) [m].
         velocity: (..., 2, 6).
         acceleration: (..., 2, 6), classical.
@@ -48,9 +48,9 @@ class HalvesMotion:
     acceleration: Array
     origin: Array
 
-    def __getitem__(self, tick: int) -> HalvesMotion:
+    def __getitem__(self, tick: int) -> PartsMotion:
         """Return the motion at one of the times."""
-        return HalvesMotion(
+        return PartsMotion(
             self.rotation[tick],
             self.position[tick],
             self.velocity[tick],
@@ -59,18 +59,18 @@ class HalvesMotion:
         )
 
     def error(self, poses: Array, centers: Array) -> Array:
-        """Return what halves lack to be here (2, 6): rotation vectors of R_d R^T, then distances.
+        """Return what parts lack to be here (2, 6): rotation vectors of R_d R^T, then distances.
 
         Args:
-            poses: Of the halves' links (2, 4, 4).
+            poses: Of the parts' links (2, 4, 4).
             centers: Of their centres of mass in the world (2, 3).
         """
         turned = self.rotation @ poses[:, :3, :3].transpose(0, 2, 1)
         return np.hstack([_rotation_vectors(turned), self.position - centers])
 
 
-class Halves:
-    """Where the halves' links are, told from the arms' tools.
+class PartPoses:
+    """Where the parts' links are, told from the arms' tools.
 
     Attributes:
         centers: Centres of mass in the links (2, 3) [m].
@@ -79,17 +79,17 @@ class Halves:
     def __init__(self, system: JointedObjectSystem) -> None:
         self._in_tool = np.array(
             [
-                np.linalg.inv(_matrix(half.tool_placement)) @ _matrix(half.placement)
-                for half in system.halves
+                np.linalg.inv(_matrix(part.tool_placement)) @ _matrix(part.placement)
+                for part in system.parts
             ]
         )
         self.centers = np.array(
-            [[*(half.inertia.h * (1.0 / half.inertia.mass))] for half in system.halves],
+            [[*(part.inertia.h * (1.0 / part.inertia.mass))] for part in system.parts],
             dtype=float,
         )
 
     def poses(self, terms: JointSpaceTerms) -> Array:
-        """Return the poses of the halves' links in the world (2, 4, 4)."""
+        """Return the poses of the parts' links in the world (2, 4, 4)."""
         return np.asarray(terms.tool_pose @ self._in_tool)
 
 
@@ -99,12 +99,12 @@ class ObjectPath:
     Args:
         system: Arms and object.
         terms: At the start.
-        first: What the first half does, in world axes.
-        second: What the second half's joint frame does relative to the first half's, in the axes
+        first: What the first part does, in world axes.
+        second: What the second part's joint frame does relative to the first part's, in the axes
             of the latter: it folds by rotations about them.
 
     Raises:
-        ArgumentError: If the object's joint does not allow what the second half is to do.
+        ArgumentError: If the object's joint does not allow what the second part is to do.
 
     Attributes:
         duration: When everything has come to rest [s].
@@ -117,10 +117,10 @@ class ObjectPath:
         first: ReferenceSettings,
         second: ReferenceSettings,
     ) -> None:
-        halves = Halves(system)
-        self._centers = halves.centers
-        poses = halves.poses(terms)
-        one, two = system.halves
+        parts = PartPoses(system)
+        self._centers = parts.centers
+        poses = parts.poses(terms)
+        one, two = system.parts
         joint = system.joint
         self._joint = _in_link(one.placement, joint.predecessor_placement)
         self._link = np.linalg.inv(_in_link(two.placement, joint.successor_placement))
@@ -132,11 +132,11 @@ class ObjectPath:
 
     @property
     def references(self) -> tuple[Reference, Reference]:
-        """What the first half's link does, and the second half's joint frame relative to it."""
+        """What the first part's link does, and the second part's joint frame relative to it."""
         return self._first, self._second
 
     def second_rows(self, times: ArrayLike) -> Array:
-        """Return what the second half's link does at times (N,), as rows of a `Reference`."""
+        """Return what the second part's link does at times (N,), as rows of a `Reference`."""
         t = np.atleast_1d(np.asarray(times, dtype=float))
         _, origin, velocity, acceleration = self._links(t)[1]
         # The quaternion is continuous, as those are that it is a product of.
@@ -146,7 +146,7 @@ class ObjectPath:
             turned = product(turned, after)
         return np.hstack([origin, turned, velocity, acceleration])
 
-    def at(self, times: ArrayLike) -> HalvesMotion:
+    def at(self, times: ArrayLike) -> PartsMotion:
         """Return the motion at times (N,) [s]."""
         t = np.atleast_1d(np.asarray(times, dtype=float))
         moved = []
@@ -155,12 +155,12 @@ class ObjectPath:
         ):
             arm = rotation @ c
             moved.append((rotation, origin + arm, *_carried(velocity, acceleration, arm), origin))
-        return HalvesMotion(*(np.stack(pair, axis=1) for pair in zip(*moved, strict=True)))
+        return PartsMotion(*(np.stack(pair, axis=1) for pair in zip(*moved, strict=True)))
 
     def _links(self, t: Array) -> list[tuple[Array, Array, Array, Array]]:
-        """Return orientation, origin, velocity and acceleration of both halves' links."""
+        """Return orientation, origin, velocity and acceleration of both parts' links."""
         R, p, V, A = _motion_of(self._first, t)
-        # The first half's joint frame moves with it.
+        # The first part's joint frame moves with it.
         there = R @ self._joint[:3, :3]
         V_j, A_j = _carried(V, A, R @ self._joint[:3, 3])
         p_j = p + R @ self._joint[:3, 3]
@@ -174,7 +174,7 @@ class ObjectPath:
         V_2[:, _LINEAR] += slide
         A_2[:, _ANGULAR] += _turned(there, A_r[:, _ANGULAR]) + np.cross(omega, spin)
         A_2[:, _LINEAR] += _turned(there, A_r[:, _LINEAR]) + 2.0 * np.cross(omega, slide)
-        # From the second half's joint frame to its link.
+        # From the second part's joint frame to its link.
         r = R_2 @ self._link[:3, 3]
         V_2, A_2 = _carried(V_2, A_2, r)
         return [(R, p, V, A), (R_2 @ self._link[:3, :3], p_j + way + r, V_2, A_2)]
@@ -191,9 +191,9 @@ class ObjectPath:
             allowed = 1.01 * error + _CLOSED if time == 0.0 else allowed
             if error > allowed:
                 raise ArgumentError(
-                    f"the path of the second half opens the {system.joint.type.name} joint "
+                    f"the path of the second part opens the {system.joint.type.name} joint "
                     f"{system.joint.name!r} by {error:.2g} at {time:.3g} s; expected motion that "
-                    "it allows, in the axes of its frame on the first half."
+                    "it allows, in the axes of its frame on the first part."
                 )
 
 

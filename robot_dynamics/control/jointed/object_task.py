@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the joints have to do for the object to move as asked, and with the freedom left.
 
-The object's motion comes first: both halves' velocities, as far as the object's joint leaves them
+The object's motion comes first: both parts' velocities, as far as the object's joint leaves them
 free. What redundant arms have left is spent on a second wish, as nearly as it can be met.
 """
 
@@ -27,7 +27,7 @@ class ObjectTask:
 
     Attributes:
         reduced: The reduced model.
-        second: The components (f, 6) of the second half's motion that its joint leaves free.
+        second: The components (f, 6) of the second part's motion that its joint leaves free.
     """
 
     reduced: ReducedOrderTerms
@@ -38,23 +38,23 @@ class ObjectTask:
         """Return the task at a state."""
         return cls(reduced, reduced.joint_space.joint_motions.T)
 
-    def pseudo(self, halves: Array, joints: Array, bias: Array) -> Array:
+    def pseudo(self, parts: Array, joints: Array, bias: Array) -> Array:
         """Return z (n - c,) for which the object does as asked and the joints nearly so.
 
-        With qd = Sigma z - bias, the halves' (G qd) are as asked, and qd is as near to `joints` as
+        With qd = Sigma z - bias, the parts' (G qd) are as asked, and qd is as near to `joints` as
         that allows. So it is for accelerations, where `bias` is the drift, and for velocities and
         small steps, where it is nothing. Near singularities of an arm the inverse is damped: the
         object then lags.
 
         Args:
-            halves: What the centres of mass are to do (2, 6), rates of G already taken away.
+            parts: What the centres of mass are to do (2, 6), rates of G already taken away.
             joints: What the joints would rather do (n,).
             bias: (n,).
         """
         reduced = self.reduced
         terms = reduced.joint_space
         rows = np.vstack([terms.G[0], self.second @ terms.G[1]])
-        wanted = np.concatenate([halves[0], self.second @ halves[1]]) + rows @ bias
+        wanted = np.concatenate([parts[0], self.second @ parts[1]]) + rows @ bias
         J = rows @ reduced.Sigma
         U, s, Vh = np.linalg.svd(J, full_matrices=True)
         weak = s < _DAMPED * s[0]

@@ -74,7 +74,8 @@ class Arms:
         name, looped = self.model.name, bool(self.model.constraint_count)
         if looped and not self.drives:
             raise ArgumentError(
-                f"{name}: the arms have loops of their own, expected the names of the drives that "
+                f"{name}: the arms have internal closed chains, expected the names of the drives "
+                "that "
                 "determine their motion."
             )
         if self.drives and not looped:

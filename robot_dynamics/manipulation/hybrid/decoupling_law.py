@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The law (32) to (37) over any scalars, in the parts that torque limits treat differently.
+"""The law (32) to (37), traceable, in the parts that torque limits treat differently.
 
 `law.hybrid_torque` is the same with NumPy, for tests and studies. Here nothing is decided: near a
 singularity the arms' equation is damped, and what that costs is returned.
@@ -64,7 +64,7 @@ class ObjectTerms:
 
 
 @dataclass(frozen=True)
-class Wish:
+class DesiredMotion:
     """What the law is asked for, at the level of accelerations or of velocities.
 
     Attributes:
@@ -142,7 +142,7 @@ class ArmSide:
         """Return free + H^-1 push (n,)."""
         return _sum(free, self._H_factors.solve(push))
 
-    def feels(self, contact_forces: Sequence[Scalar]) -> list[Scalar]:
+    def joint_torques(self, contact_forces: Sequence[Scalar]) -> list[Scalar]:
         """Return the joint torques (n,) that make contact forces on the object (d,)."""
         return transposed_times(self.J, contact_forces, len(self.H))
 
@@ -160,8 +160,8 @@ def decoupling_torque(
     W: Matrix,
     share: Matrix,
     internal: Matrix,
-    acceleration: Wish,
-    velocity: Wish,
+    acceleration: DesiredMotion,
+    velocity: DesiredMotion,
     push: Sequence[Scalar],
     squeeze: Sequence[Scalar],
     holding: Sequence[Scalar] = (),
@@ -196,11 +196,13 @@ def decoupling_torque(
     if holding:
         carrying = _sum(carrying, times(internal, holding))
     return HybridTorqueParts(
-        support=_sum(C, arms.feels(carrying)),
-        internal=arms.feels(times(internal, squeeze)) if squeeze else [0.0] * n,
-        contact=arms.feels(times(share, push)),
+        support=_sum(C, arms.joint_torques(carrying)),
+        internal=arms.joint_torques(times(internal, squeeze)) if squeeze else [0.0] * n,
+        contact=arms.joint_torques(times(share, push)),
         # H qdd = H free + drive, without a second product with H
-        motion=_sum([a - b for a, b in zip(drive, kept, strict=True)], arms.feels(inertial)),
+        motion=_sum(
+            [a - b for a, b in zip(drive, kept, strict=True)], arms.joint_torques(inertial)
+        ),
         posture=_sum(times(arms.H, acceleration.posture), kept),
         acceleration=arms.moved(acceleration.posture, drive),
         velocity=arms.moved(velocity.posture, towards),

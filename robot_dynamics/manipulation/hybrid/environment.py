@@ -32,7 +32,7 @@ _INDEPENDENT = 1e-9
 
 @dataclass(frozen=True)
 class ObjectPose:
-    """Where the object is, over any scalars.
+    """Where the object is, traceable.
 
     Attributes:
         x: Its centre of mass in the world [m].

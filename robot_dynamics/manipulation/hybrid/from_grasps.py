@@ -44,7 +44,7 @@ def hybrid_system(
     inertia = about_origin - mass * ((center @ center) * np.eye(3) - np.outer(center, center))
     arms = system.arms_alone
     drives: tuple[str, ...] = ()
-    if system.own_loops is not None:  # in the order of the model
+    if system.internal_chains is not None:  # in the order of the model
         drives = tuple(name for name in arms.joint_names if name in system.joint_names)
     return HybridSystem(
         arms,

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Tools and contacts of a hybrid system over any scalars: what compiled control is made of.
+"""Traceable tools and contacts of a hybrid system: what compiled control is made of.
 
 Everything about the object is in its own axes about its centre of mass, where W_S, the inertia and
 the sharing of forces are constant. What an arm does at its contact is in the contact's axes, where

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where arms that hold an object by any contacts see it, over any scalars.
+"""Where arms that hold an object by any contacts see it, traceable.
 
 What the contacts determine follows from the arms' positions alone, by least squares over all of
 them, as if there were no past. What they leave open, as two soft fingers do the turn about their

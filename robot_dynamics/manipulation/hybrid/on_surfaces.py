@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What surfaces leave of a motion, and the force on them, over any scalars.
+"""What surfaces leave of a motion, and the force on them, traceable.
 
 The coordinates along the surfaces are complemented automatically: motion is left as it is wanted,
 but for the least change, in the metric of the object's inertia, that keeps touched surfaces
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from robot_dynamics.manipulation.hybrid.decoupling_law import ObjectTerms
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import Matrix
-from robot_dynamics.manipulation.hybrid.sliding import Rubbing
+from robot_dynamics.manipulation.hybrid.sliding import SurfaceFriction
 from robot_dynamics.scalar.functions import sqrt
 from robot_dynamics.scalar.linear_algebra import dot, factor, times, transposed_times
 from robot_dynamics.spatial import Scalar
@@ -35,7 +35,7 @@ class Surfaces:
         E_F: Their gradients over the object's twist (C, 6), in the object's axes.
         touched: For each 1 if it is touched, 0 if not (C,).
         held: The object.
-        rubbing: How it rubs on them; not at all by default.
+        friction: How it rubs on them; not at all by default.
         leaving: For each surface the motion (C, 6) that changes its function by one, and no
             coordinate of the user's own, in the object's axes; None without such coordinates.
     """
@@ -45,10 +45,10 @@ class Surfaces:
         E_F: Matrix,
         touched: Sequence[Scalar],
         held: ObjectTerms,
-        rubbing: Rubbing | None = None,
+        friction: SurfaceFriction | None = None,
         leaving: Matrix | None = None,
     ) -> None:
-        self.touched, self._held, self._rubbing = touched, held, rubbing
+        self.touched, self._held, self._friction = touched, held, friction
         self._E = _where(touched, E_F)
         self._moved = [held.solve(row) for row in self._E]  # I_B^-1 E^T, by its columns
         self._G = factor(_mobility(self._E, self._moved, touched))
@@ -80,9 +80,9 @@ class Surfaces:
         Args:
             forces: That they are pushed with (C,).
         """
-        if self._rubbing is None or not self._rubbing.sideways:
+        if self._friction is None or not self._friction.sideways:
             return [0.0] * 6
-        return transposed_times(_where(self.touched, self._rubbing.drag), forces, 6)
+        return transposed_times(_where(self.touched, self._friction.drag), forces, 6)
 
     def forces(
         self,
@@ -110,12 +110,12 @@ class Surfaces:
         """
         if not self._E:
             return []
-        held, rubbing = self._held, self._rubbing
+        held, friction = self._held, self._friction
         exerted = [f - b for f, b in zip(wrench, held.bias, strict=True)]
-        if rubbing is None or not rubbing.sideways:
+        if friction is None or not friction.sideways:
             return self._G.solve(times(self._E, self._unheld(exerted, acceleration)))
         exerted = [f - d for f, d in zip(exerted, self.drag(wanted), strict=True)]
-        T = [(self.touched[i], row) for i, rows in rubbing.sideways.items() for row in rows]
+        T = [(self.touched[i], row) for i, rows in friction.sideways.items() for row in rows]
         T.append((1.0, self._weight()))
         E = [*self._E, *_where([c for c, _ in T], [row for _, row in T])]
         G = _mobility(E, [held.solve(row) for row in E], [*self.touched, *(c for c, _ in T)])

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What an object that slides along surfaces drags on them: Coulomb friction, over any scalars."""
+"""What an object that slides along surfaces drags on them: Coulomb friction, traceable."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Guided(NamedTuple):
     point: tuple[float, float, float] | None = None
 
     def resisted(self, center: Vector3, gradients: Sequence[Sequence[Scalar]]) -> list[Scalar]:
-        """Return the wrench (6,) that it resists with, of size one; see `Rubbing.of`.
+        """Return the wrench (6,) that it resists with, of size one; see `SurfaceFriction.of`.
 
         Args:
             center: The object's centre of mass, in the object.
@@ -80,7 +80,7 @@ def _across(vector: Vector3, normal: Vector3) -> Vector3:
 
 
 @dataclass(frozen=True)
-class Rubbing:
+class SurfaceFriction:
     """How an object rubs on surfaces, by wrenches on them in its axes, about its centre of mass.
 
     Attributes:
@@ -101,7 +101,7 @@ class Rubbing:
         center: Vector3,
         gradients: Sequence[Sequence[Scalar]],
         twist: Sequence[Scalar],
-    ) -> Rubbing:
+    ) -> SurfaceFriction:
         """Return how an object rubs that moves at a twist.
 
         Args:

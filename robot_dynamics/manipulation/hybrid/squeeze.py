@@ -85,7 +85,7 @@ class GripRoom(NamedTuple):
         return bool(((torques >= self.lower) & (torques <= self.upper)).all())
 
 
-class Leeway(NamedTuple):
+class CorrectionLimit(NamedTuple):
     """How far internal forces may be from one: |contact forces of f_IS - around| <= most.
 
     Of contact forces in the contacts' axes, component by component, moments over the length.
@@ -161,7 +161,7 @@ class Squeeze:
         self._loads = planes.rows @ distribution.share
         self._bounds, self._owners = planes.lower, planes.contact
         self._none = np.full(len(planes.lower), np.inf)
-        # With a leeway components are bounded as well.
+        # With a correction limit components are bounded as well.
         self._with_components = np.vstack([self._rows, self._components])
 
     def at(
@@ -186,7 +186,7 @@ class Squeeze:
         wrench: Array,
         wish: Array,
         room: GripRoom | None = None,
-        leeway: Leeway | None = None,
+        correction_limit: CorrectionLimit | None = None,
     ) -> Array | None:
         """Return the internal force of `at`, without its figures.
 
@@ -196,9 +196,9 @@ class Squeeze:
 
         Args:
             wrench: What the contacts are to make on the object, in its axes (6,).
-            wish: f_IS (m,), within the leeway.
+            wish: f_IS (m,), within the correction limit.
             room: What the drives have left for it.
-            leeway: How far it may be from another one.
+            correction_limit: How far it may be from another one.
         """
         lower = self._bounds - self._loads @ wrench if self.slips else self._bounds
         goal = self._lower.T @ wish
@@ -209,7 +209,7 @@ class Squeeze:
         if not len(goal):
             return None
         try:
-            y = nearest_within(goal, *self._program(lower, room, leeway))
+            y = nearest_within(goal, *self._program(lower, room, correction_limit))
         except RobotDynamicsError:
             return None
         return None if y is None else self._to_internal @ y
@@ -239,15 +239,15 @@ class Squeeze:
         return max(0.0, min([1.0, *(most / abs(way) - x / way for x, way in moved)]))
 
     def _program(
-        self, lower: Array, room: GripRoom | None, leeway: Leeway | None = None
+        self, lower: Array, room: GripRoom | None, correction_limit: CorrectionLimit | None = None
     ) -> tuple[Array, Array, Array]:
         """Return rows and bounds of what is to hold: contacts, and what else counts."""
         rows, lowers, uppers = self._rows, [lower], [self._none]
-        if leeway is not None:
-            around = self._scaled @ leeway.around
+        if correction_limit is not None:
+            around = self._scaled @ correction_limit.around
             rows = self._with_components
-            lowers.append(around - leeway.most)
-            uppers.append(around + leeway.most)
+            lowers.append(around - correction_limit.most)
+            uppers.append(around + correction_limit.most)
         if room is not None:
             # Rows of about one, whatever the limits are: a drive may have none at all.
             grip = room.grip @ self._to_internal

@@ -4,7 +4,7 @@
 
 A surface is given by its frame in the world, what touches it by a frame in the object. Where the
 object can only push, the first function is the distance, negative in free space, and its force is
-the push; functions of orientation have moments for forces. All are written over any scalars.
+the push; functions of orientation have moments for forces. All are traceable.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def surface_functions(
 
 
 class _Parts:
-    """Frames of surface and object, and how far they are apart, over any scalars."""
+    """Frames of surface and object, and how far they are apart, traceable."""
 
     def __init__(self, frame: Array, part: Array, center: Array) -> None:
         self.axes = [Vector3.of(column) for column in frame[:3, :3].T.tolist()]

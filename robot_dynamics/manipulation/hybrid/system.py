@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.scaling import coordinate_names
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.manipulation.followers import Followers
 from robot_dynamics.manipulation.hybrid.arm_terms import Arms
 from robot_dynamics.manipulation.hybrid.contacts import (
     Contact,
@@ -21,6 +20,7 @@ from robot_dynamics.manipulation.hybrid.contacts import (
     wrench_map,
 )
 from robot_dynamics.manipulation.hybrid.environment import Environment, EnvironmentTerms
+from robot_dynamics.manipulation.passive_joints import PassiveJoints
 from robot_dynamics.model import LinkElement, Model
 
 Array = NDArray[np.float64]
@@ -84,8 +84,8 @@ class HybridSystem:
         held: The object.
         contacts: How each tool holds it; the frames' origins are the contact points.
         environment: Surfaces; none by default.
-        drives: Joints or coordinates that determine the motion of arms with loops of their own, in
-            the model's order. Terms and torques are then those of the drives.
+        drives: Joints or coordinates that determine the motion of arms with internal closed
+            chains, in the model's order. Terms and torques are then those of the drives.
         assembled: Positions (nq,) of arms with loops that close them, as their linkages are put
             together; compiled control alone needs them.
     """
@@ -125,7 +125,7 @@ class HybridSystem:
         return Arms(self.arms, self.tools, self.drives)
 
     @cached_property
-    def followers(self) -> Followers:
+    def passive_joints(self) -> PassiveJoints:
         """What joints without drives do, for compiled control.
 
         Raises:
@@ -133,13 +133,13 @@ class HybridSystem:
                 drives do not determine the motion there.
         """
         if not self.drives:
-            return Followers.of_tree(self.arms)
+            return PassiveJoints.of_tree(self.arms)
         if not self.assembled:
             raise ArgumentError(
-                f"{self.arms.name}: compiled control closes the arms' own loops, expected "
+                f"{self.arms.name}: compiled control closes internal closed chains, expected "
                 "`assembled`, positions that close them."
             )
-        return Followers.of(self.arms, self._compiled_arms.independent, self.assembled)
+        return PassiveJoints.of(self.arms, self._compiled_arms.independent, self.assembled)
 
     @cached_property
     def drive_names(self) -> tuple[str, ...]:

@@ -16,8 +16,8 @@ from robot_dynamics.manipulation.jointed_object.pseudovelocities import (
 )
 from robot_dynamics.manipulation.jointed_object.reduced_order import ReducedOrderTerms
 from robot_dynamics.manipulation.jointed_object.system import (
-    Half,
     JointedObjectSystem,
+    ObjectPart,
     jointed_object_system,
 )
 
@@ -26,10 +26,10 @@ __all__ = [
     "ConstantVelocities",
     "DecoupledLaw",
     "FirstExample",
-    "Half",
     "JointSpaceModel",
     "JointSpaceTerms",
     "JointedObjectSystem",
+    "ObjectPart",
     "PseudoVelocities",
     "ReducedOrderTerms",
     "SecondExample",

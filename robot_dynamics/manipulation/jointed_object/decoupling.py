@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unseren's decoupled law over scalars, to be compiled: by way of each arm's own Jacobian.
 
-The pseudovelocities are the object's, as in both examples of Appendix C: the first half's motion
+The pseudovelocities are the object's, as in both examples of Appendix C: the first part's motion
 and what the joint leaves free of the second's. [A; B]^-1 then comes apart, as in (C.3) to (C.18):
-the constraint gives the second half's whole motion, and each arm's Jacobian the joints'. Where an
+the constraint gives the second part's whole motion, and each arm's Jacobian the joints'. Where an
 arm is redundant its inverse Jacobian is the one that stays nearest to a wanted motion; which joint
 velocities complete B does not matter to that. Away from singularities of the arms this is the law
 of `control_law.decoupled_law`, without a decision about numbers.
@@ -22,17 +22,17 @@ from robot_dynamics.scalar.functions import minimum
 from robot_dynamics.scalar.linear_algebra import Factors, dot, factor, times, transposed_times
 from robot_dynamics.spatial import Scalar, Vector3
 
-Terms = Mapping[str, Any]  # the fields of JointSpaceTerms over any scalars
-Halves = Sequence[Sequence[Scalar]]  # a six-vector of each half's centre of mass, world axes
+Terms = Mapping[str, Any]  # the traceable fields of JointSpaceTerms
+PartMotions = Sequence[Sequence[Scalar]]  # a six-vector of each part's centre of mass, world axes
 
 
 @dataclass(frozen=True)
 class ArmInverses:
-    """What turns motions of the halves into those of the joints.
+    """What turns motions of the parts into those of the joints.
 
     Attributes:
         columns: The joints of each arm.
-        J: Jacobian (6, N_i) of each half's centre of mass over its own arm.
+        J: Jacobian (6, N_i) of each part's centre of mass over its own arm.
         gram: Factors of each J J^T.
     """
 
@@ -43,7 +43,7 @@ class ArmInverses:
     @classmethod
     def of(cls, system: JointedObjectSystem, terms: Terms) -> ArmInverses:
         """Return the inverses at a state."""
-        columns = tuple(tuple(half.v_index.tolist()) for half in system.halves)
+        columns = tuple(tuple(part.v_index.tolist()) for part in system.parts)
         J = tuple(
             [[row[j] for j in own] for row in G]
             for own, G in zip(columns, terms["G"], strict=True)
@@ -56,12 +56,12 @@ class ArmInverses:
         """The smallest relative pivot of an arm's J J^T: 0 at a singularity."""
         return reduce(minimum, [one.smallest_pivot for one in self.gram])
 
-    def motion(self, halves: Halves, wish: Sequence[Scalar]) -> list[Scalar]:
-        """Return the joints' motion (n,) that moves the halves so, nearest to a wish (n,)."""
+    def motion(self, parts: PartMotions, wish: Sequence[Scalar]) -> list[Scalar]:
+        """Return the joints' motion (n,) that moves the parts so, nearest to a wish (n,)."""
         result: list[Scalar] = list(wish)
-        for own, J, gram, half in zip(self.columns, self.J, self.gram, halves, strict=True):
+        for own, J, gram, part in zip(self.columns, self.J, self.gram, parts, strict=True):
             wished = [wish[j] for j in own]
-            lacking = [a - b for a, b in zip(half, times(J, wished), strict=True)]
+            lacking = [a - b for a, b in zip(part, times(J, wished), strict=True)]
             for j, change in zip(
                 own, transposed_times(J, gram.solve(lacking), len(own)), strict=True
             ):
@@ -69,18 +69,18 @@ class ArmInverses:
         return result
 
 
-def kept_whole(terms: Terms, halves: Halves, drift: Sequence[Scalar]) -> list[list[Scalar]]:
-    """Return motions of the halves (2, 6) that the object's joint allows.
+def kept_whole(terms: Terms, parts: PartMotions, drift: Sequence[Scalar]) -> list[list[Scalar]]:
+    """Return motions of the parts (2, 6) that the object's joint allows.
 
-    The first half's stays. Of the second's, taken where the joint is, the directions that the
+    The first part's stays. Of the second's, taken where the joint is, the directions that the
     joint leaves free stay, and the others follow from the constraint.
 
     Args:
         terms: At the state.
-        halves: Wanted motions G qdd, or velocities G qd, of the centres of mass.
+        parts: Wanted motions G qdd, or velocities G qd, of the centres of mass.
         drift: A_dot qd (c,) for accelerations, zeros for velocities (28), (30).
     """
-    first, second = halves
+    first, second = parts
     way = Vector3.of(terms["point"]) - Vector3.of(terms["centers"][1])
     T = terms["directions"]
     c = len(drift)
@@ -116,24 +116,24 @@ class DecoupledTorques:
 def decoupled_torques(
     terms: Terms,
     inverses: ArmInverses,
-    halves: Halves,
+    parts: PartMotions,
     joints: Sequence[Scalar],
     force: Sequence[Scalar],
 ) -> DecoupledTorques:
-    """Return the torques for which halves accelerate as wanted (47) and the force is `force` (48).
+    """Return the torques for which parts accelerate as wanted (47) and the force is `force` (48).
 
     Args:
         terms: The controller's model at the state.
         inverses: Of the same state.
-        halves: Wanted accelerations (2, 6) of the centres of mass, classical.
-        joints: What the joints would rather do (n,), as far as the halves let them.
+        parts: Wanted accelerations (2, 6) of the centres of mass, classical.
+        joints: What the joints would rather do (n,), as far as the parts let them.
         force: What the force in the object's joint is to be, tau_1 (c,).
     """
     n, drift = len(joints), terms["A_dot_qd"]
-    # With nu_dot = 0 the halves do not accelerate: V_dot = G qdd + G_dot qd.
+    # With nu_dot = 0 the parts do not accelerate: V_dot = G qdd + G_dot qd.
     still = [[-value for value in swept] for swept in terms["G_dot_qd"]]
     rest = inverses.motion(kept_whole(terms, still, drift), [0.0] * n)
-    wanted = [_sum(half, swept) for half, swept in zip(halves, still, strict=True)]
+    wanted = [_sum(part, swept) for part, swept in zip(parts, still, strict=True)]
     acceleration = inverses.motion(kept_whole(terms, wanted, drift), joints)
     bias = _sum(_sum(terms["C"], terms["H_A"]), terms["H_B_qd"])
     return DecoupledTorques(
@@ -144,10 +144,10 @@ def decoupled_torques(
     )
 
 
-def force_in_joint(terms: Terms, wrenches: Halves) -> list[Scalar]:
-    """Return the force in the object's joint (c,), from the wrenches by the tools on the halves.
+def force_in_joint(terms: Terms, wrenches: PartMotions) -> list[Scalar]:
+    """Return the force in the object's joint (c,), from the wrenches by the tools on the parts.
 
-    The halves' own equations of motion (8) and the constraint of the joint determine it without
+    The parts' own equations of motion (8) and the constraint of the joint determine it without
     any acceleration that would have to be measured:
 
         a_1 = Lambda_1^-1 (L_m1 F_1 - b_1 - L_s1 f),  a_2 = Lambda_2^-1 (L_m2 F_2 - b_2 + L_s2 f),
@@ -175,25 +175,25 @@ def force_in_joint(terms: Terms, wrenches: Halves) -> list[Scalar]:
     return factor(matrix).solve(right)
 
 
-def wrench_on_half(
+def wrench_on_part(
     terms: Terms, index: int, wrench: Sequence[Scalar], force: Sequence[Scalar]
 ) -> list[Scalar]:
-    """Return what a half's grasp and the joint exert on it (6,), about its centre of mass (8).
+    """Return what a part's grasp and the joint exert on it (6,), about its centre of mass (8).
 
     Args:
         terms: At the state.
-        index: Which half.
+        index: Which part.
         wrench: At the tool, in world axes, angular first (6,).
         force: In the object's joint (c,).
     """
     by_joint = times(terms["L_s"][index], force)
-    sign = 1.0 if index else -1.0  # f is by the first on the second half
+    sign = 1.0 if index else -1.0  # f is by the first on the second part
     by_grasp = times(terms["L_m"][index], wrench)
     return [g + sign * j for g, j in zip(by_grasp, by_joint, strict=True)]
 
 
 def needed_wrench(terms: Terms, index: int, acceleration: Sequence[Scalar]) -> list[Scalar]:
-    """Return what an acceleration (6,) of a half takes, Lambda a + b (6,) (8)."""
+    """Return what an acceleration (6,) of a part takes, Lambda a + b (6,) (8)."""
     return _sum(times(terms["inertia"][index], acceleration), terms["bias"][index])
 
 

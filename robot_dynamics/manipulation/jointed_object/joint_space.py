@@ -3,7 +3,7 @@
 """The closed chain in joint space, (20) to (33) of the report.
 
 Inertia, bias, Jacobians and the constraints of the object's joint come from the algorithms of
-`dynamics`; what is Unseren's is how the halves' equations are put into the arms'.
+`dynamics`; what is Unseren's is how the parts' equations are put into the arms'.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from robot_dynamics.spatial import Inertia, Rotation, Scalar, Transform, Vector3
 Array = NDArray[np.float64]
 
 _INERTIA_SIZE = 10
-# What is there once for each half.
-_OF_HALVES = ("G", "G_dot_qd", "velocity", "inertia", "bias", "L_m", "L_s", "tool_pose")
+# What is there once for each part.
+_OF_PARTS = ("G", "G_dot_qd", "velocity", "inertia", "bias", "L_m", "L_s", "tool_pose")
 _ZERO, _AXES = Vector3.zero(), Rotation.identity().columns()
 _UNIT_FORCES = (*((axis, _ZERO) for axis in _AXES), *((_ZERO, axis) for axis in _AXES))
 
@@ -47,27 +47,27 @@ class JointSpaceTerms:
     """The closed chain at one state; n joints, c constraints, six-vectors in world axes.
 
     Constraint forces are in the directions of the object's joint: world axes where it blocks all
-    three translations, or all three rotations; its own axes on the second half otherwise.
+    three translations, or all three rotations; its own axes on the second part otherwise.
 
     Attributes:
-        D: Inertia of arms and halves (n, n) (25).
+        D: Inertia of arms and parts (n, n) (25).
         C: Coriolis, centrifugal and gravity torques of the arms (n,) (24).
-        H_A: The same of the halves, at zero joint acceleration and G_dot qd (n,) (26).
+        H_A: The same of the parts, at zero joint acceleration and G_dot qd (n,) (26).
         H_B_qd: H_B qd (n,) (27).
         A: Constraint Jacobian (c, n): A qd = 0 (28), (29).
         A_dot_qd: Its rate times qd (c,) (30).
         gap: How far the object's joint is open (c,) [rad, m].
-        G: Jacobians (2, 6, n) of the halves' centres of mass.
+        G: Jacobians (2, 6, n) of the parts' centres of mass.
         G_dot_qd: Their rates times qd (2, 6).
         velocity: G qd (2, 6).
-        inertia: Lambda (2, 6, 6): the halves' inertias about their centres of mass (21).
-        bias: [Omega D_c omega; -m g] of each half (2, 6).
-        L_m: Takes a wrench at the tool to the half's centre of mass (2, 6, 6) (10).
+        inertia: Lambda (2, 6, 6): the parts' inertias about their centres of mass (21).
+        bias: [Omega D_c omega; -m g] of each part (2, 6).
+        L_m: Takes a wrench at the tool to the part's centre of mass (2, 6, 6) (10).
         L_s: Takes the force of the object's joint there (2, 6, c) (12).
         tool_pose: Poses of the tools in the world (2, 4, 4).
-        point: Where the object's joint is in the world (3,) [m], as the second half has it.
+        point: Where the object's joint is in the world (3,) [m], as the second part has it.
         directions: Of the joint's forces, about that point (6, c): moments and forces.
-        centers: Where the halves' centres of mass are in the world (2, 3) [m].
+        centers: Where the parts' centres of mass are in the world (2, 3) [m].
     """
 
     D: Array
@@ -116,9 +116,9 @@ class JointSpaceTerms:
 
     @cached_property
     def joint_motions(self) -> Array:
-        """Motions (6, f) that the object's joint allows the second half, about `point`.
+        """Motions (6, f) that the object's joint allows the second part, about `point`.
 
-        Relative to the first half, in world axes, columns of unit length: what does no work on the
+        Relative to the first part, in world axes, columns of unit length: what does no work on the
         forces of the joint. The three rotations of a spherical joint are those about the axes.
         """
         blocked = np.linalg.qr(self.directions)[0]
@@ -137,7 +137,7 @@ class JointSpaceTerms:
         return np.asarray(tau, dtype=float) - self.C - self.H_A - self.H_B_qd
 
     def forward(self, tau: Array) -> tuple[Array, Array]:
-        """Return accelerations (n,) and the force on the second half (c,) (31), (23)."""
+        """Return accelerations (n,) and the force on the second part (c,) (31), (23)."""
         rest = self.residual_torque(tau)
         unconstrained = cho_solve(self._factors, rest)
         f = cho_solve(self._reaction, self.A_dot_qd + self.A @ unconstrained)
@@ -171,11 +171,11 @@ class JointSpaceTerms:
         return np.eye(len(self.D)) - self.A.T @ reaction
 
     def grasp_wrenches(self, qdd: Array, f: Array) -> Array:
-        """Return the wrenches (2, 6) by the tools on the halves, at the tools, in world axes (8).
+        """Return the wrenches (2, 6) by the tools on the parts, at the tools, in world axes (8).
 
         Args:
             qdd: Accelerations (n,).
-            f: Force in the object's joint, on the second half (c,).
+            f: Force in the object's joint, on the second part (c,).
         """
         wrenches = []
         for i, sign in ((0, -1.0), (1, 1.0)):
@@ -195,10 +195,10 @@ class JointSpaceModel:
         self.system = system
         key = (
             b"jointed_object\0"
-            + repr([(h.body, h.placement, h.tool_placement) for h in system.halves]).encode()
+            + repr([(h.body, h.placement, h.tool_placement) for h in system.parts]).encode()
         )
-        halves = [value for half in system.halves for value in half.inertia.components()]
-        block = np.concatenate([pack(system.arms), np.array(halves, dtype=float)])
+        parts = [value for part in system.parts for value in part.inertia.components()]
+        block = np.concatenate([pack(system.arms), np.array(parts, dtype=float)])
         self._kernel = load_kernel(
             key + system.arms.structure_key, lambda: joint_space_program(system), lanes=1
         ).bind(block)
@@ -209,7 +209,7 @@ class JointSpaceModel:
 
 
 def joint_space_program(system: JointedObjectSystem) -> Program:
-    """Return the program of the terms; its parameter block ends with the halves' inertias."""
+    """Return the program of the terms; its parameter block ends with the parts' inertias."""
     model = system.arms
     size = block_size(model)
 
@@ -228,14 +228,14 @@ def joint_space_terms(
     parameters: Parameters,
     inertias: Sequence[Inertia],
 ) -> dict[str, Any]:
-    """Return the fields of `JointSpaceTerms` over any scalars.
+    """Return the traceable fields of `JointSpaceTerms`.
 
     Args:
         system: Arms and object.
         q: Joint positions (n,).
         qd: Joint velocities (n,).
         parameters: Gravity, the arms' inertias and the placements of the object's joint.
-        inertias: Of the halves, each in its link's frame.
+        inertias: Of the parts, each in its link's frame.
     """
     model = system.arms
     Xup = joint_transforms(model, q)
@@ -247,16 +247,16 @@ def joint_space_terms(
     D = [list(row) for row in composite_inertia_matrix(model, Xup, parameters, q)]
     H_A: list[Scalar] = [0.0] * n
     H_B_qd: list[Scalar] = [0.0] * n
-    halves: dict[str, list[Any]] = {name: [] for name in _OF_HALVES}
+    parts: dict[str, list[Any]] = {name: [] for name in _OF_PARTS}
     centers = []
-    for half, inertia in zip(system.halves, inertias, strict=True):
-        at = half.body
-        own = half.placement.inverse_times(inertia)  # in the body's frame
+    for part, inertia in zip(system.parts, inertias, strict=True):
+        at = part.body
+        own = part.placement.inverse_times(inertia)  # in the body's frame
         center = own.h * (1.0 / own.mass)
         to_world = X0[at].E.transpose()
         X = Transform(to_world, center)  # to the centre of mass, in world axes
         G = jacobian_in_frame(model, at, Xup, X, q)
-        columns = {i: [row[i] for row in G] for i in half.v_index.tolist()}
+        columns = {i: [row[i] for row in G] for i in part.v_index.tolist()}
         velocity = X * v[at]
         G_dot_qd = classical_acceleration(X * avp[at], velocity, parameters.gravity)
         I_C = (X * own).I
@@ -272,26 +272,26 @@ def joint_space_terms(
                 D[i][j] = D[i][j] + dot(column, momenta[j])  # (25)
         origin = X0[at].r + to_world * center
         centers.append([*origin])
-        tool = half.tool_placement.compose(X0[at])
-        halves["G"].append(G)
-        halves["G_dot_qd"].append(G_dot_qd)
-        halves["velocity"].append(velocity.components())
-        halves["inertia"].append(Lambda)
-        halves["bias"].append(bias)
-        halves["L_m"].append(_columns([(tool.r, m, f) for m, f in _UNIT_FORCES], origin))
-        halves["L_s"].append(_columns(joint.directions, origin))
-        halves["tool_pose"].append(link_pose(model.link(half.tool), X0))
+        tool = part.tool_placement.compose(X0[at])
+        parts["G"].append(G)
+        parts["G_dot_qd"].append(G_dot_qd)
+        parts["velocity"].append(velocity.components())
+        parts["inertia"].append(Lambda)
+        parts["bias"].append(bias)
+        parts["L_m"].append(_columns([(tool.r, m, f) for m, f in _UNIT_FORCES], origin))
+        parts["L_s"].append(_columns(joint.directions, origin))
+        parts["tool_pose"].append(link_pose(model.link(part.tool), X0))
     loops = loop_terms(model, Xup, v, avp, parameters, q)
     return {
         "D": [[D[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)],
         "C": joint_forces(model, Xup, net_forces(v, avp, parameters), q),
         "H_A": H_A,
         "H_B_qd": H_B_qd,
-        # K and k are those of the second half relative to the first, K qdd = k.
+        # K and k are those of the second part relative to the first, K qdd = k.
         "A": [[-value for value in row] for row in joint.turned_rows(loops.K)],
         "A_dot_qd": joint.turned(loops.k),
         "gap": joint.turned(loops.position_error),
-        **halves,
+        **parts,
         "point": [*joint.point],
         "directions": _columns(joint.directions, joint.point),
         "centers": centers,
@@ -316,7 +316,7 @@ class _ObjectJoint:
     """The object's joint in the world: where it is, and the directions of its forces.
 
     Attributes:
-        point: The origin of its frame on the second half.
+        point: The origin of its frame on the second part.
         to_world: Turns that frame's axes into the world's.
         triples: Rows that are forces, or moments, along all three axes of that frame.
         directions: For each row the point of action, the moment and the force, in world axes.

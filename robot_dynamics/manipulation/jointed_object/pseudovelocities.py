@@ -90,7 +90,7 @@ class ConstantVelocities(PseudoVelocities):
 
 @dataclass(frozen=True)
 class FirstExample(PseudoVelocities):
-    """nu = [omega_2; omega_1; v_1]: the halves' turning, and the first centre of mass (C.2).
+    """nu = [omega_2; omega_1; v_1]: the parts' turning, and the first centre of mass (C.2).
 
     For a spherical joint and two arms with six joints.
     """
@@ -115,7 +115,7 @@ class FirstExample(PseudoVelocities):
 
 @dataclass(frozen=True)
 class SecondExample(PseudoVelocities):
-    """nu = [omega_2; omega_1; v_cs]: the halves' turning, and the joint's velocity (C.11).
+    """nu = [omega_2; omega_1; v_cs]: the parts' turning, and the joint's velocity (C.11).
 
     For a spherical joint and two arms with six joints.
     """
@@ -145,14 +145,14 @@ class SecondExample(PseudoVelocities):
 
 @dataclass(frozen=True)
 class CompletedVelocities(PseudoVelocities):
-    """The first half's velocity, what the second adds to it, and joint velocities for the rest.
+    """The first part's velocity, what the second adds to it, and joint velocities for the rest.
 
     nu = [omega_1; v_1; components of omega_2, v_2; joint velocities]. For arms with any number of
     joints, and any object: the joint velocities are what the report leaves open, the motion that
     redundant arms have left.
 
     Attributes:
-        second: Which components of the second half's velocity (f, 6), one for each freedom of the
+        second: Which components of the second part's velocity (f, 6), one for each freedom of the
             object's joint, in world axes: omega_2 if it is spherical. They stay as they are while
             the object turns, so that the choice wears out in time.
         joints: Indices of the joint velocities that complete them.
@@ -193,9 +193,9 @@ class CompletedVelocities(PseudoVelocities):
         return np.concatenate([terms.G_dot_qd[0], second, np.zeros(len(self.joints))])
 
 
-def _to_joint(terms: JointSpaceTerms, half: int) -> Array:
-    """Return what takes a half's [omega; v] to [omega; v_cs] (6, 6): L_s^T below the identity."""
-    return np.vstack([np.eye(3, 6), terms.L_s[half].T])
+def _to_joint(terms: JointSpaceTerms, part: int) -> Array:
+    """Return what takes a part's [omega; v] to [omega; v_cs] (6, 6): L_s^T below the identity."""
+    return np.vstack([np.eye(3, 6), terms.L_s[part].T])
 
 
 def _analytic_inverse(
@@ -203,11 +203,11 @@ def _analytic_inverse(
 ) -> tuple[Array, Array]:
     """Return Pi and Sigma of nu = [omega_2; first V_1], by way of each arm's own Jacobian.
 
-    V_1 = first^-1 (first V_1) and v_cs,2 = v_cs,1 - A qd give both halves' velocities, the
+    V_1 = first^-1 (first V_1) and v_cs,2 = v_cs,1 - A qd give both parts' velocities, the
     inverse Jacobians the joints' (C.3 to C.18).
     """
     n = terms.A.shape[1]
-    one, two = (half.v_index for half in system.halves)
+    one, two = (part.v_index for part in system.parts)
     try:
         J_1 = np.linalg.inv(first @ terms.G[0][:, one])
         J_2 = np.linalg.inv(_to_joint(terms, 1) @ terms.G[1][:, two])
@@ -216,7 +216,7 @@ def _analytic_inverse(
             "an arm is at a singularity, where the report's pseudovelocities do not determine its "
             "joints' motion; choose ConstantVelocities."
         ) from None
-    to_cs = terms.L_s[0].T @ np.linalg.inv(first)  # v_cs of the first half, from first V_1
+    to_cs = terms.L_s[0].T @ np.linalg.inv(first)  # v_cs of the first part, from first V_1
     Pi, Sigma = np.zeros((n, 3)), np.zeros((n, 9))
     Pi[two] = -J_2[:, 3:]
     Sigma[one, 3:] = J_1
@@ -226,7 +226,7 @@ def _analytic_inverse(
 
 
 def _require_example(system: JointedObjectSystem) -> None:
-    joints = [len(half.v_index) for half in system.halves]
+    joints = [len(part.v_index) for part in system.parts]
     kind = system.joint.type.name
     if kind != "spherical" or joints != [6, 6]:
         raise ArgumentError(

@@ -67,7 +67,7 @@ class ReducedOrderTerms:
         return self.Sigma @ nu_dot - self.drift
 
     def forward(self, tau: Array) -> tuple[Array, Array]:
-        """Return nu_dot (n - c,) (40) and the force on the second half (c,) (41)."""
+        """Return nu_dot (n - c,) (40) and the force on the second part (c,) (41)."""
         terms = self.joint_space
         D, Sigma = terms.D, self.Sigma
         rest = terms.residual_torque(tau) + D @ self.drift

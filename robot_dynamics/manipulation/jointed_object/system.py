@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two arms and the two halves of the jointed object that they hold (section 2 of the report)."""
+"""Two arms and the two parts of the jointed object that they hold (section 2 of the report)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ IntArray = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Half:
+class ObjectPart:
     """One of the object's two bodies, and the arm that holds it.
 
     Attributes:
@@ -55,17 +55,17 @@ class Half:
 
 @dataclass(frozen=True)
 class JointedObjectSystem:
-    """Two arms, each with one half of the object, and the joint between the halves.
+    """Two arms, each with one part of the object, and the joint between the parts.
 
     Attributes:
-        model: The arms, each with its half rigidly on its tool, and the object's joint as a loop
-            joint from the first half to the second. Its constraint forces are those *on the
-            second half by the first*, the report's f.
-        halves: What the first and the second arm hold.
+        model: The arms, each with its part rigidly on its tool, and the object's joint as a loop
+            joint from the first part to the second. Its constraint forces are those *on the
+            second part by the first*, the report's f.
+        parts: What the first and the second arm hold.
     """
 
     model: Model
-    halves: tuple[Half, Half]
+    parts: tuple[ObjectPart, ObjectPart]
 
     @property
     def joint(self) -> LoopJoint:
@@ -84,25 +84,25 @@ class JointedObjectSystem:
 
     @cached_property
     def arms(self) -> Model:
-        """The arms alone, the halves without mass."""
+        """The arms alone, the parts without mass."""
         without = {}
-        for half in self.halves:
-            name = self.model.bodies[half.body].name
-            own = half.placement.inverse_times(half.inertia)
-            whole = self.model.bodies[half.body].inertia
+        for part in self.parts:
+            name = self.model.bodies[part.body].name
+            own = part.placement.inverse_times(part.inertia)
+            whole = self.model.bodies[part.body].inertia
             values = zip(whole.components(), own.components(), strict=True)
             without[name] = Inertia.of([a - b for a, b in values])
         return self.model.replace(inertia=without)
 
-    def with_halves(self, inertias: Sequence[Inertia]) -> JointedObjectSystem:
-        """Return the system with other inertias of the halves, each in its link's frame."""
+    def with_part_inertias(self, inertias: Sequence[Inertia]) -> JointedObjectSystem:
+        """Return the system with other inertias of the parts, each in its link's frame."""
         heavier = {}
-        for half, inertia in zip(self.halves, inertias, strict=True):
-            arm = self.arms.bodies[half.body]
-            heavier[arm.name] = arm.inertia + half.placement.inverse_times(inertia)
+        for part, inertia in zip(self.parts, inertias, strict=True):
+            arm = self.arms.bodies[part.body]
+            heavier[arm.name] = arm.inertia + part.placement.inverse_times(inertia)
         first, second = (
-            replace(half, inertia=inertia)
-            for half, inertia in zip(self.halves, inertias, strict=True)
+            replace(part, inertia=inertia)
+            for part, inertia in zip(self.parts, inertias, strict=True)
         )
         return JointedObjectSystem(self.model.replace(inertia=heavier), (first, second))
 
@@ -124,7 +124,7 @@ def jointed_object_system(
         gravity: Acceleration of gravity [m/s^2].
 
     Raises:
-        RobotDynamicsError: If the object is not two links and a joint, if a half has no mass, or
+        RobotDynamicsError: If the object is not two links and a joint, if a part has no mass, or
             if a joint belongs to no arm, or to both.
     """
     if len(held.joints) != 1 or len(held.links) != 2 or held.loops or held.couplings:
@@ -155,12 +155,14 @@ def jointed_object_system(
         tree = [part.name for part in parts]
         whole = Mechanism(name, links, (*parts, joint))
         model = build(whole, gravity=gravity, spanning_tree=tree, root=arms.root)
-    first, second = (_half(model, end, tool) for end, tool in zip(names, tools, strict=True))
+    first, second = (
+        _object_part(model, end, tool) for end, tool in zip(names, tools, strict=True)
+    )
     # Another object, or another grasp, must not cost another compilation.
-    bodies = [model.bodies[half.body].name for half in (first, second)]
+    bodies = [model.bodies[part.body].name for part in (first, second)]
     model = replace(model, variable=frozenset((joint.name, *bodies)))
     for name, at in zip(model.joint_names, model.v_slices, strict=True):
-        owners = sum(at.start in half.v_index for half in (first, second))
+        owners = sum(at.start in part.v_index for part in (first, second))
         if owners != 1:
             whose = "no arm" if owners == 0 else "both arms"
             raise RobotDynamicsError(f"{model.name}: joint {name!r} belongs to {whose}.")
@@ -172,12 +174,12 @@ def jointed_object_system(
     return JointedObjectSystem(model, (first, second))
 
 
-def _half(model: Model, name: str, tool: str) -> Half:
+def _object_part(model: Model, name: str, tool: str) -> ObjectPart:
     link, holder = model.link(name), model.link(tool)
     if link.body == WORLD:
         raise RobotDynamicsError(f"link {name!r} is held by {tool!r}, which cannot move.")
     at = [model.v_slices[body].start for body in model.support(link.body)]
-    return Half(
+    return ObjectPart(
         name,
         link.body,
         link.placement,

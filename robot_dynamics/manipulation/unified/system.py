@@ -121,7 +121,7 @@ def unified_program(system: UnifiedSystem) -> Program:
         for tool in system.tools:
             link = model.link(tool)
             J.append(link_jacobian(model, link, Xup, q))
-            # Everything accelerates with the base, gravity's stand-in: taken out again.
+            # Everything accelerates with the base, which replaces gravity: taken out again.
             swept: Motion = link.placement * avp[link.body]
             falling = link_transform(link, X0) * base_acceleration(parameters.gravity)
             J_dot_v.append((swept - falling).components())

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A plant whose contacts push only, rub, slip, open and bounce: time stepping with impulses."""
 
+from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.mujoco_plant import MujocoContactPlant
 from robot_dynamics.simulation.contact.plant import ContactPlant
 from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks, Touch
-from robot_dynamics.simulation.contact.restraints import Restraint
 from robot_dynamics.simulation.contact.scene import (
     ArmContact,
     ContactScene,
@@ -26,10 +26,10 @@ __all__ = [
     "ContactReport",
     "ContactScene",
     "EnergyBooks",
+    "EnvironmentJoint",
     "Material",
     "MujocoContactPlant",
     "PointFunction",
-    "Restraint",
     "SurfaceContact",
     "Touch",
     "cylinder",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.manipulation.grasp_map import GraspMap
 from robot_dynamics.simulation.contact.mujoco_contacts import MujocoContacts
-from robot_dynamics.simulation.contact.mujoco_restraints import MujocoRestraints
+from robot_dynamics.simulation.contact.mujoco_environment_joints import MujocoEnvironmentJoints
 from robot_dynamics.simulation.contact.mujoco_scene import POINT, mujoco_scene
 from robot_dynamics.simulation.contact.mujoco_tangents import TangentPlanes
 from robot_dynamics.simulation.contact.report import ContactReport
@@ -62,11 +62,11 @@ class MujocoContactPlant(MujocoPlant):
         self._mujoco.mj_forward(self._model, self._data)
         self._sum, self._count = np.zeros_like(self._wrenches), 0
         self._contacts = MujocoContacts(self._mujoco, self._model, self._data, self.scene)
-        self._restraints = MujocoRestraints(
+        self._environment_joints = MujocoEnvironmentJoints(
             self._mujoco,
             self._model,
             self._data,
-            self.scene.restraints,
+            self.scene.environment_joints,
             self.scene.model.bodies[self.system.object_body].name,
         )
 
@@ -76,17 +76,17 @@ class MujocoContactPlant(MujocoPlant):
         self._sum += self._wrenches
         self._count += 1
         self._contacts.stepped()
-        self._restraints.stepped()
+        self._environment_joints.stepped()
 
     def _read_wrenches(self) -> None:
         """Take the mean over the period: a wrist feels a blow as that."""
         self._wrenches = self._sum / max(self._count, 1)
         self._sum, self._count = np.zeros_like(self._sum), 0
-        self._restraints.take()
+        self._environment_joints.take()
 
     def _openings(self) -> tuple[float, float]:
         """Return by how much what holds is open at most [m], [rad]."""
-        arms, world = super()._openings(), self._restraints.openings()
+        arms, world = super()._openings(), self._environment_joints.openings()
         return max(arms[0], world[0]), max(arms[1], world[1])
 
     def _xml(self, step: float, stiffness_time: float) -> str:
@@ -96,5 +96,6 @@ class MujocoContactPlant(MujocoPlant):
         """Return what there is to say of each contact: arms, points, hinges and lines."""
         contacts = self._contacts
         return (
-            *contacts.arms(self._wrenches), *contacts.surfaces(), *self._restraints.reports()
+            *contacts.arms(self._wrenches), *contacts.surfaces(),
+            *self._environment_joints.reports(),
         )  # fmt: skip

@@ -21,14 +21,14 @@ from scipy.spatial.transform import Rotation
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.model import pose
-from robot_dynamics.simulation.contact.mujoco_restraints import add_restraint
+from robot_dynamics.simulation.contact.mujoco_environment_joints import add_environment_joint
 from robot_dynamics.simulation.contact.mujoco_tangents import tangent_names
 from robot_dynamics.simulation.contact.scene import ContactScene, Material
 from robot_dynamics.simulation.contact.surfaces import Cylinder, Hole, Plane, PointFunction, Sphere
 from robot_dynamics.simulation.contact.terms import ContactTerms
 from robot_dynamics.simulation.mujoco_model import (
     add_connects,
-    add_own_loops,
+    add_internal_chains,
     add_tool,
     add_weld,
     axis_points,
@@ -82,7 +82,7 @@ def mujoco_scene(scene: ContactScene, start: Array, step: float, stiffness_time:
     pairs = etree.SubElement(root, "contact")
     equality, sensor = etree.SubElement(root, "equality"), etree.SubElement(root, "sensor")
     compliance = _Compliance(scene, start, step)
-    add_own_loops(system, bodies, equality, stiffness_time)
+    add_internal_chains(system, bodies, equality, stiffness_time)
     place = 0
     for i, (arm, contact) in enumerate(zip(system.arms, scene.contacts, strict=True)):
         tool = add_tool(system, arm, bodies, sensor)
@@ -129,12 +129,12 @@ def mujoco_scene(scene: ContactScene, start: Array, step: float, stiffness_time:
             for other in [followed[j]] if followed else [part.name for part in geoms]:
                 _pair(pairs, f"{name}_{other}", name, other, cone, given)
         place += len(places)
-    if scene.restraints:
+    if scene.environment_joints:
         x, y, z, *quaternion = start[system.object_q]
         there = pose((x, y, z), Rotation.from_quat(quaternion).as_matrix())
         sections = (equality, sensor, etree.SubElement(root, "tendon"))
-        for one in scene.restraints:
-            add_restraint(one, world, held, there, sections, stiffness_time)
+        for one in scene.environment_joints:
+            add_environment_joint(one, world, held, there, sections, stiffness_time)
     return etree.tostring(root, pretty_print=True).decode()
 
 

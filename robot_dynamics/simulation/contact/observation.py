@@ -133,7 +133,7 @@ class ObservedContacts:
                 )
             )  # fmt: skip
         resisted = iter(motion.resisted)
-        for one, own in zip(scene.restraints, scene.restraint_rows, strict=True):
+        for one, own in zip(scene.environment_joints, scene.environment_joint_rows, strict=True):
             wrench = one.wrench(forces[own])
             if one.resists:
                 wrench[one.free] = next(resisted)

@@ -12,10 +12,10 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.grasp_map import GraspMap
 from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
+from robot_dynamics.simulation.contact.environment_joints import require_independent
 from robot_dynamics.simulation.contact.motion import DEEP, FASTEST, ContactForces, ContactMotion
 from robot_dynamics.simulation.contact.observation import ContactObservation
 from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks
-from robot_dynamics.simulation.contact.restraints import require_independent
 from robot_dynamics.simulation.contact.scene import ContactScene
 from robot_dynamics.simulation.engine_plant import SimulationError
 from robot_dynamics.simulation.periodic_plant import PeriodicPlant
@@ -60,7 +60,7 @@ class ContactPlant(PeriodicPlant):
         super().__init__(scene.system, start, period, settings, grasp_map)
         x, quaternion = np.split(np.asarray(start, dtype=float)[scene.system.object_q], [3])
         turned = Rotation.from_quat(quaternion).as_matrix()
-        require_independent(scene.restraints, pose(x, turned))
+        require_independent(scene.environment_joints, pose(x, turned))
         self.scene = scene
         self.substeps = _steps(settings, period)
         self._h = period / self.substeps
@@ -68,9 +68,9 @@ class ContactPlant(PeriodicPlant):
         self._robot = Robot(scene.model)
         self._observation = ContactObservation(self.motion.terms)
         model = scene.system.model
-        at = [model.joint_index(name) for name in scene.system.idle_joints]
-        self._idle_q = np.array([model.q_slices[i].start for i in at], dtype=np.intp)
-        self._idle_v = np.array([model.v_slices[i].start for i in at], dtype=np.intp)
+        at = [model.joint_index(name) for name in scene.system.passive_joint_names]
+        self._passive_q = np.array([model.q_slices[i].start for i in at], dtype=np.intp)
+        self._passive_v = np.array([model.v_slices[i].start for i in at], dtype=np.intp)
         self.reset()
 
     @property
@@ -117,7 +117,7 @@ class ContactPlant(PeriodicPlant):
     def _seen(self) -> tuple[Array, Array, Array]:
         system, motion = self.system, self.motion
         self._now = self._observation.at(motion.q, motion.v)
-        self._wrenches = self._now.wrenches(self._felt())
+        self._wrenches = self._now.wrenches(self._measured())
         return motion.q[system.q_index], motion.v[system.v_index], self._wrenches
 
     def truth(self) -> Truth:
@@ -137,13 +137,13 @@ class ContactPlant(PeriodicPlant):
             torque=self._torque.copy(),
         )
 
-    def idle_joints(self) -> tuple[Array, Array]:
+    def passive_joints(self) -> tuple[Array, Array]:
         """Return true positions and velocities of the joints without drives, if there are any."""
-        return self.motion.q[self._idle_q], self.motion.v[self._idle_v]
+        return self.motion.q[self._passive_q], self.motion.v[self._passive_v]
 
     def contacts(self) -> tuple[ContactReport, ...]:
         """Return what there is to say of each contact: arms, points, hinges and lines."""
-        return self._now.reports(self._felt(), self.motion)
+        return self._now.reports(self._measured(), self.motion)
 
     def books(self) -> EnergyBooks:
         """Return where energy went since the start."""
@@ -158,7 +158,7 @@ class ContactPlant(PeriodicPlant):
         """Return what the books do not explain of the energy's change since the start [J]."""
         return self.energy() - self._energy_at_start - self.books().total()
 
-    def _felt(self) -> Array:
+    def _measured(self) -> Array:
         """Return forces and moments along all rows, impacts as a mean over the period."""
         return self._forces.force + self._forces.impulse / self.period
 

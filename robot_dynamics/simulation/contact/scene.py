@@ -15,8 +15,8 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model import Model
+from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.hunt_crossley import dissipation
-from robot_dynamics.simulation.contact.restraints import Restraint
 from robot_dynamics.simulation.contact.surfaces import PointFunction
 
 Array = NDArray[np.float64]
@@ -136,13 +136,13 @@ class ContactScene:
         system: Arms, object and where the arms' tools are on it at the start.
         contacts: How each arm touches the object, in the order of the arms.
         surfaces: What the object may touch.
-        restraints: Hinges and lines that it is held by in the world.
+        environment_joints: Hinges and lines that it is held by in the world.
     """
 
     system: GraspSystem
     contacts: tuple[ArmContact, ...]
     surfaces: tuple[SurfaceContact, ...] = ()
-    restraints: tuple[Restraint, ...] = ()
+    environment_joints: tuple[EnvironmentJoint, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.contacts) != len(self.system.arms):
@@ -161,19 +161,21 @@ class ContactScene:
         grasps = {arm.loop for arm in self.system.arms}
         loops = tuple(loop for i, loop in enumerate(model.loops) if i not in grasps)
         gone = {model.loops[i].name for i in grasps}
-        held = tuple(one.loop(self.system.object_body) for one in self.restraints)
+        held = tuple(one.loop(self.system.object_body) for one in self.environment_joints)
         come = {one.name for one in held}
         return replace(model, loops=(*loops, *held), variable=(model.variable - gone) | come)
 
     @cached_property
-    def restraint_rows(self) -> tuple[slice, ...]:
-        """Where the forces of each restraint stand among those along all rows."""
+    def environment_joint_rows(self) -> tuple[slice, ...]:
+        """Where the forces of each environment joint stand among those along all rows."""
         loops = self.model.loops
-        first = sum(len(loop.type.rows) for loop in loops[: len(loops) - len(self.restraints)])
-        ends = first + np.cumsum([one.rows for one in self.restraints])
+        first = sum(
+            len(loop.type.rows) for loop in loops[: len(loops) - len(self.environment_joints)]
+        )
+        ends = first + np.cumsum([one.rows for one in self.environment_joints])
         return tuple(
             slice(int(end) - one.rows, int(end))
-            for one, end in zip(self.restraints, ends, strict=True)
+            for one, end in zip(self.environment_joints, ends, strict=True)
         )
 
     @cached_property

@@ -31,7 +31,7 @@ from robot_dynamics.model.parameters import block_size, pack, unpack
 from robot_dynamics.scalar.derivatives import gradient
 from robot_dynamics.scalar.functions import absolute, sqrt
 from robot_dynamics.scalar.linear_algebra import dot, factor, is_zero
-from robot_dynamics.simulation.contact.restraints import Restraint
+from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.scene import ContactScene
 from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3, rotation_vector
 
@@ -91,7 +91,7 @@ class ContactTerms:
             scene.contacts[i].contact.directions.shape[1] for i in scene.holding
         )
         self.opening = len(scene.touches)
-        self.resisting = tuple(one for one in scene.restraints if one.resists)
+        self.resisting = tuple(one for one in scene.environment_joints if one.resists)
         program = self._program()
         self._names = [name for name, _ in program.ports.outputs]
         self._kernel = load_kernel(
@@ -192,7 +192,7 @@ class ContactTerms:
 
 
 class _Geometry:
-    """Rows, gaps and frames of all contacts at positions q, over any scalars."""
+    """Rows, gaps and frames of all contacts at positions q, traceable."""
 
     def __init__(
         self, scene: ContactScene, Xup: Sequence[Transform], q: Sequence[Scalar], width: int
@@ -243,14 +243,14 @@ class _Geometry:
                 self.gaps.append(gap)
         self.J += [row for rows in opening for row in rows[:width]]
 
-    def resisted(self, restraint: Restraint) -> list[Scalar]:
+    def resisted(self, environment_joint: EnvironmentJoint) -> list[Scalar]:
         """Return the row (nv,) of the rate of what a hinge or a line leaves."""
-        R, _ = _parts(restraint.frame)
-        _, point = _parts(restraint.part)
+        R, _ = _parts(environment_joint.frame)
+        _, point = _parts(environment_joint.part)
         place = self._object.r + self._object.E.inverse_times(point)
         at_part = Transform(R.transpose(), place)
         columns = self._columns(self._scene.system.object_body, at_part)
-        return self._as_rows(columns)[restraint.free]
+        return self._as_rows(columns)[environment_joint.free]
 
     def _finger(self, index: int) -> Transform:
         """Return the transform from the world to the contact's frame on an arm."""

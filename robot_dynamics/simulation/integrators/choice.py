@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which constraints a compiled step heeds, and which coordinates it lets follow from the others.
+"""Which constraints a compiled step uses, and which coordinates it lets follow from the others.
 
 Code that factors K H^-1 K^T wants independent rows of K; a planar loop closed by a revolute joint
 has two among five. The choice is made at one configuration, and a step checks it: constraints

@@ -31,7 +31,7 @@ class IndependentMotion(ClosedMotion):
     """Makes the programs of integration in independent coordinates; see `ClosedMotion`.
 
     Attributes:
-        dependent: Velocities that follow from the others, as many as there are rows heeded.
+        dependent: Velocities that follow from the others, as many as there are rows used.
     """
 
     dependent: tuple[int, ...] = ()
@@ -47,10 +47,10 @@ class IndependentMotion(ClosedMotion):
         def run(q: Any, qd: Any, command: Any, block: Any) -> dict[str, Any]:
             q = self._closed(iteration, q, qd, command, block)
             qd = call(following, q, qd, command, parameters=block)["qd"]
-            terms, heeded = self.terms(q, qd, block)
-            factors = constraint_factors(heeded.H, heeded.loops.K)
+            terms, reduced = self.terms(q, qd, block)
+            factors = constraint_factors(reduced.H, reduced.loops.K)
             tau = self.tau(qd, command, block)
-            qdd, _ = closed_loop_accelerations(heeded, factors, tau, heeded.loops.k)
+            qdd, _ = closed_loop_accelerations(reduced, factors, tau, reduced.loops.k)
             return {
                 "q_rate": self.model.position_rate(q, qd),
                 "qdd": qdd,
@@ -58,7 +58,7 @@ class IndependentMotion(ClosedMotion):
                 "velocity_error": terms.loops.velocity_error,
                 "pivot": factors.A.smallest_pivot,
                 "margin": minimum(
-                    self._margin_of_choice(heeded.loops.K),
+                    self._margin_of_choice(reduced.loops.K),
                     self.margin(factors.A, factors.diagonal()),
                 ),
             }
@@ -84,7 +84,9 @@ class IndependentMotion(ClosedMotion):
 
     def _iteration(self) -> Program:
         """One of Newton's steps of the dependent coordinates towards closed loops."""
-        on_positions = [i for i, at in enumerate(self.heeded) if self.model.holonomic[at]]
+        on_positions = [
+            i for i, at in enumerate(self.independent_rows) if self.model.holonomic[at]
+        ]
 
         def run(q: Any, qd: Any, command: Any, block: Any) -> dict[str, Any]:
             loops = self.terms(q, [0.0] * self.model.nv, block)[1].loops

@@ -37,9 +37,9 @@ def test_joints_are_matched_by_name():
 def test_joints_without_drives_are_in_the_same_message(short):
     """Behind the others, and back in columns of their own."""
     pytest.importorskip("rosbags", reason="rosbags is not installed")
-    stream = standard_streams({**short.metadata, "idle_joints": ["rod"]})[0]
+    stream = standard_streams({**short.metadata, "passive_joints": ["rod"]})[0]
     columns = [place.column for place in stream.places]
-    assert columns == ["joint_position", "joint_velocity", "idle_position", "idle_velocity"]
+    assert columns == ["joint_position", "joint_velocity", "passive_position", "passive_velocity"]
     values = [np.arange(14.0), -np.arange(14.0), np.array([3.5]), np.array([4.5])]
     message = stream.write(Messages(), 0, 0, values)
     assert [*message.name] == [*short.metadata["joints"], "rod"]

@@ -26,8 +26,8 @@ def test_a_record_is_of_the_plant():
     assert pushed.figures()["position [mm]"] > 100.0 * record.figures()["position [mm]"]
 
 
-def test_figures_are_those_of_the_worse_half():
-    """Largest distance and angle of either half; the force's mean square after it has settled."""
+def test_figures_are_those_of_the_worse_part():
+    """Largest distance and angle of either part; the force's mean square after it has settled."""
     ticks = 200
     error = np.zeros((ticks, 2, 6))
     error[50, 1] = [0.0, 3e-3, 4e-3, 0.0, 0.0, 2e-3]

@@ -57,7 +57,7 @@ def test_scaled_inertias_scale_the_dynamics():
 
 
 def test_misplaced_joints_open_by_what_they_are_misplaced():
-    """A frame a millimetre off on one half opens the joint by a millimetre; A is elsewhere."""
+    """A frame a millimetre off on one part opens the joint by a millimetre; A is elsewhere."""
     setting = worked_case()
     q = setting.start
     away = Transform(Rotation.identity(), Vector3.of([1e-3, 0.0, 0.0]))

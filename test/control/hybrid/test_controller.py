@@ -203,7 +203,7 @@ def limited(room, **parts):
     off = np.array([*[parts.get("motion", 0.0)] * 3, 0.0, 0.0, 0.0, 0.0])
     contact, squeeze = parts.get("contact", 0.0), parts.get("squeeze", 0.0)
     plan = Plan(1, contact=contact, squeeze=squeeze, start=START + off)
-    force = ForceServoSettings(leeway_n=parts.get("leeway", 0.0))
+    force = ForceServoSettings(max_internal_force_correction_n=parts.get("correction_limit", 0.0))
     settings = replace(SETTINGS, internal_force=force)
     control = controller(plan, settings=settings, environment=touching())
     control._limits = {**control._limits, "effort": room / SAFETY.effort_fraction}
@@ -239,8 +239,8 @@ def test_limits_are_met_in_order(room):
         total = total + scale * part
     assert_allclose(step.torque, total, atol=1e-5)
     assert np.all(np.abs(step.torque) <= effort * (1.0 + 1e-8))
-    assert step.let_through == min(*step.scales[:3], step.scales[5])
-    assert step.let_through < 1.0
+    assert step.task_scale == min(*step.scales[:3], step.scales[5])
+    assert step.task_scale < 1.0
     assert integral == [0.0]
 
 
@@ -248,14 +248,15 @@ def test_limits_are_met_in_order(room):
 def test_the_internal_force_gives_way_before_the_task(room):
     """Where a squeeze is too much, the nearest internal force that fits lets all of the task pass.
 
-    Without leeway a part is held back. Torques are those of the law with that internal force.
+    Without correction limit a part is held back. Torques are those of the law with that internal
+    force.
     """
     parts = {"squeeze": 40.0, "contact": 30.0}
     support = unlimited().torque
     effort = np.full(14, np.abs(support).max() + room)
-    assert limited(effort, **parts)[0].let_through < 0.9
-    step, _ = limited(effort, **parts, leeway=2e3)  # in one period
-    assert step.let_through == pytest.approx(1.0, abs=1e-9)
+    assert limited(effort, **parts)[0].task_scale < 0.9
+    step, _ = limited(effort, **parts, correction_limit=2e3)  # in one period
+    assert step.task_scale == pytest.approx(1.0, abs=1e-9)
     internal = np.zeros(step.grip.shape[1])
     internal[0] = parts["squeeze"]
     asked = step.needed + step.grip @ (internal + step.added_internal_force)
@@ -265,9 +266,11 @@ def test_the_internal_force_gives_way_before_the_task(room):
 
 
 def test_the_internal_force_gives_way_at_a_bounded_rate():
-    """Within the leeway in 0.1 s; then limits rule no more, and what was added stays."""
+    """Within the correction limit in 0.1 s; then limits rule no more, and what was added stays."""
     support = unlimited().torque
-    settings = replace(SETTINGS, internal_force=ForceServoSettings(leeway_n=50.0))
+    settings = replace(
+        SETTINGS, internal_force=ForceServoSettings(max_internal_force_correction_n=50.0)
+    )
     control = controller(Plan(1, squeeze=40.0), settings=settings, environment=touching())
     effort = np.full(14, np.abs(support).max() + 0.1)
     control._limits = {**control._limits, "effort": effort / SAFETY.effort_fraction}
@@ -275,10 +278,10 @@ def test_the_internal_force_gives_way_at_a_bounded_rate():
     # Without sensors no integral grows.
     steps = [control.update(SETTLED, Q, REST) for _ in range(100)]
     added = np.array([step.added_internal_force for step in steps])
-    assert steps[0].let_through < 0.9
+    assert steps[0].task_scale < 0.9
     assert np.abs(np.diff(added, axis=0)).max() <= 50.0 * 0.002 / 0.1 + 1e-9
     assert np.linalg.norm(added[0]) > 0.5
-    assert all(step.let_through > 1.0 - 1e-6 for step in steps[60:])
+    assert all(step.task_scale > 1.0 - 1e-6 for step in steps[60:])
     assert_allclose(added[60:], added[-1:].repeat(40, axis=0), atol=1e-9)
 
 
@@ -418,7 +421,9 @@ def test_drives_alone_are_measured_of_arms_with_loops():
     assert_allclose(step.closure, 0.0, atol=1e-12)
     assert_allclose(control.hold_support(q), step.support, atol=1e-9)
     q[system.joint_names.index("arm0_crank")] -= 1.2
-    with pytest.raises(RobotDynamicsError, match=r"own loops stay open by 0\.\d+ m or rad"):
+    with pytest.raises(
+        RobotDynamicsError, match=r"chains of the arms stay open by 0\.\d+ m or rad"
+    ):
         control.update(1, q, rest)
     with pytest.raises(RobotDynamicsError, match=r"arm0_crank -1\.3"):
         control.check_start(q, rest)

@@ -29,7 +29,7 @@ def state():
 
 def arms_of(state, given):
     """Return the arms where they are."""
-    return ArmState.of(state.system.followers, given.q, given.qd, given.parameters)
+    return ArmState.of(state.system.passive_joints, given.q, given.qd, given.parameters)
 
 
 def test_arms_and_somebody_outside_see_the_same(state):
@@ -69,7 +69,7 @@ def test_ahead_joints_move_with_the_trend_of_their_accelerations(state):
     there = Instant.ahead(state.system, given, arms_of(state, given), seen).arms
     q = state.q + 1e-3 * state.qd + 0.5e-6 * 4.0
     expected = ArmState.of(
-        state.system.followers, q.tolist(), (state.qd + 4e-3).tolist(), given.parameters
+        state.system.passive_joints, q.tolist(), (state.qd + 4e-3).tolist(), given.parameters
     )
     for found, v in zip(there.v, expected.v, strict=True):
         assert_allclose(found.components(), v.components(), atol=1e-12)

@@ -95,7 +95,7 @@ NOTHING = np.zeros(LAYOUT.joints)
 EFFORT = np.full(LAYOUT.joints, 1e3)
 
 
-def let_through(there, part, effort):
+def task_scale(there, part, effort):
     """Return how much of a part of the torque fits on top of what is there."""
     room = np.where(part > 0.0, effort - there, effort + there)[part != 0.0]
     return float(np.clip((room / np.abs(part[part != 0.0])).min(initial=1.0), 0.0, 1.0))
@@ -104,8 +104,8 @@ def let_through(there, part, effort):
 def step_of(row, grip, moving=NOTHING, effort=EFFORT, wrench=None):
     """Return a step of drives, each with its part of the internal force (n, m), from a row."""
     found, inside = np.zeros(Layout.size(LAYOUT.found)), grip @ row[OWN]
-    squeeze = let_through(NOTHING, inside, effort)
-    motion = let_through(squeeze * inside, moving, effort)
+    squeeze = task_scale(NOTHING, inside, effort)
+    motion = task_scale(squeeze * inside, moving, effort)
     asked = weight(4.0) if wrench is None else wrench
     for name, value in {
         "grip": grip, "asked": asked,
@@ -153,8 +153,8 @@ def test_drives_have_what_they_can():
 
 
 @pytest.mark.parametrize("most", [3.0, 8.1, 10.0, 60.0])
-def test_what_the_leeway_leaves_keeps_every_margin(most):
-    """What drives get is within the leeway, and costs no contact a margin that it has.
+def test_what_the_correction_limit_leaves_keeps_every_margin(most):
+    """What drives get is within the correction limit, and costs no contact a margin that it has.
 
     Contacts of 6 kg need 8 N more than was planned, while a drive asks for another twist.
     """
@@ -169,7 +169,7 @@ def test_what_the_leeway_leaves_keeps_every_margin(most):
             step = period(chosen, row, grip, moving, effort, weight(6.0))
             assert squeeze.size(chosen.added) <= most + 1e-9
             assert margins(step.reference, weight(6.0)).min() >= min(held, MARGIN) - 1e-9
-        met[twist] = bool(step.let_through > 1.0 - 1e-9)
+        met[twist] = bool(step.task_scale > 1.0 - 1e-9)
     # The squeeze of 8 N, and 10 N more of it for 1 N m of twist.
     assert met == {twist: 8.1 + 10.0 * twist < most for twist in met}
 
@@ -189,11 +189,11 @@ def test_nothing_jumps_where_limits_come_and_go():
         return step, np.ptp(added[start - 1 :], axis=0).max()
 
     step, _ = run(14.0, 0.2)
-    assert step.let_through == pytest.approx(1.0, abs=1e-9)
+    assert step.task_scale == pytest.approx(1.0, abs=1e-9)
     assert added[-1][0] == pytest.approx(-30.0)
     assert run(14.0, 0.5)[1] < 1e-9  # neither fades nor chatters
     step, moved = run(6.0, 0.5)  # 4 kg need more than 30 N
-    assert step.let_through < 1.0
+    assert step.task_scale < 1.0
     assert moved == 0.0
     run(11.0, 0.2)
     assert added[-1][0] == pytest.approx(-45.0)
@@ -206,7 +206,7 @@ def test_nothing_jumps_where_limits_come_and_go():
     assert 0.9 * entering < steps.max() <= entering + fading
 
 
-def test_tasks_that_may_slip_and_no_leeway_are_left_alone():
+def test_tasks_that_may_slip_and_no_correction_are_left_alone():
     """Nothing chooses then, nor where there is no internal force."""
 
     def made(layout=LAYOUT, **settings):
@@ -215,7 +215,7 @@ def test_tasks_that_may_slip_and_no_leeway_are_left_alone():
 
     assert made() is not None
     assert made(may_slip=True) is None
-    assert made(leeway_n=0.0) is None
+    assert made(max_internal_force_correction_n=0.0) is None
     assert made(Layout(joints=7, directions=6, surfaces=0, arms=1)) is None
 
 

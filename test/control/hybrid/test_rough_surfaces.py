@@ -44,17 +44,17 @@ def test_what_a_surface_drags_is_no_push_by_a_lever():
     """
     velocity = np.array([0.1, 0.05, 0.0])
     drag = 0.4 * 12.0 * velocity / np.linalg.norm(velocity)
-    felt, unexplained = [], []
+    measured, unexplained = [], []
     for environment in (rough_floor(0.4), touching()):
         control = controller(Plan(1, contact=12.0, velocity=velocity), environment=environment)
         control.start(Q, REST)
         step = control.update(SETTLED, Q, REST, pressing_wrenches(control, drag))
-        felt.append(step.contact_force[0])
+        measured.append(step.contact_force[0])
         unexplained.append(step.unexplained)
     # The speed over which friction comes up takes a twenty-thousandth away at 0.1 m/s.
-    assert felt[0] == pytest.approx(12.0, abs=1e-3)
+    assert measured[0] == pytest.approx(12.0, abs=1e-3)
     assert_allclose(unexplained[0], 0.0, atol=1e-3)
-    assert felt[1] < 10.8
+    assert measured[1] < 10.8
     assert_allclose(unexplained[1][3:5], drag[:2], atol=1e-8)
 
 

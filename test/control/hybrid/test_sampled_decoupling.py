@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sampled control decouples motion, contact force and internal force, on the closed-loop engine.
 
-Steps of 10 mm, 10 N and 10 N, smoothed over 50 ms. The bar is that what a step is not about moves
-by less than 0.05 mm and 0.05 N. At a period of 2 ms forces meet it at every instant in 9 of the 30
-combinations only; the others stray by up to 0.098 N within a period, as the arms move on under a
-torque that is held. Asserted are, in all 30: at 2 ms the bar for positions, and for forces as
-means over every period; at 1 ms the bar for forces at every instant; that forces halve with the
-period and positions go with its square; and, against regress, what there is at 2 ms. The figures
-are in docs/hybrid_control.md.
+Steps of 10 mm, 10 N and 10 N, smoothed over 50 ms. The threshold is that what a step is not about
+moves by less than 0.05 mm and 0.05 N. At a period of 2 ms forces meet it at every instant in 9 of
+the 30 combinations only; the others stray by up to 0.098 N within a period, as the arms move on
+under a torque that is held. Asserted are, in all 30: at 2 ms the threshold for positions, and for
+forces as means over every period; at 1 ms the threshold for forces at every instant; that forces
+halve with the period and positions go with its square; and, against regress, what there is at 2
+ms. The figures are in docs/hybrid_control.md.
 """
 
 from __future__ import annotations
@@ -59,17 +59,17 @@ NOISE = 1e-4
 
 
 def check(count, kind, surfaces, joints):
-    """Assert the bars for all steps; see the head of this file for what they are not."""
+    """Assert the thresholds for all steps; see the head of this file for what they are not."""
     for what in ("motion", "contact", "internal") if surfaces else ("motion", "internal"):
         slow, fast = (run(count, kind, surfaces, joints, what, T) for T in (2e-3, 1e-3))
         assert slow.position < LENGTH
         assert slow.rotation < ANGLE
         others = {"contact": FORCE, "force": FORCE, "moment": MOMENT}
         others.pop({"contact": "contact", "internal": "force"}.get(what), None)
-        for name, bar in others.items():
+        for name, threshold in others.items():
             strayed = getattr(slow, name)
-            assert getattr(slow, f"mean_{name}") < bar
-            assert getattr(fast, name) < bar
+            assert getattr(slow, f"mean_{name}") < threshold
+            assert getattr(fast, name) < threshold
             assert strayed < REGRESS * getattr(slow, f"half_{name}") + LITTLE
             if what == "motion" and strayed > NOISE:
                 assert FIRST[0] < strayed / getattr(fast, name) < FIRST[1]
@@ -190,7 +190,7 @@ def test_at_the_instant_it_is_exact(count, kind, surfaces, joints):
     """The engine's accelerations and forces under a controller's torque are those asked for.
 
     To 1e-9 of what moves and pushes: the engine knows loop joints, and nothing of this law. The
-    last are arms with loops of their own, of which the law is told what drives do.
+    last are arms with internal closed chains, of which the law is told what drives do.
     """
     at_the_instant(count, kind, surfaces, joints, 3)
 
@@ -235,7 +235,7 @@ def motion(combination, **more):
 
 @pytest.mark.slow
 def test_forces_are_left_by_the_inertia_of_moving_arms(monkeypatch):
-    """Links of a fifth of the mass: less than a third; steps over 70 ms: below the bar."""
+    """Links of a fifth of the mass: less than a third; steps over 70 ms: below the threshold."""
     heavy = [motion(combination)[0] for combination in WORST]
     monkeypatch.setattr(sampled_decoupling, "SMOOTH", 0.07)
     assert max(motion(combination)[0] for combination in WORST) < FORCE
@@ -274,10 +274,10 @@ LINKED = [(3, "rigid", 0, LINKAGE), (3, "rigid", 1, LINKAGE), (3, "frictional po
 @pytest.mark.slow
 @pytest.mark.parametrize("combination", LINKED)
 def test_arms_with_loops_stray_by_what_a_held_torque_makes(combination):
-    """Positions meet the bar; forces stray by half of what they change by, as of other arms.
+    """Positions meet the threshold; forces stray by half of what they change by, as of other arms.
 
-    That is beyond the bar at every instant, and in two of the three beyond it in the mean: that is
-    the force servos' answer, and little without it or with forces that are averaged.
+    That is beyond the threshold at every instant, and in two of the three beyond it in the mean:
+    that is the force servos' answer, and little without it or with forces that are averaged.
     """
     assert run(*combination, "motion", 2e-3).position < LENGTH
     strayed, mean, half = motion(combination)

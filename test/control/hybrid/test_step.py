@@ -12,7 +12,7 @@ from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.errors import RobotDynamicsError
 
 
-def test_the_contact_force_counts_among_what_is_let_through():
+def test_the_contact_force_counts_in_the_task_scale():
     """The smallest of squeeze, motion, rate and contact force; not the load, the pivot or the
     posture, which the task does without.
     """
@@ -20,9 +20,9 @@ def test_the_contact_force_counts_among_what_is_let_through():
     found = np.zeros(layout.size(layout.found))
     found[layout.found["scales"]] = [0.9, 0.8, 1.0, 0.5, 1e-3, 0.7, 0.2, 0.1]
     step = HybridStep(np.zeros(14), np.zeros(1), found, np.zeros(1), layout.found, np.zeros(6))
-    assert step.let_through == pytest.approx(0.7)
+    assert step.task_scale == pytest.approx(0.7)
     assert step.of_task == pytest.approx(0.7)
-    assert step.support_load == pytest.approx(0.5)
+    assert step.support_torque_ratio == pytest.approx(0.5)
     assert step.lost_acceleration == pytest.approx(0.2)
     found[layout.found["contact_force"]] = 4.0
     assert step.contact_force == [4.0]
@@ -41,7 +41,7 @@ def test_the_contact_force_counts_among_what_is_let_through():
 )
 def test_linkages_are_off_their_dead_points_and_closed(linkage, fault):
     """By 1e-3, and by what they move in four periods; beyond dead points they are refused."""
-    layout = Layout(joints=12, directions=12, surfaces=1, arms=2, followers=4)
+    layout = Layout(joints=12, directions=12, surfaces=1, arms=2, passive_joints=4)
     found = np.zeros(layout.size(layout.found))
     found[layout.found["linkage"]] = linkage
     step = HybridStep(np.zeros(12), np.zeros(1), found, np.zeros(1), layout.found, np.zeros(6))

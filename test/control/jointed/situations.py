@@ -23,5 +23,5 @@ FORCE = np.array([5.0, -3.0, 8.0])
 
 
 def path(system=SYSTEM, terms=AT_REST):
-    """Return a motion by 25 mm and some degrees, of both halves."""
+    """Return a motion by 25 mm and some degrees, of both parts."""
     return ObjectPath(system, terms, FIRST, SECOND)

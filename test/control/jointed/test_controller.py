@@ -62,9 +62,9 @@ def test_motion_and_force_are_exact_at_the_instant():
 
 
 def _poses(terms):
-    from robot_dynamics.control.jointed.object_path import Halves
+    from robot_dynamics.control.jointed.object_path import PartPoses
 
-    return Halves(SYSTEM).poses(terms)
+    return PartPoses(SYSTEM).poses(terms)
 
 
 def test_feed_forward_estimates_are_those_of_the_path():
@@ -86,7 +86,7 @@ def test_redundant_arms_return_to_their_start():
     away = q + 0.1 * rng.normal(size=14)
     law = JointedObjectController(model, still, np.zeros(3), away, 1e-3, 1, INSTANT)
     qdd, f = terms.forward(law.update(0, q, 0 * q).torque)
-    # The object's joint cannot be felt, and neither half accelerates.
+    # The object's joint cannot be measured, and neither part accelerates.
     scale = np.abs(qdd).max()
     assert_allclose(terms.G @ qdd, 0.0, atol=1e-8 * scale)
     assert_allclose(f, 0.0, atol=1e-7 * scale)

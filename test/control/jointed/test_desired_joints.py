@@ -10,20 +10,20 @@ from control.jointed.situations import AT_REST, FIRST, MODEL, START, SYSTEM, pat
 from numpy.testing import assert_allclose
 
 from robot_dynamics.control.jointed import DesiredJoints, ObjectPath
-from robot_dynamics.control.jointed.object_path import Halves
+from robot_dynamics.control.jointed.object_path import PartPoses
 from robot_dynamics.control.settings import ReferenceSettings, SegmentSettings
 from robot_dynamics.errors import RobotDynamicsError
 
 
 def test_joints_follow_the_path():
-    """Positions bring the halves where the path is, velocities are their derivative."""
+    """Positions bring the parts where the path is, velocities are their derivative."""
     joints, way, h = DesiredJoints(MODEL, START), path(), 1e-3
-    halves = Halves(SYSTEM)
+    parts = PartPoses(SYSTEM)
     before = None
     for time in (0.2, 0.2 + h, 0.2 + 2 * h):
         motion = way.at(time)[0]
         q, qd, terms = joints.at(motion)
-        assert_allclose(motion.error(halves.poses(terms), terms.centers), 0.0, atol=1e-9)
+        assert_allclose(motion.error(parts.poses(terms), terms.centers), 0.0, atol=1e-9)
         assert_allclose(terms.gap, 0.0, atol=1e-9)
         assert_allclose(terms.velocity, motion.velocity, atol=1e-9)
         if time == 0.2:

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The plan of a jointed object: rows of both halves, rest, and coming to rest."""
+"""The plan of a jointed object: rows of both parts, rest, and coming to rest."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def plan():
 
 
 def test_rows_are_the_motion_of_the_links(plan):
-    """Origins and orientations are those of the path's halves, at all times."""
+    """Origins and orientations are those of the path's parts, at all times."""
     motion = path().at(TIMES)
     for i, rows in enumerate((plan.rows(TIMES), plan.second_rows(TIMES))):
         np.testing.assert_allclose(rows[:, :3], motion.origin[:, i], atol=1e-12)
@@ -45,7 +45,7 @@ def test_rows_are_the_motion_of_the_links(plan):
         assert (turns > 0.99).all()  # the quaternion's sign is continuous
 
 
-def test_the_force_is_behind_the_first_half(plan):
+def test_the_force_is_behind_the_first_part(plan):
     """It has as many components as the joint blocks directions."""
     rows = plan.rows([0.0, 1.0])
     np.testing.assert_array_equal(rows[:, FORCE], [[0.0, 0.0, 0.0], STEP.wrench])
@@ -77,7 +77,7 @@ def test_what_acts_later_is_looked_up_later(plan):
 
 
 def test_coming_to_rest_on_the_path(plan):
-    """Both halves stop, smoothly from where they were, together on the path."""
+    """Both parts stop, smoothly from where they were, together on the path."""
     first, second = plan.halted(0.2, 1e-3, 0.0)
     np.testing.assert_allclose(first[0, :19], plan.rows([0.2])[0, :19], atol=1e-12)
     np.testing.assert_allclose(second[0], plan.second_rows([0.2])[0], atol=1e-12)

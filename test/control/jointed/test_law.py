@@ -17,7 +17,7 @@ AFTER = 110  # ticks; the object has moved by half a millimetre, the force has b
 NO_WRENCHES = np.zeros((2, 6))
 
 
-def felt_by_wrists(law, q, qd, torque):
+def measured_by_wrists(law, q, qd, torque):
     """Return the wrenches that the tools' sensors would measure under a torque."""
     terms = law.model.terms(q, qd)
     wrenches = terms.grasp_wrenches(*terms.forward(torque)).reshape(2, 2, 3)
@@ -25,7 +25,7 @@ def felt_by_wrists(law, q, qd, torque):
 
 
 def test_motion_and_force_are_exact_at_the_instant():
-    """(47), (48): the first half accelerates as its servo asks, and so does what folds.
+    """(47), (48): the first part accelerates as its servo asks, and so does what folds.
 
     The force is the reference's and K_I times the integral. To 1e-9 of the largest of each.
     """
@@ -37,16 +37,16 @@ def test_motion_and_force_are_exact_at_the_instant():
     integral = law._integral[12:].copy()
     at = AFTER + 5
     step = law.update(at, q, qd, NO_WRENCHES)
-    assert step.let_through == 1.0
+    assert step.task_scale == 1.0
     terms = law.model.terms(q, qd)
     qdd, f = terms.forward(step.torque)
     rows = law._rows.first[at - law.ramp_ticks], law._rows.second[at - law.ramp_ticks]
     np.testing.assert_allclose(f, rows[0][FORCE] + 100.0 * integral, rtol=1e-9)
     assert np.abs(integral).max() > 1e-3
     wanted = law.reference.path.at([(at - law.ramp_ticks) * law.period])[0]
-    from robot_dynamics.control.jointed.object_path import Halves
+    from robot_dynamics.control.jointed.object_path import PartPoses
 
-    error = wanted.error(Halves(law.jointed).poses(terms), terms.centers)
+    error = wanted.error(PartPoses(law.jointed).poses(terms), terms.centers)
     asked = wanted.acceleration + 120.0 * (wanted.velocity - terms.velocity) + 4000.0 * error
     accelerates = np.einsum("hij,j->hi", terms.G, qdd) + terms.G_dot_qd
     size = np.abs(asked).max()
@@ -62,7 +62,7 @@ def test_near_a_singularity_the_readable_path_takes_over():
     seen = law._evaluate(AFTER, q, qd, NO_WRENCHES)
     read = law._readable_parts(AFTER, seen)
     sums = [x.primary + x.push + x.moving for x in (seen, read)]
-    # The wish for the second half is met in the joint's directions at its point, or at the centre
+    # The wish for the second part is met in the joint's directions at its point, or at the centre
     # of mass: the same for a ball.
     np.testing.assert_allclose(sums[1], sums[0], atol=1e-8 * np.abs(sums[0]).max())
     np.testing.assert_allclose(read.acceleration, seen.acceleration, atol=1e-6)
@@ -79,7 +79,7 @@ def test_the_force_is_told_by_the_wrists():
     q, qd = moving(law, start)
     law.start(q, 0.0 * qd)
     torque = law.hold_support(q) + np.random.default_rng(1).normal(size=14)
-    step = law.update(AFTER, q, qd, felt_by_wrists(law, q, qd, torque))
+    step = law.update(AFTER, q, qd, measured_by_wrists(law, q, qd, torque))
     _, f = law.model.terms(q, qd).forward(torque)
     np.testing.assert_allclose(step.internal_force, f, atol=1e-8)
     law.update(AFTER, q, qd, None)
@@ -87,8 +87,8 @@ def test_the_force_is_told_by_the_wrists():
     np.testing.assert_array_equal(blind.internal_force, step.reference[FORCE])
 
 
-def test_what_halves_do_besides_is_felt():
-    """Inertia times what a half accelerates by beyond its plan, whatever the torque.
+def test_residual_wrenches_of_parts_are_estimated():
+    """Inertia times what a part accelerates by beyond its plan, whatever the torque.
 
     And what grasp and joint exert together, by Newton's law.
     """
@@ -96,12 +96,14 @@ def test_what_halves_do_besides_is_felt():
     q, qd = moving(law, start)
     law.start(q, 0.0 * qd)
     torque = law.hold_support(q) + np.random.default_rng(1).normal(size=14)
-    felt = law.update(AFTER, q, qd, felt_by_wrists(law, q, qd, torque)).felt_of_bodies()
+    measured = law.update(
+        AFTER, q, qd, measured_by_wrists(law, q, qd, torque)
+    ).held_body_wrenches()
     terms = law.model.terms(q, qd)
     qdd, _ = terms.forward(torque)
     moved = np.einsum("hij,j->hi", terms.G, qdd) + terms.G_dot_qd
     planned = law.reference.path.at([(AFTER - law.ramp_ticks) * law.period])[0].acceleration
-    for i, (residual, force, pushed) in enumerate(felt):
+    for i, (residual, force, pushed) in enumerate(measured):
         np.testing.assert_allclose(residual, terms.inertia[i] @ (moved[i] - planned[i]), atol=1e-8)
         mass = terms.inertia[i][5, 5]
         np.testing.assert_allclose(force, mass * (moved[i, 3:] + [0.0, 0.0, 9.81]), atol=1e-8)
@@ -158,7 +160,7 @@ def test_hold_comes_to_rest_on_the_path():
 
 
 def test_a_start_from_afar_is_refused():
-    """The arm is named whose half is not where the plan begins."""
+    """The arm is named whose part is not where the plan begins."""
     law, start = folding(*LITERAL)
     law.check_start(start, 0.0 * start)
     away = start.copy()

@@ -53,13 +53,13 @@ def test_friction_is_compensated_for_wanted_velocities():
     still = np.zeros(14)
     first, second = law._planned.first[:1], law._planned.second[:1]
     at_rest = law.parts(start, start, still, first[0], second[0])
-    np.testing.assert_allclose(at_rest.rubbing, 0.0, atol=1e-9)
+    np.testing.assert_allclose(at_rest.friction, 0.0, atol=1e-9)
     higher = [row[0].copy() for row in (first, second)]
     for row in higher:
         row[2] += 1e-3
     seen = law.parts(start, start, still, *higher)
     assert isinstance(seen, Seen)
-    np.testing.assert_array_equal(np.sign(seen.rubbing), np.sign(seen.acceleration))
+    np.testing.assert_array_equal(np.sign(seen.friction), np.sign(seen.acceleration))
 
 
 def test_gaps_of_the_joint_stand_in_their_places():

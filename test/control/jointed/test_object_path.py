@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.control.jointed import ObjectPath
-from robot_dynamics.control.jointed.object_path import Halves
+from robot_dynamics.control.jointed.object_path import PartPoses
 from robot_dynamics.control.settings import ReferenceSettings, SegmentSettings, TurnSettings
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.jointed_object import JointSpaceModel
@@ -21,16 +21,16 @@ from robot_dynamics.manipulation.jointed_object import JointSpaceModel
 def test_the_path_starts_where_the_arms_are():
     """At the start nothing is lacking and nothing moves."""
     start = path().at(0.0)[0]
-    error = start.error(Halves(SYSTEM).poses(AT_REST), AT_REST.centers)
+    error = start.error(PartPoses(SYSTEM).poses(AT_REST), AT_REST.centers)
     assert_allclose(error, 0.0, atol=1e-12)
     assert_allclose(start.velocity, 0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("degrees", [0.0, 1e-7, 3.0, 80.0, 100.0, 179.999])
 def test_errors_of_orientation_are_rotation_vectors(degrees):
-    """Of R_d R^T, for small and large turns of both halves."""
+    """Of R_d R^T, for small and large turns of both parts."""
     start = path().at(0.0)[0]
-    poses = Halves(SYSTEM).poses(AT_REST)
+    poses = PartPoses(SYSTEM).poses(AT_REST)
     turn = np.radians(degrees) * np.array([0.6, -0.8, 0.0])
     poses[0, :3, :3] = Rotation.from_rotvec(-turn).as_matrix() @ poses[0, :3, :3]
     error = start.error(poses, AT_REST.centers)
@@ -61,7 +61,7 @@ def test_velocities_and_accelerations_are_derivatives():
         ("prismatic", {"move": (0.0, 0.0, 0.05)}),
     ],
 )
-def test_both_halves_agree_about_their_joint(kind, stretch):
+def test_both_parts_agree_about_their_joint(kind, stretch):
     """The relative motion is one that the joint's constraint forces do no work on."""
     rng = np.random.default_rng(2)
     system, q, _ = next(closed_states(rng, random_system(rng, kind), 1))
@@ -72,8 +72,8 @@ def test_both_halves_agree_about_their_joint(kind, stretch):
     # z of the joint is its axis: paths are in the axes of its frame.
     way = ObjectPath(system, terms, first, ReferenceSettings((SegmentSettings(0.5, **stretch),)))
     motion = way.at(0.0)[0]
-    assert_allclose(motion.error(Halves(system).poses(terms), terms.centers), 0.0, atol=1e-9)
-    # With the directions of the forces carried along by the second half.
+    assert_allclose(motion.error(PartPoses(system).poses(terms), terms.centers), 0.0, atol=1e-9)
+    # With the directions of the forces carried along by the second part.
     for time in (0.2, 0.35):
         at = way.at(time)[0]
         turn = at.rotation[1] @ motion.rotation[1].T
@@ -97,7 +97,7 @@ def test_paths_that_open_the_joint_are_refused():
         ObjectPath(SYSTEM, AT_REST, ReferenceSettings(), away)
 
 
-def test_the_longer_half_rules_the_duration():
-    """The path is over when both halves are."""
+def test_the_longer_part_rules_the_duration():
+    """The path is over when both parts are."""
     assert path().duration == 0.5
     assert ObjectPath(SYSTEM, AT_REST, ReferenceSettings(), SECOND).duration == 0.4

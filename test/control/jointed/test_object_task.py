@@ -21,7 +21,7 @@ from robot_dynamics.manipulation.jointed_object import (
     ("kind", "joints"), [("spherical", (6, 6)), ("spherical", (7, 7)), ("revolute", (7, 6))]
 )
 def test_the_object_does_as_asked_and_joints_stay_near(kind, joints):
-    """Accelerations are exact for the halves, keep the joint closed, and are nearest to a wish."""
+    """Accelerations are exact for the parts, keep the joint closed, and are nearest to a wish."""
     rng = np.random.default_rng(3)
     others = 0
     for _, terms, _, qd in regular_states(kind, joints, 20):
@@ -46,8 +46,8 @@ def test_the_object_does_as_asked_and_joints_stay_near(kind, joints):
     assert others >= 2
 
 
-def accelerations(terms, choice, halves, own):
-    """Return the joint accelerations for accelerations of the halves, in a choice."""
+def accelerations(terms, choice, parts, own):
+    """Return the joint accelerations for accelerations of the parts, in a choice."""
     reduced = ReducedOrderTerms.of(terms, choice)
-    z = ObjectTask.of(reduced).pseudo(halves - terms.G_dot_qd, own, reduced.drift)
+    z = ObjectTask.of(reduced).pseudo(parts - terms.G_dot_qd, own, reduced.drift)
     return reduced.joint_acceleration(z)

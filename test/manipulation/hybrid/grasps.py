@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Grasps of a box, with a stand-in for a system where arms do not matter."""
+"""Grasps of a box, with a substitute for a system where arms do not matter."""
 
 from __future__ import annotations
 

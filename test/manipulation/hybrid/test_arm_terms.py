@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arms with loops of their own, in the coordinates of their drives."""
+"""Arms with internal closed chains, in the coordinates of their drives."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def test_blocked_motion_is_that_of_the_terms(kind):
     contacts = tuple(Contact.of_kind(kind, c.pose) for c in state.system.contacts)
     system = type(state.system)(state.system.arms, state.system.tools, state.system.held, contacts)
     terms, parameters = system.terms(*state[1:]), parameters_of(system.arms)
-    arms = ArmState.of(system.followers, state.q.tolist(), state.qd.tolist(), parameters)
+    arms = ArmState.of(system.passive_joints, state.q.tolist(), state.qd.tolist(), parameters)
     points, place = points_of(system), place_at(system, state.pose)
     spin = state.pose[:3, :3].T @ state.twist[:3]
     found = blocked_motion(
@@ -73,7 +73,7 @@ def test_residuals_change_at_the_blocked_velocities(kind):
     ends, velocity = [], []
     for sign in (1.0, -1.0):
         q = state.q + sign * h * state.qd
-        arms = ArmState.of(system.followers, q.tolist(), state.qd.tolist(), parameters)
+        arms = ArmState.of(system.passive_joints, q.tolist(), state.qd.tolist(), parameters)
         ends.append([r for point in points for r in point.residual(place, arms.X0)])
         velocity.append(blocked_velocity(points, place, arms.X0, arms.v))
     rates = (np.array(ends[0]) - ends[1]) / (2 * h)

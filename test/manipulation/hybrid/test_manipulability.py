@@ -31,7 +31,7 @@ def test_it_is_the_finite_difference(kind):
         half = len(J) // 2
         return sum(0.5 * np.linalg.slogdet(rows @ rows.T)[1] for rows in (J[:half], J[half:]))
 
-    arms = ArmState.of(system.followers, state.q.tolist(), still.tolist(), parameters)
+    arms = ArmState.of(system.passive_joints, state.q.tolist(), still.tolist(), parameters)
     found = manipulability_gradient(
         system.arms, points_of(system), place_at(system, state.pose), arms.Xup, arms.X0
     )

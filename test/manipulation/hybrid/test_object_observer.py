@@ -22,7 +22,7 @@ def seen_from(state, before, twist, period):
     """Return what the observer says at a state, from a place and a twist before."""
     system, maps = state.system, ObserverMaps.of(state.system)
     arms = ArmState.of(
-        system.followers, state.q.tolist(), state.qd.tolist(), parameters_of(system.arms)
+        system.passive_joints, state.q.tolist(), state.qd.tolist(), parameters_of(system.arms)
     )
     return observe(
         points_of(system), arms.X0, arms.v, before, twist, period,
@@ -75,7 +75,7 @@ def test_velocities_tell_what_positions_do_not():
     assert s[1] < 1e-9
     axis = U[:, 0]  # of the free turn, in the object's axes about its centre of mass
     points, parameters = points_of(state.system), parameters_of(state.system.arms)
-    arms = ArmState.of(state.system.followers, state.q.tolist(), [0.0] * 14, parameters)
+    arms = ArmState.of(state.system.passive_joints, state.q.tolist(), [0.0] * 14, parameters)
     length = np.linalg.norm(axis[:3])
 
     def turned_by(period):

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.manipulation.hybrid.decoupling_law import ObjectTerms
 from robot_dynamics.manipulation.hybrid.on_surfaces import Surfaces
-from robot_dynamics.manipulation.hybrid.sliding import Guided, Rubbing, Sliding
+from robot_dynamics.manipulation.hybrid.sliding import Guided, Sliding, SurfaceFriction
 from robot_dynamics.spatial import Symmetric3, Vector3
 
 INERTIA = np.array([[0.03, 0.005, 0.0], [0.005, 0.04, -0.002], [0.0, -0.002, 0.05]])
@@ -95,15 +95,15 @@ def rough(point=(0.05, 0.02, -0.15)):
     gradient = [*np.cross(point, normal), *normal]
     sliding = Sliding(0.4, tuple(point))
     twist = [0.2, 0.1, -0.3, 0.1, 0.08, 0.06]
-    return gradient, Rubbing.of((sliding,), Vector3.zero(), [gradient], twist)
+    return gradient, SurfaceFriction.of((sliding,), Vector3.zero(), [gradient], twist)
 
 
 def test_only_touched_surfaces_are_dragged_on():
     """Each with the force that it is pushed with; none without friction."""
-    gradient, rubbing = rough()
-    twice = Rubbing(2 * rubbing.drag, dict.fromkeys(range(2), rubbing.sideways[0]))
+    gradient, friction = rough()
+    twice = SurfaceFriction(2 * friction.drag, dict.fromkeys(range(2), friction.sideways[0]))
     surfaces = Surfaces(2 * [gradient], [0.0, 1.0], held(), twice)
-    assert_allclose(surfaces.drag([2.0, 3.0]), 3.0 * np.array(rubbing.drag[0]))
+    assert_allclose(surfaces.drag([2.0, 3.0]), 3.0 * np.array(friction.drag[0]))
     assert Surfaces([gradient], [1.0], held()).drag([2.0]) == [0.0] * 6
 
 
@@ -115,13 +115,13 @@ def test_friction_and_weight_are_told_from_the_push(scale, heavier):
     What no law binds counts a hundredth of what it would move: that part of a few newtons is left
     in the push, which on a wall that is taken to be smooth is off by a newton with the drag.
     """
-    gradient, rubbing = rough()
+    gradient, friction = rough()
     thing, a = replace(held(), gravity=Vector3(-9.0, 1.0, 0.75)), np.arange(6.0)
     assert np.dot(gradient[3:], list(thing.gravity)) == pytest.approx(0.0, abs=1e-12)
     weight = np.array([0.0, 0.0, 0.0, *(3.0 * np.array(list(thing.gravity)))])
     F = inertia() @ a + thing.bias - heavier * weight
-    F += 10.0 * (np.array(gradient) + scale * np.array(rubbing.drag[0]))
-    surfaces = Surfaces([gradient], [1.0], thing, rubbing)
+    F += 10.0 * (np.array(gradient) + scale * np.array(friction.drag[0]))
+    surfaces = Surfaces([gradient], [1.0], thing, friction)
     assert surfaces.forces(F.tolist(), a.tolist(), [10.0]) == pytest.approx([10.0], abs=0.1)
     smooth = Surfaces([gradient], [1.0], thing).forces(F.tolist(), a.tolist())
     assert scale == 0.0 or abs(smooth[0] - 10.0) > 0.9
@@ -131,7 +131,9 @@ def test_a_push_that_nothing_tells_from_weight_counts_as_the_push():
     """On a level floor below the centre of mass, and without any gravity."""
     normal = np.array([0.0, 0.0, 1.0])
     gradient = [0.0, 0.0, 0.0, *normal]
-    sliding = Rubbing.of((Sliding(0.4, (0.0, 0.0, -0.1)),), Vector3.zero(), [gradient], [0.0] * 6)
+    sliding = SurfaceFriction.of(
+        (Sliding(0.4, (0.0, 0.0, -0.1)),), Vector3.zero(), [gradient], [0.0] * 6
+    )
     for g in (-9.81, 0.0):
         thing = replace(held(), gravity=Vector3(0.0, 0.0, g), turning=Vector3.zero())
         F = np.array(thing.bias) + 7.0 * np.array(gradient)
@@ -144,11 +146,11 @@ def test_of_a_wrong_weight_a_leaning_wall_is_pushed_with_its_part():
 
     A plumb wall is pushed with nothing of it, see above; a table, below, with all of it.
     """
-    gradient, rubbing = rough()
+    gradient, friction = rough()
     thing = replace(held(), gravity=Vector3(-9.0, 1.0, 0.0))
     weight = 0.2 * 3.0 * np.array(list(thing.gravity))
     F = thing.bias + 10.0 * np.array(gradient) - np.array([0.0, 0.0, 0.0, *weight])
-    (found,) = Surfaces([gradient], [1.0], thing, rubbing).forces(F.tolist(), [0.0] * 6, [0.0])
+    (found,) = Surfaces([gradient], [1.0], thing, friction).forces(F.tolist(), [0.0] * 6, [0.0])
     part = -np.dot(weight, gradient[3:])
     assert 0.3 < part < 0.4
     assert abs(found - 10.0) < part
@@ -159,13 +161,15 @@ def test_on_a_level_table_a_lever_does_not_tell_the_push_from_weight(lever):
     """A pad below the object, aside by a lever: the estimate is that of a smooth table.
 
     With the centre of mass 5 mm off, a moment of 0.1 N m, and weight that was not believed. What
-    besides may act sideways changes 0.08 N, to which the bar leaves a little.
+    besides may act sideways changes 0.08 N, to which the threshold leaves a little.
     """
     point, normal = np.array([lever, 0.0, -0.09]), np.array([0.0, 0.0, -1.0])
     gradient = [*np.cross(point, normal), *normal]
     thing = replace(held(), gravity=Vector3(0.0, 0.0, -9.81), turning=Vector3.zero())
-    rubbing = Rubbing.of((Sliding(0.4, tuple(point)),), Vector3.zero(), [gradient], [0.0] * 6)
-    rough, smooth = (Surfaces([gradient], [1.0], thing, one) for one in (rubbing, None))
+    friction = SurfaceFriction.of(
+        (Sliding(0.4, tuple(point)),), Vector3.zero(), [gradient], [0.0] * 6
+    )
+    rough, smooth = (Surfaces([gradient], [1.0], thing, one) for one in (friction, None))
     weight = np.array([0.0, 0.0, 3.0 * 9.81])
     disturbances = (
         [*np.cross([0.005, 0.0, 0.0], weight), 0.0, 0.0, 0.0],
@@ -191,10 +195,10 @@ def test_the_estimate_hears_noise_no_louder_on_any_slope():
             point = np.array([lever, 0.0, -0.15])
             normal = np.array([np.sin(slope), 0.0, -np.cos(slope)])
             gradient = [*np.cross(point, normal), *normal]
-            rubbing = Rubbing.of(
+            friction = SurfaceFriction.of(
                 (Sliding(0.4, tuple(point)),), Vector3.zero(), [gradient], [0.0] * 6
             )
-            surfaces = Surfaces([gradient], [1.0], thing, rubbing)
+            surfaces = Surfaces([gradient], [1.0], thing, friction)
             still = np.array(thing.bias)
             heard = [surfaces.forces((still + n).tolist(), [0.0] * 6, [0.0])[0] for n in noise]
             assert np.std(heard) < 0.65, (slope, lever)
@@ -219,10 +223,10 @@ def test_what_a_hinge_or_a_line_resists_with_is_told_from_its_forces(point, size
     f, thing, a = np.linspace(-5.0, 8.0, len(E)), held(), np.arange(6.0)
     F = inertia() @ a + thing.bias + E.T @ f + size * resisted
     one = (Guided(point), *[None] * (len(E) - 1))
-    rubbing = Rubbing.of(one, Vector3.zero(), E.tolist(), [0.0] * 6)
-    assert rubbing.drag == [[0.0] * 6] * len(E)
+    friction = SurfaceFriction.of(one, Vector3.zero(), E.tolist(), [0.0] * 6)
+    assert friction.drag == [[0.0] * 6] * len(E)
     ones = [1.0] * len(E)
-    found = Surfaces(E.tolist(), ones, thing, rubbing).forces(F.tolist(), a.tolist(), f.tolist())
+    found = Surfaces(E.tolist(), ones, thing, friction).forces(F.tolist(), a.tolist(), f.tolist())
     without = Surfaces(E.tolist(), ones, thing).forces(F.tolist(), a.tolist())
     off, before = (np.abs(np.array(one) - f).max() for one in (found, without))
     assert off < 0.1 * abs(size) + 1e-9

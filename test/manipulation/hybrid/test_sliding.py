@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.manipulation.hybrid.sliding import Guided, Rubbing, Sliding, drag
+from robot_dynamics.manipulation.hybrid.sliding import Guided, Sliding, SurfaceFriction, drag
 from robot_dynamics.spatial import Vector3
 
 UP = np.array([0.0, 0.0, 1.0])
@@ -51,17 +51,17 @@ def test_surfaces_without_friction_do_not_drag():
     """Each has its own point, from the object's origin; those that nothing slides on have none."""
     center, twist = Vector3(0.1, 0.0, 0.0), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
     there = Sliding(0.2, (0.15, 0.02, -0.15))
-    rubbing = Rubbing.of((None, there), center, [SLOPE] * 2, twist)
-    still, slid = rubbing.drag
+    friction = SurfaceFriction.of((None, there), center, [SLOPE] * 2, twist)
+    still, slid = friction.drag
     assert still == [0.0] * 6
     assert_allclose(slid, drag(0.2, Vector3.of(ARM.tolist()), SLOPE, twist))
-    assert list(rubbing.sideways) == [1]
+    assert list(friction.sideways) == [1]
 
 
 def test_forces_sideways_act_where_the_surface_is_touched():
     """They span the forces across the normal, by their wrenches about the centre of mass."""
-    rubbing = Rubbing.of((Sliding(0.2, tuple(ARM)),), Vector3.zero(), [SLOPE], [0.0] * 6)
-    rows = np.array(rubbing.sideways[0])
+    friction = SurfaceFriction.of((Sliding(0.2, tuple(ARM)),), Vector3.zero(), [SLOPE], [0.0] * 6)
+    rows = np.array(friction.sideways[0])
     assert np.linalg.matrix_rank(rows) == 2
     assert_allclose(rows[:, 5], 0.0, atol=1e-15)
     assert_allclose(rows[:, :3], np.cross(ARM, rows[:, 3:]), atol=1e-15)

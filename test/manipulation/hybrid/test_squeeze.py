@@ -13,8 +13,8 @@ from scipy.optimize import minimize
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import Contact, ForceDistribution, FrictionCone
 from robot_dynamics.manipulation.hybrid.squeeze import (
+    CorrectionLimit,
     GripRoom,
-    Leeway,
     Squeeze,
     SqueezeError,
     TorqueRoom,
@@ -97,7 +97,7 @@ def test_in_the_loop_it_is_the_same():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_leeway_is_kept_with_the_margins(seed):
+def test_a_correction_limit_is_kept_with_the_margins(seed):
     """What is within it is found as without; else another one that holds, or none."""
     distribution, squeeze = squeezing(around("frictional point", 3, POINT))
     rng, count = np.random.default_rng(seed), len(distribution.names)
@@ -107,9 +107,9 @@ def test_a_leeway_is_kept_with_the_margins(seed):
         around_ = rng.normal(size=count)
         best = squeeze.in_loop(wrench, around_)
         size = squeeze.size(best - around_)
-        same = squeeze.in_loop(wrench, around_, None, Leeway(around_, 1.001 * size))
+        same = squeeze.in_loop(wrench, around_, None, CorrectionLimit(around_, 1.001 * size))
         assert_allclose(same, best, atol=1e-9 * size)
-        less = squeeze.in_loop(wrench, around_, None, Leeway(around_, 0.99 * size))
+        less = squeeze.in_loop(wrench, around_, None, CorrectionLimit(around_, 0.99 * size))
         refused += less is None
         if less is not None:
             assert squeeze.size(less - around_) <= 0.99 * size + 1e-9
@@ -181,7 +181,7 @@ def test_torque_limits_move_the_load_to_the_arm_that_can():
     """Rigid grasps: the squeeze problem finds the sharing that keeps every drive inside."""
     contacts = facing("rigid")
     distribution, squeeze = squeezing(contacts, margin=0.0)
-    # Each arm a stand-in with a drive for every direction, as strong as written.
+    # Each arm a substitute with a drive for every direction, as strong as written.
     limits = np.concatenate([np.full(6, 5.0), np.full(6, 50.0)])
     room = TorqueRoom(np.eye(12), np.zeros(12), limits)
     found = squeeze.at(WEIGHT, None, room)

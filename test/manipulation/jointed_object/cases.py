@@ -44,12 +44,12 @@ CHOICES = {
 
 
 def system_of(case):
-    """Return the system of a case; the halves' links are where the tools are."""
+    """Return the system of a case; the parts' links are where the tools are."""
     data = case["input"]["system"]
     arms = unseren_arms(data)
     bodies = data["body"]
     links = [
-        LinkElement(f"half{i}", b["mass"], tuple(b["r"]), inertia(b["inertia"]))
+        LinkElement(f"part{i}", b["mass"], tuple(b["r"]), inertia(b["inertia"]))
         for i, b in enumerate(bodies)
     ]
     tree = build(arms)
@@ -57,16 +57,16 @@ def system_of(case):
     # A weld keeps the relative orientation that the case has.
     relative = ends[0][:3, :3].T @ ends[1][:3, :3] if data["joint"] == "weld" else np.eye(3)
     first = pose(bodies[0]["rl"], relative)
-    # The joint is where rl says in each half: the second half's link frame is moved there.
+    # The joint is where rl says in each part: the second part's link frame is moved there.
     to_joint = pose(bodies[1]["rl"])
     moved = LinkElement(
-        "half1",
+        "part1",
         links[1].mass,
         tuple(np.subtract(bodies[1]["r"], bodies[1]["rl"])),
         links[1].inertia,
     )
     kind = {"sph": "spherical", "weld": "fixed"}[data["joint"]]
-    joint = JointElement("object_joint", kind, "half0", "half1", first)
+    joint = JointElement("object_joint", kind, "part0", "part1", first)
     held = Mechanism("object", (links[0], moved), (joint,))
     grasps = (np.eye(4), np.linalg.inv(to_joint))
     return jointed_object_system(arms, held, ("atool", "btool"), grasps, gravity=data["g"])
@@ -88,23 +88,23 @@ OBJECT_JOINTS = ("spherical", "universal", "revolute", "prismatic", "fixed")
 
 def random_system(rng, kind, joints=(6, 6)):
     """Return arms without structure that hold an object of two links and a joint of a kind."""
-    parts = [
+    placed = [
         (random_arm(rng, f"{name}_", n), random_pose(rng), "fixed")
         for name, n in zip("ab", joints, strict=True)
     ]
-    arms = joined("arms", parts)
-    halves = (random_link(rng, "half0"), random_link(rng, "half1"))
-    joint = JointElement("object_joint", kind, "half0", "half1", random_pose(rng, 0.2))
-    held = Mechanism("object", halves, (joint,))
+    arms = joined("arms", placed)
+    parts = (random_link(rng, "part0"), random_link(rng, "part1"))
+    joint = JointElement("object_joint", kind, "part0", "part1", random_pose(rng, 0.2))
+    held = Mechanism("object", parts, (joint,))
     grasps = (random_pose(rng, 0.2), random_pose(rng, 0.2))
-    tools = tuple(part.links[-1].name for part, _, _ in parts)
+    tools = tuple(arm.links[-1].name for arm, _, _ in placed)
     return jointed_object_system(arms, held, tools, grasps)
 
 
 def closed_states(rng, system, count):
     """Yield a system whose joint is closed where its arms are, positions, and a velocity.
 
-    The joint's frame on the second half is put where that on the first is, turned as the joint
+    The joint's frame on the second part is put where that on the first is, turned as the joint
     may be.
     """
     model = system.model
@@ -117,7 +117,7 @@ def closed_states(rng, system, count):
         position = loop.type.integrate(loop.type.neutral(), (0.5 * rng.normal(size=free)).tolist())
         there = loop.type.transform(position).compose(at).compose(X0[loop.successor].inverse())
         moved = JointedObjectSystem(
-            model.replace(successor_placement={loop.name: there}), system.halves
+            model.replace(successor_placement={loop.name: there}), system.parts
         )
         terms = Robot(moved.model).constraint_terms(q, np.zeros(model.nv))
         yield moved, q, consistent_velocity(terms[0], terms[2], rng.normal(size=model.nv))

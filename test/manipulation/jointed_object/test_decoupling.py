@@ -28,7 +28,7 @@ def plain(terms):
 
 
 def states(kind, joints, count):
-    """Yield states away from singularities of the arms, with a wish for halves, joints, force."""
+    """Yield states away from singularities of the arms, with a wish for parts, joints, force."""
     rng = np.random.default_rng(3)
     for system, terms, q, qd in regular_states(kind, joints, count):
         reduced = ReducedOrderTerms.of(terms, CompletedVelocities.chosen(terms))
@@ -40,24 +40,24 @@ def states(kind, joints, count):
 @pytest.mark.parametrize("kind", OBJECT_JOINTS)
 @pytest.mark.parametrize("joints", [(6, 6), (7, 6)])
 def test_motion_and_force_are_what_is_asked_for(kind, joints):
-    """In the closed chain, with what the object's joint leaves free of the second half's motion.
+    """In the closed chain, with what the object's joint leaves free of the second part's motion.
 
     nu_dot = tau_2 (47) and f = tau_1 (48), to 1e-9 of the largest of each.
     """
     seen = 0
-    for system, terms, _, _, (halves, own, force) in states(kind, joints, 8):
+    for system, terms, _, _, (parts, own, force) in states(kind, joints, 8):
         seen += 1
         law = decoupled_torques(
-            plain(terms), ArmInverses.of(system, plain(terms)), halves, own, force
+            plain(terms), ArmInverses.of(system, plain(terms)), parts, own, force
         )
         qdd, f = terms.forward(np.sum([law.primary, law.push, law.moving], axis=0))
         assert_allclose(f, force, atol=1e-9 * np.abs(force).max())
         assert_allclose(qdd, law.acceleration, atol=1e-9 * np.abs(qdd).max())
         felt = np.einsum("hij,j->hi", terms.G, qdd) + terms.G_dot_qd
-        assert_allclose(felt[0], halves[0], atol=1e-9 * np.abs(felt).max())
+        assert_allclose(felt[0], parts[0], atol=1e-9 * np.abs(felt).max())
         # At the joint's point: its motions are along axes, or about them.
         way = terms.point - terms.centers[1]
-        lacking = halves[1] - felt[1]
+        lacking = parts[1] - felt[1]
         lacking[3:] += np.cross(lacking[:3], way)
         assert_allclose(terms.joint_motions.T @ lacking, 0.0, atol=1e-9 * np.abs(felt).max())
         # The primary part alone lets nothing accelerate, and transmits nothing.
@@ -72,9 +72,9 @@ def test_motion_and_force_are_what_is_asked_for(kind, joints):
 def test_it_is_the_readable_law(kind):
     """With six joints an arm nothing is left to choose: the torques are those of (42) and (46)."""
     seen = 0
-    for system, terms, _, reduced, (halves, own, force) in states(kind, (6, 6), 6):
+    for system, terms, _, reduced, (parts, own, force) in states(kind, (6, 6), 6):
         seen += 1
-        whole = np.array(kept_whole(plain(terms), halves - terms.G_dot_qd, terms.A_dot_qd))
+        whole = np.array(kept_whole(plain(terms), parts - terms.G_dot_qd, terms.A_dot_qd))
         motion = (whole + terms.G_dot_qd).reshape(-1)
         rows, rates = reduced.B, reduced.B_dot_qd
         # nu_dot of that motion: B qdd + B_dot qd.
@@ -82,7 +82,7 @@ def test_it_is_the_readable_law(kind):
         nu_dot = np.concatenate([motion[:6], second @ whole[1] + rates[6:]])
         expected = decoupled_law(reduced, nu_dot, force)
         law = decoupled_torques(
-            plain(terms), ArmInverses.of(system, plain(terms)), halves, own, force
+            plain(terms), ArmInverses.of(system, plain(terms)), parts, own, force
         )
         size = np.abs(expected.torque).max()
         assert_allclose(law.primary, expected.primary, atol=1e-9 * size)
@@ -108,6 +108,6 @@ def test_a_singular_arm_is_told_by_its_pivot():
     fields = plain(terms)
     assert ArmInverses.of(system, fields).smallest_pivot > 1e-6
     G = terms.G.copy()
-    own = system.halves[1].v_index
+    own = system.parts[1].v_index
     G[1][:, own[2]] = G[1][:, own[1]]
     assert ArmInverses.of(system, {**fields, "G": G.tolist()}).smallest_pivot < 1e-12

@@ -45,7 +45,7 @@ def test_terms_of_the_worked_cases(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_motion_and_forces_of_the_worked_cases(name):
-    """Accelerations, the force between the halves, and both grasp wrenches are right."""
+    """Accelerations, the force between the parts, and both grasp wrenches are right."""
     case = CASES[name]
     terms, answer = terms_of(case), case["output"]
     qdd, f = terms.forward(state_of(case)[2])
@@ -84,7 +84,7 @@ def test_it_is_the_closed_loop_engine(kind, joints, states):
         robot = Robot(there.model)
         motion = robot.constrained_motion(q, qd, tau)
         assert_allclose(qdd, motion.qdd, rtol=0, atol=TOL * np.max(np.abs(motion.qdd)))
-        # Forces in the engine are along the axes of the second half, here in world axes.
+        # Forces in the engine are along the axes of the second part, here in world axes.
         push = terms.A.T @ f
         K = robot.constraint_terms(q, qd)[2]
         expected = -K.T @ motion.multipliers
@@ -137,13 +137,13 @@ def test_rates_are_derivatives():
     assert_allclose((after.G @ qd - before.G @ qd) / (2 * h), terms.G_dot_qd, atol=1e-7)
 
 
-def test_halves_carry_over_to_the_engine():
-    """Other inertias of the halves change both models alike."""
+def test_parts_carry_over_to_the_engine():
+    """Other inertias of the parts change both models alike."""
     case = CASES["U2 spherical 6+7"]
     system = system_of(case)
     q, qd, tau = state_of(case)
-    heavy = [Inertia.of([2.0 * v for v in half.inertia.components()]) for half in system.halves]
-    changed = system.with_halves(heavy)
+    heavy = [Inertia.of([2.0 * v for v in part.inertia.components()]) for part in system.parts]
+    changed = system.with_part_inertias(heavy)
     qdd, _ = JointSpaceModel(changed).terms(q, qd).forward(tau)
     assert np.max(np.abs(qdd - case["output"]["qdd"])) > 0.1
     motion = Robot(changed.model).constrained_motion(q, qd, tau)
@@ -152,11 +152,11 @@ def test_halves_carry_over_to_the_engine():
 
 @pytest.mark.parametrize("kind", OBJECT_JOINTS)
 def test_motions_that_the_joint_allows(kind):
-    """What the halves do relative to each other is made of them, and of as many as are free."""
+    """What the parts do relative to each other is made of them, and of as many as are free."""
     free = {"spherical": 3, "universal": 2, "revolute": 1, "prismatic": 1, "fixed": 0}[kind]
     for _, terms, _, _ in regular_states(kind, (6, 6)):
         assert terms.joint_motions.shape == (6, free)
-        # Velocities of both halves at the point, from those of their centres of mass.
+        # Velocities of both parts at the point, from those of their centres of mass.
         twist = terms.velocity.copy()
         twist[:, 3:] += np.cross(twist[:, :3], terms.point - terms.centers)
         relative = twist[1] - twist[0]

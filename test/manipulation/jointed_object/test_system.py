@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two arms and the halves of what they hold, and objects that they cannot hold."""
+"""Two arms and the parts of what they hold, and objects that they cannot hold."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def parts(rng):
     arms = joined("arms", [(random_arm(rng, name, 6), np.eye(4), "fixed") for name in ("a", "b")])
     held = Mechanism(
         "object",
-        (random_link(rng, "half0"), random_link(rng, "half1")),
-        (JointElement("object_joint", "spherical", "half0", "half1"),),
+        (random_link(rng, "part0"), random_link(rng, "part1")),
+        (JointElement("object_joint", "spherical", "part0", "part1"),),
     )
     return arms, held, ("a_tool", "b_tool"), (np.eye(4), np.eye(4))
 
@@ -40,26 +40,26 @@ def test_degrees_of_freedom(rng, kind, joints, freedoms):
     """The chain has N_1 + N_2 - c degrees of freedom (19), each joint belongs to one arm."""
     system = random_system(rng, kind, joints)
     assert system.freedoms == freedoms
-    first, second = (half.v_index for half in system.halves)
+    first, second = (part.v_index for part in system.parts)
     assert [*first, *second] == list(range(sum(joints)))
 
 
 def test_the_arms_alone_have_no_object(rng):
-    """What the halves weigh is in the whole and not in the arms."""
+    """What the parts weigh is in the whole and not in the arms."""
     system = random_system(rng, "spherical")
-    for half in system.halves:
-        whole, arm = (m.bodies[half.body].inertia for m in (system.model, system.arms))
-        assert_allclose(whole.mass - arm.mass, half.inertia.mass, rtol=1e-12)
+    for part in system.parts:
+        whole, arm = (m.bodies[part.body].inertia for m in (system.model, system.arms))
+        assert_allclose(whole.mass - arm.mass, part.inertia.mass, rtol=1e-12)
 
 
 def test_objects_that_are_not_two_links_and_a_joint(rng):
-    """Anything else is answered in one sentence, as are massless halves."""
+    """Anything else is answered in one sentence, as are massless parts."""
     arms, held, tools, grasps = parts(rng)
     rigid = Mechanism("box", (random_link(rng, "box"),))
     with pytest.raises(RobotDynamicsError, match="'box' has 1 links and 0 joints, expected two"):
         jointed_object_system(arms, rigid, tools, grasps)
     light = replace(held, links=(held.links[0], replace(held.links[1], mass=0.0)))
-    with pytest.raises(RobotDynamicsError, match="'half1' has a mass of 0 kg"):
+    with pytest.raises(RobotDynamicsError, match="'part1' has a mass of 0 kg"):
         jointed_object_system(arms, light, tools, grasps)
 
 

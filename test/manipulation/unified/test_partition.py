@@ -32,7 +32,7 @@ def test_the_generalised_inertia_is_a_schur_complement(parts):
     assert_allclose(np.linalg.inv(parts.M), inverse[p:, p:], rtol=1e-9)
 
 
-def test_what_the_object_feels(parts):
+def test_forces_on_the_object(parts):
     """H is [J_b J_q] H^-1 [J_b J_q]^T over base and arms together, and symmetric (48)."""
     J = np.hstack([parts.J_p, parts.J_a])
     expected = J @ np.linalg.solve(whole_of(parts), J.T)

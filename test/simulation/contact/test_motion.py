@@ -43,8 +43,8 @@ def energy_of(motion):
 def test_a_block_on_an_incline(mu, slips):
     """At 20 degrees (tan 0.364) it slips exactly if mu is less, at g (sin a - mu cos a).
 
-    The scheme is exact at constant acceleration: both bars are rounding. Sticking it does not
-    creep, and it stays on the plane.
+    The scheme is exact at constant acceleration: both thresholds are rounding. Sticking it does
+    not creep, and it stays on the plane.
     """
     a = np.radians(20.0)
     normal, down = np.array([np.sin(a), 0, np.cos(a)]), np.array([np.cos(a), 0, -np.sin(a)])
@@ -268,8 +268,8 @@ def test_energy_never_grows_in_passive_contact(stiffness):
 
     Of 5.4 J, in 1600 steps: 3e-8 J a step on a rigid floor, where only turning in flight is not
     exact. On an elastic one, which gives back what it stores, a point enters and leaves within a
-    step, whose spring is known to half a step: 6e-5 J of what it stores, measured. Both bars leave
-    a factor of four.
+    step, whose spring is known to half a step: 6e-5 J of what it stores, measured. Both thresholds
+    leave a factor of four.
     """
     e = 0.0 if np.isinf(stiffness) else 0.3
     material = Material(FrictionCone(0.4), stiffness=stiffness, restitution=e)
@@ -324,8 +324,8 @@ def test_impacts_with_friction_never_give_energy():
     """A slanted rod whose tip strikes a rough floor: Newton's restitution alone would gain.
 
     Kane and Levinson's case: a tip that is turned back along the floor by friction. In random
-    blows with e = 0.9 some reach the bar, none is beyond it but for rounding; those that lose
-    energy keep their restitution.
+    blows with e = 0.9 some reach the threshold, none is beyond it but for rounding; those that
+    lose energy keep their restitution.
     """
     rod = LinkElement("rod", 1.0, (0.0, 0.0, 0.0), np.diag([0.08, 0.08, 1e-3]))
     tip = np.array([[0.0, 0.0, -0.5]])
@@ -357,7 +357,8 @@ def test_impacts_of_two_points_on_what_is_held_never_give_energy():
     """Two arms hold an object rigidly, of which two points strike a floor and a wall at once.
 
     With restitutions of 0.9 and 0.3, rough both, and far from the grasps: of random blows some
-    lose both and some reach the bar of the energy; none is beyond it, and grasps hold in all.
+    lose both and some reach the threshold of the energy; none is beyond it, and grasps hold in
+    all.
     """
     cell = two_arms()
     system, at = cell.system, cell.start[cell.system.object_q]

@@ -40,8 +40,9 @@ def test_a_slide(kind):
     """Squeezed with 20 N at mu = 0.4 a 2 kg box slides down by the same in both.
 
     MuJoCo's integrator is of first order: it is ahead by half a step's motion, v h / 2, to which
-    the bar leaves a factor of two. Forces are the same, to 2e-5 of the squeeze (1.3e-5 measured),
-    and do not chatter: from 40 ms on they change by 2e-6 of it in all (1.2e-6 measured).
+    the threshold leaves a factor of two. Forces are the same, to 2e-5 of the squeeze (1.3e-5
+    measured), and do not chatter: from 40 ms on they change by 2e-6 of it in all (1.2e-6
+    measured).
     """
     ours, theirs = plants(*between_fingers(Material(FrictionCone(0.4, 0.01)), kind))
     forces = []

@@ -21,8 +21,8 @@ from robot_dynamics.simulation.contact import (
     ArmContact,
     ContactPlant,
     ContactScene,
+    EnvironmentJoint,
     Material,
-    Restraint,
     SurfaceContact,
     Touch,
     plane,
@@ -202,7 +202,7 @@ def test_hinges_that_repeat_one_another_are_refused():
     """At the start: forces between them would be anything."""
     part = pose((0.1, 0.0, 0.0))
     at = pose(CELL.start[SYSTEM.object_q][:3]) @ part
-    one, two = (Restraint(name, "hinge", at, part) for name in ("upper", "lower"))
-    twice = replace(scene("rigid"), restraints=(one, two))
+    one, two = (EnvironmentJoint(name, "hinge", at, part) for name in ("upper", "lower"))
+    twice = replace(scene("rigid"), environment_joints=(one, two))
     with pytest.raises(ArgumentError, match="hinge 'lower' blocks motions that hinge 'upper'"):
         ContactPlant(twice, CELL.start, PERIOD, settings())

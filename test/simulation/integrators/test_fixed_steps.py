@@ -65,7 +65,7 @@ def test_results_do_not_depend_on_how_many_steps_go_together():
 
 
 def test_constraints_that_are_left_out_are_watched(monkeypatch):
-    """With one row too few heeded, the other one opens; the rows are chosen again before that
+    """With one row too few used, the other one opens; the rows are chosen again before that
     shows, and the motion is the right one.
     """
     motion = turning_four_bar()

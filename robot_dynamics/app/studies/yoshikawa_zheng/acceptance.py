@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.app.studies.study import Check
-from robot_dynamics.app.studies.yoshikawa_zheng.cases import HARD, PERFECT, RUBBING, SOFT, WRONG
+from robot_dynamics.app.studies.yoshikawa_zheng.cases import FRICTION, HARD, PERFECT, SOFT, WRONG
 from robot_dynamics.app.studies.yoshikawa_zheng.controller import terms_at
 from robot_dynamics.app.studies.yoshikawa_zheng.errors import UNITS, Errors
 from robot_dynamics.app.studies.yoshikawa_zheng.experiment import Setup
@@ -32,7 +32,7 @@ class Run:
 _WALL_1, _FREE = "experiment 1", "experiment 2"
 _SOFT, _HARD = "experiment 3, wall of 1e4 N/m", "experiment 3, wall of 1e5 N/m, no delay"
 #: What the worst of the runs may have, by experiment and what they are held to.
-BARS: dict[tuple[int, str], tuple[str, dict[str, float]]] = {
+THRESHOLDS: dict[tuple[int, str], tuple[str, dict[str, float]]] = {
     (1, PERFECT): (
         f"{_WALL_1}, perfect model",
         {
@@ -52,7 +52,7 @@ BARS: dict[tuple[int, str], tuple[str, dict[str, float]]] = {
             "internal force rms": 2e-3,
         },
     ),
-    (1, RUBBING): (
+    (1, FRICTION): (
         f"{_WALL_1}, the same with motor friction",
         {
             "x max": 0.2,
@@ -69,7 +69,7 @@ BARS: dict[tuple[int, str], tuple[str, dict[str, float]]] = {
         f"{_FREE}, model off by 20 %",
         {"x max": 0.05, "y max": 0.05, "orientation max": 0.02},
     ),
-    (2, RUBBING): (
+    (2, FRICTION): (
         f"{_FREE}, the same with motor friction",
         {"x max": 0.25, "y max": 0.25, "orientation max": 1.5},
     ),
@@ -92,16 +92,16 @@ BARS: dict[tuple[int, str], tuple[str, dict[str, float]]] = {
 def checks(runs: Sequence[Run]) -> tuple[Check, ...]:
     """Return all claims on experiments that were run."""
     found = [Check("the law's identities, relative error", exactness(50), 1e-9)]
-    for (number, bars), (what, limits) in BARS.items():
+    for (number, thresholds), (what, limits) in THRESHOLDS.items():
         those = [
             run.errors
             for run in runs
-            # The literal law is held to no bars on elastic walls: it bounces.
-            if (run.setup.number, run.setup.bars) == (number, bars)
+            # The literal law is held to no thresholds on elastic walls: it bounces.
+            if (run.setup.number, run.setup.thresholds) == (number, thresholds)
             and not (number == 3 and run.setup.law == "literal")
         ]
         found += [_worst(what, those, name, limit) for name, limit in limits.items() if those]
-        if bars == SOFT and those:
+        if thresholds == SOFT and those:
             short = float(np.max([_CLEAR - errors["least force"] for errors in those]))
             found.append(Check(f"{what}, force once steady below 0.5 N by [N]", short, 0.1))
     return (*found, *_warnings(runs))

@@ -12,11 +12,11 @@ from robot_dynamics.app.studies.yoshikawa_zheng.robots import Inertias
 from robot_dynamics.simulation.pinned_bar_plant import Imperfections
 
 _MU = 0.2
-_RUBBING = Imperfections(motor_friction=5e-3)
+_FRICTION = Imperfections(motor_friction=5e-3)
 _LATE = Imperfections(delay=1)
 _NOISY = Imperfections(position_noise=1e-4, velocity_noise=2e-3, seed=1)
 #: What the setups of `cases` are held to, beside their experiment.
-PERFECT, WRONG, RUBBING, SOFT, HARD = "perfect", "wrong", "rubbing", "soft", "hard"
+PERFECT, WRONG, FRICTION, SOFT, HARD = "perfect", "wrong", "friction", "soft", "hard"
 _QUICK = (
     "perfect",
     "model x0.8, friction",
@@ -69,9 +69,9 @@ def _drawn(setup: Setup, name: str) -> list[Setup]:
 def _on_rigid_wall() -> list[Setup]:
     true, low, high = _scaled()
     rubbed = Setup(1, "friction", true, friction=_MU)
-    wrong = replace(rubbed, bars=WRONG)
+    wrong = replace(rubbed, thresholds=WRONG)
     setups = [
-        Setup(1, "perfect", true, bars=PERFECT),
+        Setup(1, "perfect", true, thresholds=PERFECT),
         rubbed,
         replace(wrong, name="model x0.8, friction", inertias=low),
         replace(wrong, name="model x1.2, friction", inertias=high),
@@ -81,8 +81,8 @@ def _on_rigid_wall() -> list[Setup]:
             rubbed,
             name="model x0.8, friction, motor friction",
             inertias=low,
-            imperfections=_RUBBING,
-            bars=RUBBING,
+            imperfections=_FRICTION,
+            thresholds=FRICTION,
         ),
         replace(rubbed, name="model x0.8, friction, noise", inertias=low, imperfections=_NOISY),
         replace(rubbed, name="model x1.2, friction, delay", inertias=high, imperfections=_LATE),
@@ -93,15 +93,15 @@ def _on_rigid_wall() -> list[Setup]:
 def _free() -> list[Setup]:
     true, low, high = _scaled()
     setups = [
-        Setup(2, "perfect", true, bars=PERFECT),
-        Setup(2, "model x0.8", low, bars=WRONG),
-        Setup(2, "model x1.2", high, bars=WRONG),
-        *_drawn(Setup(2, "", true, bars=WRONG), "model random {}"),
-        Setup(2, "model x0.8, motor friction", low, imperfections=_RUBBING, bars=RUBBING),
+        Setup(2, "perfect", true, thresholds=PERFECT),
+        Setup(2, "model x0.8", low, thresholds=WRONG),
+        Setup(2, "model x1.2", high, thresholds=WRONG),
+        *_drawn(Setup(2, "", true, thresholds=WRONG), "model random {}"),
+        Setup(2, "model x0.8, motor friction", low, imperfections=_FRICTION, thresholds=FRICTION),
     ]
     # Without an integral, unequal arms turn the bar by three times as much as the bar for it.
     return [
-        replace(one, bars="") if "random" in one.name and one.law != "integral" else one
+        replace(one, thresholds="") if "random" in one.name and one.law != "integral" else one
         for one in _with(setups, *LAWS)
     ]
 
@@ -109,8 +109,8 @@ def _free() -> list[Setup]:
 def _transition() -> list[Setup]:
     true, low, high = _scaled()
     setups = []
-    for label, stiffness, bars in (("1e4 N/m", 1e4, SOFT), ("1e5 N/m", 1e5, HARD)):
-        perfect = Setup(3, f"{label}, perfect", true, stiffness=stiffness, bars=bars)
+    for label, stiffness, thresholds in (("1e4 N/m", 1e4, SOFT), ("1e5 N/m", 1e5, HARD)):
+        perfect = Setup(3, f"{label}, perfect", true, stiffness=stiffness, thresholds=thresholds)
         setups.append(perfect)
         for name, model in (("model x0.8", low), ("model x1.2", high)):
             rubbed = replace(
@@ -121,7 +121,7 @@ def _transition() -> list[Setup]:
                 rubbed,
                 name=f"{rubbed.name}, delay",
                 imperfections=_LATE,
-                bars=bars if bars == SOFT else "",
+                thresholds=thresholds if thresholds == SOFT else "",
             )
             setups += [rubbed, late]
         setups.append(
@@ -130,9 +130,9 @@ def _transition() -> list[Setup]:
                 name=f"{label}, model x0.8, friction, motor friction",
                 inertias=low,
                 friction=_MU,
-                imperfections=_RUBBING,
-                bars="",
+                imperfections=_FRICTION,
+                thresholds="",
             )
         )
     bouncing = Setup(3, "1e5 N/m, restitution 0.8", true, stiffness=1e5, restitution=0.8)
-    return _with([*setups, replace(bouncing, bars=HARD)], *LAWS)
+    return _with([*setups, replace(bouncing, thresholds=HARD)], *LAWS)

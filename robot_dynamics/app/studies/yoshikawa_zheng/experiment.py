@@ -36,7 +36,7 @@ class Setup:
         restitution: Of the wall.
         friction: mu of the wall.
         imperfections: What the law does not know of besides.
-        bars: Which bars it is held to; none if empty.
+        thresholds: Which thresholds it is held to; none if empty.
     """
 
     number: int
@@ -47,7 +47,7 @@ class Setup:
     restitution: float = 0.3
     friction: float = 0.0
     imperfections: Imperfections = field(default_factory=Imperfections)
-    bars: str = ""
+    thresholds: str = ""
 
 
 @dataclass(frozen=True)

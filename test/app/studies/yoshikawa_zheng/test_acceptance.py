@@ -1,12 +1,17 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Bars that are kept and missed."""
+"""Thresholds that are kept and missed."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from robot_dynamics.app.studies.yoshikawa_zheng.acceptance import BARS, Run, checks, exactness
+from robot_dynamics.app.studies.yoshikawa_zheng.acceptance import (
+    THRESHOLDS,
+    Run,
+    checks,
+    exactness,
+)
 from robot_dynamics.app.studies.yoshikawa_zheng.cases import cases
 from robot_dynamics.app.studies.yoshikawa_zheng.errors import UNITS, Errors
 
@@ -21,9 +26,9 @@ def runs_of(value):
     return runs
 
 
-def test_good_runs_keep_all_bars_and_each_bar_can_be_missed():
-    """A figure that is too large, or none, fails its own bar; the worst of the runs counts."""
-    count = sum(len(limits) for _, limits in BARS.values())
+def test_good_runs_keep_all_thresholds_and_each_can_be_missed():
+    """A figure that is too large, or none, fails its own threshold; the worst run counts."""
+    count = sum(len(limits) for _, limits in THRESHOLDS.values())
     good = checks(runs_of(0.0))
     # 0.5 N short of the least force, with a force of none.
     assert [check.claim for check in good if not check.ok] == [
@@ -32,7 +37,9 @@ def test_good_runs_keep_all_bars_and_each_bar_can_be_missed():
     missed = [check for check in checks(runs_of(1e3)) if not check.ok]
     assert len(missed) == count
     runs = runs_of(0.0)
-    at = next(i for i, run in enumerate(runs) if run.setup.bars and run.setup.law != "literal")
+    at = next(
+        i for i, run in enumerate(runs) if run.setup.thresholds and run.setup.law != "literal"
+    )
     runs[at] = replace(runs[at], errors=Errors({}, True))
     assert sum(not check.ok for check in checks(runs)) > 1
 

@@ -4,19 +4,19 @@
 
 from __future__ import annotations
 
-from robot_dynamics.app.studies.yoshikawa_zheng.acceptance import BARS
+from robot_dynamics.app.studies.yoshikawa_zheng.acceptance import THRESHOLDS
 from robot_dynamics.app.studies.yoshikawa_zheng.cases import cases
 from robot_dynamics.app.studies.yoshikawa_zheng.controller import LAWS
 
 
-def test_every_case_has_its_own_name_and_every_bar_a_case():
-    """No case hides another one, and short versions hold every kind of bar too."""
+def test_every_case_has_its_own_name_and_every_threshold_a_case():
+    """No case hides another one, and short versions hold every kind of threshold too."""
     for quick in (False, True):
         setups = cases(quick)
         names = [(s.number, s.name, s.law) for s in setups]
         assert len(set(names)) == len(names)
-        held = {(s.number, s.bars) for s in setups if s.bars}
-        assert held == set(BARS)
+        held = {(s.number, s.thresholds) for s in setups if s.thresholds}
+        assert held == set(THRESHOLDS)
     assert len(cases(True)) < len(cases()) / 2
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The three experiments keep their bars."""
+"""The three experiments keep their thresholds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from robot_dynamics.app.studies.yoshikawa_zheng.study import run
 
 
 def test_a_few_of_every_kind(tmp_path):
-    """The short version keeps all bars, tells how far it is, and can be drawn and written."""
+    """The short version keeps all thresholds, tells how far it is, and is drawn and written."""
     told = []
     outcome = run(True, lambda done, doing: told.append(done))
     assert outcome.ok, [str(check) for check in outcome.checks if not check.ok]

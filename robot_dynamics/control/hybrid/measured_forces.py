@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Forces at contacts and on surfaces as sensors tell them, and what is touched; any scalars."""
+"""Forces at contacts and on surfaces as sensors tell them, and what is touched; traceable."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from robot_dynamics.manipulation.hybrid.decoupling_law import ObjectTerms
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import ContactPoint, Matrix
 from robot_dynamics.manipulation.hybrid.object_observer import Seen
 from robot_dynamics.manipulation.hybrid.on_surfaces import Surfaces
-from robot_dynamics.manipulation.hybrid.sliding import Rubbing
+from robot_dynamics.manipulation.hybrid.sliding import SurfaceFriction
 from robot_dynamics.scalar.functions import maximum
 from robot_dynamics.spatial import Scalar, Transform, Vector3
 
 
-def felt_at_contacts(
+def measured_contact_forces(
     points: Sequence[ContactPoint],
     seen: Seen,
     X0: Sequence[Transform],
@@ -33,13 +33,13 @@ def felt_at_contacts(
         X0: From the world to the arms' bodies.
         wrenches: By the arms on the object, angular first, in the tools' frames (k, 6).
     """
-    felt: list[Scalar] = []
+    measured: list[Scalar] = []
     for point, wrench in zip(points, wrenches, strict=True):
         turn = point.turned(seen.place, X0)
-        felt += point.components(
+        measured += point.components(
             [*(turn * Vector3.of(wrench[:3])), *(turn * Vector3.of(wrench[3:]))]
         )
-    return felt
+    return measured
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class SurfaceSensing:
         has_wrenches: 1 if grasp wrenches are measured.
         has_forces: 1 if forces on surfaces are.
         forces: Those (C,).
-        wrench: On the object, by the arms as they are felt (6,), in its axes.
+        wrench: On the object, by the arms as measured (6,), in its axes.
         distance: Values of the surfaces' functions (C,).
         leaders: Which surface tells for each; see `Environment.leaders`.
     """
@@ -69,7 +69,7 @@ class SurfaceSensing:
 
 
 @dataclass(frozen=True)
-class FeltSurfaces:
+class SurfaceForces:
     """Forces on surfaces, and what they tell (C,).
 
     Attributes:
@@ -95,8 +95,8 @@ class FeltSurfaces:
         wanted: Mapping[str, Sequence[Scalar]],
         last: Mapping[str, Sequence[Scalar]],
         gain: HybridGains,
-        rubbing: Rubbing | None = None,
-    ) -> FeltSurfaces:
+        friction: SurfaceFriction | None = None,
+    ) -> SurfaceForces:
         """Return the forces, estimated from the grasp wrenches where they are not measured.
 
         Args:
@@ -109,7 +109,7 @@ class FeltSurfaces:
             wanted: Parts of a row of the reference.
             last: The memory of the last step.
             gain: When contacts begin and end.
-            rubbing: How the object rubs on surfaces; not at all by default.
+            friction: How the object rubs on surfaces; not at all by default.
         """
         planned = Surfaces(E_F, last["touched"], held).along(acceleration, bent)
         # Other surfaces may depend on those that bear a force, and must not take a part of it.
@@ -118,12 +118,12 @@ class FeltSurfaces:
             maximum(t, w * n)
             for t, w, n in zip(last["touched"], wanted["wanted"], near, strict=True)
         ]
-        told = Surfaces(E_F, bearing, held, rubbing).forces(
+        told = Surfaces(E_F, bearing, held, friction).forces(
             sensing.wrench, planned, wanted["compared_contact"]
         )
-        here, felt = sensing.has_forces, sensing.has_wrenches
+        here, measured = sensing.has_forces, sensing.has_wrenches
         forces = [
-            here * f + (1.0 - here) * (felt * t + (1.0 - felt) * wish)
+            here * f + (1.0 - here) * (measured * t + (1.0 - measured) * wish)
             for f, t, wish in zip(sensing.forces, told, wanted["compared_contact"], strict=True)
         ]
         return cls(

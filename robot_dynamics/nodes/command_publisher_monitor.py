@@ -25,11 +25,11 @@ UNKNOWN = ("_NODE_NAME_UNKNOWN_", "_NODE_NAMESPACE_UNKNOWN_", "")
 TWIN_S = 2.5  # within which a living node is found and publishes its diagnostics
 
 
-class RivalError(RobotDynamicsError):
+class OtherPublisherError(RobotDynamicsError):
     """A start beside somebody else who commands the arms."""
 
 
-class CommandRivals:
+class CommandPublisherMonitor:
     """The publishers on the topics of commands that are neither this node nor its guard.
 
     A process that was killed stays in the graph for about 20 s. If it had this node's name, it is
@@ -52,12 +52,12 @@ class CommandRivals:
         """Refuse a start beside others; return whether enough is known to say that there is none.
 
         Raises:
-            RivalError: With node and topic.
+            OtherPublisherError: With node and topic.
         """
         found = list(self._look())
         for topic, node, _ in found:
             if node not in (*UNKNOWN, self._full_name):
-                raise RivalError(f"start refused: {self._sentence(topic, node)}")
+                raise OtherPublisherError(f"start refused: {self._sentence(topic, node)}")
         twins = [(topic, count) for topic, node, count in found if node == self._full_name]
         count = sum(count for _, count in twins)
         if count <= self._dead_twins:
@@ -66,7 +66,9 @@ class CommandRivals:
         self._listen()
         if self._twin_lives:
             self.destroy()
-            raise RivalError(f"start refused: {self._sentence(twins[0][0], self._full_name)}")
+            raise OtherPublisherError(
+                f"start refused: {self._sentence(twins[0][0], self._full_name)}"
+            )
         if time.monotonic() - self._listening_since > TWIN_S:
             self._dead_twins = count
             self.destroy()

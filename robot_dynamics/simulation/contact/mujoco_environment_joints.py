@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.model import transform_of
+from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.report import ContactReport, held
-from robot_dynamics.simulation.contact.restraints import Restraint
 from robot_dynamics.simulation.mujoco_model import STIFF, add_connects, axis_points, placement
 
 Array = NDArray[np.float64]
@@ -40,8 +40,8 @@ _ENDLESS = 1e12  # Bound of what damps [N, N m].
 _IMPEDANCES = (1e-4, 0.9999)  # MuJoCo's bounds.
 
 
-def add_restraint(
-    restraint: Restraint,
+def add_environment_joint(
+    environment_joint: EnvironmentJoint,
     world: etree._Element,
     body: etree._Element,
     pose: Array,
@@ -51,7 +51,7 @@ def add_restraint(
     """Add a hinge or a line, and sensors of what passes through it.
 
     Args:
-        restraint: The hinge or the line.
+        environment_joint: The hinge or the line.
         world: MuJoCo's world.
         body: Its object.
         pose: The object's pose at the start (4, 4): the carriage stands there.
@@ -59,12 +59,12 @@ def add_restraint(
         stiffness_time: Time constant [s].
     """
     equality, sensor, tendon = sections
-    name, frame, part = restraint.name, restraint.frame, restraint.part
+    name, frame, part = environment_joint.name, environment_joint.frame, environment_joint.part
     # A body of its own without mass, so that a sensor sees the force pass through it.
     base = etree.SubElement(world, "body", name=f"{name}_base", **placement(transform_of(frame)))
     etree.SubElement(base, "site", name=f"{name}_base")
     other, places = base, axis_points()
-    if restraint.kind == "line":
+    if environment_joint.kind == "line":
         along = np.linalg.inv(frame) @ pose @ part[:, 3]
         at = " ".join(repr(float(x)) for x in (0.0, 0.0, along[2]))
         other = etree.SubElement(base, "body", name=f"{name}_carriage", pos=at)
@@ -77,22 +77,26 @@ def add_restraint(
     add_connects(equality, name, ends, places, stiffness_time)
     for kind, word in (("force", "force"), ("torque", "moment")):
         etree.SubElement(sensor, kind, name=f"{name}_{word}", site=f"{name}_base")
-    if restraint.resists:
-        if restraint.kind == "hinge":
+    if environment_joint.resists:
+        if environment_joint.kind == "hinge":
             at_part = placement(transform_of(pose @ part))
             base = etree.SubElement(world, "body", name=f"{name}_yoke", mocap="true", **at_part)
-        _add_tendons(restraint, base, body, tendon, stiffness_time)
+        _add_tendons(environment_joint, base, body, tendon, stiffness_time)
 
 
 def _add_tendons(
-    restraint: Restraint,
+    environment_joint: EnvironmentJoint,
     base: etree._Element,
     body: etree._Element,
     tendon: etree._Element,
     stiffness_time: float,
 ) -> None:
     """Add the tendons along which a hinge or a line resists: one for friction, one for damping."""
-    name, part, pulls = restraint.name, restraint.part, _PULLS[restraint.kind]
+    name, part, pulls = (
+        environment_joint.name,
+        environment_joint.part,
+        _PULLS[environment_joint.kind],
+    )
     for i, (at, way) in enumerate(pulls):
         for parent, end, place in (
             (base, "far", at - _LONG * way),
@@ -100,8 +104,8 @@ def _add_tendons(
         ):
             pos = " ".join(repr(float(x)) for x in place)
             etree.SubElement(parent, "site", name=f"{name}_{end}_{i}", pos=pos)
-    for word, bound in (("friction", restraint.friction), ("damping", _ENDLESS)):
-        if getattr(restraint, word) == 0.0:
+    for word, bound in (("friction", environment_joint.friction), ("damping", _ENDLESS)):
+        if getattr(environment_joint, word) == 0.0:
             continue
         spatial = etree.SubElement(
             tendon, "spatial", name=f"{name}_{word}", frictionloss=repr(float(bound)),
@@ -114,41 +118,46 @@ def _add_tendons(
                 etree.SubElement(spatial, "site", site=f"{name}_{end}_{i}")
 
 
-class MujocoRestraints:
+class MujocoEnvironmentJoints:
     """Looks at the hinges and lines of a scene in MuJoCo, and turns their yokes along.
 
     Args:
         mujoco: The engine's module.
         model: MuJoCo's model of the scene.
         data: Its state.
-        restraints: The hinges and lines.
+        environment_joints: The hinges and lines.
         body: Name of the object's body.
     """
 
     def __init__(
-        self, mujoco: Any, model: Any, data: Any, restraints: Sequence[Restraint], body: str
+        self,
+        mujoco: Any,
+        model: Any,
+        data: Any,
+        environment_joints: Sequence[EnvironmentJoint],
+        body: str,
     ) -> None:
-        self._data, self._restraints = data, tuple(restraints)
+        self._data, self._environment_joints = data, tuple(environment_joints)
         self._body = model.body(body).id
         first = int(model.jnt_qposadr[model.body_jntadr[self._body]])
         self._object_q = slice(first, first + 7)
         self._at = [
             [int(model.sensor(f"{one.name}_{word}").adr[0]) for word in ("moment", "force")]
-            for one in self._restraints
+            for one in self._environment_joints
         ]
         self._of_tendons = int(mujoco.mjtConstraint.mjCNSTR_FRICTION_TENDON)
         self._resisting = {
             int(model.tendon(f"{one.name}_{word}").id): i
-            for i, one in enumerate(self._restraints)
+            for i, one in enumerate(self._environment_joints)
             for word in ("friction", "damping")
             if getattr(one, word) > 0.0
         }
-        for one in self._restraints:
+        for one in self._environment_joints:
             if one.damping > 0.0:
                 _damp(model, model.tendon(f"{one.name}_damping").id, one.damping)
         self._yokes = [
             (one, int(model.body(f"{one.name}_yoke").mocapid[0]))
-            for one in self._restraints
+            for one in self._environment_joints
             if one.resists and one.kind == "hinge"
         ]
         self._sum, self._count = np.zeros((len(self._at), 6)), 0
@@ -188,7 +197,7 @@ class MujocoRestraints:
     def openings(self) -> tuple[float, float]:
         """Return by how much they are open at most [m], [rad]."""
         position = rotation = 0.0
-        for one in self._restraints:
+        for one in self._environment_joints:
             off = one.frame[:3, :3].T @ (self._place(one) - one.frame[:3, 3])
             if one.kind == "line":
                 position = max(position, float(np.hypot(*off[:2])))
@@ -202,7 +211,7 @@ class MujocoRestraints:
         """Return what there is to say of each."""
         found = []
         for one, wrench, resisted in zip(
-            self._restraints, self._wrenches, self._resisted, strict=True
+            self._environment_joints, self._wrenches, self._resisted, strict=True
         ):
             axes, point = one.frame[:3, :3].T, self._place(one)
             # As at a wrist, what the base's parent exerts; about the part, where it is now.
@@ -214,7 +223,7 @@ class MujocoRestraints:
             found.append(held(one.name, point, axes, exerted[3:], exerted[:3]))
         return found
 
-    def _place(self, one: Restraint) -> Array:
+    def _place(self, one: EnvironmentJoint) -> Array:
         turn = self._data.xmat[self._body].reshape(3, 3)
         return np.asarray(self._data.xpos[self._body] + turn @ one.part[:3, 3])
 

@@ -58,7 +58,7 @@ def general_rows(
     return tuple(sorted(row for row, _ in pivots(model, ranked)))
 
 
-def heeded_forward_dynamics(
+def independent_rows_forward_dynamics(
     model: Model,
     q: Sequence[Scalar],
     qd: Sequence[Scalar],
@@ -77,7 +77,7 @@ def heeded_forward_dynamics(
         qd: Velocities (nv,).
         tau: Joint forces (nv,), friction already taken off.
         parameters: Gravity, inertias and loop placements.
-        rows: The constraints that are heeded, ascending.
+        rows: The constraints that are used, ascending.
     """
     terms = closed_loop_terms(model, q, qd, parameters)
     loops = terms.loops.of_rows(rows)

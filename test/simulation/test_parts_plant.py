@@ -11,7 +11,7 @@ from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.jointed_object import JointSpaceModel
-from robot_dynamics.simulation.halves_plant import HalvesPlant
+from robot_dynamics.simulation.parts_plant import PartsPlant
 
 FREE = ["plant.command_delay_periods=0", "plant.friction_scale=0", "plant.damping_scale=0"]
 
@@ -48,7 +48,7 @@ def test_forces_and_wrenches_are_those_of_the_other_formulation(cell):
         np.testing.assert_allclose(measured.wrenches, in_tools, atol=1e-6)
 
 
-def test_both_halves_are_told(cell):
+def test_both_parts_are_told(cell):
     """Poses and twists are those that the arms' kinematics give."""
     _, plant, model = cell
     measured = plant.reset()
@@ -57,7 +57,7 @@ def test_both_halves_are_told(cell):
         measured = plant.step(terms.C + terms.H_A + 3.0 * np.sin(np.arange(14.0)))
     terms, truth = model.terms(measured.q, measured.qd), plant.truth()
     for i, (pose, twist) in enumerate(
-        [(truth.object_pose, truth.object_twist), truth.second_half]
+        [(truth.object_pose, truth.object_twist), truth.second_part]
     ):
         arm = Rotation.from_quat(pose[3:]).apply([0.0, (0.1, -0.1)[i], 0.0])
         np.testing.assert_allclose(pose[:3] + arm, terms.centers[i], atol=1e-9)
@@ -68,7 +68,7 @@ def test_both_halves_are_told(cell):
 
 
 def test_at_rest_on_brakes_nothing_is_in_the_joint(cell):
-    """Each arm carries its own half."""
+    """Each arm carries its own part."""
     _, plant, _ = cell
     measured = plant.reset()
     assert not plant.truth().internal_force.any()
@@ -76,8 +76,8 @@ def test_at_rest_on_brakes_nothing_is_in_the_joint(cell):
 
 
 def test_a_rigid_object_has_another_plant():
-    """It has no halves."""
+    """It has no parts."""
     scenario = load_scenario("lift_box")
     system = build_system(scenario)
     with pytest.raises(ArgumentError, match="no joint"):
-        HalvesPlant(system, np.zeros(system.model.nq), 0.002, scenario.plant)
+        PartsPlant(system, np.zeros(system.model.nq), 0.002, scenario.plant)

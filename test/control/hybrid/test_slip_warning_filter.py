@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.control.hybrid.slip_monitor import SlipReport
-from robot_dynamics.control.hybrid.slip_news import SlipNews
+from robot_dynamics.control.hybrid.slip_warning_filter import SlipWarningFilter
 
 WELL = SlipReport(np.ones(2), np.ones(2), np.full(2, np.inf), ())
 
@@ -20,8 +20,8 @@ def short(*which):
 
 
 def test_each_danger_is_told_once():
-    """Both contacts, each at its time; one that crosses its bar back and forth is one danger."""
-    news = SlipNews(0.002)
+    """Both contacts, each at its time; crossing a threshold back and forth is one danger."""
+    news = SlipWarningFilter(0.002)
     for tick in range(0, 100, 2):
         news.take(tick, short(1))
         news.take(tick + 1, WELL)
@@ -33,7 +33,7 @@ def test_each_danger_is_told_once():
 
 def test_a_danger_that_is_over_may_come_again():
     """After half a second without it nothing is told; then it is news."""
-    news = SlipNews(0.002)
+    news = SlipWarningFilter(0.002)
     news.take(0, short(0))
     news.take(250, WELL)
     assert news.present == ("at 0 s: contact 0 slips",)
@@ -48,7 +48,7 @@ def test_a_danger_that_is_over_may_come_again():
 
 def test_what_is_told_has_an_end():
     """A law that runs for a day does not fill the memory."""
-    news = SlipNews(0.002)
+    news = SlipWarningFilter(0.002)
     for k in range(100):
         news.take(1000 * k, short(0))
         news.take(1000 * k + 500, WELL)

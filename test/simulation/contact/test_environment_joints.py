@@ -20,15 +20,15 @@ from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact import (
     ArmContact,
     ContactScene,
+    EnvironmentJoint,
     Material,
-    Restraint,
     SurfaceContact,
     Touch,
     plane,
 )
+from robot_dynamics.simulation.contact.environment_joints import require_independent
 from robot_dynamics.simulation.contact.motion import ContactMotion
 from robot_dynamics.simulation.contact.observation import ContactObservation
-from robot_dynamics.simulation.contact.restraints import require_independent
 
 STEP = 2.5e-4
 GRAVITY = np.array([1.0, -3.0, -9.0])  # along no axis
@@ -44,7 +44,7 @@ def held(kind, gravity=GRAVITY, link=BODY, part=PART):
     start = frame @ np.linalg.inv(part)
     q = np.concatenate([start[:3, 3], Rotation.from_matrix(start[:3, :3]).as_quat()])
     scene = ContactScene(
-        free_body(link, tuple(gravity)), (), (), (Restraint(kind, kind, frame, part),)
+        free_body(link, tuple(gravity)), (), (), (EnvironmentJoint(kind, kind, frame, part),)
     )
     return scene, q, frame
 
@@ -74,7 +74,7 @@ def test_a_hinge_bears_what_a_physical_pendulum_needs():
 
     The inertia has no symmetry; the body turns by more than a radian at up to 9 rad/s. Forces are
     right to the step (positions to its square): their error is 6e-5 of the weight with steps of
-    0.25 ms, to which the bar leaves a factor of two, and falls to half with half the step.
+    0.25 ms, to which the threshold leaves a factor of two, and falls to half with half the step.
     """
     errors = []
     for step in (STEP, STEP / 2):
@@ -125,8 +125,8 @@ def test_a_bead_slides_down_its_line():
     assert_allclose(velocity, 0.2 * axis * (axis @ GRAVITY), atol=1e-9)
     assert_allclose(R @ motion.v[:3], _first(q) @ INERTIA_AXIS, atol=1e-9)
     across = GRAVITY - axis * (axis @ GRAVITY)
-    bar = 1e-4 * MASS * np.linalg.norm(GRAVITY)
-    assert_allclose(exerted(motion, motion.q), [0, 0, 0, *(-MASS * across)], atol=bar)
+    threshold = 1e-4 * MASS * np.linalg.norm(GRAVITY)
+    assert_allclose(exerted(motion, motion.q), [0, 0, 0, *(-MASS * across)], atol=threshold)
 
 
 # A principal axis: a spin about it lasts.
@@ -195,7 +195,7 @@ def test_friction_and_damping_of_what_is_left(kind):
     scene, q, frame = held(kind, gravity=np.zeros(3), part=part)
     scene = replace(
         scene,
-        restraints=(Restraint(kind, kind, frame, part, friction, damping),),
+        environment_joints=(EnvironmentJoint(kind, kind, frame, part, friction, damping),),
     )
     motion, robot = ContactMotion(scene), Robot(scene.model)
     if kind == "hinge":
@@ -237,7 +237,7 @@ def test_a_door_strikes_its_stop(place, restitution):
         np.array([[b, 0.0, 0.0]]),
         Material(FrictionCone(0.0), restitution=restitution),
     )
-    hinge = Restraint("hinge", "hinge", np.eye(4), np.eye(4))
+    hinge = EnvironmentJoint("hinge", "hinge", np.eye(4), np.eye(4))
     scene = ContactScene(free_body(door, (0.0, 0.0, 0.0)), (), (stop,), (hinge,))
     motion = ContactMotion(scene)
     motion.start(np.array([0, 0, 0, 0, 0, 0, 1.0]), np.array([0, 0, omega, 0, 0, 0]))
@@ -259,8 +259,8 @@ def test_a_door_strikes_its_stop(place, restitution):
 
 
 @pytest.mark.parametrize("kind", ["hinge", "line"])
-def test_two_arms_feel_what_the_closed_loop_engine_says(kind):
-    """Grasps and restraint as loop joints of one model, moving, under random torques.
+def test_two_arms_measure_what_the_closed_loop_engine_says(kind):
+    """Grasps and environment joint as loop joints of one model, moving, under random torques.
 
     Its multipliers are the contact plant's forces in a step of a nanosecond; velocities of 1 rad/s
     and 1 m/s, of which rounding leaves 1e-16, make forces of 1e-7 of those there are in it.
@@ -269,11 +269,11 @@ def test_two_arms_feel_what_the_closed_loop_engine_says(kind):
     system = cell.system
     at = pose(cell.start[system.object_q][:3])
     part = pose((0.2, 0.1, -0.1), Rotation.from_rotvec([0.3, 0.2, 0.5]).as_matrix())
-    restraint = Restraint("door", kind, at @ part, part)
+    environment_joint = EnvironmentJoint("door", kind, at @ part, part)
     grasps = tuple(ArmContact(Contact.of_kind("rigid", g)) for g in system.grasps)
     wall = SurfaceContact("far", plane((0, 0, -9.0), (0, 0, 1.0)), np.zeros((1, 3)), Material())
-    scene = ContactScene(system, grasps, (wall,), (restraint,))
-    loop = restraint.loop(system.object_body)
+    scene = ContactScene(system, grasps, (wall,), (environment_joint,))
+    loop = environment_joint.loop(system.object_body)
     engine = Robot(replace(system.model, loops=(*system.model.loops, loop)))
     rng = np.random.default_rng(1)
     rest, tau = np.zeros(system.model.nv), np.zeros(system.model.nv)
@@ -285,7 +285,7 @@ def test_two_arms_feel_what_the_closed_loop_engine_says(kind):
     motion = ContactMotion(scene)
     motion.start(cell.start, v)
     motion.advance(1e-9, tau, np.zeros_like)
-    multipliers = truth.multipliers[-restraint.rows :]
+    multipliers = truth.multipliers[-environment_joint.rows :]
     reports = (
         ContactObservation(motion.terms)
         .at(motion.q, motion.v)
@@ -293,7 +293,7 @@ def test_two_arms_feel_what_the_closed_loop_engine_says(kind):
     )
     assert [one.name for one in reports] == ["arm0", "arm1", "far", "door"]
     found = np.concatenate([reports[-1].moment, reports[-1].force])
-    expected = restraint.wrench(multipliers)
+    expected = environment_joint.wrench(multipliers)
     assert np.abs(expected[3:]).min() < 1e-12 if kind == "line" else np.abs(expected[3:]).min() > 1
     assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
 
@@ -312,9 +312,9 @@ def test_two_arms_feel_what_the_closed_loop_engine_says(kind):
 def test_what_cannot_hold_is_refused(kind, frame, message):
     """Kinds that are not there, poses that are none."""
     with pytest.raises(ArgumentError, match=message):
-        Restraint("door", kind, frame, np.eye(4))
+        EnvironmentJoint("door", kind, frame, np.eye(4))
     with pytest.raises(ArgumentError, match=message.replace("frame", "part")):
-        Restraint("door", kind, np.eye(4), frame)
+        EnvironmentJoint("door", kind, np.eye(4), frame)
 
 
 @pytest.mark.parametrize("load", [15.0, 25.0, 200.0])
@@ -326,7 +326,7 @@ def test_what_breaks_away_is_resisted_by_coulomb(load):
     and 1 mm/s squared: speeds are higher by up to the integral of what is missing, 1 mm/s F / a.
     """
     link = LinkElement("box", 1.0, (0.0, 0.0, 0.0), 0.01 * np.eye(3))
-    rail = Restraint("rail", "line", np.eye(4), np.eye(4), 20.0)
+    rail = EnvironmentJoint("rail", "line", np.eye(4), np.eye(4), 20.0)
     motion = ContactMotion(ContactScene(free_body(link, (0.0, 0.0, load)), (), (), (rail,)))
     q = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
     motion.start(q)
@@ -356,7 +356,10 @@ def test_what_was_struck_is_resisted_by_coulomb(friction):
     )
     along_x = pose((0.0, 0.0, 0.0), Rotation.from_euler("y", 90.0, degrees=True).as_matrix())
     motion = ContactMotion(
-        replace(scene, restraints=(Restraint("rail", "line", along_x, along_x, friction),))
+        replace(
+            scene,
+            environment_joints=(EnvironmentJoint("rail", "line", along_x, along_x, friction),),
+        )
     )
     q, v = start.copy(), np.zeros(scene.model.nv)
     q[0], q[1], v[0] = q[0] - 1e-3, q[1] - 0.5, 1.0
@@ -377,11 +380,11 @@ def test_what_was_struck_is_resisted_by_coulomb(friction):
 def test_what_cannot_resist_is_refused(key, value):
     """It would drive what it holds, or is no number."""
     with pytest.raises(ArgumentError, match=f"hinge 'door' with a {key}"):
-        Restraint("door", "hinge", np.eye(4), np.eye(4), **{key: value})
+        EnvironmentJoint("door", "hinge", np.eye(4), np.eye(4), **{key: value})
 
 
 @pytest.mark.parametrize("kind", ["hinge", "line"])
-def test_restraints_that_repeat_one_another_are_refused(kind):
+def test_environment_joints_that_repeat_one_another_are_refused(kind):
     """A hinge, and 30 cm along its axis another or a line: nothing says what each of them bears.
 
     Two points on one line do not repeat one another; a third one does, and so does the same twice.
@@ -391,7 +394,7 @@ def test_restraints_that_repeat_one_another_are_refused(kind):
 
     def on_axis(name, kind, z):
         along = pose((0.0, 0.0, z))
-        return Restraint(name, kind, frame @ along, PART @ along)
+        return EnvironmentJoint(name, kind, frame @ along, PART @ along)
 
     hinge, second = on_axis("door", "hinge", 0.0), on_axis("second", kind, 0.3)
     message = f"{kind} 'second' blocks motions that hinge 'door' blocked already"

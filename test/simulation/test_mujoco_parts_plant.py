@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""MuJoCo with an object of two halves, against the closed-loop engine."""
+"""MuJoCo with an object of two parts, against the closed-loop engine."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.jointed_object import JointSpaceModel
-from robot_dynamics.simulation.mujoco_halves_plant import MujocoHalvesPlant
+from robot_dynamics.simulation.mujoco_parts_plant import MujocoPartsPlant
 
 pytest.importorskip("mujoco")
 
@@ -29,12 +29,13 @@ def plants(kind):
 
 
 @pytest.mark.parametrize("kind", ["spherical", "revolute"])
-def test_it_moves_and_feels_like_the_engine(kind):
+def test_it_moves_and_measures_like_the_engine(kind):
     """Poses, twists, the joint's force and the grasps' wrenches for the same torques over 0.1 s.
 
     MuJoCo's integrator is of first order: it is off by half a step of 0.2 ms of the motion, to
-    which the bar leaves a factor of two. Velocities and forces are those of half a step before or
-    after, to parts in a hundred, for the torques change by 5 % of themselves in a millisecond.
+    which the threshold leaves a factor of two. Velocities and forces are those of half a step
+    before or after, to parts in a hundred, for the torques change by 5 % of themselves in a
+    millisecond.
     """
     ours, theirs, model = plants(kind)
     first, other = ours.reset(), theirs.reset()
@@ -45,12 +46,12 @@ def test_it_moves_and_feels_like_the_engine(kind):
         torque = hold.C + hold.H_A + squeeze + np.sin(0.05 * i + np.arange(14.0))
         mine, other = ours.step(torque), theirs.step(torque)
     one, two = ours.truth(), theirs.truth()
-    speed = max(np.abs(one.object_twist).max(), np.abs(one.second_half[1]).max())
+    speed = max(np.abs(one.object_twist).max(), np.abs(one.second_part[1]).max())
     assert speed > 0.05
     assert_allclose(two.object_pose, one.object_pose, atol=2e-4 * speed)
     assert_allclose(two.object_twist, one.object_twist, atol=0.02 * speed)
-    assert_allclose(two.second_half[0], one.second_half[0], atol=2e-4 * speed)
-    assert_allclose(two.second_half[1], one.second_half[1], atol=0.02 * speed)
+    assert_allclose(two.second_part[0], one.second_part[0], atol=2e-4 * speed)
+    assert_allclose(two.second_part[1], one.second_part[1], atol=0.02 * speed)
     size = np.abs(one.internal_force).max()
     assert_allclose(two.internal_force, one.internal_force, atol=0.02 * size)
     assert_allclose(other.wrenches, mine.wrenches, atol=0.02 * np.abs(mine.wrenches).max())
@@ -65,4 +66,4 @@ def test_other_joints_and_whole_objects_are_refused():
     scenario = load_scenario("lift_box")
     system = build_system(scenario)
     with pytest.raises(ArgumentError, match="no joint"):
-        MujocoHalvesPlant(system, system.model.neutral(), 0.002, scenario.plant)
+        MujocoPartsPlant(system, system.model.neutral(), 0.002, scenario.plant)

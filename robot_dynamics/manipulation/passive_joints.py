@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arms with loops of their own: what their joints without drives do, over any scalars.
+"""Arms with internal closed chains: what their joints without drives do, traceable.
 
 The positions of the drives are measured, those of the other joints follow: Newton's method closes
 the loops, from where they were last. Velocities and accelerations follow by elimination,
@@ -47,13 +47,13 @@ _FARTHEST = 20.0  # that drives are moved in this way [rad or m]
 # What is left open counts as closed [m or rad]: far above rounding, far below what loops leave
 # that cannot be closed.
 _CLOSED = 1e-9
-#: How far off their dead points drives must be, as `Followed.pivot` has it: motions of other
+#: How far off their dead points drives must be, as `DrivenMotion.pivot` has it: motions of other
 #: joints are up to a thousand times theirs there.
 DEAD_POINT = 1e-3
 
 
-class Followed(NamedTuple):
-    """How all joints of arms move with their drives, over any scalars: qdd = G ydd + g.
+class DrivenMotion(NamedTuple):
+    """How all joints of arms move with their drives, traceable: qdd = G ydd + g.
 
     Attributes:
         columns: Those of G (n of length nv).
@@ -86,7 +86,7 @@ class Followed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Followers:
+class PassiveJoints:
     """What the joints of arms do, from what their drives do.
 
     Attributes:
@@ -103,12 +103,12 @@ class Followers:
     assembled: tuple[float, ...] = ()
 
     @classmethod
-    def of_tree(cls, model: Model) -> Followers:
+    def of_tree(cls, model: Model) -> PassiveJoints:
         """Return those of arms without loops: every joint has a drive."""
         return cls(model, tuple(range(model.nv)), (), tuple(model.neutral()))
 
     @classmethod
-    def of(cls, model: Model, drives: Sequence[int], assembled: ArrayLike) -> Followers:
+    def of(cls, model: Model, drives: Sequence[int], assembled: ArrayLike) -> PassiveJoints:
         """Return those of arms with loops.
 
         Args:
@@ -123,7 +123,7 @@ class Followers:
         """
         if model.nq != model.nv or model.couplings:
             raise ArgumentError(
-                f"{model.name}: control that closes the arms' own loops expects joints with one "
+                f"{model.name}: control that closes internal chains expects joints with one "
                 "degree of freedom each, and no gears between them."
             )
         q = np.asarray(assembled, dtype=float)
@@ -131,7 +131,8 @@ class Followers:
         _, _, K, _, error, _ = CompiledModel(model).constraint_terms(q, np.zeros(model.nv))
         if not np.all(np.abs(error) <= _CLOSED):
             raise ArgumentError(
-                f"{model.name}: the arms' own loops are open by {np.abs(error).max():.3g} m or "
+                f"{model.name}: the internal closed chains of the arms are open by "
+                f"{np.abs(error).max():.3g} m or "
                 "rad where they are said to be assembled, expected positions that close them."
             )
         names = coordinate_names(model)
@@ -180,7 +181,7 @@ class Followers:
         parameters: Parameters,
         q: Sequence[Scalar],
         near: Sequence[Scalar],
-    ) -> Followed | None:
+    ) -> DrivenMotion | None:
         """Return how all joints move with the drives; None of arms without loops.
 
         Args:
@@ -201,7 +202,7 @@ class Followers:
         moved: Scalar = 0.0
         for i, before, turn in zip(self.indices, near, self._turns, strict=True):
             moved = maximum(moved, absolute(q[i] - before) * turn)
-        return Followed(form.columns, form.g, form.signed, opening, moved)
+        return DrivenMotion(form.columns, form.g, form.signed, opening, moved)
 
     def positions(self, y: ArrayLike, near: Array | None = None) -> Array:
         """Return positions (nq,) of all joints for those of the drives (n,).
@@ -249,7 +250,8 @@ class Followers:
                 f"{names[i]} {value:.4g}" for i, value in zip(self.drives, y.tolist(), strict=True)
             ]
             raise RobotDynamicsError(
-                f"the arms' own loops reach a dead point {100.0 * done:.0f} % of the way to "
+                f"internal closed chains of the arms reach a dead point {100.0 * done:.0f} % of "
+                "the way to "
                 f"drives at {', '.join(where)}; expected positions that the linkages can take as "
                 "they are assembled."
             )
@@ -299,7 +301,7 @@ class Followers:
 
     @cached_property
     def _kernel(self) -> Any:
-        key = b"followers\0" + repr((self.drives, self.pivots)).encode()
+        key = b"passive_joints\0" + repr((self.drives, self.pivots)).encode()
         program = self._program
         return load_kernel(key + self.model.structure_key, program, lanes=1).bind(pack(self.model))
 
@@ -313,4 +315,4 @@ class Followers:
             return {"q": q, "left": left, "columns": form.columns, "pivot": form.signed}
 
         inputs = {"y": len(self.drives), "near": len(self.indices)}
-        return trace(run, "followers", inputs, block_size(self.model))
+        return trace(run, "passive_joints", inputs, block_size(self.model))

@@ -82,12 +82,14 @@ def driven_bodies(
         return tuple(path)
     if not drives:
         raise RobotDynamicsError(
-            f"arm {arm!r} has loops of its own, expected `drives`: the names of the joints that "
+            f"arm {arm!r} has internal closed chains, expected `drives`: the names of the joints "
+            "that "
             "determine its motion."
         )
     if not linkage:
         raise RobotDynamicsError(
-            f"arm {arm!r} has no loops of its own, all of its joints are drives; expected no "
+            f"arm {arm!r} has no internal closed chains, all of its joints are drives; expected "
+            "no "
             "`drives`."
         )
     bodies = {model.bodies[body].joint.name: body for body in (*path, *linkage)}
@@ -105,7 +107,7 @@ def driven_bodies(
 def assembled(
     arms: Model, drives: Mapping[str, float], near: Mapping[str, float]
 ) -> tuple[float, ...]:
-    """Return positions (nq,) that close the arms' own loops.
+    """Return positions (nq,) that close the internal closed chains of the arms.
 
     Args:
         arms: The arms alone.

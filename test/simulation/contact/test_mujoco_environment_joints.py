@@ -17,11 +17,11 @@ from robot_dynamics.simulation.contact import (
     ArmContact,
     ContactPlant,
     ContactScene,
+    EnvironmentJoint,
     MujocoContactPlant,
-    Restraint,
     Touch,
 )
-from robot_dynamics.simulation.contact.mujoco_restraints import MujocoRestraints
+from robot_dynamics.simulation.contact.mujoco_environment_joints import MujocoEnvironmentJoints
 from robot_dynamics.simulation.contact.mujoco_scene import mujoco_scene
 from robot_dynamics.simulation.settings import PlantSettings
 
@@ -37,8 +37,9 @@ SETTINGS = PlantSettings(command_delay_periods=0, damping_scale=0.0, friction_sc
 def test_two_arms_swing_a_box_alike(kind, resisted):
     """Forces and moments, in axes and signs, and the motion, over 0.1 s under constant torques.
 
-    MuJoCo's integrator is of first order: 0.2 % of the motion, to which the bar leaves a factor of
-    two. Its forces are means of the control period, ours those of its last step, a millisecond
+    MuJoCo's integrator is of first order: 0.2 % of the motion, to which the threshold leaves a
+    factor of two. Its forces are means of the control period, ours those of its last step, a
+    millisecond
     later: 0.6 % of the largest, 150 N, while the box swings (measured), with the same factor. What
     holds are springs: with what resists they bear more, and give way by 11 micrometres.
     """
@@ -49,7 +50,9 @@ def test_two_arms_swing_a_box_alike(kind, resisted):
     # The line's origin is elsewhere on it.
     frame = at @ part @ pose((0.0, 0.0, 0.3 if kind == "line" else 0.0))
     contacts = tuple(ArmContact(Contact.of_kind("rigid", g)) for g in system.grasps)
-    scene = ContactScene(system, contacts, (), (Restraint("door", kind, frame, part, *against),))
+    scene = ContactScene(
+        system, contacts, (), (EnvironmentJoint("door", kind, frame, part, *against),)
+    )
     ours = ContactPlant(scene, CELL.start, PERIOD, SETTINGS)
     theirs = MujocoContactPlant(scene, CELL.start, PERIOD, SETTINGS)
     assert_allclose(theirs.reset().wrenches, ours.reset().wrenches, atol=1e-9)
@@ -73,18 +76,18 @@ def test_two_arms_swing_a_box_alike(kind, resisted):
     assert ours.truth().closure_position < 1e-12
 
 
-def resisted(load, *restraints):
+def resisted(load, *environment_joints):
     """Return position and twist, linear first, and reports of a kilogram after 20 ms in MuJoCo.
 
     It is on hinges and lines, under a load [N] along z.
     """
     link = LinkElement("box", 1.0, (0.0, 0.0, 0.0), 0.01 * np.eye(3))
-    scene = ContactScene(free_body(link, (0.0, 0.0, load)), (), (), restraints)
+    scene = ContactScene(free_body(link, (0.0, 0.0, load)), (), (), environment_joints)
     start, step = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]), 2e-4
     model = mujoco.MjModel.from_xml_string(mujoco_scene(scene, start, step, 2.0 * step))
     data = mujoco.MjData(model)
     box = model.joint("world_to_box")
-    watched = MujocoRestraints(mujoco, model, data, restraints, "box")
+    watched = MujocoEnvironmentJoints(mujoco, model, data, environment_joints, "box")
     for _ in range(100):
         mujoco.mj_step(model, data)
         watched.stepped()
@@ -101,7 +104,7 @@ def test_lines_resist_by_coulomb(lines, friction):
     each line takes a carriage of 1e-4 of the mass along (measured).
     """
     along = [
-        Restraint(f"rail{i}", "line", np.eye(4), pose((0.0, 0.0, 0.1 - 0.2 * i)), friction)
+        EnvironmentJoint(f"rail{i}", "line", np.eye(4), pose((0.0, 0.0, 0.1 - 0.2 * i)), friction)
         for i in range(lines)
     ]
     position, twist, reports = resisted(20.0, *along)
@@ -118,7 +121,7 @@ def test_a_hinge_resists_by_coulomb(friction):
     It turns by 6 mrad: the lever is 0.1 m to rounding of that squared.
     """
     frame = pose((0.1, 0.0, 0.0), Rotation.from_euler("x", -90.0, degrees=True).as_matrix())
-    _, twist, (report,) = resisted(10.0, Restraint("door", "hinge", frame, frame, friction))
+    _, twist, (report,) = resisted(10.0, EnvironmentJoint("door", "hinge", frame, frame, friction))
     resists = min(friction, 1.0)
     assert report.moment[2] == pytest.approx(-resists, rel=1e-3)
     rate = (1.0 - resists) / (0.01 + 0.1**2) * 0.02
@@ -132,7 +135,7 @@ def test_no_damping_is_too_large(damping):
     Damping is that of the step's end: with 30 N s/m a step of 0.2 ms is off by 0.6 % at most.
     """
     _, twist, (report,) = resisted(
-        10.0, Restraint("rail", "line", np.eye(4), np.eye(4), 0.0, damping)
+        10.0, EnvironmentJoint("rail", "line", np.eye(4), np.eye(4), 0.0, damping)
     )
     ideal = -10.0 / damping * np.expm1(-damping * 0.02)
     assert twist[2] == pytest.approx(ideal, rel=6e-3, abs=4e-6)

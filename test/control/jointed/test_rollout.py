@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is rehearsed is what the arms then do."""
+"""What is rolled out is what the arms then do."""
 
 import numpy as np
 from control.jointed.folding import folding
@@ -8,20 +8,20 @@ from control.jointed.folding import folding
 from robot_dynamics.app.laws import make_law
 from robot_dynamics.app.run import simulate
 from robot_dynamics.app.scenario import load_scenario
-from robot_dynamics.control.jointed.rehearsal import rehearse_fold
+from robot_dynamics.control.jointed.rollout import fold_rollout
 from robot_dynamics.robot import Robot
 
 
-def test_the_rehearsed_motion_is_the_one_that_follows():
+def test_the_rollout_is_the_motion_that_follows():
     """Positions and torques along the path, beside those of the simulated plant.
 
-    Self-motions differ: the rehearsal takes the nearest posture at every instant, the law has a
+    Self-motions differ: the rollout takes the nearest posture at every instant, the law has a
     servo for it. Torques of the plant have friction in them, at most 0.5 N m a joint and 0.5 N m
     s/rad.
     """
     law, start = folding()
     terms = Robot(law.system.model).constraint_terms
-    motion = rehearse_fold(law, terms, start)
+    motion = fold_rollout(law, terms, start)
     assert motion.failed_at is None
     run = simulate("fold", duration=0.9)
     for at, time in enumerate(motion.times[:70:23]):
@@ -38,17 +38,17 @@ def test_the_rehearsed_motion_is_the_one_that_follows():
 def test_pivots_are_those_of_the_coordinated_law():
     """The same arms with the same grasps at the same place: its kernel tells the same of a box."""
     law, start = folding()
-    motion = rehearse_fold(law, Robot(law.system.model).constraint_terms, start)
+    motion = fold_rollout(law, Robot(law.system.model).constraint_terms, start)
     box = make_law(load_scenario("lift_box")).start(start, 0.0 * start)
     np.testing.assert_allclose(motion.pivot[0], box.scales[4], rtol=1e-6)
 
 
 def test_where_an_arm_does_not_reach():
-    """The rehearsal ends there, and tells what remains for each arm."""
+    """The rollout ends there, and tells what remains for each arm."""
     law, start = folding(
         "reference.segments=[{duration_s: 4.0, move: [0.0, 0.0, 2.0]}]", "reference.fold=[]"
     )
-    motion = rehearse_fold(law, Robot(law.system.model).constraint_terms, start)
+    motion = fold_rollout(law, Robot(law.system.model).constraint_terms, start)
     assert motion.failed_at is not None
     assert 0.0 < motion.failed_at < 4.0
     assert len(motion.q) == len(motion.times) < 400

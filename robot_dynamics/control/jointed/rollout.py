@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.control.jointed.desired_joints import DesiredJoints
 from robot_dynamics.control.reference import POSE
-from robot_dynamics.control.rehearsal import Rehearsal
+from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.errors import RobotDynamicsError
 
 if TYPE_CHECKING:  # it calls this itself
@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 _SPACING = 0.01  # of the instants that are looked at [s]
 
 
-def rehearse_fold(law: JointedLaw, terms: Any, q: Array) -> Rehearsal:
+def fold_rollout(law: JointedLaw, terms: Any, q: Array) -> Rollout:
     """Return the motion along the plan of a law at evenly spaced times.
 
     Args:
@@ -38,7 +38,7 @@ def rehearse_fold(law: JointedLaw, terms: Any, q: Array) -> Rehearsal:
     duration = max(plan.duration, _SPACING)
     times = np.linspace(0.0, duration, int(np.ceil(duration / _SPACING)) + 1)
     path = plan.path.at(times)
-    order = np.concatenate([half.v_index for half in law.jointed.halves])
+    order = np.concatenate([part.v_index for part in law.jointed.parts])
     start = np.empty(len(q))
     start[order] = q
     joints = DesiredJoints(law.model, start)
@@ -58,7 +58,7 @@ def rehearse_fold(law: JointedLaw, terms: Any, q: Array) -> Rehearsal:
     q_path, qd_path = (np.reshape(x, (count, len(q))) for x in (positions, rates))
     times = times[:count]
     seen = law.parts(q, q_path, qd_path, plan.rows(times), plan.second_rows(times))
-    return Rehearsal(
+    return Rollout(
         times,
         q_path,
         qd_path,
@@ -93,14 +93,14 @@ def _pivots(law: JointedLaw, terms: Any, q: Array, times: Array) -> Array:
 
 
 def _gaps(law: JointedLaw, terms: Any, q: Array, time: Array) -> Array:
-    """Return distance [m] and angle [rad] that each arm lacks to its half at a time (2, 2)."""
+    """Return distance [m] and angle [rad] that each arm lacks to its part at a time (2, 2)."""
     at = _positions(law, q, time)[0]
     error = terms(at, np.zeros(law.system.model.nv))[4][:12].reshape(2, 2, 3)
     return np.asarray(np.linalg.norm(error, axis=-1)[:, ::-1])
 
 
 def _positions(law: JointedLaw, q: Array, times: Array) -> Array:
-    """Return positions (N, nq) with the arms at `q` (N, na) and the halves on their path."""
+    """Return positions (N, nq) with the arms at `q` (N, na) and the parts on their path."""
     system, plan = law.system, law.reference
     full = np.tile(system.model.neutral(), (len(q), 1))
     full[:, system.q_index] = q

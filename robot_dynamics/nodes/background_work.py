@@ -10,7 +10,7 @@ from robot_dynamics.errors import sentence_of
 from robot_dynamics.nodes.process import RunError
 
 
-class SideWork:
+class BackgroundWork:
     """Does work whose errors are told once, while control goes on.
 
     Args:

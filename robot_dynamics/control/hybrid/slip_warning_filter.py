@@ -9,10 +9,11 @@ import numpy as np
 from robot_dynamics.control.hybrid.slip_monitor import SlipReport
 
 _MOST = 20  # sentences that are remembered
-_OVER_S = 0.5  # without danger, after which it is over: margins cross their bar back and forth
+# Without danger, after which it is over: margins cross their threshold back and forth [s].
+_OVER_S = 0.5
 
 
-class SlipNews:
+class SlipWarningFilter:
     """Tells of contacts that come near to slipping.
 
     Attributes:

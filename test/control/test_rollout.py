@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The rehearsed motion against the motion that the controlled plant makes."""
+"""The rolled-out motion against the motion that the controlled plant makes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from two_arms import BOX, two_arms
 
 from robot_dynamics.control.coordinated import CoordinatedController
 from robot_dynamics.control.reference import plan_reference
-from robot_dynamics.control.rehearsal import rehearse
+from robot_dynamics.control.rollout import rollout
 from robot_dynamics.control.settings import (
     ControlSettings,
     ForceStepSettings,
@@ -45,7 +45,7 @@ def controller(path=PATH) -> CoordinatedController:
     return CoordinatedController(SYSTEM, ControlSettings(), SafetySettings(), reference)
 
 
-def test_the_rehearsal_is_what_the_plant_does():
+def test_the_rollout_is_what_the_plant_does():
     """Joints, self-motion included, and torques are those of a simulated run."""
     control = controller()
     plant = EnginePlant(SYSTEM, START, control.period, PlantSettings())
@@ -60,7 +60,7 @@ def test_the_rehearsal_is_what_the_plant_does():
         measured = plant.step(step.torque)
     times = np.arange(0.0, 1.6, 0.02)
     at = ramp + np.round(times / control.period).astype(int)
-    motion = rehearse(control, TERMS, HELD, times)
+    motion = rollout(control, TERMS, HELD, times)
     # Steps of 20 ms against the posture's 1 / (10 rad/s) leave some percent of the self-motion,
     # which is of the size of 0.1 rad here.
     np.testing.assert_allclose(motion.q, np.array(q)[at], atol=5e-3)
@@ -68,12 +68,12 @@ def test_the_rehearsal_is_what_the_plant_does():
     np.testing.assert_allclose(motion.torque, np.array(torque)[at], atol=1.0)
 
 
-def test_the_rehearsal_keeps_the_grasps_closed_and_converges():
+def test_the_rollout_keeps_the_grasps_closed_and_converges():
     """Positions and velocities satisfy the loops; half the spacing changes little."""
     control = controller()
     times = np.arange(0.0, 1.6, 0.02)
-    coarse = rehearse(control, TERMS, HELD, times)
-    fine = rehearse(control, TERMS, HELD, np.arange(0.0, 1.59, 0.01))
+    coarse = rollout(control, TERMS, HELD, times)
+    fine = rollout(control, TERMS, HELD, np.arange(0.0, 1.59, 0.01))
     np.testing.assert_allclose(coarse.q, fine.q[::2], atol=2e-3)
     rows = control.reference.rows(times)
     for i in range(0, len(times), 10):
@@ -87,18 +87,18 @@ def test_the_rehearsal_keeps_the_grasps_closed_and_converges():
 
 
 def test_the_controller_is_not_changed():
-    """A rehearsal leaves gains and memory alone."""
+    """A rollout leaves gains and memory alone."""
     control = controller()
     control.start(HELD, np.zeros(14))
     gains = replace(control.gains)
-    rehearse(control, TERMS, HELD, np.arange(0.0, 0.1, 0.02))
+    rollout(control, TERMS, HELD, np.arange(0.0, 0.1, 0.02))
     assert control.gains.pack().tobytes() == gains.pack().tobytes()
 
 
 def test_a_path_out_of_reach_ends_where_it_cannot_go_on():
     """Time and gaps say where; what came before is there."""
     away = ReferenceSettings(segments=(SegmentSettings(1.0, move=(0.8, 0.0, 0.0)),))
-    motion = rehearse(controller(away), TERMS, HELD, np.arange(0.0, 1.01, 0.02))
+    motion = rollout(controller(away), TERMS, HELD, np.arange(0.0, 1.01, 0.02))
     assert 0.3 < motion.failed_at < 0.8
     assert len(motion.q) == len(motion.torque) == round(motion.failed_at / 0.02)
     assert motion.gaps.max() > 1e-4

@@ -10,8 +10,12 @@ from numpy.testing import assert_allclose
 from support.hybrid_step import bare_gains, inputs_of
 from support.hybrid_systems import environment_of, state_of
 
-from robot_dynamics.control.hybrid.felt import FeltSurfaces, SurfaceSensing, felt_at_contacts
 from robot_dynamics.control.hybrid.instant import Instant, seen_by_arms
+from robot_dynamics.control.hybrid.measured_forces import (
+    SurfaceForces,
+    SurfaceSensing,
+    measured_contact_forces,
+)
 from robot_dynamics.control.hybrid.state import ArmState
 from robot_dynamics.manipulation.hybrid import system_motion
 from robot_dynamics.robot import Robot
@@ -29,7 +33,7 @@ def scene():
 
 def instant_of(state, given):
     """Return arms, object and surfaces."""
-    arms = ArmState.of(state.system.followers, given.q, given.qd, given.parameters)
+    arms = ArmState.of(state.system.passive_joints, given.q, given.qd, given.parameters)
     return Instant.of(state.system, given, arms, seen_by_arms(given, arms))
 
 
@@ -44,11 +48,11 @@ def test_contact_forces_are_those_that_wrench_sensors_measure(scene):
         wrenches.append([*(turn @ own[:3]), *(turn @ own[3:])])
     given = inputs_of(state)
     now = instant_of(state, given)
-    felt = felt_at_contacts(given.fixed.points, now.seen, now.arms.X0, wrenches)
-    assert_allclose(felt, motion.contact_forces, atol=1e-8 * np.abs(felt).max())
+    measured = measured_contact_forces(given.fixed.points, now.seen, now.arms.X0, wrenches)
+    assert_allclose(measured, motion.contact_forces, atol=1e-8 * np.abs(measured).max())
 
 
-def felt_on_surfaces(scene, *, wrenches, forces):
+def forces_on_surfaces(scene, *, wrenches, forces):
     """Return what is felt, with sensors or without."""
     state, motion = scene
     given = inputs_of(state, compared_contact=1.5)
@@ -57,7 +61,7 @@ def felt_on_surfaces(scene, *, wrenches, forces):
     wrench = given.fixed.W @ motion.contact_forces
     a = motion.object_acceleration
     sensing = SurfaceSensing(wrenches, forces, PUSH, wrench.tolist(), [0.0, 0.0], (0, 1))
-    return FeltSurfaces.of(
+    return SurfaceForces.of(
         sensing, now.E_F, now.held, [*(R.T @ a[:3]), *(R.T @ a[3:])], now.bent, given.wanted,
         given.last, bare_gains(state.system, touch_within=0.1),
     )  # fmt: skip
@@ -67,15 +71,15 @@ def test_forces_on_surfaces_follow_from_the_contacts_where_none_are_measured(sce
     """Those of the system equation, at an acceleration that is known; measured ones come first."""
     _, motion = scene
     size = np.abs(motion.contact_forces).max()
-    estimated = felt_on_surfaces(scene, wrenches=1.0, forces=0.0)
+    estimated = forces_on_surfaces(scene, wrenches=1.0, forces=0.0)
     assert_allclose(estimated.forces, motion.surface_forces, atol=1e-8 * size)
     assert np.abs(motion.surface_forces).min() > 1e-3 * size
     for wrenches in (0.0, 1.0):
-        measured = felt_on_surfaces(scene, wrenches=wrenches, forces=1.0)
+        measured = forces_on_surfaces(scene, wrenches=wrenches, forces=1.0)
         assert (measured.forces, measured.touched) == (PUSH, [1.0, 1.0])
 
 
 def test_without_any_sensor_forces_are_taken_to_be_as_wanted(scene):
     """And surfaces stay touched."""
-    blind = felt_on_surfaces(scene, wrenches=0.0, forces=0.0)
+    blind = forces_on_surfaces(scene, wrenches=0.0, forces=0.0)
     assert (blind.forces, blind.touched) == ([1.5, 1.5], [1.0, 1.0])

@@ -11,12 +11,12 @@ from support.linkage_arms import five_bar_arm, linkage_robot
 
 from robot_dynamics.dynamics.assembly import AssemblyError
 from robot_dynamics.errors import UnknownNameError
-from robot_dynamics.manipulation.own_loops import arms_of, assembled, linkage_of
+from robot_dynamics.manipulation.internal_chains import arms_of, assembled, linkage_of
 from robot_dynamics.model import LinkElement, Mechanism, joined
 from robot_dynamics.robot import Robot
 
 
-def test_an_object_is_taken_out_and_own_loops_stay():
+def test_an_object_is_taken_out_and_internal_chains_stay():
     """The arms of a cell are the arms as they would be without it: the same model."""
     free = Mechanism("held", (LinkElement("box", 1.0, inertia=np.eye(3)),))
     arm = five_bar_arm("arm0")

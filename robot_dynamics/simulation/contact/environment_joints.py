@@ -33,13 +33,13 @@ _JOINTS: dict[str, tuple[JointType, tuple[int, ...], float]] = {
 _CREEP = 1e-3
 _FREE = {"hinge": 2, "line": 5}  # what is resisted: a component of a twist in the frame's axes
 _A_POSE = 1e-6  # by which products of the axes of a pose may be off, as in model files
-# What a restraint blocks besides the others, in parts of what is blocked most (1 m as 1 rad):
-# less than this the plant, which shifts squares by 1e-10, does not tell from nothing.
+# What an environment joint blocks besides the others, in parts of what is blocked most (1 m as 1
+# rad): less than this the plant, which shifts squares by 1e-10, does not tell from nothing.
 _OWN = 1e-5
 
 
 @dataclass(frozen=True)
-class Restraint:
+class EnvironmentJoint:
     """A hinge or a line on which the object is, and stays.
 
     Attributes:
@@ -128,29 +128,31 @@ class Restraint:
         return wrench
 
 
-def require_independent(restraints: Sequence[Restraint], held: Array) -> None:
-    """Refuse restraints that repeat one another: what each of them bears would be anything.
+def require_independent(environment_joints: Sequence[EnvironmentJoint], held: Array) -> None:
+    """Refuse environment joints that repeat one another: what each bears would be anything.
 
     Args:
-        restraints: On which the object is.
+        environment_joints: On which the object is.
         held: Its pose (4, 4).
 
     Raises:
         ArgumentError: If one blocks a motion that is blocked already, with the names.
     """
-    if not restraints:
+    if not environment_joints:
         return
-    places = [(held @ one.part)[:3, 3] for one in restraints]
+    places = [(held @ one.part)[:3, 3] for one in environment_joints]
     middle, rows = np.mean(places, axis=0), np.zeros((0, 6))
-    for i, (one, place) in enumerate(zip(restraints, places, strict=True)):
+    for i, (one, place) in enumerate(zip(environment_joints, places, strict=True)):
         axes = one.frame[:3, :3].T
         turns, shifts = np.zeros((3, 6)), np.zeros((3, 6))
         turns[:, :3], shifts[:, :3], shifts[:, 3:] = axes, np.cross(place - middle, axes), axes
         rows = np.vstack([rows, np.vstack([turns, shifts])[list(one.components)]])
         if np.linalg.matrix_rank(rows, tol=_OWN * np.linalg.norm(rows, 2)) < len(rows):
-            others = " and ".join(f"{other.kind} {other.name!r}" for other in restraints[:i])
+            others = " and ".join(
+                f"{other.kind} {other.name!r}" for other in environment_joints[:i]
+            )
             raise ArgumentError(
                 f"{one.kind} {one.name!r} blocks motions that {others} blocked already, so that "
-                "nothing says which of them bears a force; expected restraints that block "
+                "nothing says which of them bears a force; expected environment joints that block "
                 "different ones."
             )

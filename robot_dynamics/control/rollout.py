@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Rehearsal:
+class Rollout:
     """The arms along a reference; N times, na arm joints.
 
     Attributes:
@@ -51,7 +51,7 @@ class Rehearsal:
     gaps: Array
 
 
-def rehearse(controller: CoordinatedController, terms: Any, q: Array, times: Array) -> Rehearsal:
+def rollout(controller: CoordinatedController, terms: Any, q: Array, times: Array) -> Rollout:
     """Return the motion along the controller's reference at evenly spaced times.
 
     Args:
@@ -80,7 +80,7 @@ def rehearse(controller: CoordinatedController, terms: Any, q: Array, times: Arr
     q_path = np.reshape(positions, (count, len(system.joint_names)))
     qd_path = np.reshape(rates, (count, len(system.joint_names)))
     torque, support, pivot = _evaluate(law, system, q_path, qd_path, rows[:count])
-    return Rehearsal(times[:count], q_path, qd_path, torque, support, pivot, failed_at, gaps)
+    return Rollout(times[:count], q_path, qd_path, torque, support, pivot, failed_at, gaps)
 
 
 class _Path(ClosedPath):

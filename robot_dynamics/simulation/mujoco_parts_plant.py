@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""MuJoCo as the plant of two arms that hold the halves of a jointed object."""
+"""MuJoCo as the plant of two arms that hold the parts of a jointed object."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from robot_dynamics.manipulation.jointed_object.joint_space import world_triples
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.simulation.halves_plant import carrying_map, joint_of_halves
 from robot_dynamics.simulation.mujoco_plant import MujocoPlant
+from robot_dynamics.simulation.parts_plant import carrying_map, joint_of_parts
 from robot_dynamics.simulation.plant import Truth
 from robot_dynamics.simulation.settings import PlantSettings
 
@@ -19,11 +19,11 @@ Array = NDArray[np.float64]
 _ROWS = ("rx", "ry", "rz", "x", "y", "z")
 
 
-class MujocoHalvesPlant(MujocoPlant):
-    """Arms and halves, welded to one another, with points that hold the halves together.
+class MujocoPartsPlant(MujocoPlant):
+    """Arms and parts, welded to one another, with points that hold the parts together.
 
     Args:
-        system: Arms, halves and grasps as they truly are.
+        system: Arms, parts and grasps as they truly are.
         start: Positions (nq,) of the start, all loops closed.
         period: Control period [s].
         settings: Step, delay, friction, sensors.
@@ -37,7 +37,7 @@ class MujocoHalvesPlant(MujocoPlant):
     def __init__(
         self, system: GraspSystem, start: Array, period: float, settings: PlantSettings
     ) -> None:
-        joint_of_halves(system)
+        joint_of_parts(system)
         names = system.internal_axes
         self._rows = [_ROWS.index(name) for name in names]
         self._triples = [list(triple) for triple in world_triples(names)]
@@ -54,7 +54,7 @@ class MujocoHalvesPlant(MujocoPlant):
         )
 
     def truth(self) -> Truth:
-        """Return the present true state; the object's pose is that of its first half."""
+        """Return the present true state; the object's pose is that of its first part."""
         first, second = (
             self._motion_of(*self._free_body(body)) for body in self.system.object_bodies
         )
@@ -77,14 +77,14 @@ class MujocoHalvesPlant(MujocoPlant):
         data = self._data
         first, second = (data.site_xmat[site].reshape(3, 3) for site in self._joint_sites)
         at = (self._model.sensor(f"object_joint_{kind}").adr[0] for kind in ("moment", "force"))
-        # By the first half on the second, in the axes of the joint's frame on the second.
+        # By the first part on the second, in the axes of the joint's frame on the second.
         wrench = np.concatenate([second.T @ first @ data.sensordata[i : i + 3] for i in at])
         self._joint_force = wrench[self._rows]
         for triple in self._triples:
             self._joint_force[triple] = second @ self._joint_force[triple]
 
     def _carried(self, i: int) -> Array:
-        """Return the wrench (6,) with which an arm on its brakes carries its half alone."""
+        """Return the wrench (6,) with which an arm on its brakes carries its part alone."""
         system = self.system
         weight = self._carried_weight(system.object_bodies[i])
         return np.asarray(carrying_map(system, system.arms[i]) @ weight)

@@ -9,15 +9,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from support.hybrid_systems import followers_of
+from support.hybrid_systems import passive_joints_of
 from support.linkage_arms import five_bar_arm, linkage_robot, random_drives
 from support.linkages import stewart_platform, turned_four_bar
 
 from robot_dynamics.control.hybrid.state import ArmState
 from robot_dynamics.description import load_description
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.manipulation.followers import DEAD_POINT, Followers
 from robot_dynamics.manipulation.hybrid.arm_terms import Arms
+from robot_dynamics.manipulation.passive_joints import DEAD_POINT, PassiveJoints
 from robot_dynamics.model.parameters import pack, unpack
 from robot_dynamics.robot import Robot
 
@@ -29,7 +29,7 @@ def rng():
 
 def test_loops_close_wherever_drives_are(rng):
     """Position errors and velocities across the pins are those of rounding; drives as asked."""
-    robot, arms = linkage_robot(2), followers_of(2)
+    robot, arms = linkage_robot(2), passive_joints_of(2)
     drives = list(arms.drives)
     for _ in range(20):
         y, yd = random_drives(2, rng), rng.standard_normal(12)
@@ -47,7 +47,7 @@ def test_loops_close_wherever_drives_are(rng):
 
 def test_a_step_of_control_closes_them_to_rounding(rng):
     """From 2 ms ago, with drives at 2 and at 10 rad/s: each Newton step squares what is left."""
-    arms = followers_of(1)
+    arms = passive_joints_of(1)
     parameters = unpack(arms.model, pack(arms.model).tolist())
     for moved, left in ((0.004, 1e-14), (0.02, 1e-9)):
         for _ in range(5):
@@ -60,7 +60,7 @@ def test_a_step_of_control_closes_them_to_rounding(rng):
 
 def test_motion_is_that_of_the_closed_loop_engine(rng):
     """qdd = G ydd + g, with the drives' accelerations of forward dynamics, are all of them."""
-    robot, arms = linkage_robot(1), followers_of(1)
+    robot, arms = linkage_robot(1), passive_joints_of(1)
     parameters = unpack(arms.model, pack(arms.model).tolist())
     for _ in range(3):
         y, yd, tau = random_drives(1, rng), rng.standard_normal(6), np.zeros(8)
@@ -84,13 +84,13 @@ def test_motion_is_that_of_the_closed_loop_engine(rng):
 
 @pytest.fixture(scope="module")
 def parallelogram():
-    """Return the shipped arm, where its joints stand by name, and its followers."""
+    """Return the shipped arm, where its joints stand by name, and its passive_joints."""
     mechanism = load_description("urdf/parallelogram_arm.urdf").mechanism
     robot = Robot.from_mechanism(mechanism)
     index = {name.removeprefix("joint_"): i for i, name in enumerate(robot.model.joint_names)}
     names = ("turn", "near", "crank", "roll", "bend", "twist")
     drives = sorted(index[name] for name in names)
-    return robot, index, Followers.of(robot.model, drives, flat(index, 0.1, 0.5))
+    return robot, index, PassiveJoints.of(robot.model, drives, flat(index, 0.1, 0.5))
 
 
 def flat(index, near, crank):
@@ -180,7 +180,7 @@ def test_springs_count_in_the_drives_equation(parallelogram):
     bias = []
     for model in (robot.model, sprung):
         drives = [i for i in range(8) if i not in (index["fore"], index["rod"])]
-        arms = Followers.of(model, drives, q)
+        arms = PassiveJoints.of(model, drives, q)
         parameters = unpack(model, pack(model).tolist())
         near = q[list(arms.indices)].tolist()
         state = ArmState.of(arms, q[drives].tolist(), still, parameters, near)
@@ -194,7 +194,7 @@ def test_springs_count_in_the_drives_equation(parallelogram):
 def test_arms_without_loops_are_left_alone():
     """Every joint is a drive: positions and velocities are handed on as they are."""
     model = Robot.from_mechanism(five_bar_arm("arm0")).model
-    arms = Followers.of_tree(model)
+    arms = PassiveJoints.of_tree(model)
     y = [float(i) for i in range(8)]
     parameters = unpack(model, pack(model).tolist())
     assert arms.closed(y, [], parameters) == y
@@ -206,17 +206,17 @@ def test_arms_without_loops_are_left_alone():
 def test_what_cannot_follow_is_refused():
     """Open loops, drives that do not tell, joints of several freedoms; and where none closes."""
     model = Robot.from_mechanism(five_bar_arm("arm0")).model
-    drives = list(followers_of(1).drives)
+    drives = list(passive_joints_of(1).drives)
     off = np.zeros(8)
     off[2] = 0.1
     with pytest.raises(ArgumentError, match=r"open by .* said to be assembled"):
-        Followers.of(model, drives, off)
+        PassiveJoints.of(model, drives, off)
     with pytest.raises(RobotDynamicsError, match="cannot stand for the motion here"):
-        Followers.of(model, drives[:-1], np.zeros(8))
+        PassiveJoints.of(model, drives[:-1], np.zeros(8))
     platform = Robot.from_mechanism(stewart_platform()).model
     with pytest.raises(ArgumentError, match="one degree of freedom each"):
-        Followers.of(platform, [0], platform.neutral())
-    arms = followers_of(1)
+        PassiveJoints.of(platform, [0], platform.neutral())
+    arms = passive_joints_of(1)
     y = np.zeros(6)
     y[1], y[5] = 0.5, -0.5
     with pytest.raises(RobotDynamicsError, match=r"dead point \d+ % .*arm0_near 0\.5"):
@@ -234,6 +234,6 @@ def test_a_pin_whose_axes_are_turned_is_no_dead_point():
     robot = Robot.from_mechanism(mechanism)
     names = list(robot.model.joint_names)
     drive = names.index("crank_joint")
-    arms = Followers.of(robot.model, [drive], here[0])
+    arms = PassiveJoints.of(robot.model, [drive], here[0])
     for q in here[::20]:
         assert_allclose(arms.positions([q[drive]]), q, atol=1e-11)

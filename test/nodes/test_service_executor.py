@@ -11,14 +11,14 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 from std_srvs.srv import Trigger
 from waiting import wait_until
 
-from robot_dynamics.nodes import errands as module
-from robot_dynamics.nodes.errands import Errands, NextLook
+from robot_dynamics.nodes import service_executor as module
+from robot_dynamics.nodes.service_executor import NextCycle, ServiceExecutor
 
 
 @pytest.fixture
 def node(ros):
     """Return a node with a service."""
-    node = ros.create_node("errands")
+    node = ros.create_node("executor")
     node.answered = 0
 
     def answer(request, response):
@@ -31,63 +31,63 @@ def node(ros):
     node.destroy_node()
 
 
-def until(condition, errands):
-    """Run errands until something is so."""
-    wait_until(condition, errands.run)
+def until(condition, executor):
+    """Run services until something is so."""
+    wait_until(condition, executor.run)
 
 
 def test_calls_are_answered(node, monkeypatch):
     """Those of services, also of ones made later, and answers to own calls; timers go off."""
     monkeypatch.setattr(module, "EVENTS_S", 1e6)
-    errands = Errands(node)
-    client = node.create_client(Trigger, "errands/ask")
-    until(client.service_is_ready, errands)
+    executor = ServiceExecutor(node)
+    client = node.create_client(Trigger, "services/ask")
+    until(client.service_is_ready, executor)
     future = client.call_async(Trigger.Request())
-    until(future.done, errands)
+    until(future.done, executor)
     assert (future.result().success, node.answered) == (True, 1)
     node.create_service(Trigger, "~/later", lambda request, response: response)
-    later = node.create_client(Trigger, "errands/later")
-    until(later.service_is_ready, errands)
-    until(later.call_async(Trigger.Request()).done, errands)
+    later = node.create_client(Trigger, "services/later")
+    until(later.service_is_ready, executor)
+    until(later.call_async(Trigger.Request()).done, executor)
     ticks = []
     timer = node.create_timer(0.01, lambda: ticks.append(1))
-    until(lambda: len(ticks) > 2, errands)
+    until(lambda: len(ticks) > 2, executor)
     node.destroy_timer(timer)
-    errands.close()
+    executor.close()
 
 
 def test_nothing_to_do_costs_no_executor(node, monkeypatch):
     """It runs for events now and then, and not otherwise."""
-    errands = Errands(node)
+    executor = ServiceExecutor(node)
     runs = []
-    monkeypatch.setattr(errands._executor, "spin_once", lambda timeout_sec: runs.append(1))
+    monkeypatch.setattr(executor._executor, "spin_once", lambda timeout_sec: runs.append(1))
     monkeypatch.setattr(module, "EVENTS_S", 1e6)
     for _ in range(20):
-        errands.run()
+        executor.run()
     assert len(runs) == 1
-    errands._events_at = 0.0
-    errands.run()
+    executor._events_at = 0.0
+    executor.run()
     assert len(runs) == 2
-    errands.close()
+    executor.close()
 
 
 def test_one_that_waits_is_looked_at_again(node, monkeypatch):
     """Although nobody calls: its own callback is what there is to do."""
     monkeypatch.setattr(module, "EVENTS_S", 1e6)
-    errands, looks = Errands(node), []
+    executor, looks = ServiceExecutor(node), []
 
     async def wait(request, response):
         for _ in range(5):
-            looks.append(NextLook.awaited)
-            await NextLook()
+            looks.append(NextCycle.awaited)
+            await NextCycle()
         response.success = True
         return response
 
     node.create_service(Trigger, "~/wait", wait)
-    client = node.create_client(Trigger, "errands/wait")
-    until(client.service_is_ready, errands)
+    client = node.create_client(Trigger, "services/wait")
+    until(client.service_is_ready, executor)
     future = client.call_async(Trigger.Request())
-    until(future.done, errands)
+    until(future.done, executor)
     assert looks == [0] * 5
-    assert NextLook.awaited == 0
-    errands.close()
+    assert NextCycle.awaited == 0
+    executor.close()

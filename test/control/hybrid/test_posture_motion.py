@@ -8,8 +8,8 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from robot_dynamics.control.hybrid.gains import hybrid_gains
+from robot_dynamics.control.hybrid.posture_motion import desired_posture_motion
 from robot_dynamics.control.hybrid.settings import HybridSettings
-from robot_dynamics.control.hybrid.wishes import posture_wish
 from robot_dynamics.control.settings import ControlSettings, PostureSettings, SafetySettings
 
 LIMITS = {
@@ -24,7 +24,7 @@ def wish(q, qd, away=(0.0, 0.0, 0.0), **changes):
     settings = ControlSettings(posture=PostureSettings(bandwidth=2.0))
     hybrid = HybridSettings(limit_margin=0.1, limit_bandwidth=3.0, **changes)
     gains = hybrid_gains(settings, SafetySettings(), hybrid, np.zeros(0), np.zeros(3), LIMITS)
-    return posture_wish(gains, q, qd, away)
+    return desired_posture_motion(gains, q, qd, away)
 
 
 def test_it_is_the_posture_and_the_limits():

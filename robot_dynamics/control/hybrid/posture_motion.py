@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What arms with freedom to spare do with it: the paper's d_q, over any scalars."""
+"""What arms with freedom to spare do with it: the paper's d_q, traceable."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from robot_dynamics.scalar.functions import maximum
 from robot_dynamics.spatial import Scalar
 
 
-def posture_wish(
+def desired_posture_motion(
     gain: HybridGains, q: Sequence[Scalar], qd: Sequence[Scalar], away: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return accelerations (n,) that arms follow where they can, and velocities to go with them.

@@ -14,8 +14,13 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from std_msgs.msg import Float64MultiArray, UInt64MultiArray
 from waiting import PATIENCE_S, wait_until
 
-from robot_dynamics.nodes import command_rivals, topics
-from robot_dynamics.nodes.command_rivals import PROCESS, PROCESS_KEY, CommandRivals, RivalError
+from robot_dynamics.nodes import command_publisher_monitor, topics
+from robot_dynamics.nodes.command_publisher_monitor import (
+    PROCESS,
+    PROCESS_KEY,
+    CommandPublisherMonitor,
+    OtherPublisherError,
+)
 
 TOPIC = "/left/commands"
 
@@ -26,7 +31,7 @@ class Bench:
     def __init__(self, ros):
         self.ros, self.nodes = ros, []
         self.node = self.add("controller", TOPIC)
-        self.rivals = CommandRivals(self.node, [TOPIC])
+        self.publisher_monitor = CommandPublisherMonitor(self.node, [TOPIC])
 
     def add(self, name, *topics_of_commands):
         """Add a node that commands."""
@@ -47,7 +52,7 @@ class Bench:
 
     def destroy(self):
         """End all nodes."""
-        self.rivals.destroy()
+        self.publisher_monitor.destroy()
         for node in self.nodes:
             node.destroy_node()
 
@@ -68,8 +73,8 @@ def test_nobody_else(bench):
     guard.create_publisher(UInt64MultiArray, topics.GUARD, topics.STREAM)
     bench.wait_for(2)
     wait_until(lambda: bench.node.get_publishers_info_by_topic(f"/{topics.GUARD}"))
-    assert bench.rivals.require_none()
-    assert bench.rivals.warning == ""
+    assert bench.publisher_monitor.require_none()
+    assert bench.publisher_monitor.warning == ""
 
 
 def test_somebody_else(bench):
@@ -80,14 +85,14 @@ def test_somebody_else(bench):
         "the node '/joystick' publishes on '/left/commands' as well; expected this controller and "
         "its guard alone."
     )
-    with pytest.raises(RivalError) as caught:
-        bench.rivals.require_none()
+    with pytest.raises(OtherPublisherError) as caught:
+        bench.publisher_monitor.require_none()
     assert str(caught.value) == f"start refused: {words}"
-    assert bench.rivals.warning == words
+    assert bench.publisher_monitor.warning == words
     bench.nodes.pop().destroy_node()
     bench.wait_for(1)
-    assert bench.rivals.require_none()
-    assert bench.rivals.warning == ""
+    assert bench.publisher_monitor.require_none()
+    assert bench.publisher_monitor.warning == ""
 
 
 def say(node, process):
@@ -100,23 +105,23 @@ def say(node, process):
 
 def test_a_twin_that_lives(bench, monkeypatch):
     """Two nodes of one name are told apart by their processes."""
-    monkeypatch.setattr(command_rivals, "TWIN_S", PATIENCE_S)
+    monkeypatch.setattr(command_publisher_monitor, "TWIN_S", PATIENCE_S)
     twin = bench.add("controller", TOPIC)
     bench.wait_for(2)
     speak = say(twin, "1 on elsewhere")
 
     def listen():
-        assert not bench.rivals.require_none()
+        assert not bench.publisher_monitor.require_none()
         speak()
         time.sleep(0.01)
 
-    with pytest.raises(RivalError, match="another node of this name publishes on"):
+    with pytest.raises(OtherPublisherError, match="another node of this name publishes on"):
         wait_until(lambda: False, listen)
 
 
 def test_a_twin_that_was_killed(bench, monkeypatch):
     """It stays in the graph for a while, and says nothing: what one says oneself is no twin."""
-    monkeypatch.setattr(command_rivals, "TWIN_S", 0.3)
+    monkeypatch.setattr(command_publisher_monitor, "TWIN_S", 0.3)
     bench.add("controller", TOPIC)
     bench.wait_for(2)
     speak = say(bench.node, PROCESS)
@@ -125,15 +130,15 @@ def test_a_twin_that_was_killed(bench, monkeypatch):
         speak()
         time.sleep(0.01)
 
-    wait_until(bench.rivals.require_none, meanwhile)
-    assert bench.rivals.warning == ""
+    wait_until(bench.publisher_monitor.require_none, meanwhile)
+    assert bench.publisher_monitor.warning == ""
     bench.add("controller", TOPIC)
     bench.wait_for(3)
-    assert bench.rivals.warning.startswith("another node of this name publishes on")
+    assert bench.publisher_monitor.warning.startswith("another node of this name publishes on")
 
 
 def test_a_name_that_is_not_known_yet(bench, monkeypatch):
-    """It is no rival, but not nobody either."""
+    """It is no other command publisher, but not nobody either."""
     bench.add("late", TOPIC)
     bench.wait_for(2)
     found = bench.node.get_publishers_info_by_topic(TOPIC)
@@ -144,5 +149,5 @@ def test_a_name_that_is_not_known_yet(bench, monkeypatch):
     monkeypatch.setattr(
         bench.node, "get_publishers_info_by_topic", lambda topic: answers.get(topic, [])
     )
-    assert not bench.rivals.require_none()
-    assert bench.rivals.warning == ""
+    assert not bench.publisher_monitor.require_none()
+    assert bench.publisher_monitor.warning == ""

@@ -21,7 +21,7 @@ EVENTS_S = 1.0  # between looks at what is no service, as qualities of service t
 _KINDS = ("timer", "client", "service")
 
 
-class NextLook:
+class NextCycle:
     """To be awaited by a service that has to wait, until the node's loop looks after it again.
 
     Attributes:
@@ -31,14 +31,14 @@ class NextLook:
     awaited = 0
 
     def __await__(self) -> Generator[None, None, None]:
-        NextLook.awaited += 1
+        NextCycle.awaited += 1
         try:
             yield
         finally:
-            NextLook.awaited -= 1
+            NextCycle.awaited -= 1
 
 
-class Errands:
+class ServiceExecutor:
     """What an executor does for a node, at a fraction of the time when there is nothing to do.
 
     Args:
@@ -56,7 +56,7 @@ class Errands:
     def run(self) -> None:
         """Run one callback, or a part of one that waits, if there is any to run."""
         now = time.monotonic()
-        if now >= self._events_at or NextLook.awaited or self._called():
+        if now >= self._events_at or NextCycle.awaited or self._called():
             self._events_at = now + EVENTS_S
             self._executor.spin_once(timeout_sec=0)
 

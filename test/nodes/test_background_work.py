@@ -7,8 +7,8 @@ import pytest
 pytest.importorskip("rclpy", reason="the nodes' modules are not importable without ROS 2")
 
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.nodes.background_work import BackgroundWork
 from robot_dynamics.nodes.process import RunError
-from robot_dynamics.nodes.side_work import SideWork
 
 
 def failing(error):
@@ -23,7 +23,7 @@ def failing(error):
 def test_an_error_is_told_once_for_each_work():
     """In its own words if they are meant for people."""
     told = []
-    side = SideWork(told.append)
+    side = BackgroundWork(told.append)
     done = []
     side.do("good", lambda: done.append(1))
     for _ in range(3):
@@ -41,4 +41,4 @@ def test_an_error_is_told_once_for_each_work():
 def test_work_may_find_that_the_run_cannot_go_on():
     """Where a launcher waits for it."""
     with pytest.raises(RunError):
-        SideWork(pytest.fail).do("file", failing(RunError("the disk is full.")))
+        BackgroundWork(pytest.fail).do("file", failing(RunError("the disk is full.")))

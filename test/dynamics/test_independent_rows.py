@@ -13,7 +13,7 @@ from support.mechanisms import random_pose
 
 from robot_dynamics.compile.algorithms import bound, closed_forward_dynamics_program
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
-from robot_dynamics.dynamics.heeded_rows import general_rows
+from robot_dynamics.dynamics.independent_rows import general_rows
 from robot_dynamics.robot import Robot
 
 REDUNDANT = [
@@ -26,7 +26,7 @@ REDUNDANT = [
 
 
 def compiled(robot, rows):
-    """Return `(q, qd, tau) -> (qdd, pivot)` with some rows heeded."""
+    """Return `(q, qd, tau) -> (qdd, pivot)` with some rows used."""
     solve = bound(
         robot.model,
         f"closed_forward_dynamics\0{rows}",
@@ -55,7 +55,7 @@ def test_c7_as_fast_as_others_and_right(name, rng):
 
 
 @pytest.mark.parametrize("name", ["Stewart", "delta", "four-bar, sphere in cylinder"])
-def test_at_full_rank_all_rows_are_heeded(name):
+def test_at_full_rank_all_rows_are_used(name):
     """Nothing is left out where nothing is redundant."""
     robot = Robot.from_mechanism(LINKAGES[name])
     assert general_rows(robot.model, robot.closure) is None

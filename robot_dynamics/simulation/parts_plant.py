@@ -1,8 +1,8 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The plant of two arms that hold the halves of a jointed object.
+"""The plant of two arms that hold the parts of a jointed object.
 
-Halves float, each in a grasp of its own, and the object's joint is one loop more. Grasp wrenches
+Parts float, each in a grasp of its own, and the object's joint is one loop more. Grasp wrenches
 and the force in the joint are then all multipliers: nothing of the formulation that the controller
 works with is in them.
 """
@@ -25,11 +25,11 @@ from robot_dynamics.simulation.settings import PlantSettings
 Array = NDArray[np.float64]
 
 
-class HalvesPlant(EnginePlant):
-    """Arms, the halves of the object, and all loops between them, on the closed-loop engine.
+class PartsPlant(EnginePlant):
+    """Arms, the parts of the object, and all loops between them, on the closed-loop engine.
 
     Args:
-        system: Arms, halves and grasps as they truly are.
+        system: Arms, parts and grasps as they truly are.
         start: Positions (nq,) of the start, all loops closed.
         period: Control period [s].
         settings: Step, delay, friction, sensors.
@@ -41,7 +41,7 @@ class HalvesPlant(EnginePlant):
     def __init__(
         self, system: GraspSystem, start: Array, period: float, settings: PlantSettings
     ) -> None:
-        joint = joint_of_halves(system)
+        joint = joint_of_parts(system)
         names = system.internal_axes
         self._triples = [list(triple) for triple in world_triples(names)]
         # Rows of both grasps and of the joint: rotations, then translations.
@@ -53,7 +53,7 @@ class HalvesPlant(EnginePlant):
         super().__init__(system, start, period, settings)
 
     def truth(self) -> Truth:
-        """Return the present true state; the object's pose is that of its first half."""
+        """Return the present true state; the object's pose is that of its first part."""
         (pose, twist), second = (self._motion_of(body) for body in self.system.object_bodies)
         force = self._multipliers[12:].copy()
         to_world = Rotation.from_quat(second[0][3:]).as_matrix() @ self._joint_frame
@@ -86,7 +86,7 @@ class HalvesPlant(EnginePlant):
         return np.concatenate([*wrenches, np.zeros(len(system.internal_axes))])
 
     def _motion_of(self, body: int) -> tuple[Array, Array]:
-        """Return pose (7,) and twist (6,) of a half's origin in world axes."""
+        """Return pose (7,) and twist (6,) of a part's origin in world axes."""
         model = self.system.model
         pose = self._q[model.q_slices[body]].copy()
         R = Rotation.from_quat(pose[3:]).as_matrix()
@@ -94,18 +94,18 @@ class HalvesPlant(EnginePlant):
         return pose, (velocity @ R.T).reshape(6)
 
 
-def joint_of_halves(system: GraspSystem) -> LoopJoint:
-    """Return the joint between the halves of an object.
+def joint_of_parts(system: GraspSystem) -> LoopJoint:
+    """Return the joint between the parts of an object.
 
     Raises:
         ArgumentError: If there is none.
     """
-    if system.halves is None:
-        raise ArgumentError("the object has no joint; expected one of two halves.")
-    return system.halves
+    if system.object_loop_joint is None:
+        raise ArgumentError("the object has no joint; expected one of two parts.")
+    return system.object_loop_joint
 
 
 def carrying_map(system: GraspSystem, arm: Arm) -> Array:
-    """Return the map (6, 6) from a wrench on the half in an arm's hand to the grasp's wrench."""
+    """Return the map (6, 6) from a wrench on the part in an arm's hand to the grasp's wrench."""
     grasp = pose_of(system.model.loops[arm.loop].successor_placement)
     return transmitted_force_map([grasp], [1.0]).distribution
