@@ -36,7 +36,7 @@ FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 EXPORTS = FLOOR["simulation"]
 # The compiler compiles any program; one file of its folder names those of mechanisms.
 MAY_ONLY_IMPORT = {"compile": {"scalar", "errors"}}
-FREE_OF_THAT = {"robot_dynamics/compile/algorithms.py"}
+FREE_OF_THAT = {"robot_dynamics/algorithms.py"}
 
 # Third-party packages that may be missing are imported in one folder only.
 AT_HOME = {

@@ -20,9 +20,9 @@ from robot_dynamics.app.drill_command import add_drill, run_drill
 from robot_dynamics.app.inspect_command import add_inspect, run_inspect
 from robot_dynamics.app.output_files import OutputError, require_parent
 from robot_dynamics.app.plot_command import add_plot, run_plot
-from robot_dynamics.app.reproduce_command import add_reproduce, run_reproduce
 from robot_dynamics.app.run_outputs import RunOutputs
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.reproductions.command import add_reproduce, run_reproduce
 from robot_dynamics.resources import share_directory
 
 GOOD, BAD_RUN, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
