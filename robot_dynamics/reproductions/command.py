@@ -10,14 +10,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from robot_dynamics.app.command_line import BAD_RUN, GOOD
 from robot_dynamics.app.output_files import OutputError, require_parent
 from robot_dynamics.errors import UnknownNameError
 
 _PARTS = 1000  # of a study, as progress is shown
 
 
-def add_reproduce(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the subparsers of a command line, and return its parser."""
+def add_reproduce(commands: Any) -> None:
+    """Add the command to the subparsers of a command line."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "reproduce",
         help="run a study of the literature, check its claims and draw it",
@@ -44,7 +45,11 @@ def add_reproduce(commands: Any) -> argparse.ArgumentParser:
         "--law", metavar="LAW", help="of a study that compares control laws: the only one to run"
     )
     parser.add_argument("--quick", action="store_true", help="run a short version")
-    return parser
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    return GOOD if run_reproduce(options) else BAD_RUN
 
 
 def run_reproduce(options: argparse.Namespace) -> bool:

@@ -28,7 +28,6 @@ from robot_dynamics.control.jointed_settings import JointedControlSettings
 from robot_dynamics.control.torque_limits import largest_scale
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.jointed_object import JointSpaceModel, decoupled_law
-from robot_dynamics.reproductions.jointed_control import JointedObjectController
 from robot_dynamics.reproductions.jointed_plants import JointedPlant
 from robot_dynamics.wording import apart
 
