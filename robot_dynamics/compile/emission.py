@@ -36,7 +36,7 @@ from robot_dynamics.compile.writer import Lanes, Writer
 
 _INSTRUCTIONS = {ADD: "fadd", SUBTRACT: "fsub", MULTIPLY: "fmul", DIVIDE: "fdiv"}
 _INTRINSICS = {SQRT: "sqrt", ABSOLUTE: "fabs"}
-# Functions of the C library; `emission` declares them.
+# Functions of the C library; `emit_module` declares them.
 _LIBRARY = {ATAN2: "atan2", EXP: "exp", LOG: "log"}
 _COMPARISONS = {MINIMUM: "olt", MAXIMUM: "ogt"}
 # Up to this many zeros of an output are stored one by one, more by a loop before all else.
