@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from benchmarks.rows import Row
 from benchmarks.timing import interleaved
 from benchmarks.trees import CALLS, host_lanes
-from robot_dynamics.compile import algorithms
+from robot_dynamics import algorithms
 from robot_dynamics.robot import Robot
 
 Array = NDArray[np.float64]

@@ -25,8 +25,9 @@ from robot_dynamics.control.hybrid.posture_motion import desired_posture_motion
 from robot_dynamics.control.hybrid.settings import HybridSettings
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.settings import ControlSettings, FrictionSettings, SafetySettings
-from robot_dynamics.manipulation.hybrid import Environment, hybrid_torque
+from robot_dynamics.manipulation.hybrid import Environment
 from robot_dynamics.model import pose
+from robot_dynamics.reproductions.yoshikawa_zheng.law import hybrid_torque
 from robot_dynamics.robot import Robot
 
 Array = NDArray[np.float64]

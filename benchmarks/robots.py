@@ -11,7 +11,7 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from robot_dynamics.compile import algorithms
+from robot_dynamics import algorithms
 from robot_dynamics.description.load import load_description
 from robot_dynamics.model import WORLD, Model, build, pose_of
 from robot_dynamics.resources import resolve_package_uri

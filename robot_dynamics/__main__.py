@@ -5,17 +5,23 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 from robot_dynamics.threads import use_one_thread
 
 
-def main() -> int:
-    """Run the command and return its exit status; Ctrl-C while it is being imported included."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status; Ctrl-C while it is being imported included.
+
+    Args:
+        arguments: What follows the command's name; those of the process by default.
+    """
     use_one_thread()
     try:
         from robot_dynamics.app.command_line import main as command
+        from robot_dynamics.reproductions.command import add_reproduce
 
-        return command()
+        return command(arguments, [add_reproduce])
     except KeyboardInterrupt:
         print("robot_dynamics: interrupted.", file=sys.stderr)
         return 130

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.compile import algorithms
+from robot_dynamics import algorithms
 from robot_dynamics.dynamics.couplings import closure_with_couplings
 from robot_dynamics.model import Model
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.compile import algorithms
+from robot_dynamics import algorithms
 from robot_dynamics.dynamics.closure_check import ClosureCheck, check_closure
 from robot_dynamics.dynamics.closure_composition import compose
 from robot_dynamics.dynamics.closure_functions import ClosureFunction

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.compile import algorithms
+from robot_dynamics import algorithms
 from robot_dynamics.compiled_model import CompiledModel
 from robot_dynamics.dynamics.arguments import finite_vector, positive_number, several_names
 from robot_dynamics.dynamics.assembly import (

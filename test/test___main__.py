@@ -29,7 +29,7 @@ def test_run_as_a_module():
 def test_interrupted_while_it_is_imported(monkeypatch, capsys):
     """Ctrl-C before the command has come to its own handling ends with 130 and one line."""
 
-    def interrupt():
+    def interrupt(more):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("robot_dynamics.app.command_line._parser", interrupt)

@@ -12,7 +12,8 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 from support import closures, golden, linkages
 
-from robot_dynamics.compile import algorithms, compile_program, trace
+from robot_dynamics import algorithms
+from robot_dynamics.compile import compile_program, trace
 from robot_dynamics.compile.host import find_host
 from robot_dynamics.dynamics.closure_functions import ClosureFunction, ClosureFunctionError
 from robot_dynamics.dynamics.explicit_form import explicit_forward_dynamics

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from support import linkages
 from support.mechanisms import random_state, random_tree, two_arms, world_poses
 
-from robot_dynamics.compile import algorithms
+from robot_dynamics import algorithms
 from robot_dynamics.dynamics.assembly import AssemblyError
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError

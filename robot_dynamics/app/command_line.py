@@ -20,7 +20,6 @@ from robot_dynamics.app.drill_command import add_drill, run_drill
 from robot_dynamics.app.inspect_command import add_inspect, run_inspect
 from robot_dynamics.app.output_files import OutputError, require_parent
 from robot_dynamics.app.plot_command import add_plot, run_plot
-from robot_dynamics.app.reproduce_command import add_reproduce, run_reproduce
 from robot_dynamics.app.run_outputs import RunOutputs
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.resources import share_directory
@@ -44,13 +43,19 @@ examples:
   robot_dynamics reproduce flexible-link --plot slew.png"""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+#: Adds a command to the subparsers of a command line. Its default `run` takes the options and
+#: returns the exit status.
+AddCommand = Callable[[Any], object]
+
+
+def main(arguments: Sequence[str] | None = None, more: Sequence[AddCommand] = ()) -> int:
     """Run the command and return its exit status.
 
     Args:
         arguments: What follows the command's name; those of the process by default.
+        more: Commands of the floors above, which this module does not know.
     """
-    parser = _parser()
+    parser = _parser(more)
     options = parser.parse_args(arguments)
     run: Callable[[argparse.Namespace], int] = options.run
     # A process manager's wish to end is met like Ctrl-C, so that nothing is left running.
@@ -95,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _on_sigterm(previous)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(more: Sequence[AddCommand]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="robot_dynamics",
         description=_DESCRIPTION,
@@ -147,7 +152,8 @@ def _parser() -> argparse.ArgumentParser:
     add_drill(commands).set_defaults(run=_drill)
     add_inspect(commands).set_defaults(run=_inspect)
     add_plot(commands).set_defaults(run=_plot)
-    add_reproduce(commands).set_defaults(run=_reproduce)
+    for add in more:
+        add(commands)
     return parser
 
 
@@ -272,10 +278,6 @@ def _inspect(options: argparse.Namespace) -> int:
 def _plot(options: argparse.Namespace) -> int:
     run_plot(options)
     return GOOD
-
-
-def _reproduce(options: argparse.Namespace) -> int:
-    return GOOD if run_reproduce(options) else BAD_RUN
 
 
 class _Version(argparse.Action):

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import robot_dynamics
 from robot_dynamics.app.contact_recorder import SLIP_TOLERANCE_M, ContactRecorder
 from robot_dynamics.app.hybrid_cell import internal_size, surface_facts, surface_rows
 from robot_dynamics.app.hybrid_plant import true_wrench_maps
@@ -27,6 +26,7 @@ from robot_dynamics.control.settled import settled_rows, settled_until
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation.contact import ContactReport
 from robot_dynamics.simulation.plant import Measurement, Truth
+from robot_dynamics.version import find_version
 
 Array = NDArray[np.float64]
 
@@ -126,7 +126,7 @@ def common_metadata(scenario: Scenario, system: GraspSystem) -> dict[str, Any]:
         | (UNITS_OF_PARTS if parts else {})
         | (UNITS_OF_PASSIVE_JOINTS if system.passive_joint_names else {}),
         "versions": {
-            "robot_dynamics": robot_dynamics.__version__,
+            "robot_dynamics": find_version(),
             "numpy": np.__version__,
             "python": platform.python_version(),
         },

@@ -12,10 +12,9 @@ import numpy as np
 
 from robot_dynamics.compile.errors import ShapeError, TraceError
 from robot_dynamics.compile.graph import INPUT, PARAMETER, Graph, Symbol
-from robot_dynamics.compile.interpreter import run
 from robot_dynamics.compile.nesting import as_flat_list, as_nested_list, nested_shape
 from robot_dynamics.compile.ports import Ports, Shape
-from robot_dynamics.compile.program import Program
+from robot_dynamics.compile.program import Program, run
 from robot_dynamics.compile.simplification import simplify
 
 

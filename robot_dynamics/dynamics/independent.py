@@ -26,7 +26,7 @@ from robot_dynamics.dynamics.scaling import (
 )
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Model
-from robot_dynamics.model.constraint_blocks import ConstraintBlock
+from robot_dynamics.model.model import ConstraintBlock
 from robot_dynamics.wording import counted
 
 Array = NDArray[np.float64]

@@ -7,7 +7,7 @@ Bodies are numbered from 0 and `WORLD` = -1 stands for the fixed base, body 0 of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,6 +30,29 @@ class LoopCluster:
 
     loops: tuple[int, ...]
     bodies: tuple[int, ...]
+
+
+def joined(
+    groups: Iterable[tuple[Iterable[int], Iterable[int]]],
+) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Join the groups that share bodies, directly or through others.
+
+    Args:
+        groups: Members (loops, or rows of K), and the bodies whose joints they involve.
+
+    Returns:
+        Members and bodies of the joined groups, all ascending.
+    """
+    found: list[tuple[set[int], set[int]]] = []
+    for numbers, involved in groups:
+        members, bodies, apart = set(numbers), set(involved), []
+        for other in found:
+            if other[1] & bodies:
+                members, bodies = members | other[0], bodies | other[1]
+            else:
+                apart.append(other)
+        found = [*apart, (members, bodies)]
+    return sorted((tuple(sorted(members)), tuple(sorted(bodies))) for members, bodies in found)
 
 
 @dataclass(frozen=True)
@@ -96,19 +119,8 @@ class Tree:
 
     def clusters(self, loops: Sequence[tuple[int, int]]) -> tuple[LoopCluster, ...]:
         """Return the minimal clusters of loops, given by their predecessors and successors."""
-        found: list[tuple[set[int], set[int]]] = []
-        for number, (predecessor, successor) in enumerate(loops):
-            members, bodies = {number}, set(self.loop_bodies(predecessor, successor))
-            apart = []
-            for cluster in found:
-                if cluster[1] & bodies:
-                    members |= cluster[0]
-                    bodies |= cluster[1]
-                else:
-                    apart.append(cluster)
-            found = [*apart, (members, bodies)]
-        clusters = (LoopCluster(tuple(sorted(m)), tuple(sorted(b))) for m, b in found)
-        return tuple(sorted(clusters, key=lambda cluster: cluster.loops))
+        groups = [((number,), self.loop_bodies(*loop)) for number, loop in enumerate(loops)]
+        return tuple(LoopCluster(*cluster) for cluster in joined(groups))
 
     def expanded(self, freedoms: Sequence[int]) -> tuple[int, ...]:
         """Return lambda', the parent array over velocity variables (section 6.5).

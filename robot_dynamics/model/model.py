@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import ArgumentError, UnknownNameError, require_length
-from robot_dynamics.model.connectivity import LoopCluster, Tree
-from robot_dynamics.model.constraint_blocks import ConstraintBlock, constraint_blocks
+from robot_dynamics.model.connectivity import LoopCluster, Tree, joined
 from robot_dynamics.model.couplings import Coupling
 from robot_dynamics.model.joint_data import Joint, LoopJoint
 from robot_dynamics.spatial import Inertia, Scalar, Transform
@@ -54,6 +53,22 @@ class Link:
     body: int
     placement: Transform
     inertia: Inertia
+
+
+@dataclass(frozen=True)
+class ConstraintBlock:
+    """A minimal cluster of loops and couplings: a diagonal block of K and G.
+
+    Constraints that share no joint with others can be solved by themselves (8.9). Nothing is
+    renumbered for it: a block is a set of rows and a set of columns.
+
+    Attributes:
+        rows: Indices of its constraints, ascending.
+        columns: Indices of the velocities that they involve, ascending.
+    """
+
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -122,8 +137,26 @@ class Model:
 
     @cached_property
     def constraint_blocks(self) -> tuple[ConstraintBlock, ...]:
-        """The rows and columns of K that belong together: clusters of loops and couplings."""
-        return constraint_blocks(self)
+        """The blocks of K, by their first rows; everything outside of them is zero (8.9).
+
+        They are the minimal clusters of loops, except that a coupling joins those that it reaches.
+        """
+        groups: list[tuple[Sequence[int], Sequence[int]]] = []
+        start = 0
+        for loop in self.loops:
+            rows = range(start, start + len(loop.type.rows))
+            start = rows.stop
+            if rows:  # a joint without constraints joins nothing
+                groups.append((rows, self.tree.loop_bodies(loop.predecessor, loop.successor)))
+        for row, coupling in enumerate(self.couplings, start):
+            groups.append(((row,), [body for body, _ in coupling.terms]))
+        at = self.v_slices
+        return tuple(
+            ConstraintBlock(
+                rows, tuple(i for body in bodies for i in range(at[body].start, at[body].stop))
+            )
+            for rows, bodies in joined(groups)
+        )
 
     @cached_property
     def q_slices(self) -> tuple[slice, ...]:

@@ -2,14 +2,91 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole modules in LLVM's assembly language."""
 
+from __future__ import annotations
+
 import re
 
+import numpy as np
 import pytest
 
-from robot_dynamics.compile import call, trace
-from robot_dynamics.compile.emission import ENTRY, PREPARE, emit_module
+from robot_dynamics.compile import call, compile_program, trace
+from robot_dynamics.compile.emission import ENTRY, PREPARE, Core, Module, emit_module
+from robot_dynamics.compile.host import find_host
 from robot_dynamics.compile.preparation import prepare
-from robot_dynamics.scalar.functions import cos, sin
+from robot_dynamics.compile.writer import Lanes
+from robot_dynamics.scalar.functions import (
+    absolute,
+    atan2,
+    cos,
+    exp,
+    log,
+    maximum,
+    minimum,
+    sin,
+    sqrt,
+)
+
+OPERATIONS = {
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "multiply": lambda a, b: a * b,
+    "divide": lambda a, b: a / b,
+    "negate": lambda a, b: -(a * b),
+    "sqrt": lambda a, b: sqrt(absolute(a)),
+    "absolute": lambda a, b: absolute(b),
+    "minimum": minimum,
+    "maximum": maximum,
+    "atan2": atan2,
+    "exp": lambda a, b: exp(a),
+    "log": lambda a, b: log(absolute(b)),
+    "constant": lambda a, b: 0.1 - a,
+}
+
+
+@pytest.mark.skipif(find_host() is None, reason="there is no llvmlite")
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_operation_is_exact(name, lanes):
+    """Operations that IEEE 754 defines give NumPy's bits; others are those of the C library."""
+    operation = OPERATIONS[name]
+    program = trace(lambda a, b, p: {"y": operation(a, b)}, name, {"a": (), "b": ()})
+    a, b = np.random.default_rng(0).normal(size=(2, 1001))
+    found = compile_program(program, lanes).bind()(a, b)
+    if name in ("atan2", "exp", "log"):
+        # NumPy may use a vector library of its own, whose last place differs.
+        np.testing.assert_allclose(found, operation(a, b), rtol=1e-15)
+    else:
+        np.testing.assert_array_equal(found, operation(a, b))
+
+
+@pytest.mark.skipif(find_host() is None or not find_host().fma, reason="no fused operations")
+@pytest.mark.parametrize(
+    ("formula", "c", "expected"),
+    [
+        (lambda a, b, c: a * b + c, -(1.0 + 2.0**-29), 2.0**-60),
+        (lambda a, b, c: c - a * b, 1.0 + 2.0**-29, -(2.0**-60)),
+        (lambda a, b, c: a * b - c, 1.0 + 2.0**-29, 2.0**-60),
+    ],
+)
+def test_fused_operation_rounds_once(formula, c, expected):
+    """The product's last digits, which two operations would lose, are there."""
+    program = trace(lambda a, b, c, p: {"y": formula(a, b, c)}, "f", {"a": (), "b": (), "c": ()})
+    x = 1.0 + 2.0**-30
+    # x * x = 1 + 2^-29 + 2^-60, of which a double holds the first two terms.
+    assert program.evaluate(x, x, c)[0] == 0.0
+    for lanes in (1, 4):
+        assert compile_program(program, lanes).bind()([x] * 5, x, c).tolist() == [expected] * 5
+
+
+def test_stores_only_what_is_not_zero():
+    """Many zeros are written by a loop, a few one by one."""
+
+    def text(zeros):
+        program = trace(lambda x, p: {"y": [x, *[0.0] * zeros]}, "f", {"x": ()})
+        return Core(Module(True), program, Lanes(1), True).direct_form("direct")
+
+    assert text(10).count("store") == 11
+    assert text(1000).count("store") == 2
 
 
 @pytest.fixture

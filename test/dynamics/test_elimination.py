@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose
 from support import linkages
 from support.closed_loops import LINKAGES, closed_state
 
-from robot_dynamics.compile import algorithms
-from robot_dynamics.compile.algorithms import closed_forward_dynamics_program, independent_program
+from robot_dynamics import algorithms
+from robot_dynamics.algorithms import closed_forward_dynamics_program, independent_program
 from robot_dynamics.dynamics.elimination import eliminate, elimination_order
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.dynamics.independent import form_in

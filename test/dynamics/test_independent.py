@@ -23,7 +23,7 @@ from robot_dynamics.dynamics.independent import (
 from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import pose
-from robot_dynamics.model.constraint_blocks import ConstraintBlock
+from robot_dynamics.model.model import ConstraintBlock
 from robot_dynamics.robot import Robot
 
 # Constraints that are conditioned worse than 1e3 are not among these mechanisms: twelve digits.

@@ -11,7 +11,7 @@ from support import linkages
 from support.closed_loops import LINKAGES, closed_at, closed_state
 from support.mechanisms import random_pose
 
-from robot_dynamics.compile.algorithms import bound, closed_forward_dynamics_program
+from robot_dynamics.algorithms import bound, closed_forward_dynamics_program
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.dynamics.independent_rows import general_rows
 from robot_dynamics.robot import Robot

@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 from support.mechanisms import random_cell, random_state, two_arms, world_poses
 
+from robot_dynamics.algorithms import constraint_program
 from robot_dynamics.compile import trace
-from robot_dynamics.compile.algorithms import constraint_program
 from robot_dynamics.dynamics.closed_loop import closed_loop_terms
 from robot_dynamics.manipulation.coordinated_law import DesiredMotion, coordinated_torque
 from robot_dynamics.manipulation.grasp_map import orthonormal_map, transmitted_force_map

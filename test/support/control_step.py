@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.compile.algorithms import constraint_program
+from robot_dynamics.algorithms import constraint_program
 from robot_dynamics.control.law import LawGains, law_parameters, law_program
 from robot_dynamics.manipulation.grasp_map import transmitted_force_map
 from robot_dynamics.model.parameters import pack

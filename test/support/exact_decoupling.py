@@ -16,8 +16,9 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.control.hybrid.law_inputs import LawOptions
 from robot_dynamics.control.hybrid.settings import HybridSettings
-from robot_dynamics.manipulation.hybrid import ForceDistribution, hybrid_torque, system_motion
+from robot_dynamics.manipulation.hybrid import ForceDistribution, system_motion
 from robot_dynamics.model import pose
+from robot_dynamics.reproductions.yoshikawa_zheng.law import hybrid_torque
 from support.hybrid_step import bare_gains, law_of
 from support.hybrid_systems import LINKAGE, environment_of, state_of
 

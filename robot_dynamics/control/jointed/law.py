@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unseren's controller of a jointed object as a law that the node can run.
 
-What it computes is stated by `controller.py`; where no arm is near a singularity one kernel
-computes it (`law_program.py`). Near one the readable path takes over, with pseudovelocities that
-suit the place.
+Where no arm is near a singularity one kernel computes it (`law_program.py`). Near one the readable
+path takes over, with pseudovelocities that suit the place.
 """
 
 from __future__ import annotations
@@ -154,7 +153,7 @@ class JointedLaw:
         if settings.jointed.estimates != "feedback":
             raise ArgumentError(
                 f"control.jointed.estimates is {settings.jointed.estimates!r}, which is for "
-                "studies; expected 'feedback'."
+                "reproductions; expected 'feedback'."
             )
         self.system, self.jointed, self.reference = system, jointed, plan
         self.settings, self.safety = settings, safety

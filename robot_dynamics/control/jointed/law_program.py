@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """From joint states and wrist wrenches to the parts of the torque: one kernel.
 
-It is the law of `controller.py` where no arm is near a singularity: both parts' servos, the
-force in the joint from the wrists, and the decoupled torques half a period and the command's delay
-ahead. Vectors over joints are arm by arm, base to tip.
+For arms that are not near a singularity: both parts' servos, the force in the joint from the
+wrists, and the decoupled torques half a period and the command's delay ahead. Vectors over joints
+are arm by arm, base to tip.
 """
 
 from __future__ import annotations

@@ -20,7 +20,6 @@ from robot_dynamics.manipulation.hybrid.friction import (
     FrictionCone,
     WrenchLimits,
 )
-from robot_dynamics.manipulation.hybrid.law import HybridTorque, hybrid_torque
 from robot_dynamics.manipulation.hybrid.load_sharing import shares_by_strength, torque_metric
 from robot_dynamics.manipulation.hybrid.object_wrench import object_wrench
 from robot_dynamics.manipulation.hybrid.squeeze import (
@@ -50,7 +49,6 @@ __all__ = [
     "HybridMotion",
     "HybridSystem",
     "HybridTerms",
-    "HybridTorque",
     "ObjectPose",
     "Squeeze",
     "SqueezeChoice",
@@ -60,7 +58,6 @@ __all__ = [
     "WrenchLimits",
     "contact_margins",
     "contact_wrenches",
-    "hybrid_torque",
     "largest_wrench",
     "object_wrench",
     "require_closure",

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The law (32) to (37), traceable, in the parts that torque limits treat differently.
 
-`law.hybrid_torque` is the same with NumPy, for tests and studies. Here nothing is decided: near a
-singularity the arms' equation is damped, and what that costs is returned.
+Nothing is decided here: near a singularity the arms' equation is damped, and what that costs is
+returned.
 """
 
 from __future__ import annotations

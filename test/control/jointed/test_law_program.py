@@ -7,8 +7,9 @@ from __future__ import annotations
 import numpy as np
 from control.jointed.folding import LITERAL, folding, moving
 
-from robot_dynamics.control.jointed import JointedControlSettings, JointedObjectController
+from robot_dynamics.control.jointed import JointedControlSettings
 from robot_dynamics.control.jointed.law import Seen
+from robot_dynamics.reproductions.jointed_control import JointedObjectController
 
 AT = 1800  # control periods after the beginning: it moves and folds
 

@@ -10,8 +10,9 @@ from manipulation.hybrid.cases import NAMES, state_of, system_of
 from numpy.testing import assert_allclose
 from support.papers import CASES
 
-from robot_dynamics.manipulation.hybrid import ForceDistribution, hybrid_torque
+from robot_dynamics.manipulation.hybrid import ForceDistribution
 from robot_dynamics.manipulation.hybrid.object_wrench import object_wrench
+from robot_dynamics.reproductions.yoshikawa_zheng.law import hybrid_torque
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,0 +1,136 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The command `robot_dynamics reproduce`: studies of the literature, run, checked and drawn."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from robot_dynamics.app.command_line import BAD_RUN, GOOD
+from robot_dynamics.app.output_files import OutputError, require_parent
+from robot_dynamics.errors import UnknownNameError
+
+_PARTS = 1000  # of a study, as progress is shown
+
+
+def add_reproduce(commands: Any) -> None:
+    """Add the command to the subparsers of a command line."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "reproduce",
+        help="run a study of the literature, check its claims and draw it",
+        description="Run a study of the literature, print what was measured beside what is "
+        "claimed, and draw it. Ends with status 1 if a claim does not hold.",
+    )
+    parser.add_argument("study", nargs="?", metavar="STUDY", help="its name (see --list)")
+    parser.add_argument("--list", action="store_true", help="list the studies, and end")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="write the plot (.png, .pdf)")
+    parser.add_argument(
+        "--samples", type=_count, metavar="N", help="of a study that draws samples: how many"
+    )
+    parser.add_argument(
+        "--jobs", type=_count, metavar="N", help="and in how many processes (default: all cores)"
+    )
+    parser.add_argument(
+        "--results",
+        type=Path,
+        metavar="FILE",
+        help="and where they are kept, so that an interrupted study goes on (default: in runs/)",
+    )
+    parser.add_argument(
+        "--law", metavar="LAW", help="of a study that compares control laws: the only one to run"
+    )
+    parser.add_argument("--quick", action="store_true", help="run a short version")
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    return GOOD if run_reproduce(options) else BAD_RUN
+
+
+def run_reproduce(options: argparse.Namespace) -> bool:
+    """Run the study of a command line, and return whether its claims hold.
+
+    Raises:
+        OutputError: If no study is named, or a file cannot be where it should.
+        UnknownNameError: If there is no such study, or law.
+    """
+    from robot_dynamics.reproductions.study import STUDIES, Sampling, study_called
+
+    if options.list:
+        width = max(len(study.name) for study in STUDIES)
+        for study in STUDIES:
+            print(f"{study.name:{width}}  {study.summary}")
+        return True
+    if options.study is None:
+        names = ", ".join(study.name for study in STUDIES)
+        raise OutputError(f"no study is named, expected one of {names}.")
+    study = study_called(options.study)
+    for path in filter(None, (options.json, options.plot)):
+        require_parent(path)
+    more: dict[str, Any] = {}
+    if study.sampled:
+        more["sampling"] = Sampling(options.samples, options.jobs, options.results)
+    elif options.samples or options.jobs or options.results:
+        raise OutputError(
+            f"study {study.name!r} draws no samples, expected neither --samples, --jobs nor "
+            "--results."
+        )
+    if options.law:
+        if options.law not in study.laws:
+            raise UnknownNameError(f"law of study {study.name!r}", options.law, study.laws)
+        more["law"] = options.law
+    if options.plot:
+        from robot_dynamics.app.figures import require_figure
+
+        require_figure(options.plot)
+
+    from robot_dynamics.app.progress import StudyProgress, display
+
+    with display(study.name) as show:
+
+        def tell(done: float, doing: str) -> None:
+            show(StudyProgress(int(_PARTS * done), _PARTS, doing))
+
+        outcome = study.run(tell, quick=options.quick, **more)
+        tell(1.0, "done")
+    for name, value in outcome.figures.items():
+        print(f"{name}: {_text(value)}")
+    for check in outcome.checks:
+        print(check)
+    written = []
+    if options.json:
+        text = json.dumps({"study": study.name, **outcome.as_json()}, indent=2)
+        options.json.write_text(text + "\n", encoding="utf-8")
+        written.append(options.json)
+    if options.plot:
+        written.append(outcome.plot(options.plot))
+    if written:
+        print("written: " + ", ".join(map(str, written)))
+    sys.stdout.flush()
+    for check in outcome.checks:
+        if not check.ok:
+            print(f"robot_dynamics: {study.name}: {check}", file=sys.stderr)
+    return outcome.ok
+
+
+def _count(text: str) -> int:
+    value = int(text) if text.isdecimal() else 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text}: expected a whole number from 1 on")
+    return value
+
+
+def _text(value: Any) -> str:
+    """Return a figure as it is printed: numbers with five digits, lists without brackets."""
+    if isinstance(value, float):
+        return f"{value:.5g}"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_text, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_text(entry)}" for name, entry in value.items())
+    return str(value)

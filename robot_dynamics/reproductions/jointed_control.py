@@ -1,0 +1,311 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The control architecture of the report with servos: motion in pseudovelocities, and force.
+
+    tau = tau^p + A^T tau_1 + D Sigma tau_2                           (42), (46)
+    tau_2 = nu_dot_d + K_v (nu_d - nu) + K_p e + K_i integral e
+    tau_1 = f_d + K_I integral (f_d - f)
+
+With an exact model nu_dot = tau_2 (47) and f = tau_1 (48) at the instant of evaluation. Errors e
+of orientation are rotation vectors of R_d R^T: angular velocities are no rates of coordinates.
+
+Below it: a controlled motion from its start to its end, recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.control.jointed.choice import ChoiceOfPseudovelocities
+from robot_dynamics.control.jointed.desired_joints import DesiredJoints
+from robot_dynamics.control.jointed.object_path import ObjectPath, PartPoses, PartsMotion
+from robot_dynamics.control.jointed.object_task import ObjectTask
+from robot_dynamics.control.jointed_settings import JointedControlSettings
+from robot_dynamics.control.torque_limits import largest_scale
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.manipulation.jointed_object import JointSpaceModel, decoupled_law
+from robot_dynamics.reproductions.jointed_plants import JointedPlant
+from robot_dynamics.wording import apart
+
+Array = NDArray[np.float64]
+
+
+class TorqueLimitError(RobotDynamicsError):
+    """What holds the arms and the object up is beyond the limit of a joint."""
+
+
+@dataclass(frozen=True)
+class JointedStep:
+    """What the controller made of a control instant.
+
+    Attributes:
+        torque: Of the joints (n,).
+        motion: tau_2, what nu_dot is to be (n - c,).
+        force: tau_1, what the force in the object's joint is to be (c,).
+        scales: What limits of torque left of the force and of the motion, from 0 to 1.
+        error: What the parts' centres of mass lacked (2, 6) [rad, m].
+        conditioning: Condition number of [A; B].
+    """
+
+    torque: Array
+    motion: Array
+    force: Array
+    scales: tuple[float, float]
+    error: Array
+    conditioning: float
+
+
+class JointedObjectController:
+    """Moves a jointed object along a path and controls the force in its joint.
+
+    Where a torque would exceed a limit, what holds arms and object up and makes the model linear,
+    tau^p, goes first and is never scaled; then as much of the force as fits, all components alike;
+    then as much of the motion as fits. Each scaling leaves the decoupling whole: nu_dot is a part
+    of tau_2, and f one of tau_1. Integrals rest
+    while what they act on is held back.
+
+    Args:
+        model: What the controller takes arms and object to be.
+        path: What the object is to do.
+        force: What the force in its joint is to be (c,), or for every period (ticks, c).
+        start: Joint positions at the start (n,), which redundant arms stay near.
+        period: Control period [s].
+        ticks: Number of control periods.
+        settings: Gains and where the model is evaluated.
+        effort: Largest torques (n,); none by default.
+
+    Attributes:
+        choice: The pseudovelocities, what became of them, and how well they were conditioned.
+        reference: What the parts are to do, at every period.
+    """
+
+    def __init__(
+        self,
+        model: JointSpaceModel,
+        path: ObjectPath,
+        force: ArrayLike,
+        start: Array,
+        period: float,
+        ticks: int,
+        settings: JointedControlSettings | None = None,
+        effort: Array | None = None,
+    ) -> None:
+        self._model, self._period = model, period
+        self._settings = settings or JointedControlSettings()
+        system = model.system
+        self._parts = PartPoses(system)
+        times = period * np.arange(ticks + 1)
+        self.reference: PartsMotion = path.at(times)
+        self._lead = self._settings.lead_periods * period
+        self._ahead = path.at(times + self._lead)
+        try:
+            desired = np.broadcast_to(np.asarray(force, dtype=float), (ticks, system.constraints))
+        except ValueError:
+            raise ArgumentError(
+                f"force has shape {np.shape(force)}, expected ({system.constraints},) or "
+                f"({ticks}, {system.constraints})."
+            ) from None
+        self.force = desired
+        self._posture = np.array(start, dtype=float)
+        self._effort = np.full(len(self._posture), np.inf) if effort is None else effort
+        self._joints = DesiredJoints(model, self._posture)
+        self._qdd = np.zeros(len(self._posture))  # what the last torques were to bring about
+        self._integral = np.zeros(system.constraints)
+        self._offset = np.zeros((2, 6))  # integral of the parts' errors
+        self._force_held_back = False
+        self.choice = ChoiceOfPseudovelocities(self._settings.conditioning_limit)
+
+    def update(self, tick: int, q: Array, qd: Array, force: Array | None = None) -> JointedStep:
+        """Return the torques for a control period.
+
+        Args:
+            tick: Its number, from 0 on.
+            q: Measured positions (n,).
+            qd: Measured velocities (n,).
+            force: The force that was measured in the object's joint at the end of the period
+                before (c,); None at the first.
+
+        Raises:
+            TorqueLimitError: If a joint cannot hold arms and object up.
+        """
+        settings = self._settings
+        wanted = self.reference[tick]
+        here = self._model.terms(q, qd)
+        if settings.estimates == "feed-forward":
+            estimate = self._joints.at(self._ahead[tick])[2]
+        elif self._lead:
+            estimate = self._model.terms(q + self._lead * qd, qd + self._lead * self._qdd)
+        else:
+            estimate = here
+        reduced = self.choice.reduced(tick, estimate)
+        error = wanted.error(self._parts.poses(here), here.centers)
+        parts = (
+            self._ahead[tick].acceleration
+            + settings.velocity_gain * (wanted.velocity - here.velocity)
+            + settings.position_gain * error
+            + settings.position_integral * self._offset
+        )
+        # The freedom that redundant arms have left goes back to their start, damped.
+        own = settings.posture_gain * (self._posture - q) - settings.posture_damping * qd
+        task = ObjectTask.of(reduced)
+        motion = task.pseudo(parts - estimate.G_dot_qd, own, reduced.drift)
+        if tick and force is not None and not self._force_held_back:
+            self._integrate(self.force[tick - 1] - force)
+        asked = self.force[tick] + self._integral
+        scales = self._scales(
+            decoupled_law(reduced, 0.0 * motion, 0.0 * asked).torque,
+            estimate.A.T @ asked,
+            estimate.D @ (reduced.Sigma @ motion),
+        )
+        self._force_held_back = scales[0] < 1.0
+        if scales[1] == 1.0:
+            self._offset = self._offset + self._period * error
+        motion, asked = scales[1] * motion, scales[0] * asked
+        law = decoupled_law(reduced, motion, asked)
+        self._qdd = reduced.joint_acceleration(motion)
+        return JointedStep(law.torque, motion, asked, scales, error, reduced.conditioning)
+
+    def _integrate(self, error: Array) -> None:
+        bound = self._settings.force_bound
+        grown = self._integral + self._period * self._settings.force_integral * error
+        self._integral = np.clip(grown, -bound, bound)
+
+    def _scales(self, primary: Array, push: Array, moving: Array) -> tuple[float, float]:
+        """Return how much of the force, and of the motion, fits into the limits."""
+        over = np.flatnonzero(np.abs(primary) > self._effort)
+        if len(over):
+            model, at = self._model.system.model, int(over[0])
+            names = [
+                name
+                for name, where in zip(model.joint_names, model.v_slices, strict=True)
+                if where.start == at
+            ]
+            needed, most = apart(abs(primary[at]), self._effort[at], digits=4)
+            raise TorqueLimitError(
+                f"joint {names[0]!r} needs {needed} N m to hold arms and object up, "
+                f"its limit is {most} N m."
+            )
+        if not np.isfinite(self._effort).any():
+            return 1.0, 1.0
+        force = float(largest_scale(primary.tolist(), push.tolist(), self._effort.tolist()))
+        held = primary + force * push
+        motion = largest_scale(held.tolist(), moving.tolist(), self._effort.tolist())
+        return force, float(motion)
+
+
+#: The beginning, in which the force is still being found [s].
+SETTLING = 0.1
+
+
+@dataclass(frozen=True)
+class JointedRecord:
+    """What happened, at the end of every control period.
+
+    Attributes:
+        period: Control period [s].
+        error: What the parts' links truly lack to the path (ticks, 2, 6) [rad, m].
+        pose: Where they are (ticks, 2, 4, 4).
+        force: What was measured in the object's joint (ticks, c).
+        force_error: What of it lacks to what was wanted (ticks, c).
+        force_lag: What of it lacks to tau_1, the law's own demand for the period (ticks, c).
+        positions: Of the joints (ticks, n).
+        torque: (ticks, n).
+        scales: What limits left of force and motion (ticks, 2).
+        gap: How far the joint was open at most [rad, m].
+        rechoices: How often pseudovelocities were chosen anew.
+        conditioning: Largest condition number of [A; B].
+    """
+
+    period: float
+    error: Array
+    pose: Array
+    force: Array
+    force_error: Array
+    force_lag: Array
+    positions: Array
+    torque: Array
+    scales: Array
+    gap: float
+    rechoices: int
+    conditioning: float
+
+    @property
+    def time(self) -> Array:
+        """The ends of the periods (ticks,) [s]."""
+        return np.asarray(self.period * np.arange(1, len(self.error) + 1), dtype=float)
+
+    def figures(self) -> dict[str, float]:
+        """Return how well it went: largest errors of either part, and of the force."""
+        late = self.time > SETTLING
+        force = np.linalg.norm(self.force_error, axis=1)
+        return {
+            "position [mm]": 1e3 * float(np.linalg.norm(self.error[..., 3:], axis=-1).max()),
+            "orientation [mrad]": 1e3 * float(np.linalg.norm(self.error[..., :3], axis=-1).max()),
+            "force, rms [N]": float(np.sqrt(np.mean(force[late] ** 2))),
+            "force, largest at first [N]": float(force[~late].max()),
+            "force behind demand, rms [N]": float(
+                np.sqrt(np.mean(np.sum(self.force_lag[late] ** 2, axis=1)))
+            ),
+        }
+
+
+def run_jointed(
+    controller: JointedObjectController,
+    plant: JointedPlant,
+    true: JointSpaceModel,
+    path: PartsMotion,
+    period: float,
+    *,
+    wrench: Callable[[float], Array] | None = None,
+    tell: Callable[[float], None] | None = None,
+) -> JointedRecord:
+    """Run a controller on a plant to the end of its reference.
+
+    Args:
+        controller: What gives torques.
+        plant: What they move, at its start.
+        true: The model of what is truly there, which the errors are measured with.
+        path: The path of the true parts, at every period (ticks + 1).
+        period: Control period [s].
+        wrench: On the parts (2, 6) at a time [s].
+        tell: Told which part is done, from 0 to 1.
+    """
+    parts = PartPoses(true.system)
+    ticks = len(controller.force)
+    rows: dict[str, list[Array]] = {
+        name: [] for name in ("error", "pose", "force", "lag", "positions", "torque", "scales")
+    }
+    for tick in range(ticks):
+        step = controller.update(tick, plant.q, plant.qd, plant.force)
+        plant.step(step.torque, wrench(tick * period) if wrench else None)
+        terms = true.terms(plant.q, plant.qd)
+        poses = parts.poses(terms)
+        rows["error"].append(path[tick + 1].error(poses, terms.centers))
+        rows["pose"].append(poses)
+        assert plant.force is not None
+        rows["force"].append(plant.force)
+        rows["lag"].append(step.force - plant.force)
+        rows["positions"].append(plant.q)
+        rows["torque"].append(step.torque)
+        rows["scales"].append(np.array(step.scales))
+        if tell and tick % 50 == 0:
+            tell(tick / ticks)
+    of = {name: np.array(values) for name, values in rows.items()}
+    return JointedRecord(
+        period,
+        of["error"],
+        of["pose"],
+        of["force"],
+        controller.force - of["force"],
+        of["lag"],
+        of["positions"],
+        of["torque"],
+        of["scales"],
+        plant.gap,
+        len(controller.choice.changes),
+        controller.choice.worst,
+    )

@@ -1,0 +1,200 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a study is: a function that runs it, and an outcome that says how it went; all by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from robot_dynamics.app.figures import write_figure
+from robot_dynamics.errors import UnknownNameError
+from robot_dynamics.wording import apart
+
+#: Told what is done of a study (from 0 to 1), and what it does now.
+Tell = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A number that a study measures, and how large it may be.
+
+    Attributes:
+        claim: What the number is, with its unit.
+        value: What was measured.
+        limit: The largest value with which the claim holds.
+    """
+
+    claim: str
+    value: float
+    limit: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether the claim holds; a number that is none does not."""
+        return bool(self.value <= self.limit)
+
+    def __str__(self) -> str:
+        sign = "at most" if self.ok else "NOT at most"
+        value, limit = apart(self.value, self.limit)
+        return f"{self.claim}: {value} ({sign} {limit})"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a study went.
+
+    Attributes:
+        figures: Numbers by name, with their units in it (JSON values).
+        checks: Claims, each with what was measured.
+        draw: Fills an empty figure of matplotlib.
+        size: Width and height of the figure [inch].
+    """
+
+    figures: dict[str, Any]
+    checks: tuple[Check, ...]
+    draw: Callable[[Any], None]
+    size: tuple[float, float] = (11.0, 7.0)
+
+    @property
+    def ok(self) -> bool:
+        """Whether all claims hold."""
+        return all(check.ok for check in self.checks)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return figures and claims as JSON has them."""
+        checks = [
+            {"claim": c.claim, "value": float(c.value), "limit": c.limit, "ok": c.ok}
+            for c in self.checks
+        ]
+        return {"ok": self.ok, "figures": self.figures, "checks": checks}
+
+    def plot(self, path: str | Path) -> Path:
+        """Write the figure, and return where it is.
+
+        Raises:
+            PlotError: If matplotlib is missing, or the file cannot be written.
+        """
+        return write_figure(path, self.size, self.draw)
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How a study draws its samples.
+
+    Attributes:
+        count: How many; None for as many as the study means to have.
+        jobs: Processes at a time; None for one a core.
+        results: The file of results; None for one in the folder `runs`.
+    """
+
+    count: int | None = None
+    jobs: int | None = None
+    results: Path | None = None
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study by name.
+
+    Attributes:
+        name: What it is called in commands.
+        summary: What it shows, in one line.
+        module: The module in this folder that has it.
+        function: The function there: `(quick, tell) -> Outcome`.
+        sampled: Whether it draws samples: its function takes a `Sampling` after the others.
+        laws: Control laws that it compares; its function takes one of them, or None, after the
+            others.
+    """
+
+    name: str
+    summary: str
+    module: str
+    function: str = "run"
+    sampled: bool = False
+    laws: tuple[str, ...] = ()
+
+    def run(
+        self,
+        tell: Tell,
+        *,
+        quick: bool = False,
+        sampling: Sampling | None = None,
+        law: str | None = None,
+    ) -> Outcome:
+        """Run it.
+
+        Args:
+            tell: Told how far it is.
+            quick: Whether to run a short version.
+            sampling: How samples are drawn, for a study that draws some.
+            law: The only control law to run, for a study that compares some.
+        """
+        module = import_module(f"robot_dynamics.reproductions.{self.module}")
+        more: tuple[Any, ...] = (sampling or Sampling(),) if self.sampled else ()
+        if self.laws:
+            more = (*more, law)
+        outcome: Outcome = getattr(module, self.function)(quick, tell, *more)
+        return outcome
+
+
+STUDIES = (
+    Study(
+        "space-robot",
+        "two arms on a free-floating base catch a satellite and turn it",
+        "space_robot",
+    ),
+    Study(
+        "space-robot-thrusters",
+        "the same with thrusters that hold the base",
+        "space_robot",
+        "run_with_thrusters",
+    ),
+    Study(
+        "mobile-manipulator",
+        "two arms on a vehicle carry a box while it drives",
+        "mobile_manipulator",
+    ),
+    Study(
+        "flexible-base",
+        "two arms on springs and dampers, which ring when they move",
+        "flexible_base",
+    ),
+    Study("unseren", "two arms with a jointed object: Unseren's architecture", "unseren"),
+    Study(
+        "unseren-monte-carlo",
+        "the same with hundreds of wrong models and disturbances, on all cores",
+        "unseren_monte_carlo",
+        sampled=True,
+    ),
+    Study("fold", "two arms of seven joints fold rods and pliers", "fold"),
+    Study(
+        "flexible-link",
+        "an arm whose link bends, slewed with and without shaping",
+        "flexible_link",
+    ),
+    Study(
+        "separability", "active and passive joints apart, beside the unified model", "separability"
+    ),
+    Study(
+        "yoshikawa-zheng",
+        "two planar robots move a bar, press it on a wall and squeeze it, all at once",
+        "yoshikawa_zheng.study",
+        laws=("literal", "damped", "integral"),
+    ),
+)
+
+
+def study_called(name: str) -> Study:
+    """Return the study of a name.
+
+    Raises:
+        UnknownNameError: If there is none; it has the names that there are.
+    """
+    for study in STUDIES:
+        if study.name == name:
+            return study
+    raise UnknownNameError("study", name, [study.name for study in STUDIES])

@@ -1,0 +1,320 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Unseren's architecture with wrong models and disturbances: a Monte Carlo study.
+
+The report asks for it as future work. Every sample is a system as the controller believes it to
+be, wrong in inertias, in where the object's joint is, and a push that it does not know of: each
+alone, and all together, with feedback and with feed-forward estimates.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.app.figures import BLUE, GREEN, GREY, INK, ORANGE, VERMILION
+from robot_dynamics.app.output_files import OutputError, require_parent
+from robot_dynamics.control.jointed import JointedControlSettings
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.reproductions.jointed_control import JointedRecord
+from robot_dynamics.reproductions.jointed_systems import Setting, misplaced, scaled, worked_case
+from robot_dynamics.reproductions.study import Check, Outcome, Sampling, Tell
+from robot_dynamics.reproductions.unseren import PERIOD, run_case
+from robot_dynamics.spatial import Rotation, Transform, Vector3
+from robot_dynamics.threads import ONE_THREAD
+
+Array = NDArray[np.float64]
+
+_SEED = 1991
+_COUNT, _QUICK_COUNT, _TICKS = 300, 4, 600
+_INERTIA = 0.2  # part of every mass and inertia, uniform
+_PLACE, _TURN = 1e-3, 2e-3  # [m, rad], standard deviations along and about each axis
+_PUSH, _TWIST = 5.0, 0.3  # [N, N m], largest
+_PUSH_PART = (0.4, 0.6)  # of the run
+_KINDS = {
+    "inertias": BLUE,
+    "disturbance": GREEN,
+    "geometry": ORANGE,
+    "all, feedback": VERMILION,
+    "all, feed-forward": INK,
+}
+_WHAT = ("position [mm]", "orientation [mrad]", "force, rms [N]")
+# A fifth of the inertias wrong at random; 95 of a hundred systems.
+_LIMITS = dict(zip(_WHAT, (1.0, 1.5, 0.02), strict=True))
+
+
+def sample(number: int, ticks: int = _TICKS) -> dict[str, Any]:
+    """Return figures of all kinds for a sample; a kind that went wrong has its sentence."""
+    setting = _worked_case()
+    rng = np.random.default_rng([_SEED, number])
+    bodies = len(setting.system.model.bodies)
+    factors = rng.uniform(1.0 - _INERTIA, 1.0 + _INERTIA, bodies + 2)
+    places = [_displacement(rng) for _ in range(2)]
+    push = _push(rng, PERIOD * ticks)
+    lighter = scaled(setting, factors[:bodies], factors[bodies:])
+    elsewhere = misplaced(setting.system, places)
+    both = misplaced(lighter, places)
+    forward = JointedControlSettings(estimates="feed-forward")
+    runs: dict[str, Callable[[], JointedRecord]] = {
+        "inertias": lambda: run_case(setting, lighter, ticks=ticks),
+        "disturbance": lambda: run_case(setting, setting.system, ticks=ticks, wrench=push),
+        "geometry": lambda: run_case(setting, elsewhere, ticks=ticks),
+        "all, feedback": lambda: run_case(setting, both, ticks=ticks, wrench=push),
+        "all, feed-forward": lambda: run_case(setting, both, forward, ticks=ticks, wrench=push),
+    }
+    result: dict[str, Any] = {}
+    for kind, go in runs.items():
+        try:
+            figures = go().figures()
+            result[kind] = {what: figures[what] for what in _WHAT}
+        except (RobotDynamicsError, np.linalg.LinAlgError) as error:
+            result[kind] = {"failed": str(error)}
+    return result
+
+
+@lru_cache(maxsize=1)
+def _worked_case() -> Setting:
+    return worked_case()
+
+
+def _displacement(rng: np.random.Generator) -> Transform:
+    """Return where a frame is taken to be, from where it is."""
+    x, y, z = 0.5 * _TURN * rng.normal(size=3)
+    w = np.sqrt(1.0 - x * x - y * y - z * z)
+    return Transform(
+        Rotation.from_quaternion(x, y, z, w), Vector3.of((_PLACE * rng.normal(size=3)).tolist())
+    )
+
+
+def _push(rng: np.random.Generator, duration: float) -> Callable[[float], Array]:
+    """Return a wrench on one of the parts over time, there for a part of the run."""
+    part = int(rng.integers(2))
+    force, moment = (v / np.linalg.norm(v) for v in rng.normal(size=(2, 3)))
+    wrench = np.zeros((2, 6))
+    wrench[part] = [*(_TWIST * rng.uniform() * moment), *(_PUSH * rng.uniform() * force)]
+    begin, end = (part * duration for part in _PUSH_PART)
+    return lambda time: wrench if begin <= time < end else np.zeros((2, 6))
+
+
+def quick_sample(number: int) -> dict[str, Any]:
+    """Return the figures of a short run."""
+    return sample(number, 150)
+
+
+def run(quick: bool, tell: Tell, sampling: Sampling) -> Outcome:
+    """Run the samples that are not known yet, and draw the distributions of all."""
+    count = sampling.count or (_QUICK_COUNT if quick else _COUNT)
+    path = (
+        sampling.results or Path("runs") / f"unseren-monte-carlo{'-quick' if quick else ''}.jsonl"
+    )
+    if sampling.results is None:
+        path.parent.mkdir(exist_ok=True)
+    worked_case()  # compiled once, before processes share the cache of machine code
+    subject = {"study": "unseren-monte-carlo", "seed": _SEED, "quick": quick, "kinds": [*_KINDS]}
+    results = Results(path, subject)
+    try:
+        found = run_samples(quick_sample if quick else sample, count, sampling.jobs, results, tell)
+    except KeyboardInterrupt:
+        kept = len(results.known)
+        print(f"{kept} samples are kept in {path}: the same command goes on from there.")
+        raise
+    finally:
+        results.close()
+    values = {
+        kind: {what: np.array([r[kind].get(what, np.nan) for r in found]) for what in _WHAT}
+        for kind in _KINDS
+    }
+    failed = sum("failed" in result[kind] for result in found for kind in _KINDS)
+    figures: dict[str, Any] = {"samples": count, "results": str(path), "runs that failed": failed}
+    for kind in _KINDS:
+        figures[kind] = {
+            f"{what}, {name}": float(np.nanquantile(values[kind][what], part))
+            for what in _WHAT
+            for name, part in (("median", 0.5), ("95 %", 0.95), ("largest", 1.0))
+        }
+    checks = [Check("runs that failed", failed, 0)]
+    checks += [
+        Check(f"inertias: {what}, 95 %", figures["inertias"][f"{what}, 95 %"], limit)
+        for what, limit in _LIMITS.items()
+    ]
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots(2, 3)
+        for ax, what in zip(axes[0], _WHAT, strict=True):
+            _draw_distribution(ax, what, values)
+        for ax, what in zip(axes[1], _WHAT, strict=True):
+            _draw_estimates(ax, what, values)
+        axes[0, 0].legend(loc="upper left")
+        figure.suptitle(
+            f"Unseren's architecture: {count} systems with inertias wrong by up to 20 %, the "
+            "object's joint misplaced by millimetres, and pushes up to 5 N",
+            x=0.01,
+            ha="left",
+        )
+
+    return Outcome(figures, tuple(checks), draw, (13.0, 7.5))
+
+
+def _draw_distribution(ax: Any, what: str, values: dict[str, dict[str, Array]]) -> None:
+    for kind, color in _KINDS.items():
+        known = np.sort(values[kind][what][np.isfinite(values[kind][what])])
+        share = 100.0 * np.arange(1, len(known) + 1) / max(len(known), 1)
+        style = (0, (4, 2)) if "forward" in kind else "-"
+        ax.step(known, share, where="post", color=color, label=kind, linestyle=style)
+    label = "threshold for inertias alone"
+    ax.axvline(_LIMITS[what], color=GREY, linestyle=(0, (5, 3)), linewidth=1.0, label=label)
+    ax.set_xscale("log")
+    title = {"position [mm]": "Largest error of position", "force, rms [N]": "Error of the force"}
+    ax.set(title=title.get(what, "Largest error of orientation"), xlabel=what)
+    ax.set(ylabel="part of the systems [%]", ylim=(0.0, 101.0))
+
+
+def _draw_estimates(ax: Any, what: str, values: dict[str, dict[str, Array]]) -> None:
+    back, forward = (values[f"all, {kind}"][what] for kind in ("feedback", "feed-forward"))
+    ax.plot(back, forward, "o", color=BLUE, markersize=3, alpha=0.5, markeredgewidth=0.0)
+    finite = np.concatenate([back, forward])
+    finite = finite[np.isfinite(finite)]
+    if finite.size:
+        ends = [0.0, 1.05 * float(finite.max())]
+        ax.plot(ends, ends, color=GREY, linewidth=1.0)
+    ax.set(title="Both estimates, all errors at once", xlabel=f"feedback: {what}")
+    ax.set(ylabel=f"feed-forward: {what}")
+
+
+#: From the number of a sample to what is kept of it (JSON values).
+Sample = Callable[[int], dict[str, Any]]
+
+
+class Results:
+    """A file of results: one line of JSON that says what they are of, then one for each sample.
+
+    A last line that an interruption cut off is dropped; its sample is run again.
+
+    Args:
+        path: The file; it is made if it is not there.
+        subject: What the results are of (JSON values). Results of anything else are not taken up.
+
+    Raises:
+        OutputError: If the file cannot be used, or has results of something else.
+
+    Attributes:
+        known: Results by the number of their sample.
+    """
+
+    def __init__(self, path: Path, subject: Mapping[str, Any]) -> None:
+        self.path = path
+        self.known: dict[int, dict[str, Any]] = {}
+        require_parent(path)
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+        whole = [line for line in lines if line.endswith("\n")]
+        if whole:
+            self._read(whole, dict(subject))
+        else:
+            whole = [json.dumps(dict(subject)) + "\n"]
+        if lines != whole:
+            path.write_text("".join(whole), encoding="utf-8")
+        self._file: TextIO = path.open("a", encoding="utf-8")
+
+    def _read(self, lines: list[str], subject: dict[str, Any]) -> None:
+        try:
+            first, *others = map(json.loads, lines)
+            self.known = {int(result["sample"]): result for result in others}
+        except (ValueError, TypeError, KeyError) as error:
+            raise OutputError(
+                f"{self.path}: is no file of results ({error}), expected one, or a new name."
+            ) from error
+        if first != subject:
+            raise OutputError(
+                f"{self.path}: has results of {json.dumps(first)}, expected "
+                f"{json.dumps(subject)}; name another file with --results."
+            )
+
+    def add(self, result: dict[str, Any]) -> None:
+        """Keep a result; it is in the file when this returns."""
+        self.known[int(result["sample"])] = result
+        self._file.write(json.dumps(result) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def run_samples(
+    sample: Sample, count: int, jobs: int | None, results: Results, tell: Tell
+) -> list[dict[str, Any]]:
+    """Run the samples 0 ... count - 1 that are not known yet, and return all of them.
+
+    Ctrl-C cancels those that have not begun, keeps what the others come to, and passes on.
+
+    Args:
+        sample: A function of a module, so that other processes find it.
+        count: How many.
+        jobs: Processes at a time; None for one a core that this process may use. One runs them
+            here.
+        results: Where they are kept.
+        tell: Told how far it is.
+    """
+    missing = [number for number in range(count) if number not in results.known]
+
+    def keep(number: int, result: dict[str, Any]) -> None:
+        results.add({"sample": number, **result})
+        done = sum(known < count for known in results.known)
+        tell(done / count, f"{done} of {count} samples")
+
+    tell(1.0 - len(missing) / count, f"{count - len(missing)} of {count} samples")
+    workers = min(jobs or len(os.sched_getaffinity(0)), len(missing))
+    if workers <= 1:
+        for number in missing:
+            keep(number, sample(number))
+    else:
+        with _pool(workers) as pool:
+            futures: dict[Future[dict[str, Any]], int] = {
+                pool.submit(sample, number): number for number in missing
+            }
+            kept: set[Future[dict[str, Any]]] = set()
+            try:
+                for future in as_completed(futures):
+                    keep(futures[future], future.result())
+                    kept.add(future)
+            except BaseException:
+                pool.shutdown(wait=True, cancel_futures=True)
+                for future, number in futures.items():
+                    ended = future.done() and not future.cancelled() and future not in kept
+                    if ended and future.exception() is None and number not in results.known:
+                        keep(number, future.result())
+                raise
+    return [results.known[number] for number in range(count)]
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Yield processes with one thread each, which leave Ctrl-C to this one."""
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(ONE_THREAD)
+    try:
+        # Not forked: threads of this process would be lost on the way.
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(workers, context, _ignore_interrupts) as pool:
+            yield pool
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,241 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The law (32) to (37) and its servos (41) to (43), written down in NumPy as the paper has them.
+
+Motion, contact force and internal force are decoupled. The compiled law is tested against it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.manipulation.hybrid.force_distribution import ForceDistribution
+from robot_dynamics.manipulation.hybrid.system import HybridTerms
+
+Array = NDArray[np.float64]
+
+_SINGULAR = 1e-9
+
+
+@dataclass(frozen=True)
+class HybridTorque:
+    """The torques of the law and what they are to bring about.
+
+    Attributes:
+        torque: tau (n,) (32).
+        qdd: Joint accelerations (n,) (34).
+        object_acceleration: Rate of the object's twist (6,) (35).
+        contact_forces: F_hS (d,) (37).
+    """
+
+    torque: Array
+    qdd: Array
+    object_acceleration: Array
+    contact_forces: Array
+
+
+def hybrid_torque(
+    terms: HybridTerms,
+    rotation: Array,
+    distribution: ForceDistribution,
+    motion: Array,
+    contact_force: Array,
+    internal_force: Array,
+    joint_motion: Array | None = None,
+) -> HybridTorque:
+    """Return the torques for which s accelerates at u1, f_F = u2 and f_IS = u3, model permitting.
+
+    Args:
+        terms: The system at its state.
+        rotation: Orientation of the object (3, 3), in whose axes the distribution is.
+        distribution: Sharing of forces.
+        motion: u1 (6 - C,).
+        contact_force: u2 (C,).
+        internal_force: u3 (m,).
+        joint_motion: Accelerations (n,) that arms with freedom to spare follow (the paper's d_q);
+            zero by default.
+
+    Raises:
+        RobotDynamicsError: If an arm cannot make all velocities that its contact blocks.
+    """
+    wanted = terms.environment.acceleration(np.asarray(motion))
+    # The general form of (34): S^T J need only have full row rank, J itself need not, so that
+    # fingers with three joints are served as well. In the metric of the arms' inertia.
+    free = np.zeros(len(terms.h)) if joint_motion is None else np.asarray(joint_motion)
+    J = terms.J_S
+    lower = np.linalg.cholesky(terms.M)
+    half = np.linalg.solve(lower, J.T)  # L^-1 J^T
+    A = half.T @ half
+    sizes = np.linalg.eigvalsh(A)
+    if not sizes[0] > _SINGULAR**2 * sizes[-1]:
+        raise RobotDynamicsError(
+            "an arm is at a singularity: it cannot make all velocities that its contact blocks."
+        )
+    rest = terms.W_S.T @ wanted + terms.drift - J @ free
+    push = np.linalg.solve(A, rest)
+    qdd = free + np.linalg.solve(lower.T, half @ push)
+    # (37), in the object's axes
+    needed = terms.I_B @ wanted + terms.Q_B + terms.environment.E_F.T @ contact_force
+    own = np.concatenate([rotation.T @ needed[:3], rotation.T @ needed[3:]])
+    forces = distribution.contact_forces(own, np.asarray(internal_force))
+    torque = terms.M @ qdd + terms.h + J.T @ forces  # (32), (33), (36)
+    return HybridTorque(torque, qdd, wanted, forces)
+
+
+@dataclass(frozen=True)
+class MotionServoSettings:
+    """A servo of the coordinates along surfaces (41), with an integral if one is asked for.
+
+    With w_i the errors of a perfect model obey (s + w_i)(s^2 + K_V s + K_P) = 0: a pole is added
+    and the others stay. Constant disturbances then leave no error, and those slower than w_i less
+    than before. The gains of position and velocity grow with it.
+
+    Attributes:
+        velocity_gain: K_V (n,) [1/s].
+        position_gain: K_P (n,) [1/s^2].
+        period: Of control [s].
+        integral: w_i [1/s]; 0 is the printed law.
+        limit: What the integral adds at most (n,) [m/s^2, rad/s^2].
+    """
+
+    velocity_gain: ArrayLike
+    position_gain: ArrayLike
+    period: float
+    integral: float = 0.0
+    limit: ArrayLike = np.inf
+
+    def __post_init__(self) -> None:
+        if not (
+            self.period > 0.0 and self.integral >= 0.0 and np.all(np.asarray(self.limit) >= 0)
+        ):
+            raise ArgumentError(
+                f"motion servo with a period of {self.period:g} s, an integral of "
+                f"{self.integral:g} 1/s and its limit {self.limit}, expected a positive period "
+                "and nothing negative."
+            )
+
+
+class MotionServo:
+    """The servo of motion, with its integral.
+
+    Args:
+        settings: Gains and limits.
+    """
+
+    def __init__(self, settings: MotionServoSettings) -> None:
+        self._settings = settings
+        K_V, K_P, w = settings.velocity_gain, settings.position_gain, settings.integral
+        self._derivative = np.asarray(K_V, dtype=float) + w
+        self._proportional = np.asarray(K_P, dtype=float) + w * np.asarray(K_V, dtype=float)
+        self._integral_gain = w * np.asarray(K_P, dtype=float)
+        self._integral = np.zeros_like(self._derivative)
+
+    def step(
+        self,
+        acceleration: ArrayLike,
+        velocity_error: ArrayLike,
+        position_error: ArrayLike,
+        gate: ArrayLike = True,
+    ) -> Array:
+        """Return u1 = r''_d + (K_V + w) e' + (K_P + w K_V) e + w K_P int(e), e = r_d - r (41).
+
+        Args:
+            acceleration: r''_d (n,).
+            velocity_error: e' (n,).
+            position_error: e (n,).
+            gate: Which coordinates are controlled, one for all or one each; what the others have
+                integrated is forgotten.
+        """
+        e = np.asarray(position_error, dtype=float)
+        added = self._settings.period * self._integral_gain * e
+        limit = np.asarray(self._settings.limit, dtype=float)
+        self._integral = np.where(gate, np.clip(self._integral + added, -limit, limit), 0.0)
+        u1 = (
+            np.asarray(acceleration, dtype=float)
+            + self._derivative * np.asarray(velocity_error)
+            + self._proportional * e
+            + self._integral
+        )
+        return np.asarray(u1)
+
+
+@dataclass(frozen=True)
+class ForceServoSettings:
+    """A servo u = f_d + K int(f_d - f) of forces (42), (43).
+
+    Attributes:
+        gain: K [1/s]; the error decays with this rate, and by 1 - K period a sample.
+        period: Of control [s].
+        error_limit: What an error counts at most in the integral [N or N m].
+        integral_limit: What the integral adds at most [N or N m].
+        late: How many samples before a force was desired that is compared with a measured one. It
+            is the answer to that, and a step of f_d is then no error, which the integral would
+            keep: 1, and the samples of delay besides. The printed law has 0.
+    """
+
+    gain: float
+    period: float
+    error_limit: float = np.inf
+    integral_limit: float = np.inf
+    late: int = 0
+
+    def __post_init__(self) -> None:
+        if not (self.gain >= 0.0 and self.period > 0.0):
+            raise ArgumentError(
+                f"force servo with gain {self.gain:g} 1/s and period {self.period:g} s, expected "
+                "a gain that is not negative and a positive period."
+            )
+        if not (self.error_limit > 0.0 and self.integral_limit >= 0.0):
+            raise ArgumentError(
+                f"force servo with limits {self.error_limit:g} and {self.integral_limit:g}, "
+                "expected a positive limit of the error, and none below 0 of the integral."
+            )
+        if self.late < 0:
+            raise ArgumentError(f"force servo late by {self.late} samples, expected 0 or more.")
+
+
+class ForceServo:
+    """The servo of forces, with its integral.
+
+    Args:
+        settings: Gain and limits.
+        size: Number of forces.
+    """
+
+    def __init__(self, settings: ForceServoSettings, size: int) -> None:
+        self._settings, self._size = settings, size
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin with no integral: the mode of control starts now."""
+        self._integral = np.zeros(self._size)
+        self._desired: deque[Array] = deque(maxlen=self._settings.late + 1)
+
+    @property
+    def integral(self) -> Array:
+        """What the integral adds (size,) [N or N m]."""
+        return self._integral.copy()
+
+    def step(self, desired: ArrayLike, measured: ArrayLike, gate: ArrayLike = True) -> Array:
+        """Return u (size,) of one sample.
+
+        Args:
+            desired: f_d (size,).
+            measured: f (size,).
+            gate: Whether to integrate, one for all or one each. Close it without contact and while
+                torques are limited: what is integrated then is not the answer of the force.
+        """
+        settings = self._settings
+        wanted = np.asarray(desired, dtype=float)
+        self._desired.append(wanted.copy())
+        compared = self._desired[0]  # the oldest: at first, what is desired now
+        limit, bound = settings.error_limit, settings.integral_limit
+        error = np.clip(compared - np.asarray(measured, dtype=float), -limit, limit)
+        added = settings.gain * settings.period * np.where(gate, error, 0.0)
+        self._integral = np.clip(self._integral + added, -bound, bound)
+        return np.asarray(wanted + self._integral)
