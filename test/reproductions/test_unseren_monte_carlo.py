@@ -145,7 +145,7 @@ def test_an_interruption_loses_nothing(tmp_path):
     )
     script = tmp_path / "program.py"
     script.write_text(program, encoding="utf-8")
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[2]
     paths = os.pathsep.join([str(root), str(root / "test"), os.environ.get("PYTHONPATH", "")])
     running = subprocess.Popen(
         [sys.executable, str(script)],
