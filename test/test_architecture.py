@@ -44,10 +44,10 @@ KNOWN_CIRCLES = {
         {
             "robot_dynamics.control.coordinated",
             "robot_dynamics.control.preflight",
-            "robot_dynamics.control.rehearsal",
+            "robot_dynamics.control.rollout",
         }
     ),
-    frozenset({"robot_dynamics.control.jointed.law", "robot_dynamics.control.jointed.rehearsal"}),
+    frozenset({"robot_dynamics.control.jointed.law", "robot_dynamics.control.jointed.rollout"}),
 }
 
 # Third-party packages that may be missing are imported in one folder only.
