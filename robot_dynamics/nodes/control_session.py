@@ -22,11 +22,6 @@ from robot_dynamics.nodes.awaited_topics import AwaitedTopics
 from robot_dynamics.nodes.background_work import BackgroundWork
 from robot_dynamics.nodes.check_thread import CheckThread
 from robot_dynamics.nodes.command_pace import CommandPace
-from robot_dynamics.nodes.command_publisher_monitor import (
-    PROCESS,
-    PROCESS_KEY,
-    CommandPublisherMonitor,
-)
 from robot_dynamics.nodes.command_topics import CommandTopics
 from robot_dynamics.nodes.control_loop import ControlLoop, Outcome
 from robot_dynamics.nodes.control_record import ControlRecord
@@ -39,6 +34,7 @@ from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.lockstep import Action
 from robot_dynamics.nodes.object_topics import ObjectTopics
 from robot_dynamics.nodes.process import RefusedError, Reporter, RunError
+from robot_dynamics.nodes.publisher_monitor import PROCESS, PROCESS_KEY, CommandPublisherMonitor
 from robot_dynamics.nodes.reference_topics import ReferenceTopics
 from robot_dynamics.nodes.sample_intake import SampleIntake
 from robot_dynamics.nodes.silence_watch import SilenceWatch
@@ -117,13 +113,13 @@ class ControlSession:
         self._preparation: StartPreparation | None = None
         self._checks = CheckThread()
         self._said = self._refusal = self._other_publisher = ""
-        self._background_work = BackgroundWork(self._complain)
+        self._background = BackgroundWork(self._complain)
         self._intake = SampleIntake(
             inbox,
             loop,
             values["joint_state_topics"],
             period,
-            self._background_work,
+            self._background,
             in_lockstep=self._lockstep,
         )
         # Both sides are slow without a code generator.
@@ -259,12 +255,10 @@ class ControlSession:
         self._send(tick, outcome)
         self._intake.latency.sent()
         step = outcome.step
-        self._background_work.do("recording", lambda: self._record.note(tick, outcome))
+        self._background.do("recording", lambda: self._record.note(tick, outcome))
         if step is not None:
             stamp = stamp_of(tick, self._period)
-            self._background_work.do(
-                "topics of the object", lambda: self._objects.publish(stamp, step)
-            )
+            self._background.do("topics of the object", lambda: self._objects.publish(stamp, step))
         self._durations.add(time.perf_counter() - begin)
 
     def _send(self, tick: int, outcome: Outcome) -> None:
@@ -298,7 +292,7 @@ class ControlSession:
 
         It is told once, and latched.
         """
-        self._background_work.note("controller", error)
+        self._background.note("controller", error)
         safety = self.loop.safety
         if safety.law_runs:
             self.loop.fall_back(
@@ -354,7 +348,7 @@ class ControlSession:
         self._pace.forget()
         self._silence.forget()  # nobody was listened to while the path was checked
         self._refusal = ""
-        self._background_work.do("recording", self._record.begin)
+        self._background.do("recording", self._record.begin)
         if self._outcome is None and not self._starting:
             self._cycle(self._now(), tick)  # simulated time waits for it
 
@@ -382,7 +376,7 @@ class ControlSession:
         self.loop.reset(self._now())
         self._intake.gate.forget()  # a state that comes again may have been refused
         self._objects.reset()
-        self._background_work.forget()
+        self._background.forget()
         self._refusal = ""
         if self._link is not None:  # a guard may be asked to hand back at once
             self._link.beat(commanding=self._link.may_command(self._now()))
@@ -411,7 +405,7 @@ class ControlSession:
             preparing = self._preparation is not None
             if preparing or (self.loop.complete and self._guarded()):
                 self._start_by_itself()
-        do, loop = self._background_work.do, self.loop
+        do, loop = self._background.do, self.loop
         waiting = loop.safety.state is State.INACTIVE and not loop.complete
         do("awaited topics", lambda: self._awaited.look(waiting=waiting))
         do("recording", self._record.look)
@@ -421,7 +415,7 @@ class ControlSession:
 
     def tell(self) -> None:
         """Publish diagnostics when they are due, or say something else."""
-        self._background_work.do("diagnostics", self._tell)
+        self._background.do("diagnostics", self._tell)
 
     def _watch_simulator(self) -> None:
         if self._preparation is not None:
@@ -438,7 +432,7 @@ class ControlSession:
             self._other_publisher = self._publisher_monitor.warning
         guard = "" if self._link is None else self._link.warning
         beside = self._awaited.sentence or guard
-        beside = beside or self._record.warning or self._background_work.warning
+        beside = beside or self._record.warning or self._background.warning
         level, message = condition(self.loop, self._refusal, beside, self._other_publisher)
         changed = self._diagnostics.changed(level, message)
         if changed or due:

@@ -11,7 +11,7 @@ from rclpy.node import Node
 
 from robot_dynamics.control.faults import SafetyError
 from robot_dynamics.manipulation.settings import ArmSettings
-from robot_dynamics.nodes.command_publisher_monitor import UNKNOWN
+from robot_dynamics.nodes.publisher_monitor import UNKNOWN
 
 SIMULATOR = "simulator"  # the node whose drives are known
 

@@ -57,7 +57,7 @@ class SampleIntake:
         in_lockstep: bool,
     ) -> None:
         self._inbox, self._loop, self._period = inbox, loop, period
-        self._background_work = background_work
+        self._background = background_work
         self._joint_state_topics, self._in_lockstep = tuple(joint_state_topics), in_lockstep
         self.gate = StateGate([*joint_state_topics, *loop.wrenches])
         self.tick, self.heard_at, self.latency = -1, time.monotonic(), Latency()
@@ -99,7 +99,7 @@ class SampleIntake:
         try:
             take(source, message)
         except Exception as error:
-            self._background_work.note(f"samples of {source!r}", error)
+            self._background.note(f"samples of {source!r}", error)
             now = self.tick if self._in_lockstep else time.monotonic_ns()
             sentence = f"a sample could not be read: {sentence_of(error)}"
             self._loop.fall_back(now, Cause.CONTROLLER_FAILED, source, sentence)

@@ -345,7 +345,7 @@ def test_errors_beside_control_do_not_end_it(make):
     bench.state()
     bench.session.start()
     told = []
-    bench.session._complain = bench.session._background_work._tell = told.append
+    bench.session._complain = bench.session._background._tell = told.append
 
     def fail(*_):
         raise KeyError("odd")
@@ -358,7 +358,7 @@ def test_errors_beside_control_do_not_end_it(make):
     assert [words.split(":")[0] for words in told] == [
         *("recording", "topics of the object", "diagnostics")
     ]
-    assert bench.session._background_work.warning == "recording: unexpected KeyError: 'odd'"
+    assert bench.session._background.warning == "recording: unexpected KeyError: 'odd'"
 
 
 def test_an_error_of_the_control_step_ends_in_the_fallback(make, monkeypatch):

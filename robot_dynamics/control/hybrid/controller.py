@@ -268,8 +268,7 @@ class HybridController:
                 tool frames; without them internal forces are fed forward, with what was learned.
 
         Raises:
-            RobotDynamicsError: If the internal closed chains of the arms do not close; see
-                `HybridStep`.
+            RobotDynamicsError: If internal closed chains do not close; see `HybridStep`.
         """
         row = self._followed.row(tick)
         wanted = row[self.layout.reference["wanted"]]
@@ -387,12 +386,10 @@ class HybridController:
 
     def _searched(self, q: Array) -> Array:
         """Return a memory at rest in which the object is where arms at `q` (na,) hold it."""
-        at = self.layout.memory
+        at, passive = self.layout.memory, list(self.hybrid_system.passive_joints.indices)
         memory = np.zeros(Layout.size(at))
         memory[at["place"]] = self._memory[at["place"]]
-        memory[at["passive_joints"]] = self._joints(q)[
-            list(self.hybrid_system.passive_joints.indices)
-        ]
+        memory[at["passive_joints"]] = self._joints(q)[passive]
         if not memory[at["place"]].any():  # nothing was seen yet: it is where it is to start
             row = self._followed.row(0)[None]
             x = object_motion(row, self.hybrid_system.held.center).x[0]
