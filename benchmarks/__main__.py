@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import platform
 import sys
 from dataclasses import asdict
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 MISSING = 2
@@ -88,12 +89,11 @@ def host() -> dict[str, str]:
             if line.startswith("model name"):
                 model = line.partition(":")[2].strip()
                 break
-    packages = ("numpy", "llvmlite", "pin", "mujoco")
-    return {
-        "processor": model,
-        "python": platform.python_version(),
-        **{name: version(name) for name in packages},
-    }
+    result = {"processor": model, "python": platform.python_version()}
+    for name in ("numpy", "llvmlite", "pin", "mujoco"):
+        with contextlib.suppress(PackageNotFoundError):
+            result[name] = version(name)
+    return result
 
 
 if __name__ == "__main__":

@@ -31,11 +31,11 @@ def main() -> int:
     """Run it and return the exit status: 0 if the threshold is met, or arms were safe if busy."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--seconds", type=_within(1.0, 3600.0, float), default=20.0, help="of each run"
+        "--seconds", type=within(1.0, 3600.0, float), default=20.0, help="of each run"
     )
     parser.add_argument("--busy", type=int, default=0, metavar="N", help="processes besides")
     parser.add_argument(
-        "--priority", type=_within(0, 99, int), default=0, metavar="P",
+        "--priority", type=within(0, 99, int), default=0, metavar="P",
         help="realtime_priority of the nodes, 1 to 99",
     )  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
@@ -73,7 +73,7 @@ def main() -> int:
     return 0 if met else 1
 
 
-def _within(low: float, high: float, kind: type[float]) -> Callable[[str], float]:
+def within(low: float, high: float, kind: type[float]) -> Callable[[str], float]:
     """Return what reads a number of a kind between two others."""
 
     def read(text: str) -> float:
