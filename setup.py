@@ -106,9 +106,9 @@ setup(
     entry_points={
         "console_scripts": [
             f"{NAME} = robot_dynamics.__main__:main",
-            "simulator = robot_dynamics.nodes.commands:simulator",
-            "controller = robot_dynamics.nodes.commands:controller",
-            "guard = robot_dynamics.nodes.commands:guard",
+            "simulator = robot_dynamics.nodes.entry_points:simulator",
+            "controller = robot_dynamics.nodes.entry_points:controller",
+            "guard = robot_dynamics.nodes.entry_points:guard",
         ],
     },
     zip_safe=False,

@@ -101,8 +101,14 @@ def measured(folder: Path, seconds: float, priority: int, *, guarded: bool) -> d
     from benchmarks.bare_exchange import answered
     from robot_dynamics.app.recording_files import load_recording
     from robot_dynamics.app.scenario import build_system, load_scenario
-    from robot_dynamics.nodes.drill.session import CONTROLLER, GUARD, SIMULATOR, Session
-    from robot_dynamics.nodes.drill.witness import Witness, start_ros
+    from robot_dynamics.nodes.drill.session import (
+        CONTROLLER,
+        GUARD,
+        SIMULATOR,
+        Session,
+        Witness,
+        start_ros,
+    )
 
     start_ros()
     scenario = load_scenario("lift_box")

@@ -15,13 +15,13 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from waiting import PATIENCE_S, wait_until
 
+from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.scenario import Scenario, build_system
 from robot_dynamics.app.topic_names import stamp_of
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.conversions import JointStateWriter, WrenchWriter
-from robot_dynamics.nodes.inbox import Inbox
+from robot_dynamics.nodes.topics import STREAM, Inbox
 
 
 class FakeArms:
@@ -46,17 +46,17 @@ class FakeArms:
         self.torque: dict[str, np.ndarray] = {}
         self._answers: dict[str, int] = {}
         self._inbox = Inbox(node)
-        self._joints = node.create_publisher(JointState, topics.JOINT_STATES, topics.STREAM)
+        self._joints = node.create_publisher(JointState, topics.JOINT_STATES, STREAM)
         self._wrenches = []
         self._loads = loads(self.system, scenario)
         for arm in self.system.arms:
-            topic = node.create_publisher(WrenchStamped, topics.wrench(arm.name), topics.STREAM)
+            topic = node.create_publisher(WrenchStamped, topics.wrench(arm.name), STREAM)
             self._wrenches.append((topic, WrenchWriter(arm.tool)))
             self._inbox.subscribe(
                 Float64MultiArray,
                 topics.commands(arm.name),
                 lambda message, arm=arm.name: self._take(arm, message),
-                topics.STREAM,
+                STREAM,
                 awaited=True,
             )
 

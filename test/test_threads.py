@@ -41,7 +41,7 @@ def threads_of(code, **changes):
         "import sys; sys.argv[1:] = ['--version']; from robot_dynamics.__main__ import main\n"
         "try:\n    sys.stdout, out = sys.stderr, sys.stdout; main()\n"
         "except SystemExit:\n    sys.stdout = out",
-        "from robot_dynamics.nodes.commands import start\n"
+        "from robot_dynamics.nodes.entry_points import start\n"
         "try:\n    start('os')\nexcept AttributeError:  # it has no main\n    pass",
     ],
     ids=["by itself", "command", "node"],

@@ -14,9 +14,9 @@ from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.run import progress_of
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.control.protocol import LawStep
+from robot_dynamics.nodes.background_work import RunFile
 from robot_dynamics.nodes.control_loop import ControlLoop, Outcome
 from robot_dynamics.nodes.process import Reporter, seconds_since_process_start
-from robot_dynamics.nodes.run_file import RunFile
 
 PROGRESS_S = 0.1  # wall-clock time between reports
 _ROOM = 100_000  # control periods to make room for at once

@@ -13,33 +13,35 @@ from typing import Any
 
 from rclpy.node import Node
 
+from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.app.topic_names import SECOND, stamp_of
 from robot_dynamics.control.faults import Cause, State
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
-from robot_dynamics.nodes import topics
-from robot_dynamics.nodes.awaited_topics import AwaitedTopics
 from robot_dynamics.nodes.background_work import BackgroundWork
 from robot_dynamics.nodes.check_thread import CheckThread
 from robot_dynamics.nodes.command_pace import CommandPace
-from robot_dynamics.nodes.command_topics import CommandTopics
+from robot_dynamics.nodes.command_topics import (
+    PROCESS,
+    PROCESS_KEY,
+    CommandPublisherMonitor,
+    CommandTopics,
+)
 from robot_dynamics.nodes.control_loop import ControlLoop, Outcome
 from robot_dynamics.nodes.control_record import ControlRecord
 from robot_dynamics.nodes.control_status import condition, figures
 from robot_dynamics.nodes.diagnostics import ERROR, OK, Diagnostics, Durations, log
-from robot_dynamics.nodes.drive_facts import DriveFacts
-from robot_dynamics.nodes.drive_gravity import DriveGravity
-from robot_dynamics.nodes.guard_link import GuardLink
-from robot_dynamics.nodes.inbox import Inbox
+from robot_dynamics.nodes.drives import DriveFacts, DriveGravity
+from robot_dynamics.nodes.heartbeat import GuardLink
 from robot_dynamics.nodes.lockstep import Action
 from robot_dynamics.nodes.object_topics import ObjectTopics
 from robot_dynamics.nodes.process import RefusedError, Reporter, RunError
-from robot_dynamics.nodes.publisher_monitor import PROCESS, PROCESS_KEY, CommandPublisherMonitor
 from robot_dynamics.nodes.reference_topics import ReferenceTopics
 from robot_dynamics.nodes.sample_intake import SampleIntake
 from robot_dynamics.nodes.silence_watch import SilenceWatch
 from robot_dynamics.nodes.start_conditions import StartConditions
 from robot_dynamics.nodes.start_preparation import StartPreparation
+from robot_dynamics.nodes.topics import AwaitedTopics, Inbox
 
 _SILENT_STEPS = 1000  # steps of the law that the other side may take to answer
 _CHECK_S = 10.0  # that the check of a path may take at least, whatever else the machine does

@@ -11,7 +11,7 @@ while the fallback goes on to hold the arms.
 from __future__ import annotations
 
 if __name__ == "__main__":  # by `python -m`: a signal during the imports below ends it as well
-    from robot_dynamics.nodes.commands import controller
+    from robot_dynamics.nodes.entry_points import controller
 
     controller()
 
@@ -26,16 +26,14 @@ from robot_dynamics.control.faults import StaleStreamError
 from robot_dynamics.control.protocol import TunableLaw
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.control_session import ControlSession
-from robot_dynamics.nodes.described_robots import described_by_topics
 from robot_dynamics.nodes.diagnostics import ERROR, OK, Diagnostics
-from robot_dynamics.nodes.gain_parameters import GainParameters
-from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.lifecycle import ACTIVE, FINALIZED, StagedNode, TransitionError
-from robot_dynamics.nodes.parameters import CONTROLLER, Parameters
+from robot_dynamics.nodes.parameters import CONTROLLER, GainParameters, Parameters
 from robot_dynamics.nodes.process import Reporter, run
-from robot_dynamics.nodes.service_executor import NextCycle
+from robot_dynamics.nodes.robot_descriptions import described_by_topics
+from robot_dynamics.nodes.services import NextCycle, once_it_passes, serve
 from robot_dynamics.nodes.start_preparation import PATIENCE_S
-from robot_dynamics.nodes.trigger_services import once_it_passes, serve
+from robot_dynamics.nodes.topics import Inbox
 
 
 class Controller:

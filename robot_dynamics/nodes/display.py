@@ -9,28 +9,26 @@ acts, as an arrow by the arm on the object, and by the object on a surface.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point
 from numpy.typing import NDArray
+from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
+from robot_dynamics.app.hybrid_cell import part_frame, surface_frame
+from robot_dynamics.app.topic_names import WORLD
 from robot_dynamics.description.description import Shape
+from robot_dynamics.description.orientations import quaternion_of_rotation
 from robot_dynamics.manipulation.contact_settings import SurfaceSettings
-from robot_dynamics.nodes.conversions import point_of, write_pose
-from robot_dynamics.nodes.markers import (
-    FORCE_COLOR,
-    FORCE_SCALE,
-    MOMENT_COLOR,
-    MOMENT_SCALE,
-    arrow,
-    line,
-    matrix_of,
-    point_arrow,
-    pose_vector,
-    shape_marker,
-)
-from robot_dynamics.nodes.surface_markers import SurfaceMarkers
+from robot_dynamics.manipulation.hybrid.environment import ObjectPose
+from robot_dynamics.manipulation.hybrid.surfaces import surface_functions
+from robot_dynamics.model import pose
+from robot_dynamics.nodes.conversions import point_of, rotation_of, write_pose
+from robot_dynamics.scalar.derivatives import jacobian
+from robot_dynamics.spatial import Rotation, Scalar, Vector3
 
 Array = NDArray[np.float64]
 
@@ -142,3 +140,184 @@ def _thinned(positions: Array) -> Array:
         if np.linalg.norm(position - positions[kept[-1]]) > PATH_STEP:
             kept.append(i)
     return positions[kept]
+
+
+FORCE_SCALE = 0.003  # [m/N]
+MOMENT_SCALE = 0.03  # [m/(N m)]
+FORCE_COLOR, MOMENT_COLOR = (0.85, 0.2, 0.15, 1.0), (0.2, 0.35, 0.85, 1.0)
+_ARROW = (0.012, 0.024, 0.0)  # diameters of shaft and head, length of the head (0: by RViz) [m]
+_SHORTEST = 1e-3  # [m]; RViz complains of an arrow of no length
+_WOOD = (0.82, 0.66, 0.44, 1.0)
+
+_KINDS = {
+    "box": Marker.CUBE,
+    "sphere": Marker.SPHERE,
+    "cylinder": Marker.CYLINDER,
+    "capsule": Marker.CYLINDER,
+    "mesh": Marker.MESH_RESOURCE,
+}
+
+
+def shape_marker(namespace: str, number: int, shape: Shape, alpha: float = 1.0) -> Marker:
+    """Return a shape in its colour, its opacity times `alpha`; its pose is left to be written."""
+    marker = _marker(namespace, number, _KINDS[shape.kind])
+    size = shape.size
+    if shape.kind == "box":
+        scale = size
+    elif shape.kind == "sphere":
+        scale = (2 * size[0],) * 3
+    elif shape.kind == "mesh":
+        scale = size
+        marker.mesh_resource = shape.mesh
+        marker.mesh_use_embedded_materials = shape.color is None and alpha == 1.0
+    else:
+        caps = 2 * size[0] if shape.kind == "capsule" else 0.0
+        scale = (2 * size[0], 2 * size[0], size[1] + caps)
+    marker.scale.x, marker.scale.y, marker.scale.z = (float(value) for value in scale)
+    *rgb, own = shape.color or _WOOD
+    marker.color = _color((*rgb, own * alpha))
+    return marker
+
+
+def arrow(namespace: str, number: int, color: Sequence[float]) -> Marker:
+    """Return an arrow that `point_arrow` is to draw."""
+    marker = _marker(namespace, number, Marker.ARROW)
+    marker.scale.x, marker.scale.y, marker.scale.z = _ARROW
+    marker.color = _color(color)
+    return marker
+
+
+def point_arrow(marker: Marker, tip: Array, along: Array) -> None:
+    """Let an arrow end at a point (3,), where what it shows acts, and hide it if it is short.
+
+    Args:
+        marker: The arrow.
+        tip: Where it ends [m].
+        along: From its tail to its tip [m].
+    """
+    visible = bool(np.linalg.norm(along) > _SHORTEST)
+    marker.action = Marker.ADD if visible else Marker.DELETE
+    # A force points at what it acts on from outside, as a push is drawn.
+    marker.points = [point_of(tip - along), point_of(tip)]
+
+
+def line(namespace: str, color: Sequence[float]) -> Marker:
+    """Return a line whose points are to be set."""
+    marker = _marker(namespace, 0, Marker.LINE_STRIP)
+    marker.scale.x = 0.004  # width [m]
+    marker.color = _color(color)
+    return marker
+
+
+def _marker(namespace: str, number: int, kind: int) -> Marker:
+    marker = Marker(ns=namespace, id=number, type=kind, action=Marker.ADD)
+    marker.header.frame_id = WORLD
+    marker.header.stamp = Time()  # the newest transform there is
+    marker.pose.orientation.w = 1.0
+    return marker
+
+
+def _color(rgba: Sequence[float]) -> ColorRGBA:
+    r, g, b, a = (float(value) for value in rgba)
+    return ColorRGBA(r=r, g=g, b=b, a=a)
+
+
+def matrix_of(pose: Array) -> Array:
+    """Return the homogeneous matrix (4, 4) of a pose x y z qx qy qz qw (7,)."""
+    matrix = np.eye(4)
+    matrix[:3, :3] = rotation_of(pose[3:])
+    matrix[:3, 3] = pose[:3]
+    return matrix
+
+
+def pose_vector(matrix: Array) -> Array:
+    """Return the pose x y z qx qy qz qw (7,) of a homogeneous matrix (4, 4)."""
+    return np.concatenate([matrix[:3, 3], quaternion_of_rotation(matrix[:3, :3])])
+
+
+_Kind = Literal["box", "sphere", "cylinder"]
+
+_EXTENT = 0.6  # [m] of what has no end: planes, cylinders and lines
+_THICKNESS = 0.002  # [m] of a plane, below it
+_AXIS = 0.003  # [m], radius of lines and hinges
+_COLOR = (0.55, 0.62, 0.7, 0.5)  # what is behind is to be seen
+
+
+class SurfaceMarkers:
+    """Markers of surfaces, and two arrows for each: force and moment by the object on it.
+
+    Attributes:
+        markers: All of them.
+
+    Args:
+        surfaces: The surfaces.
+    """
+
+    def __init__(self, surfaces: Sequence[SurfaceSettings]) -> None:
+        self._pushes = [_Push(surface) for surface in surfaces]
+        self._forces = [arrow("surface_force", i, FORCE_COLOR) for i in range(len(surfaces))]
+        self._moments = [arrow("surface_moment", i, MOMENT_COLOR) for i in range(len(surfaces))]
+        shapes = [_surface(number, surface) for number, surface in enumerate(surfaces)]
+        self.markers: list[Marker] = [*shapes, *self._forces, *self._moments]
+
+    def draw_forces(self, body: Array, contact_force: Array | None) -> None:
+        """Draw what the object exerts on the surfaces.
+
+        Args:
+            body: Pose (4, 4) of the object.
+            contact_force: Its forces on all surfaces (C,), in the order of `SURFACE_ROWS`; None
+                if they are not known.
+        """
+        first = 0
+        for i, push in enumerate(self._pushes):
+            count = len(push.functions)
+            force = None if contact_force is None else contact_force[first : first + count]
+            first += count
+            wrench = np.zeros(6) if force is None else push.wrench(body, force)
+            tip = (body @ push.part)[:3, 3]
+            point_arrow(self._moments[i], tip, MOMENT_SCALE * wrench[:3])
+            point_arrow(self._forces[i], tip, FORCE_SCALE * wrench[3:])
+
+
+class _Push:
+    """What a surface's forces amount to where the object touches it."""
+
+    def __init__(self, surface: SurfaceSettings) -> None:
+        self.part = part_frame(surface.part)
+        # With the part's origin in place of the centre of mass, gradients are about it.
+        origin = self.part[:3, 3]
+        self.functions = surface_functions(surface, surface_frame(surface), self.part, origin)
+
+    def wrench(self, body: Array, force: Array) -> Array:
+        """Return the wrench (6,) on the surface, at the part's origin in world axes."""
+        if not force.any():
+            return np.zeros(6)  # most of the time there is no contact
+        x, columns = (body @ self.part)[:3, 3].tolist(), body[:3, :3].T.tolist()
+
+        def moved(small: Sequence[Scalar]) -> list[Scalar]:
+            """The surface's functions after a small rotation and displacement, to first order."""
+            turn, step = Vector3.of(small[:3]), Vector3.of(small[3:])
+            turned = [[*(c + turn.cross(c))] for c in map(Vector3.of, columns)]
+            at = ObjectPose(Vector3.of(x) + step, Rotation.of(turned).transpose())
+            return [function(at) for function in self.functions]
+
+        # Work of the forces along a motion: they push the way in which the functions grow.
+        return np.asarray(jacobian(moved, [0.0] * 6), dtype=float).T @ force
+
+
+def _surface(number: int, surface: SurfaceSettings) -> Marker:
+    """Return the marker of a surface, where it stays."""
+    radius, depth = surface.radius or 0.0, surface.depth or 0.0
+    shapes: dict[str, tuple[_Kind, tuple[float, ...], float]] = {
+        "plane": ("box", (_EXTENT, _EXTENT, _THICKNESS), -0.5 * _THICKNESS),
+        "sphere": ("sphere", (radius,), 0.0),
+        "cylinder": ("cylinder", (radius, _EXTENT), 0.0),
+        "line": ("cylinder", (_AXIS, _EXTENT), 0.0),
+        "hole": ("cylinder", (radius, depth), -0.5 * depth),
+        "hinge": ("cylinder", (_AXIS, 0.5 * _EXTENT), 0.0),
+    }
+    kind, size, height = shapes[surface.kind]
+    at = surface_frame(surface) @ pose((0.0, 0.0, height))
+    marker = shape_marker("surface", number, Shape("", "visual", kind, at, size, color=_COLOR))
+    write_pose(marker.pose, pose_vector(at))
+    return marker

@@ -4,18 +4,27 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import TransformStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from numpy.typing import NDArray
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from std_msgs.msg import String
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 from visualization_msgs.msg import MarkerArray
 
+from robot_dynamics.app import topic_names as topics
+from robot_dynamics.app.recorders import common_metadata, reference_metadata
+from robot_dynamics.app.recording import FORMAT
 from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.app.topic_names import SECOND, WORLD
 from robot_dynamics.control.hybrid.controller import HybridController
 from robot_dynamics.control.hybrid.named_forces import wrench_components
 from robot_dynamics.control.hybrid.step import HybridStep
@@ -23,13 +32,18 @@ from robot_dynamics.control.jointed.law import JointedLawStep
 from robot_dynamics.control.protocol import ControlLaw, LawStep
 from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST
 from robot_dynamics.description.load import load_description
+from robot_dynamics.description.orientations import quaternion_of_rotation
 from robot_dynamics.manipulation.grasp_map import middle_frame
-from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.control_loop import ControlLoop
-from robot_dynamics.nodes.conversions import OdometryWriter, ReferenceWriter, WrenchWriter
+from robot_dynamics.nodes.conversions import (
+    OdometryWriter,
+    ReferenceWriter,
+    WrenchWriter,
+    write_quaternion,
+    write_time,
+)
 from robot_dynamics.nodes.display import Display
-from robot_dynamics.nodes.object_frame import ObjectFrame
-from robot_dynamics.nodes.run_metadata import RunMetadata
+from robot_dynamics.nodes.topics import LATCHED, STREAM
 
 Array = NDArray[np.float64]
 
@@ -59,7 +73,7 @@ class ObjectTopics:
         joint_state_topics: Sequence[str] = (topics.JOINT_STATES,),
     ) -> None:
         self._node, self._scenario, self._loop = node, scenario, loop
-        stream = topics.STREAM
+        stream = STREAM
         bodies = [loop.system.model.bodies[i].name for i in loop.system.object_bodies]
         body = bodies[0]
         self._odometry = node.create_publisher(Odometry, topics.OBJECT_ODOMETRY, stream)
@@ -175,3 +189,111 @@ def _wrench_components(loop: ControlLoop) -> list[int] | None:
 def _internal_columns(law: ControlLaw) -> slice:
     """Return where a row of the reference has the internal force."""
     return law.layout.reference["internal"] if isinstance(law, HybridController) else FORCE
+
+
+INTERVAL_S = 0.02  # of message time between transforms
+_QUEUE = QoSProfile(depth=100)  # as everybody publishes TF: reliable, volatile
+
+
+class ObjectFrame:
+    """Publishes the poses of the object's bodies in the world, and where internal forces are told.
+
+    Attributes:
+        publisher: On /tf; None without `tf2_msgs`, which package registries of Python lack.
+
+    Args:
+        node: The node that publishes.
+        bodies: Names of their frames.
+        middle: Name of the frame of internal forces, and its pose (4, 4) in the first body.
+    """
+
+    def __init__(
+        self, node: Node, bodies: Sequence[str], middle: tuple[str, Array] | None = None
+    ) -> None:
+        self.publisher: Any = None
+        try:
+            kind = importlib.import_module("tf2_msgs.msg").TFMessage
+        except ImportError:
+            return
+        self.publisher = node.create_publisher(kind, "/tf", _QUEUE)
+        transforms = [TransformStamped(child_frame_id=body) for body in bodies]
+        for transform in transforms:
+            transform.header.frame_id = WORLD
+        self._moving = tuple(transforms)
+        if middle is not None:
+            name, at = middle
+            fixed = TransformStamped(child_frame_id=name)
+            fixed.header.frame_id = bodies[0]
+            _write(fixed, [*at[:3, 3].tolist(), *quaternion_of_rotation(at[:3, :3])])
+            transforms.append(fixed)
+        self._message = kind(transforms=transforms)
+        self._shown = -1
+
+    def publish(self, stamp: int, poses: Sequence[Array]) -> None:
+        """Publish where the bodies are, unless that was done a moment before.
+
+        Args:
+            stamp: The time [ns]; it may go back.
+            poses: x y z qx qy qz qw of each body (7,).
+        """
+        if self._shown >= 0 and 0 <= stamp - self._shown < INTERVAL_S * SECOND:
+            return
+        self._shown = stamp
+        for transform in self._message.transforms:
+            write_time(transform.header.stamp, stamp)
+        for transform, pose in zip(self._moving, poses, strict=True):
+            _write(transform, pose.tolist())
+        self.publisher.publish(self._message)
+
+
+def _write(transform: TransformStamped, pose: Sequence[float]) -> None:
+    """Write a pose x y z qx qy qz qw into a transform."""
+    x, y, z, *quaternion = pose
+    to = transform.transform.translation
+    to.x, to.y, to.z = x, y, z
+    write_quaternion(transform.transform.rotation, quaternion)
+
+
+class RunMetadata:
+    """Publishes the metadata of a run whenever one begins; latched.
+
+    Args:
+        node: The node that publishes.
+        scenario: Its scenario.
+        loop: The controller.
+        joint_state_topics: Where joint states come from.
+    """
+
+    def __init__(
+        self, node: Node, scenario: Scenario, loop: ControlLoop, joint_state_topics: Sequence[str]
+    ) -> None:
+        self.publisher = node.create_publisher(String, topics.RUN_METADATA, LATCHED)
+        self._scenario, self._loop = scenario, loop
+        self._began: int | None = None
+        arms = [arm.name for arm in loop.system.arms]
+        names = [
+            *(topics.OBJECT_ODOMETRY, topics.OBJECT_REFERENCE),
+            *(topics.INTERNAL_FORCE, topics.INTERNAL_FORCE_REFERENCE),
+            *(topics.commands(arm) for arm in arms),
+            *(topics.wrench(arm) for arm in arms),
+        ]
+        # Under their names after namespaces and remapping.
+        resolved = {name: [node.resolve_topic_name(name)] for name in names}
+        resolved[topics.JOINT_STATES] = [*map(node.resolve_topic_name, joint_state_topics)]
+        # Writing the scenario down takes longer than a control period.
+        self._common = {
+            "format": FORMAT,
+            "topics": resolved,
+            **common_metadata(scenario, loop.system),
+        }
+
+    def look(self) -> None:
+        """Publish if a run has begun since the last call."""
+        began = self._loop.began
+        if began is None or began == self._began:
+            return
+        self._began = began
+        law = self._loop.supervised.controller
+        end = law.reference.duration + self._scenario.acceptance.settle_s
+        own = reference_metadata(self._scenario, law, self._scenario.start_tick + began, end)
+        self.publisher.publish(String(data=json.dumps({**self._common, **own})))

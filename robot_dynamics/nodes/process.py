@@ -14,6 +14,7 @@ import math
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from types import FrameType
@@ -29,9 +30,8 @@ from rclpy.signals import SignalHandlerOptions
 
 from robot_dynamics.app.progress import print_event
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.inbox import Inbox
-from robot_dynamics.nodes.scheduling import PriorityError, go_before_others
-from robot_dynamics.nodes.service_executor import ServiceExecutor
+from robot_dynamics.nodes.services import ServiceExecutor
+from robot_dynamics.nodes.topics import Inbox
 
 BAD_INPUT = 2  # exit status for files and settings, as shells use it
 FAILED = 1
@@ -294,3 +294,39 @@ def seconds_since_process_start() -> float:
 
 
 _IMPORTED = time.perf_counter()
+
+
+TASKS = "/proc/self/task"
+
+
+class PriorityError(RobotDynamicsError):
+    """A priority that the system does not grant."""
+
+
+def go_before_others(priority: int) -> None:
+    """Give this process a real-time priority, but for what it does on the side.
+
+    The main thread and those of the middleware get it. Other threads of Python do not, and
+    neither do threads and processes that are started later.
+
+    Args:
+        priority: From 1 to 99, the most urgent.
+
+    Raises:
+        PriorityError: If the process has no right to it, or the system has no such thing.
+    """
+    beside = {
+        thread.native_id
+        for thread in threading.enumerate()
+        if thread is not threading.main_thread()
+    }
+    try:
+        policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
+        for task in {int(name) for name in os.listdir(TASKS)} - beside:
+            os.sched_setscheduler(task, policy, os.sched_param(priority))
+    except (AttributeError, OSError) as error:
+        raise PriorityError(
+            f"realtime_priority {priority} is not granted ({error}); expected Linux, and the "
+            "right to it, as of `rtprio` in /etc/security/limits.conf: this process goes on as "
+            "an ordinary one."
+        ) from error

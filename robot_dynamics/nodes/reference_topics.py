@@ -14,13 +14,13 @@ from rclpy.node import Node
 from std_msgs.msg import String
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
+from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.topic_names import SECOND, WORLD
 from robot_dynamics.control.streamed.trajectory import TrajectoryError
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.conversions import read_time, read_wrench
-from robot_dynamics.nodes.inbox import Inbox
+from robot_dynamics.nodes.topics import STREAM, Inbox
 
 Array = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ class ReferenceTopics:
             (String, topics.REFERENCE_SURFACES, self._take_surfaces),
             (WrenchStamped, topics.REFERENCE_CONTACT_FORCE, self._take_contact_force),
         ):
-            inbox.subscribe(kind, topic, self._telling(take), topics.STREAM, awaited=False)
+            inbox.subscribe(kind, topic, self._telling(take), STREAM, awaited=False)
 
     def _telling(self, take: Callable[[Any], None]) -> Callable[[Any], None]:
         """Return a callback that tells why a message was refused."""

@@ -14,16 +14,16 @@ from geometry_msgs.msg import WrenchStamped
 from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 
+from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.topic_names import tick_of
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.errors import sentence_of
-from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.background_work import BackgroundWork
 from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.conversions import JointSample, joint_state_reader, wrench_reader
 from robot_dynamics.nodes.diagnostics import Latency
-from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.lockstep import StateGate
+from robot_dynamics.nodes.topics import STREAM, Inbox
 
 Array = NDArray[np.float64]
 
@@ -92,7 +92,7 @@ class SampleIntake:
         awaited: bool,
     ) -> None:
         take_own = partial(self._shielded, take, source)
-        self._inbox.subscribe(kind, topic, take_own, topics.STREAM, awaited=awaited, reader=reader)
+        self._inbox.subscribe(kind, topic, take_own, STREAM, awaited=awaited, reader=reader)
 
     def _shielded(self, take: Callable[[str, Any], None], source: str, message: Any) -> None:
         """Take a message; what nobody expected of one is answered by the fallback."""

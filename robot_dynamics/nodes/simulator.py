@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 if __name__ == "__main__":  # by `python -m`: a signal during the imports below ends it as well
-    from robot_dynamics.nodes.commands import simulator
+    from robot_dynamics.nodes.entry_points import simulator
 
     simulator()
 
@@ -22,26 +22,23 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
 
+from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.recorders import PlantRecorder
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.robot_description import robot_description
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import build_system, load_scenario, true_system
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes import topics
-from robot_dynamics.nodes.awaited_topics import AwaitedTopics
+from robot_dynamics.nodes.background_work import RunFile
 from robot_dynamics.nodes.conversions import answers, command_reader
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Durations
-from robot_dynamics.nodes.drive import Drives, EarlierRun
-from robot_dynamics.nodes.drive_facts import DriveFacts
-from robot_dynamics.nodes.drive_gravity import DriveGravity
-from robot_dynamics.nodes.fault_switch import FaultSwitch
-from robot_dynamics.nodes.inbox import Inbox
+from robot_dynamics.nodes.drives import DriveFacts, DriveGravity, Drives, EarlierRun
 from robot_dynamics.nodes.lockstep import REPEAT_AFTER_S, CommandError, CommandGate
 from robot_dynamics.nodes.parameters import FAULTS, SIMULATOR, declare
 from robot_dynamics.nodes.process import IDLE_PERIOD_S, Reporter, RunError, run
-from robot_dynamics.nodes.run_file import RunFile
 from robot_dynamics.nodes.state_topics import StateTopics
+from robot_dynamics.nodes.topics import LATCHED, STREAM, AwaitedTopics, Inbox
+from robot_dynamics.simulation.faults import Faults, fault_of
 from robot_dynamics.simulation.plant import Measurement
 
 Array = NDArray[np.float64]
@@ -124,9 +121,7 @@ class Simulator:
 
     def _create_topics(self, arms: list[str]) -> None:
         node = self.node
-        self._description_topic = node.create_publisher(
-            String, topics.ROBOT_DESCRIPTION, topics.LATCHED
-        )
+        self._description_topic = node.create_publisher(String, topics.ROBOT_DESCRIPTION, LATCHED)
         self.inbox = Inbox(node)
         for arm in arms:
             # The command of the last arm comes last; on the wall clock nothing waits for any.
@@ -134,7 +129,7 @@ class Simulator:
                 Float64MultiArray,
                 topics.commands(arm),
                 partial(self._on_command, arm),
-                topics.STREAM,
+                STREAM,
                 awaited=self._lockstep and arm == arms[-1],
                 reader=command_reader(),
             )
@@ -442,3 +437,58 @@ class Simulator:
 def main() -> None:
     """Run the node `simulator`."""
     sys.exit(run("simulator", Simulator))
+
+
+class FaultSwitch:
+    """Switches faults, and notes when messages show them first.
+
+    Args:
+        faults: Those of the plant.
+        in_lockstep: Whether times are told as control ticks, or by the steady clock [ns].
+    """
+
+    def __init__(self, faults: Faults, *, in_lockstep: bool) -> None:
+        self._faults, self._in_lockstep = faults, in_lockstep
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget what was shown."""
+        self._began: int | None = None
+        self._shown: int | None = None
+        self._told: int | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether any fault is on."""
+        return bool(self._faults.active)
+
+    @property
+    def untold(self) -> bool:
+        """Whether a fault shows that `figures` have not told of."""
+        return self._told != self._shown
+
+    def switch(self, text: str) -> None:
+        """Have the faults that a text names, separated by commas, and no others.
+
+        Raises:
+            RobotDynamicsError: If one is none.
+        """
+        texts = [part for part in text.split(",") if part.strip()]
+        if texts or self._faults.active:
+            self._faults.switch([fault_of(part) for part in texts])
+
+    def note(self, tick: int) -> None:
+        """Note that the state of a tick was published."""
+        if self._began != self._faults.began:
+            self._began = self._faults.began
+            self._shown = tick if self._in_lockstep else time.monotonic_ns()
+
+    def figures(self) -> dict[str, object]:
+        """Return since when a fault shows, for the diagnostics; empty if none has shown."""
+        self._told = self._shown
+        if self._shown is None:
+            return {}
+        return {
+            "simulated fault since": self._shown,
+            "simulated fault is on": self._faults.active,
+        }

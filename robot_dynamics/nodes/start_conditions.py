@@ -11,10 +11,10 @@ from rclpy.node import Node
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.check_thread import NotYetError
+from robot_dynamics.nodes.command_topics import CommandPublisherMonitor
 from robot_dynamics.nodes.control_loop import ControlLoop
-from robot_dynamics.nodes.drive_facts import DriveFacts
-from robot_dynamics.nodes.guard_link import GuardLink
-from robot_dynamics.nodes.publisher_monitor import CommandPublisherMonitor
+from robot_dynamics.nodes.drives import DriveFacts
+from robot_dynamics.nodes.heartbeat import GuardLink
 
 _FRESH_S = 0.25  # within which a state comes that is newer than the wish to start
 

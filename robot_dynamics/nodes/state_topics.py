@@ -13,11 +13,12 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
+from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.topic_names import SECOND, stamp_of
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.conversions import ClockWriter, JointStateWriter, WrenchWriter
+from robot_dynamics.nodes.topics import STREAM
 from robot_dynamics.simulation.faults import FaultKind, Faults
 from robot_dynamics.simulation.plant import Measurement
 from robot_dynamics.simulation.settings import SensorSettings
@@ -67,13 +68,13 @@ class StateTopics:
             )
         shares = [list(arms)] if len(joint_topics) == 1 else [[arm] for arm in arms]
         self._faults, self._period, self._skip = faults, period, skip
-        self._clock = node.create_publisher(Clock, topics.CLOCK, topics.STREAM)
+        self._clock = node.create_publisher(Clock, topics.CLOCK, STREAM)
         self._clock_writer = ClockWriter()
         self._clock_is_read = False
         self._wrenches = [
             (
                 arm.name,
-                node.create_publisher(WrenchStamped, topics.wrench(arm.name), topics.STREAM),
+                node.create_publisher(WrenchStamped, topics.wrench(arm.name), STREAM),
                 WrenchWriter(arm.tool),
             )
             for arm in system.arms
@@ -125,7 +126,7 @@ class _JointTopic:
         sensors: SensorSettings,
         faults: Faults,
     ) -> None:
-        self.publisher = node.create_publisher(JointState, topic, topics.STREAM)
+        self.publisher = node.create_publisher(JointState, topic, STREAM)
         # A common topic has something new whenever one of its arms has.
         self.sample_periods = min(sensors.sample_periods.get(arm, 1) for arm in arms)
         self._arms, self._faults = arms, faults

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.control.faults import State
 from robot_dynamics.nodes.arm_streams import ArmStreams
-from robot_dynamics.nodes.guard_loop import GuardLoop
+from robot_dynamics.nodes.guard import GuardLoop
 
 SCENARIO = load_scenario("lift_box")
 PERIOD = round(SCENARIO.control.period * 1e9)  # [ns]

@@ -17,11 +17,11 @@ from std_msgs.msg import Float64MultiArray
 from waiting import wait_until
 
 from robot_dynamics.nodes import awaited_topics
-from robot_dynamics.nodes.awaited_topics import AwaitedTopics
 from robot_dynamics.nodes.controller import Controller
 from robot_dynamics.nodes.guard import Guard
 from robot_dynamics.nodes.process import Reporter
 from robot_dynamics.nodes.simulator import Simulator
+from robot_dynamics.nodes.topics import AwaitedTopics
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 from std_msgs.msg import Float64MultiArray
 from waiting import wait_until
 
+from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.scenario import build_system, load_scenario
-from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.command_topics import CommandTopics
 from robot_dynamics.nodes.conversions import read_command
-from robot_dynamics.nodes.inbox import Inbox
+from robot_dynamics.nodes.topics import STREAM, Inbox
 
 SYSTEM = build_system(load_scenario("lift_box"))
 
@@ -31,7 +31,7 @@ def speak(ros):
             Float64MultiArray,
             topics.commands(arm.name),
             lambda m, name=arm.name: heard.append((name, *read_command(m))),
-            topics.STREAM,
+            STREAM,
             awaited=True,
         )
 

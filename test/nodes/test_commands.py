@@ -14,9 +14,7 @@ from waiting import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
 
-CALL = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from robot_dynamics.nodes.commands import start"
-)
+CALL = "import sys; sys.path.insert(0, sys.argv[1]); from robot_dynamics.nodes.entry_points import start"
 
 
 def outcome(folder, text):
@@ -52,7 +50,7 @@ def test_a_signal_inside_of_an_exec(tmp_path):
     kill = "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
     (tmp_path / "some_node.py").write_text(f"exec({kill!r})\n")
     (tmp_path / "some_command.py").write_text(
-        "from robot_dynamics.nodes.commands import start\nstart('some_node')\n"
+        "from robot_dynamics.nodes.entry_points import start\nstart('some_node')\n"
     )
     done = subprocess.run(
         [sys.executable, "-m", "some_command"],

@@ -23,9 +23,9 @@ from robot_dynamics.nodes import silence_watch, start_preparation
 from robot_dynamics.nodes.check_thread import NotYetError
 from robot_dynamics.nodes.control_session import ControlSession
 from robot_dynamics.nodes.diagnostics import Diagnostics
-from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.parameters import CONTROLLER
 from robot_dynamics.nodes.process import RefusedError, Reporter
+from robot_dynamics.nodes.topics import Inbox
 
 SCENARIO = load_scenario("lift_box")
 VALUES = {entry.name: entry.default for entry in CONTROLLER}

@@ -17,8 +17,9 @@ from waiting import PATIENCE_S
 
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.nodes import described_robots, topics
-from robot_dynamics.nodes.described_robots import DifferentRobotError, described_by_topics
+from robot_dynamics.nodes import described_robots
+from robot_dynamics.nodes.robot_descriptions import DifferentRobotError, described_by_topics
+from robot_dynamics.nodes.topics import LATCHED
 
 SCENARIO = load_scenario("lift_box")
 TEXT = (Path(__file__).parents[2] / "urdf" / "dual_arm.urdf").read_text(encoding="utf-8")
@@ -32,7 +33,7 @@ def world(ros, monkeypatch):
     listener, speaker = ros.create_node("listener"), ros.create_node("state_publisher")
 
     def describe(text):
-        publisher = speaker.create_publisher(String, TOPIC, topics.LATCHED)
+        publisher = speaker.create_publisher(String, TOPIC, LATCHED)
         publisher.publish(String(data=text))
 
     yield listener, describe

@@ -13,8 +13,7 @@ from visualization_msgs.msg import Marker
 from robot_dynamics.description.description import Shape
 from robot_dynamics.manipulation.contact_settings import PartSettings, SurfaceSettings
 from robot_dynamics.model import pose
-from robot_dynamics.nodes.display import Display
-from robot_dynamics.nodes.markers import FORCE_SCALE
+from robot_dynamics.nodes.display import FORCE_SCALE, Display
 
 HALF = np.sqrt(0.5)
 TURNED = np.array([1.0, 0.0, 0.5, 0.0, 0.0, HALF, HALF])  # by 90 degrees about z

@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.nodes.drive import Drives, EarlierRun
+from robot_dynamics.nodes.drives import Drives, EarlierRun
 
 TORQUE = np.array([1.0, -2.0])
 ARMS, BOTH = (slice(0, 1), slice(1, 2)), (0, 1)

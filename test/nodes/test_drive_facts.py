@@ -16,7 +16,7 @@ from waiting import wait_until
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.control.faults import SafetyError
 from robot_dynamics.manipulation.settings import DriveSettings
-from robot_dynamics.nodes.drive_facts import DriveFacts
+from robot_dynamics.nodes.drives import DriveFacts
 
 ARMS = load_scenario("lift_box").cell.arms
 VALUES = {"drives_compensate_gravity": False, "on_command_timeout": "brake"}

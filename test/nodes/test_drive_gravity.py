@@ -9,7 +9,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.scenario import build_system, load_scenario
-from robot_dynamics.nodes.drive_gravity import DriveGravity
+from robot_dynamics.nodes.drives import DriveGravity
 from robot_dynamics.robot import Robot
 
 

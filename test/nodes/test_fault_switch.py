@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("rclpy", reason="the nodes' modules are not importable without ROS 2")
 
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.fault_switch import FaultSwitch
+from robot_dynamics.nodes.simulator import FaultSwitch
 from robot_dynamics.simulation.faults import Faults
 
 

@@ -12,8 +12,7 @@ from rclpy.parameter import Parameter
 
 from robot_dynamics.control.gains import GainError
 from robot_dynamics.control.settings import ControlSettings
-from robot_dynamics.nodes.gain_parameters import GainParameters
-from robot_dynamics.nodes.parameters import ParameterError
+from robot_dynamics.nodes.parameters import GainParameters, ParameterError
 
 BANDWIDTH = "control.object.bandwidth"
 

@@ -25,13 +25,14 @@ from std_msgs.msg import Float64MultiArray, UInt64MultiArray
 from std_srvs.srv import Trigger
 from waiting import PATIENCE_S, wait_until
 
+from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.run import simulate
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.app.topic_names import tick_of
-from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.conversions import NumberWriter, read_command, read_time
 from robot_dynamics.nodes.heartbeat import Beat, GuardReport, GuardState
+from robot_dynamics.nodes.topics import STREAM
 
 SCENARIO = load_scenario("lift_box")
 PERIOD = SCENARIO.control.period
@@ -59,7 +60,7 @@ class Witness:
         self.commands = {arm: [] for arm in ARMS}  # tick at the arrival, number, torques
         self.said = {"controller: state": [], "guard: state": []}
         self.report = None
-        node, stream = self.node, topics.STREAM
+        node, stream = self.node, STREAM
         node.create_subscription(JointState, "joint_states", self._see, stream)
         node.create_subscription(DiagnosticArray, "/diagnostics", self._hear, 10)
         node.create_subscription(UInt64MultiArray, topics.GUARD, self._read, stream)
@@ -292,7 +293,7 @@ def test_in_lockstep_time_waits_for_it(start, witness):
 
     Beats of an idle controller beside it change nothing.
     """
-    idle = witness.node.create_publisher(UInt64MultiArray, topics.HEARTBEAT, topics.STREAM)
+    idle = witness.node.create_publisher(UInt64MultiArray, topics.HEARTBEAT, STREAM)
     writer = NumberWriter(Beat._fields)
     witness.node.create_timer(
         0.02,

@@ -11,15 +11,14 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 from std_msgs.msg import UInt64MultiArray
 from waiting import wait_until
 
+from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import load_scenario, true_system
 from robot_dynamics.control.faults import State
-from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.conversions import NumberWriter
-from robot_dynamics.nodes.guard_link import GuardLink
-from robot_dynamics.nodes.heartbeat import Beat, GuardError, GuardReport, GuardState
-from robot_dynamics.nodes.inbox import Inbox
+from robot_dynamics.nodes.heartbeat import Beat, GuardError, GuardLink, GuardReport, GuardState
+from robot_dynamics.nodes.topics import STREAM, Inbox
 
 SCENARIO = load_scenario("lift_box")
 
@@ -38,10 +37,10 @@ class Line:
             UInt64MultiArray,
             topics.HEARTBEAT,
             lambda m: self.beats.append(Beat.of(m.data)),
-            topics.STREAM,
+            STREAM,
             awaited=True,
         )
-        self.reports = self.node.create_publisher(UInt64MultiArray, topics.GUARD, topics.STREAM)
+        self.reports = self.node.create_publisher(UInt64MultiArray, topics.GUARD, STREAM)
         ways = (self.reports, self.link._topic)
         wait_until(lambda: all(way.get_subscription_count() for way in ways))
 
@@ -161,9 +160,7 @@ def test_messages_that_are_no_reports(line):
     """They are as if they had not come."""
     heard, count = [], line.reports.get_subscription_count()
     # Read after the link's own subscription.
-    line.inbox.subscribe(
-        UInt64MultiArray, topics.GUARD, heard.append, topics.STREAM, awaited=False
-    )
+    line.inbox.subscribe(UInt64MultiArray, topics.GUARD, heard.append, STREAM, awaited=False)
     wait_until(lambda: line.reports.get_subscription_count() > count)
     wrong = ([], [1, 2], [0, 0, 7, 1], [0, 0, 1, 9], [1] * 3)
     for numbers in wrong:

@@ -14,7 +14,7 @@ from robot_dynamics.control.faults import State
 
 pytest.importorskip("rclpy", reason="the nodes' modules are not importable without ROS 2")
 
-from robot_dynamics.nodes.guard_loop import GuardLoop
+from robot_dynamics.nodes.guard import GuardLoop
 
 SCENARIO = load_scenario("lift_box")
 PERIOD = SCENARIO.control.period

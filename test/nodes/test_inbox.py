@@ -12,8 +12,7 @@ from std_msgs.msg import Float64, String
 from std_srvs.srv import Trigger
 from waiting import PATIENCE_S, wait_until
 
-from robot_dynamics.nodes.inbox import Inbox
-from robot_dynamics.nodes.topics import STREAM
+from robot_dynamics.nodes.topics import STREAM, Inbox
 
 
 @pytest.fixture

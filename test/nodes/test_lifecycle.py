@@ -16,7 +16,7 @@ from waiting import PATIENCE_S, wait_until
 
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
 from robot_dynamics.nodes.lifecycle import StagedNode, TransitionError
-from robot_dynamics.nodes.service_executor import NextCycle
+from robot_dynamics.nodes.services import NextCycle
 
 CONFIGURE, CLEANUP = Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_CLEANUP
 ACTIVATE, DEACTIVATE = Transition.TRANSITION_ACTIVATE, Transition.TRANSITION_DEACTIVATE

@@ -11,7 +11,7 @@ from rclpy.serialization import serialize_message
 from visualization_msgs.msg import Marker
 
 from robot_dynamics.description.description import Shape
-from robot_dynamics.nodes.markers import (
+from robot_dynamics.nodes.display import (
     arrow,
     line,
     matrix_of,

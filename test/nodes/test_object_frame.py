@@ -17,7 +17,7 @@ from geometry_msgs.msg import TransformStamped
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from rclpy.serialization import serialize_message
 
-from robot_dynamics.nodes.object_frame import ObjectFrame
+from robot_dynamics.nodes.object_topics import ObjectFrame
 
 POSE = np.array([1.0, 2.0, 3.0, 0.0, 0.6, 0.0, 0.8])
 

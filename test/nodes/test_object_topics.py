@@ -24,8 +24,7 @@ from robot_dynamics.nodes.conversions import (
     read_time,
     read_wrench,
 )
-from robot_dynamics.nodes.display import Display
-from robot_dynamics.nodes.markers import FORCE_SCALE
+from robot_dynamics.nodes.display import FORCE_SCALE, Display
 from robot_dynamics.nodes.object_topics import ObjectTopics
 
 KINDS = {

@@ -21,7 +21,7 @@ NODE = """
 import os, sys, time
 from rclpy.node import Node
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.inbox import Inbox
+from robot_dynamics.nodes.topics import Inbox
 from robot_dynamics.nodes.process import RunError, run, seconds_since_process_start
 
 fate = sys.argv[1]

@@ -14,13 +14,15 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from std_msgs.msg import Float64MultiArray, UInt64MultiArray
 from waiting import PATIENCE_S, wait_until
 
-from robot_dynamics.nodes import publisher_monitor, topics
-from robot_dynamics.nodes.publisher_monitor import (
+from robot_dynamics.app import topic_names as topics
+from robot_dynamics.nodes import publisher_monitor
+from robot_dynamics.nodes.command_topics import (
     PROCESS,
     PROCESS_KEY,
     CommandPublisherMonitor,
     OtherPublisherError,
 )
+from robot_dynamics.nodes.topics import STREAM
 
 TOPIC = "/left/commands"
 
@@ -37,7 +39,7 @@ class Bench:
         """Add a node that commands."""
         node = self.ros.create_node(name)
         for topic in topics_of_commands:
-            node.create_publisher(Float64MultiArray, topic, topics.STREAM)
+            node.create_publisher(Float64MultiArray, topic, STREAM)
         self.nodes.append(node)
         return node
 
@@ -70,7 +72,7 @@ def test_nobody_else(bench):
     """Other topics do not matter, and a guard belongs to it, whatever its name."""
     bench.add("other", "/elsewhere/left/commands")
     guard = bench.add("watchman", TOPIC)
-    guard.create_publisher(UInt64MultiArray, topics.GUARD, topics.STREAM)
+    guard.create_publisher(UInt64MultiArray, topics.GUARD, STREAM)
     bench.wait_for(2)
     wait_until(lambda: bench.node.get_publishers_info_by_topic(f"/{topics.GUARD}"))
     assert bench.publisher_monitor.require_none()

@@ -16,10 +16,10 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 from waiting import wait_until
 
-from robot_dynamics.nodes import topics
+from robot_dynamics.app import topic_names as topics
 from robot_dynamics.nodes.conversions import write_time
-from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.reference_topics import ReferenceTopics
+from robot_dynamics.nodes.topics import STREAM, Inbox
 
 
 class Pilot:
@@ -58,15 +58,13 @@ class Bench:
         self.inbox = Inbox(self.node)
         ReferenceTopics(self.node, self.inbox, loop, lambda: 7, lambda: 5_000_000_000)
         self.path = self.node.create_publisher(
-            MultiDOFJointTrajectory, topics.REFERENCE_TRAJECTORY, topics.STREAM
+            MultiDOFJointTrajectory, topics.REFERENCE_TRAJECTORY, STREAM
         )
         self.forces = {
-            name: self.node.create_publisher(WrenchStamped, name, topics.STREAM)
+            name: self.node.create_publisher(WrenchStamped, name, STREAM)
             for name in (topics.REFERENCE_INTERNAL_FORCE, topics.REFERENCE_CONTACT_FORCE)
         }
-        self.surfaces = self.node.create_publisher(
-            String, topics.REFERENCE_SURFACES, topics.STREAM
-        )
+        self.surfaces = self.node.create_publisher(String, topics.REFERENCE_SURFACES, STREAM)
         every = (self.path, *self.forces.values(), self.surfaces)
         wait_until(lambda: all(p.get_subscription_count() for p in every))
 

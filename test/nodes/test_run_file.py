@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from robot_dynamics.app.recording import Recording
+from robot_dynamics.nodes.background_work import RunFile
 from robot_dynamics.nodes.process import RunError
-from robot_dynamics.nodes.run_file import RunFile
 
 
 class Launcher:

@@ -20,13 +20,13 @@ from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 from waiting import PATIENCE_S, wait_until
 
+from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.bags.messages import Messages
 from robot_dynamics.app.recording_files import load_merged, load_recording
 from robot_dynamics.app.scenario import load_scenario
-from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.control_loop import ControlLoop
-from robot_dynamics.nodes.inbox import Inbox
-from robot_dynamics.nodes.run_metadata import RunMetadata
+from robot_dynamics.nodes.object_topics import RunMetadata
+from robot_dynamics.nodes.topics import LATCHED, STREAM, Inbox
 
 PERIODS = 150
 PERIOD = load_scenario("lift_box").control.period
@@ -60,7 +60,7 @@ def test_told_when_a_run_begins(ros):
     metadata.look()
     metadata.look()
     heard = []
-    node.create_subscription(String, topics.RUN_METADATA, heard.append, topics.LATCHED)
+    node.create_subscription(String, topics.RUN_METADATA, heard.append, LATCHED)
     wait_until(lambda: heard, lambda: ros.spin_once(node, timeout_sec=0.02))
     ros.spin_once(node, timeout_sec=0.1)  # there is no second one
     (message,) = heard
@@ -95,14 +95,14 @@ class Recorder:
             write = self._writer_of(topic, kind)
             if topic == topics.JOINT_STATES:
                 self._write_state = write
-                self._states = node.create_publisher(kind, topic, topics.STREAM)
+                self._states = node.create_publisher(kind, topic, STREAM)
                 self._listen_to(MEASURED, kind, self._take)
             else:
                 self._listen_to(topic, kind, write)
 
     def _listen_to(self, topic, kind, take):
         latched = topic == topics.RUN_METADATA
-        quality = topics.LATCHED if latched else topics.STREAM
+        quality = LATCHED if latched else STREAM
         self._inbox.subscribe(kind, topic, take, quality, awaited=True, reader=bytes)
 
     def _writer_of(self, topic, kind):

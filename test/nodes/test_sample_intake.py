@@ -17,8 +17,8 @@ from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.control.faults import State
 from robot_dynamics.nodes.background_work import BackgroundWork
 from robot_dynamics.nodes.control_loop import ControlLoop
-from robot_dynamics.nodes.inbox import Inbox
 from robot_dynamics.nodes.sample_intake import SampleIntake
+from robot_dynamics.nodes.topics import Inbox
 
 SCENARIO = load_scenario("lift_box")
 PERIOD = SCENARIO.control.period

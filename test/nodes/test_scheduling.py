@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from robot_dynamics.nodes import scheduling
-from robot_dynamics.nodes.scheduling import PriorityError, go_before_others
+from robot_dynamics.nodes.process import PriorityError, go_before_others
 
 ROOT = Path(__file__).resolve().parents[2]
 # Each thread says of itself what it is; a process of its own, which may not stay as it is.
 PROGRAM = """
 import json, os, threading
-from robot_dynamics.nodes.scheduling import PriorityError, go_before_others
+from robot_dynamics.nodes.process import PriorityError, go_before_others
 
 policies, done = {}, threading.Event()
 

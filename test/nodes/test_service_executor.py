@@ -12,7 +12,7 @@ from std_srvs.srv import Trigger
 from waiting import wait_until
 
 from robot_dynamics.nodes import service_executor as module
-from robot_dynamics.nodes.service_executor import NextCycle, ServiceExecutor
+from robot_dynamics.nodes.services import NextCycle, ServiceExecutor
 
 
 @pytest.fixture

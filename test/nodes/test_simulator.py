@@ -22,12 +22,13 @@ from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
 from waiting import wait_until
 
+from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.run import simulate
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.description.load import load_description
-from robot_dynamics.nodes import topics
 from robot_dynamics.nodes.conversions import CommandWriter, read_time
+from robot_dynamics.nodes.topics import LATCHED, STREAM
 
 ARMS = ("left", "right")
 REST = (np.zeros(7), np.zeros(7))
@@ -41,15 +42,13 @@ class Commander:
         self.ros = ros
         self.node = ros.create_node(name)
         self.states, self.said, self.descriptions, self.times = [], [], [], []
-        node, stream = self.node, topics.STREAM
+        node, stream = self.node, STREAM
         node.create_subscription(JointState, "joint_states", self.states.append, stream)
         node.create_subscription(
             Clock, "/clock", lambda m: self.times.append(read_time(m.clock)), stream
         )
         node.create_subscription(DiagnosticArray, "/diagnostics", self._hear, 10)
-        node.create_subscription(
-            String, "robot_description", self.descriptions.append, topics.LATCHED
-        )
+        node.create_subscription(String, "robot_description", self.descriptions.append, LATCHED)
         self.topics = [
             node.create_publisher(Float64MultiArray, topics.commands(arm), stream)
             for arm in (() if silent else ARMS)

@@ -14,8 +14,7 @@ from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.manipulation.contact_settings import PartSettings, SurfaceSettings
 from robot_dynamics.manipulation.hybrid.environment import derivatives
 from robot_dynamics.nodes.conversions import rotation_of
-from robot_dynamics.nodes.markers import FORCE_SCALE, MOMENT_SCALE
-from robot_dynamics.nodes.surface_markers import SurfaceMarkers
+from robot_dynamics.nodes.display import FORCE_SCALE, MOMENT_SCALE, SurfaceMarkers
 
 RNG = np.random.default_rng(5)
 

@@ -20,9 +20,10 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 from waiting import PATIENCE_S
 
+from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import load_scenario, true_system
-from robot_dynamics.nodes import topics
+from robot_dynamics.nodes.topics import STREAM
 
 GAP = 0.002  # between pad and wall [m]
 STILL = [
@@ -43,16 +44,14 @@ class Arms(FakeArms):
         self.body = self.system.model.bodies[self.system.object_body].name
         self._near = 0
         self.here, self.torques, self.said = scenario.object_pose, [], {}
-        self._inbox.subscribe(
-            DiagnosticArray, "/diagnostics", self._hear, topics.STREAM, awaited=False
-        )
+        self._inbox.subscribe(DiagnosticArray, "/diagnostics", self._hear, STREAM, awaited=False)
         kinds = {
             topics.REFERENCE_TRAJECTORY: MultiDOFJointTrajectory,
             topics.REFERENCE_CONTACT_FORCE: WrenchStamped,
             topics.REFERENCE_SURFACES: String,
         }
         self.tasks = {
-            name: node.create_publisher(kind, name, topics.STREAM) for name, kind in kinds.items()
+            name: node.create_publisher(kind, name, STREAM) for name, kind in kinds.items()
         }
 
     def _hear(self, message):

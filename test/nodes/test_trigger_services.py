@@ -15,8 +15,7 @@ from std_srvs.srv import Trigger
 from waiting import PATIENCE_S, wait_until
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.nodes.service_executor import NextCycle
-from robot_dynamics.nodes.trigger_services import once_it_passes, serve
+from robot_dynamics.nodes.services import NextCycle, once_it_passes, serve
 
 
 class Bench:

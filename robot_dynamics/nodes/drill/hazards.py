@@ -4,11 +4,23 @@
 
 from __future__ import annotations
 
+import resource
 import signal
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from robot_dynamics.nodes.drill.session import CONTROLLER, GUARD, SIMULATOR
+from robot_dynamics.app.drill_report import DrillResult
+from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.control.settings import SafetySettings
+from robot_dynamics.nodes.drill.session import (
+    CONTROLLER,
+    GUARD,
+    SIMULATOR,
+    DrillError,
+    Session,
+    Witness,
+)
 
 Bound = Literal["periods", "stale", "heartbeat", "law"]
 
@@ -135,3 +147,191 @@ HAZARDS = (
         recovery="guard started again",
     ),
 )
+
+
+_AFTERWARDS_S = 0.3  # for which the fallback is watched
+_LONGEST_S = 20.0  # until it
+_NANOSECOND_S = 1e-9
+_ROUNDING = 1e-9
+_ATTEMPTS = 3
+_STANDSTILL_S = 2.0
+_RECORDED_S = 2.0  # of a run that is to be recorded
+
+
+def bound_s(
+    hazard: Hazard, session: Session, period: float, safety: SafetySettings
+) -> float | None:
+    """Return until when the fallback has to be reached [s]; None if control has to go on."""
+    if hazard.goes_on:
+        return None
+    declared = {
+        "periods": 0.0,
+        "stale": session.stale_after_s,
+        "heartbeat": session.heartbeat_timeout_s,
+        "law": hazard.lasts_s + safety.scaled_for_s,
+    }
+    return declared[hazard.bound] + 2.0 * period
+
+
+class Trial:
+    """Tries hazards in a session, one after the other.
+
+    Attributes:
+        session: The running nodes.
+
+    Args:
+        session: The running nodes, moving the object.
+        witness: Who watches them.
+        scenario: What they run.
+    """
+
+    def __init__(self, session: Session, witness: Witness, scenario: Scenario) -> None:
+        self.session, self._witness = session, witness
+        self._period, self._safety = scenario.control.period, scenario.safety
+
+    def run(self, hazard: Hazard) -> DrillResult:
+        """Try a hazard, and return to a run without it.
+
+        A trial on the wall clock that fails is repeated: a machine that does other things may
+        have spoiled it. What the nodes do wrong, they do every time.
+
+        Raises:
+            DrillError: If nodes fail in what has nothing to do with the hazard.
+        """
+        result = self._once(hazard)
+        for attempt in range(2, _ATTEMPTS + 1):
+            if result.ok or self.session.lockstep:
+                break
+            result = replace(self._once(hazard), attempts=attempt)
+        return result
+
+    def _once(self, hazard: Hazard) -> DrillResult:
+        witness = self._witness
+        problems: list[str] = []
+        witness.stalled_s = 0.0
+        bound = bound_s(hazard, self.session, self._period, self._safety)
+        witness.forget()
+        began = self._inject(hazard)
+        fallback, seen = None, ""
+        if hazard.full_disk:
+            try:
+                seen = self._wait_for_warning(hazard)
+            except DrillError as error:
+                problems.append(str(error))
+        if bound is None:
+            self._let_pass(hazard.lasts_s)
+            if not self.session.is_active:
+                problems.append(f"control ended: {self.session.condition}.")
+        else:
+            try:
+                fallback, seen = self._wait_for_fallback(hazard, began)
+            except DrillError as error:
+                problems.append(str(error))
+        stalled = witness.stalled_s
+        self._end(hazard)
+        self._let_pass(_AFTERWARDS_S)
+        if bound is not None and fallback is not None:
+            # On the wall clock a machine that stood still is no fault of the nodes.
+            allowed = 0.0 if self.session.lockstep else stalled
+            if fallback > bound + allowed + _ROUNDING:
+                problems.append(f"the fallback came after {1e3 * fallback:.1f} ms.")
+            if fallback < 0.0:
+                problems.append("control had ended before.")
+        if witness.not_finite:
+            problems.append(f"{witness.not_finite} commands were not finite.")
+        if witness.largest > 1.0 + _ROUNDING:
+            problems.append(f"a torque was {witness.largest:.3f} of its limit.")
+        largest, commands = witness.largest, witness.commands
+        if hazard.full_disk:
+            self.session.end_node(hazard.node, signal.SIGINT)
+        if hazard.restart:
+            self.session.start_nodes(hazard.node)
+        try:
+            self.session.begin()
+        except DrillError as error:
+            problems.append(f"no way back: {error}")
+        return DrillResult(
+            hazard.name,
+            self.session.lockstep,
+            seen,
+            fallback,
+            bound,
+            stalled,
+            largest,
+            commands,
+            hazard.recovery,
+            tuple(problems),
+        )
+
+    def _inject(self, hazard: Hazard) -> int:
+        """Let the hazard happen; return when it began, in ticks or nanoseconds."""
+        witness, session = self._witness, self.session
+        if hazard.faults:
+            simulator = witness.status("simulator")
+            simulator.values = {}
+            witness.switch_faults(hazard.faults)
+            key = "simulated fault since"
+            witness.wait_for(lambda: key in simulator.values, "the simulated fault")
+            return int(simulator.values[key])
+        if hazard.full_disk:
+            session.end_node(hazard.node, signal.SIGINT)
+            session.start_nodes(hazard.node, output="drill.npz", duration=_RECORDED_S)
+            session.begin()
+            # No file may grow any more, as on a disk that is full.
+            limit = (0, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
+            resource.prlimit(session.nodes[hazard.node].pid, resource.RLIMIT_FSIZE, limit)
+            return 0
+        now = time.monotonic_ns()
+        if hazard.signal == signal.SIGKILL:
+            session.end_node(hazard.node, signal.SIGKILL)
+        else:
+            session.nodes[hazard.node].send(hazard.signal)
+        return now
+
+    def _wait_for_fallback(self, hazard: Hazard, began: int) -> tuple[float, str]:
+        """Return the time until the fallback [s], and what the diagnostics say of it."""
+        status = self._witness.status(hazard.witness)
+
+        def told() -> list[str]:
+            faults = [text for key, text in status.values.items() if key.startswith("fault ")]
+            return [text for text in faults if hazard.cause in text]
+
+        self._witness.wait_for(
+            lambda: bool(told()) and "first fault at" in status.values,
+            f"{hazard.cause or 'a cause'!r} in the diagnostics",
+            _LONGEST_S,
+        )
+        unit = self._period if self.session.lockstep else _NANOSECOND_S
+        return (int(status.values["first fault at"]) - began) * unit, told()[0]
+
+    def _wait_for_warning(self, hazard: Hazard) -> str:
+        """Return what the diagnostics say of a hazard that does not end control."""
+        status = self._witness.status(hazard.witness)
+
+        def told() -> list[str]:
+            said = (status.message, *status.values.values())
+            return [text for text in said if hazard.cause in text]
+
+        self._witness.wait_for(
+            lambda: bool(told()), f"{hazard.cause!r} in the diagnostics", _LONGEST_S
+        )
+        return told()[0]
+
+    def _let_pass(self, seconds: float) -> None:
+        """Watch for some time of the run, or of the wall clock where that stands still."""
+        wanted = self._witness.tick + round(seconds / self._period)
+        until = time.monotonic() + seconds
+        while time.monotonic() < until or (
+            self.session.lockstep
+            and self._witness.tick < wanted
+            and time.monotonic() < until + _STANDSTILL_S
+        ):
+            self._witness.look()
+
+    def _end(self, hazard: Hazard) -> None:
+        """Let the hazard be over."""
+        if hazard.signal == signal.SIGSTOP:
+            self._witness.watch(hazard.lasts_s)
+            self.session.nodes[hazard.node].send(signal.SIGCONT)
+        elif hazard.faults and not self.session.lockstep:
+            self._witness.switch_faults("")

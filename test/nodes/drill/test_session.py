@@ -9,8 +9,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from robot_dynamics.app.scenario import build_system, load_scenario
-from robot_dynamics.nodes.drill.session import CONTROLLER, SIMULATOR, Session
-from robot_dynamics.nodes.drill.witness import DrillError, Witness
+from robot_dynamics.nodes.drill.session import CONTROLLER, SIMULATOR, DrillError, Session, Witness
 
 
 @pytest.mark.slow

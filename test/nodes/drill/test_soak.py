@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from robot_dynamics.app.scenario import build_system, load_scenario
-from robot_dynamics.nodes.drill.soak import Soak, Usage
-from robot_dynamics.nodes.drill.witness import Witness
+from robot_dynamics.nodes.drill.process import Soak, Usage
+from robot_dynamics.nodes.drill.session import Witness
 
 
 def test_usage_of_a_process(tmp_path):

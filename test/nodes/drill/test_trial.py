@@ -11,10 +11,8 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from robot_dynamics.app.scenario import build_system, load_scenario
-from robot_dynamics.nodes.drill.hazards import HAZARDS
-from robot_dynamics.nodes.drill.session import Session
-from robot_dynamics.nodes.drill.trial import Trial, bound_s
-from robot_dynamics.nodes.drill.witness import Witness
+from robot_dynamics.nodes.drill.hazards import HAZARDS, Trial, bound_s
+from robot_dynamics.nodes.drill.session import Session, Witness
 
 BY_NAME = {hazard.name: hazard for hazard in HAZARDS}
 SCENARIO = load_scenario("lift_box")

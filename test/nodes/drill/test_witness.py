@@ -14,11 +14,12 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from waiting import wait_until
 
-from robot_dynamics.nodes import topics
+from robot_dynamics.app import topic_names as topics
 from robot_dynamics.nodes.conversions import CommandWriter
 from robot_dynamics.nodes.diagnostics import WARN, Diagnostics
 from robot_dynamics.nodes.drill import witness as module
-from robot_dynamics.nodes.drill.witness import DrillError, Witness
+from robot_dynamics.nodes.drill.session import DrillError, Witness
+from robot_dynamics.nodes.topics import STREAM
 from test.two_arms import two_arms
 
 SYSTEM = two_arms()
@@ -36,7 +37,7 @@ def test_torques_are_counted_against_their_limits(ros, witness):
     """The largest of both arms; what is not finite by itself; empty commands are commands."""
     node = ros.create_node("commander")
     send = [
-        node.create_publisher(Float64MultiArray, topics.commands(arm.name), topics.STREAM)
+        node.create_publisher(Float64MultiArray, topics.commands(arm.name), STREAM)
         for arm in SYSTEM.arms
     ]
     effort = SYSTEM.limits["effort"]

@@ -17,8 +17,7 @@ from robot_dynamics.description.load import load_description
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.settings import RobotSettings
 from robot_dynamics.model.elements import JointElement
-from robot_dynamics.nodes import topics
-from robot_dynamics.nodes.inbox import Inbox
+from robot_dynamics.nodes.topics import LATCHED, Inbox
 
 PATIENCE_S = 5.0  # for latched messages to come
 
@@ -69,7 +68,7 @@ def _texts(node: Node, names: Sequence[str]) -> dict[str, str]:
         def callback(message: String) -> None:
             texts[name] = message.data
 
-        inbox.subscribe(String, name, callback, topics.LATCHED, awaited=True)
+        inbox.subscribe(String, name, callback, LATCHED, awaited=True)
 
     for name in dict.fromkeys(names):
         take(name)
