@@ -1,13 +1,17 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Errors beside control are told once, and control goes on."""
+"""Work beside control, such as writing a recording, does not end the node."""
 
+from __future__ import annotations
+
+import numpy as np
 import pytest
 
 pytest.importorskip("rclpy", reason="the nodes' modules are not importable without ROS 2")
 
+from robot_dynamics.app.recording import Recording
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.nodes.background_work import BackgroundWork
+from robot_dynamics.nodes.background_work import BackgroundWork, RunFile
 from robot_dynamics.nodes.process import RunError
 
 
@@ -42,3 +46,73 @@ def test_work_may_find_that_the_run_cannot_go_on():
     """Where a launcher waits for it."""
     with pytest.raises(RunError):
         BackgroundWork(pytest.fail).do("file", failing(RunError("the disk is full.")))
+
+
+class Launcher:
+    """Remembers what it is told."""
+
+    def __init__(self, enabled):
+        self.enabled, self.heard = enabled, []
+
+    def tell(self, event, **figures):
+        """Take a report."""
+        self.heard.append({"event": event, **figures})
+
+
+def good():
+    """Return a recording."""
+    return Recording({"tick": np.arange(3.0)}, {})
+
+
+def bad():
+    """Return a recording that cannot be written."""
+    return Recording({"tick": np.arange(3.0)}, {"odd": float("nan")})
+
+
+def test_told_once_when_it_is_there(tmp_path):
+    """With the figures of the run."""
+    launcher, path = Launcher(True), tmp_path / "run.npz"
+    file = RunFile(str(path), launcher)
+    file.look()
+    assert launcher.heard == []
+    file.save(good, state_hash="ab")
+    file.close(None)
+    file.look()
+    file.look()
+    assert launcher.heard == [{"event": "done", "output": str(path), "state_hash": "ab"}]
+    assert Recording.load(path)["tick"].tolist() == [0, 1, 2]
+
+
+def test_without_a_file_the_run_is_over_all_the_same():
+    """Nothing is made, nothing is written."""
+    launcher = Launcher(True)
+    file = RunFile("", launcher)
+    file.save(None)
+    file.look()
+    assert launcher.heard == [{"event": "done", "output": ""}]
+    file.close(None)
+
+
+@pytest.mark.parametrize("waited_for", [False, True])
+def test_what_cannot_be_written(tmp_path, waited_for):
+    """Control goes on with a warning, unless a launcher waits; in the end it is an error."""
+    launcher = Launcher(waited_for)
+    file = RunFile(str(tmp_path / "run.npz"), launcher)
+    file.save(bad)
+    file._saving.wait()
+    if waited_for:
+        with pytest.raises(RunError, match=r"no recording: .*no JSON"):
+            file.look()
+    else:
+        file.look()
+    assert launcher.heard == []
+    assert file.warning.startswith("no recording: ")
+    with pytest.raises(RunError):
+        file.close(None)
+
+
+def test_a_run_that_is_broken_off_is_written(tmp_path):
+    """What there is of it."""
+    file = RunFile(str(tmp_path / "run.npz"), Launcher(False))
+    file.close(good)
+    assert len(Recording.load(tmp_path / "run.npz")) == 3

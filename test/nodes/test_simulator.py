@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The simulator node with the real controller, and with commands that are none."""
+"""The simulator node with the real controller, with wrong commands, and with simulated faults."""
 
 from __future__ import annotations
 
@@ -27,8 +27,11 @@ from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.run import simulate
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.description.load import load_description
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.conversions import CommandWriter, read_time
+from robot_dynamics.nodes.simulator import FaultSwitch
 from robot_dynamics.nodes.topics import LATCHED, STREAM
+from robot_dynamics.simulation.faults import Faults
 
 ARMS = ("left", "right")
 REST = (np.zeros(7), np.zeros(7))
@@ -346,3 +349,40 @@ def test_a_scenario_with_a_typing_error_is_refused_with_its_line(start_node, tmp
     assert "mine.yaml:2" in node.text
     assert "plant" in node.text
     assert node.wait_for("error")["message"] in node.text
+
+
+def test_it_is_told_once_that_a_fault_shows():
+    """By the tick of the first message with it; a second one is told anew, no fault is not."""
+    faults = Faults(["left", "right"], [], 0.002)
+    switch = FaultSwitch(faults, in_lockstep=True)
+    switch.switch("")
+    switch.note(1)
+    assert not switch.untold
+    assert switch.figures() == {}
+    switch.switch("silent left 1.0, wrench_nan right")
+    faults.move(6)
+    for tick in (7, 8):
+        switch.note(tick)
+    assert switch.active
+    assert switch.untold
+    assert switch.figures() == {"simulated fault since": 7, "simulated fault is on": True}
+    assert not switch.untold
+    switch.switch(" , ")
+    faults.move(9)
+    switch.note(9)
+    assert switch.figures() == {"simulated fault since": 7, "simulated fault is on": False}
+    with pytest.raises(RobotDynamicsError, match="did you mean 'silent'"):
+        switch.switch("silence")
+    switch.forget()
+    assert switch.figures() == {}
+
+
+def test_on_the_wall_clock_it_is_the_steady_clock():
+    """Which other processes of the machine have as well."""
+    faults = Faults(["left"], [], 0.002)
+    switch = FaultSwitch(faults, in_lockstep=False)
+    switch.switch("silent")
+    faults.move(3)
+    before = time.monotonic_ns()
+    switch.note(3)
+    assert before <= switch.figures()["simulated fault since"] <= time.monotonic_ns()

@@ -1,16 +1,32 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Names and qualities of service are those of the documentation."""
+"""Subscriptions read what has come, in their own order; topics without a publisher are named."""
 
+from __future__ import annotations
+
+import time
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
+from geometry_msgs.msg import WrenchStamped
 from rclpy.qos import QoSDurabilityPolicy, QoSReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64, Float64MultiArray, String
+from std_srvs.srv import Trigger
+from waiting import PATIENCE_S, wait_until
 
-from robot_dynamics.nodes import topics
+from robot_dynamics.app import topic_names as topics
+from robot_dynamics.nodes import topics as node_topics
+from robot_dynamics.nodes.controller import Controller
+from robot_dynamics.nodes.guard import Guard
+from robot_dynamics.nodes.process import Reporter
+from robot_dynamics.nodes.simulator import Simulator
+from robot_dynamics.nodes.topics import LATCHED, STREAM, AwaitedTopics, Inbox
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "ros.md"
 
@@ -27,10 +43,10 @@ def test_names_are_relative_so_that_namespaces_work():
 
 def test_streams_are_reliable_and_descriptions_latched():
     """What RViz and the command line ask for by default."""
-    assert topics.STREAM.reliability == QoSReliabilityPolicy.RELIABLE
-    assert topics.STREAM.depth == 10
-    assert topics.LATCHED.durability == QoSDurabilityPolicy.TRANSIENT_LOCAL
-    assert topics.LATCHED.depth == 1
+    assert STREAM.reliability == QoSReliabilityPolicy.RELIABLE
+    assert STREAM.depth == 10
+    assert LATCHED.durability == QoSDurabilityPolicy.TRANSIENT_LOCAL
+    assert LATCHED.depth == 1
 
 
 @pytest.mark.skipif(not PAGE.is_file(), reason="needs the checkout")
@@ -40,3 +56,189 @@ def test_the_documentation_names_every_topic():
     names = [v for k, v in vars(topics).items() if k.isupper() and isinstance(v, str)]
     for name in [*names, topics.commands("<arm>"), topics.wrench("<arm>")]:
         assert f"`{name}`" in text, name
+
+
+@pytest.fixture
+def node(ros):
+    """Return a node that talks to itself."""
+    node = ros.create_node("reader")
+    yield node
+    node.destroy_node()
+
+
+@pytest.fixture
+def box(node):
+    """Return an inbox, the list of what was read, and the publishers of its two topics."""
+    heard = []
+    inbox = Inbox(node)
+    inbox.subscribe(Float64, "first", lambda m: heard.append(m.data), STREAM, awaited=False)
+    inbox.subscribe(String, "last", lambda m: heard.append(m.data), STREAM, awaited=True)
+    first = node.create_publisher(Float64, "first", STREAM)
+    last = node.create_publisher(String, "last", STREAM)
+    wait_until(lambda: first.get_subscription_count() and last.get_subscription_count())
+    yield inbox, heard, first, last
+    inbox.close()
+
+
+def test_waiting_ends_with_the_awaited_message(box):
+    """And what is there of the other topics is read before it."""
+    inbox, heard, first, last = box
+    assert not inbox.read()
+    first.publish(Float64(data=1.0))
+    last.publish(String(data="go"))
+    begin = time.monotonic()
+    while "go" not in heard:
+        inbox.wait(PATIENCE_S)
+        inbox.read()
+    assert heard == [1.0, "go"]
+    assert time.monotonic() - begin < PATIENCE_S  # it was ended by a message
+    # By the clock of the machine, to the nanosecond; it was within this test.
+    assert 0 <= time.time_ns() - inbox.published < 1e9 * (time.monotonic() - begin + 1.0)
+
+
+def test_other_messages_do_not_wake_it(box):
+    """Unless it is asked to."""
+    inbox, heard, first, _ = box
+    first.publish(Float64(data=1.0))
+    begin = time.monotonic()
+    inbox.wait(0.1)
+    assert time.monotonic() - begin >= 0.09
+    first.publish(Float64(data=2.0))
+    while 2.0 not in heard:
+        inbox.wait(PATIENCE_S, for_any=True)
+        inbox.read()
+    assert heard == [1.0, 2.0]
+
+
+def test_all_that_has_queued_up_is_read(box):
+    """In the order in which it was sent."""
+    inbox, heard, _, last = box
+    for i in range(5):
+        last.publish(String(data=str(i)))
+
+    def read():
+        inbox.wait(0.1)
+        inbox.read()
+
+    wait_until(lambda: len(heard) >= 5, read)
+    assert heard == ["0", "1", "2", "3", "4"]
+
+
+def test_without_awaited_topics_it_sleeps(node):
+    """As a simulator in real time does."""
+    inbox = Inbox(node)
+    begin = time.monotonic()
+    inbox.wait(0.05)
+    assert time.monotonic() - begin >= 0.045
+
+
+def test_an_executor_serves_the_rest(ros, node, box):
+    """Its subscriptions stay untouched by it, and services work."""
+    from rclpy.executors import SingleThreadedExecutor
+
+    inbox, heard, _, last = box
+    node.create_service(Trigger, "serve", lambda _, response: response)
+    client = node.create_client(Trigger, "serve")
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    assert client.wait_for_service(PATIENCE_S)
+    last.publish(String(data="mine"))
+    future = client.call_async(Trigger.Request())
+    wait_until(future.done, lambda: executor.spin_once(timeout_sec=0.05))
+    assert heard == []
+    inbox.wait(PATIENCE_S)
+    inbox.read()
+    assert heard == ["mine"]
+    executor.shutdown()
+
+
+@pytest.fixture
+def add(ros):
+    """Return a function that makes nodes; they are destroyed after the test."""
+    nodes = []
+
+    def add(name, namespace, *topics):
+        nodes.append(ros.create_node(name, namespace=namespace))
+        for topic, kind in topics:
+            full = nodes[-1].create_publisher(kind, topic, 10).topic_name
+            wait_until(partial(nodes[0].count_publishers, full))
+        return nodes[-1]
+
+    yield add
+    for node in nodes:
+        node.destroy_node()
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Return the time that awaited topics see [s]."""
+    clock = [100.0]
+    monkeypatch.setattr(node_topics, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    return clock
+
+
+def test_it_names_topics_of_the_same_end_elsewhere(add, clock, monkeypatch):
+    """Of the same type, and with publishers; those in their place are not mentioned."""
+    node = add("waits", "/cell")
+    node.create_subscription(JointState, "joint_states", lambda m: None, 10)
+    add(
+        *("arms", "/arms", ("joint_states", JointState)),
+        *(("left/wrench", WrenchStamped), ("/cell/right/wrench", WrenchStamped)),
+    )
+    add("other", "/other", ("joint_states", WrenchStamped))
+    add("another", "/").create_subscription(JointState, "joint_states", lambda m: None, 10)
+    told = []
+    monkeypatch.setattr(node, "get_logger", lambda: SimpleNamespace(warning=told.append))
+    awaited = AwaitedTopics(node, ["joint_states", "left/wrench", "right/wrench", "/clock"])
+    awaited.look(waiting=True)
+    assert awaited.sentence == ""  # they may be found in a moment
+    clock[0] += node_topics.FIRST_S
+    awaited.look(waiting=True)
+    assert awaited.sentence == (
+        "nobody publishes on /cell/joint_states (did you mean /arms/joint_states?), "
+        "/cell/left/wrench (did you mean /arms/left/wrench?), /clock; expected the same "
+        "namespaces and ROS domain."
+    )
+    assert told == []  # who asks tells it the first time
+    for _ in range(100):
+        clock[0] += 0.25
+        awaited.look(waiting=True)
+    assert told == [awaited.sentence] * 2
+    awaited.look(waiting=False)
+    assert awaited.sentence == ""
+
+
+def test_names_that_were_remapped_or_are_absolute(add, clock):
+    """The last part is what they have in common with others."""
+    node = add("waits", "/cell")
+    add("arms", "/", ("/left_controller/commands", Float64MultiArray))
+    awaited = AwaitedTopics(node, ["/right_controller/commands"])
+    awaited.look(waiting=True)
+    clock[0] += node_topics.FIRST_S
+    awaited.look(waiting=True)
+    assert "did you mean /left_controller/commands?" in awaited.sentence
+
+
+@pytest.mark.parametrize(
+    ("make", "elsewhere", "said"),
+    [
+        (Controller, ("joint_states", JointState), "inactive: nobody publishes on"),
+        (Guard, ("joint_states", JointState), "watching: cannot take over before every arm"),
+        (Simulator, ("left/commands", Float64MultiArray), "waiting for commands, brakes on: nob"),
+    ],
+)
+def test_nodes_say_it_in_their_diagnostics(add, clock, make, elsewhere, said):
+    """And in the log, because it is no good state."""
+    add("away", "/away", elsewhere)
+    managed = make(Reporter())
+    node = managed.node
+    log = []
+    node.get_logger = lambda: SimpleNamespace(warning=log.append, error=log.append)
+    managed.on_idle()
+    clock[0] += node_topics.FIRST_S
+    managed.on_idle()
+    managed.tell()
+    assert log[-1].startswith(said)
+    assert f"/{elsewhere[0]} (did you mean /away/{elsewhere[0]}?)" in log[-1]
+    managed.inbox.close()
+    node.destroy_node()

@@ -1,14 +1,18 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every hazard can be made, and says what is to come of it."""
+"""The hazards of the drill, and how one is tried."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
-from robot_dynamics.nodes.drill.hazards import HAZARDS
+from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.nodes.drill.hazards import HAZARDS, Trial, bound_s
+from robot_dynamics.nodes.drill.session import Session, Witness
 from robot_dynamics.simulation.faults import KINDS, fault_of
 
 
@@ -25,3 +29,67 @@ def test_all_kinds_of_faults_are_there():
     """Names are unique, and no kind of the simulator's is left out."""
     assert len({hazard.name for hazard in HAZARDS}) == len(HAZARDS)
     assert {fault_of(h.faults).kind for h in HAZARDS if h.faults} == set(KINDS)
+
+
+BY_NAME = {hazard.name: hazard for hazard in HAZARDS}
+SCENARIO = load_scenario("lift_box")
+
+
+@pytest.fixture(scope="module")
+def trial(ros, tmp_path_factory):
+    """Return a trial of nodes that move the object."""
+    witness = Witness(build_system(SCENARIO))
+    with Session(witness, SCENARIO, tmp_path_factory.mktemp("nodes"), lockstep=True) as session:
+        session.start_nodes()
+        session.begin()
+        yield Trial(session, witness, SCENARIO)
+    witness.close()
+
+
+def _others(*names):
+    """Return names of hazards that are tried in the long run."""
+    return [pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+@pytest.mark.parametrize(
+    "name", ["NaN in a position", *_others("Inf in a velocity", "missing joint")]
+)
+def test_the_fallback_comes_in_the_same_period(trial, name):
+    """Its cause is told, torques stay within the limits, and there is a way back."""
+    result = trial.run(BY_NAME[name])
+    assert result.ok, result.problems
+    assert result.fallback_s == 0.0
+    assert BY_NAME[name].cause in result.seen
+    assert 0.0 < result.largest_torque <= 1.0
+    assert result.commands > 100
+
+
+@pytest.mark.slow
+def test_order_is_no_hazard(trial):
+    """Proves that joints are matched by name, and control goes on."""
+    result = trial.run(BY_NAME["joints in another order"])
+    assert result.ok, result.problems
+    assert (result.fallback_s, result.seen) == (None, "")
+
+
+@pytest.mark.slow
+def test_a_hazard_that_does_other_things_than_expected_is_no_success(trial):
+    """Proves that a trial can fail: here control ends where it should go on."""
+    ends = replace(BY_NAME["NaN in a position"], cause="")
+    assert "control ended" in trial.run(ends).problems[0]
+
+
+def test_bounds(tmp_path):
+    """Two control periods, and what is declared besides."""
+    session = Session(None, SCENARIO, tmp_path, lockstep=False)  # nothing is started
+    period = SCENARIO.control.period
+    bounds = {
+        name: bound_s(BY_NAME[name], session, period, SCENARIO.safety)
+        for name in ("NaN in a wrench", "joint states silent", "controller killed with -9")
+    }
+    assert bounds == {
+        "NaN in a wrench": pytest.approx(0.004),
+        "joint states silent": pytest.approx(0.104),
+        "controller killed with -9": pytest.approx(0.254),
+    }
+    assert bound_s(BY_NAME["messages duplicated"], session, period, SCENARIO.safety) is None

@@ -1,19 +1,21 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The command, with the real nodes: a hazard in a few seconds, all of them in the long run."""
+"""The process of the drill tries every hazard, or random faults for hours."""
 
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from robot_dynamics.app.command_line import main
-from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.errors import UnknownNameError
-from robot_dynamics.nodes.drill.process import at_most, try_hazards
+from robot_dynamics.nodes.drill.process import Soak, Usage, at_most, try_hazards
+from robot_dynamics.nodes.drill.session import Witness
 
 
 @pytest.mark.slow
@@ -46,3 +48,31 @@ def test_refusals_reach_the_command_line(capsys):
     """Proves that the sentence comes out of the drill's process, and the status of bad input."""
     assert main(["drill", "--only", "NaN in a positon"]) == 2
     assert "did you mean 'NaN in a position'" in capsys.readouterr().err
+
+
+def test_usage_of_a_process(tmp_path):
+    """The first look and the last one: memory and files that have come since are told."""
+    usage = Usage()
+    usage.note(os.getpid())
+    assert usage.problems("test") == []
+    kept = [b"x" * 2**20 for _ in range(20)]
+    with open(tmp_path / "file", "w"):
+        usage.note(os.getpid())
+    assert len(usage.memory_mb) == 2
+    memory, files = usage.problems("test")
+    assert memory.startswith("memory of the test grew by")
+    assert files == "1 files of the test stayed open."
+    assert len(kept) == 20
+
+
+@pytest.mark.slow
+def test_a_minute(ros, tmp_path):
+    """Proves that nodes survive faults of every kind and keep nothing: see docs for an hour."""
+    scenario = load_scenario("lift_box", ["control.rate_hz=250"])
+    witness = Witness(build_system(scenario))
+    found = Soak(witness, scenario, tmp_path, 60.0, 1).run()
+    witness.close()
+    assert found["problems"] == []
+    assert found["simulated_s"] >= 60.0
+    assert found["largest_torque"] <= 1.0
+    assert sum(found["faults"].values()) > 4

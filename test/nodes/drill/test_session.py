@@ -1,15 +1,27 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A session starts nodes, moves the object, gets back after a fault, and ends all of them."""
+"""Nodes are started, monitored and brought back to a run for the drill."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
+from rclpy.task import Future
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+from waiting import wait_until
+
+from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.nodes.conversions import CommandWriter
+from robot_dynamics.nodes.diagnostics import WARN, Diagnostics
+from robot_dynamics.nodes.drill import session as module
 from robot_dynamics.nodes.drill.session import CONTROLLER, SIMULATOR, DrillError, Session, Witness
+from robot_dynamics.nodes.topics import STREAM
+from test.two_arms import two_arms
 
 
 @pytest.mark.slow
@@ -34,3 +46,85 @@ def test_there_and_back(ros, tmp_path):
         assert session.nodes[CONTROLLER].exit_status is None
     assert all(process.exit_status is not None for process in processes)
     witness.close()
+
+
+SYSTEM = two_arms()
+
+
+@pytest.fixture
+def witness(ros):
+    """Return a witness."""
+    witness = Witness(SYSTEM)
+    yield witness
+    witness.close()
+
+
+def test_torques_are_counted_against_their_limits(ros, witness):
+    """The largest of both arms; what is not finite by itself; empty commands are commands."""
+    node = ros.create_node("commander")
+    send = [
+        node.create_publisher(Float64MultiArray, topics.commands(arm.name), STREAM)
+        for arm in SYSTEM.arms
+    ]
+    effort = SYSTEM.limits["effort"]
+    left, right = SYSTEM.arm_slices
+    witness.wait_for(lambda: all(s.get_subscription_count() for s in send), "topics")
+    witness.forget()
+    send[0].publish(CommandWriter().fill(4, 0.25 * effort[left]))
+    send[1].publish(CommandWriter().fill(5, -0.75 * effort[right]))
+    send[1].publish(CommandWriter().fill(6, np.full(right.stop - right.start, np.nan)))
+    send[0].publish(CommandWriter().fill(-7, np.zeros(0)))
+    witness.wait_for(lambda: witness.commands == 4, "four commands")
+    assert witness.largest == pytest.approx(0.75)
+    assert witness.not_finite == 1
+    assert witness.tick == 6  # that of a clock that was set back is none
+    node.destroy_node()
+
+
+def test_diagnostics_are_heard_by_node(ros, witness):
+    """Level, sentence and figures of the last message."""
+    node = ros.create_node("speaker")
+    diagnostics = Diagnostics(node, "arms")
+
+    def speak():
+        diagnostics.publish(WARN, "something", {"a figure": 3})
+        witness.watch(0.05)
+
+    wait_until(lambda: witness.status("speaker").heard, speak)
+    status = witness.status("speaker")
+    assert (status.level, status.message, status.values) == (WARN, "something", {"a figure": "3"})
+    node.destroy_node()
+
+
+class Deaf:
+    """A client whose first answer is lost."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def service_is_ready(self):
+        """Be found."""
+        return True
+
+    def call_async(self, request):
+        """Answer from the second time on."""
+        self.asked += 1
+        future = Future()
+        if self.asked > 1:
+            future.set_result(Trigger.Response(success=True, message=str(self.asked)))
+        return future
+
+
+def test_a_lost_answer_is_asked_for_again(witness, monkeypatch):
+    """As servers that have not found the client yet lose it."""
+    monkeypatch.setattr(module, "_ANSWER_S", 0.05)
+    witness._services["arm/stop"] = Deaf()
+    assert witness.call("arm/stop") == (True, "2")
+    witness._services.clear()
+
+
+def test_what_does_not_come_is_named(witness):
+    """With what the nodes said last."""
+    witness.status("arm").message = "asleep"
+    with pytest.raises(DrillError, match=r"a sign did not come in 0.05 s \(arm: asleep\)"):
+        witness.wait_for(lambda: False, "a sign", 0.05)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Robots come from topics where somebody says so, and must be those of the scenario."""
+"""Robots are those that topics describe, and refused where they are other robots."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from waiting import PATIENCE_S
 
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.nodes import described_robots
+from robot_dynamics.nodes import robot_descriptions
 from robot_dynamics.nodes.robot_descriptions import DifferentRobotError, described_by_topics
 from robot_dynamics.nodes.topics import LATCHED
 
@@ -29,7 +29,7 @@ TOPIC = "arms/robot_description"
 @pytest.fixture
 def world(ros, monkeypatch):
     """Return a listening node, and a function that lets somebody describe robots."""
-    monkeypatch.setattr(described_robots, "PATIENCE_S", PATIENCE_S)
+    monkeypatch.setattr(robot_descriptions, "PATIENCE_S", PATIENCE_S)
     listener, speaker = ros.create_node("listener"), ros.create_node("state_publisher")
 
     def describe(text):
@@ -100,7 +100,7 @@ def test_a_description_without_a_word(world):
 
 def test_a_topic_that_stays_silent(world, monkeypatch):
     """It is waited for, and named."""
-    monkeypatch.setattr(described_robots, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(robot_descriptions, "PATIENCE_S", 0.2)
     with pytest.raises(RobotDynamicsError, match="no robot description on /arms/robot_desc"):
         described_by_topics(world[0], SCENARIO, [TOPIC])
 

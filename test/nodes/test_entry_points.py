@@ -14,7 +14,7 @@ from waiting import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
 
-CALL = "import sys; sys.path.insert(0, sys.argv[1]); from robot_dynamics.nodes.entry_points import start"
+CALL = "import sys; sys.path.insert(0, sys.argv[1]); from robot_dynamics.nodes.entry_points import start"  # noqa: E501
 
 
 def outcome(folder, text):
