@@ -41,7 +41,7 @@ from robot_dynamics.nodes.sample_intake import SampleIntake
 from robot_dynamics.nodes.silence_watch import SilenceWatch
 from robot_dynamics.nodes.start_conditions import StartConditions
 from robot_dynamics.nodes.start_preparation import StartPreparation
-from robot_dynamics.nodes.topics import AwaitedTopics, Inbox
+from robot_dynamics.nodes.topics import Inbox, MissingPublishers
 
 _SILENT_STEPS = 1000  # steps of the law that the other side may take to answer
 _CHECK_S = 10.0  # that the check of a path may take at least, whatever else the machine does
@@ -165,7 +165,7 @@ class ControlSession:
         if values["references"] == "topics":
             ReferenceTopics(node, inbox, loop, self._now, self._message_time)
         self._intake.subscribe_to_joint_states()
-        self._awaited = AwaitedTopics(
+        self._missing_publishers = MissingPublishers(
             node, [*values["joint_state_topics"], *map(topics.wrench, loop.wrenches)]
         )
         diagnostics.concern(scenario.name)
@@ -409,7 +409,7 @@ class ControlSession:
                 self._start_by_itself()
         do, loop = self._background.do, self.loop
         waiting = loop.safety.state is State.INACTIVE and not loop.complete
-        do("awaited topics", lambda: self._awaited.look(waiting=waiting))
+        do("awaited topics", lambda: self._missing_publishers.check(waiting=waiting))
         do("recording", self._record.look)
         do("topics of the object", lambda: self._objects.on_idle(self._record.step, loop))
         if not self._record.done:
@@ -433,7 +433,7 @@ class ControlSession:
         if due:
             self._other_publisher = self._publisher_monitor.warning
         guard = "" if self._link is None else self._link.warning
-        beside = self._awaited.sentence or guard
+        beside = self._missing_publishers.warning or guard
         beside = beside or self._record.warning or self._background.warning
         level, message = condition(self.loop, self._refusal, beside, self._other_publisher)
         changed = self._diagnostics.changed(level, message)

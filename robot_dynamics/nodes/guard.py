@@ -49,7 +49,7 @@ from robot_dynamics.nodes.parameters import GUARD, declare
 from robot_dynamics.nodes.process import Reporter, run
 from robot_dynamics.nodes.robot_descriptions import described_by_topics
 from robot_dynamics.nodes.services import once_it_passes, serve
-from robot_dynamics.nodes.topics import STREAM, AwaitedTopics, Inbox
+from robot_dynamics.nodes.topics import STREAM, Inbox, MissingPublishers
 
 Array = NDArray[np.float64]
 
@@ -142,7 +142,7 @@ class Guard:
                 awaited=True,
                 reader=joint_state_reader(),
             )
-        self._awaited = AwaitedTopics(node, [*joint_state_topics, topics.HEARTBEAT])
+        self._missing_publishers = MissingPublishers(node, [*joint_state_topics, topics.HEARTBEAT])
         serve(node, "~/reset", self._reset)
 
     # -- messages -----------------------------------------------------------------------------
@@ -260,7 +260,9 @@ class Guard:
     def on_idle(self) -> None:
         """Report to the controller, and look who there is."""
         self._report()
-        self._awaited.look(waiting=not self._loop.arms.all_heard or self._watch.beat is None)
+        self._missing_publishers.check(
+            waiting=not self._loop.arms.all_heard or self._watch.beat is None
+        )
 
     def tell(self) -> None:
         """Publish diagnostics once a second and on change."""
@@ -291,11 +293,12 @@ class Guard:
             return WARN, f"watching: {self._loop.arms.complaint}"
         if self._error:
             return WARN, f"watching: {self._error}"
-        nobody = f": {self._awaited.sentence}" if self._awaited.sentence else ""
+        missing = self._missing_publishers.warning
+        why = f": {missing}" if missing else ""
         if not self._loop.arms.all_heard:
-            return WARN, f"watching: cannot take over before every arm has been heard of{nobody}"
+            return WARN, f"watching: cannot take over before every arm has been heard of{why}"
         if watch.beat is None:
-            return WARN, f"watching: no heartbeat has come{nobody}"
+            return WARN, f"watching: no heartbeat has come{why}"
         if watch.contested(now):
             return WARN, "watching: another controller commands as well; expected one alone"
         if watch.age(now) > watch.timeout:

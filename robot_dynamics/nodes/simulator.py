@@ -37,7 +37,7 @@ from robot_dynamics.nodes.lockstep import REPEAT_AFTER_S, CommandError, CommandG
 from robot_dynamics.nodes.parameters import FAULTS, SIMULATOR, declare
 from robot_dynamics.nodes.process import IDLE_PERIOD_S, Reporter, RunError, run
 from robot_dynamics.nodes.state_topics import StateTopics
-from robot_dynamics.nodes.topics import LATCHED, STREAM, AwaitedTopics, Inbox
+from robot_dynamics.nodes.topics import LATCHED, STREAM, Inbox, MissingPublishers
 from robot_dynamics.simulation.faults import Faults, fault_of
 from robot_dynamics.simulation.plant import Measurement
 
@@ -133,7 +133,7 @@ class Simulator:
                 awaited=self._lockstep and arm == arms[-1],
                 reader=command_reader(),
             )
-        self._awaited = AwaitedTopics(node, map(topics.commands, arms))
+        self._missing_publishers = MissingPublishers(node, map(topics.commands, arms))
         node.create_service(SetBool, "~/pause", self._on_pause)
         node.create_service(Trigger, "~/step", self._on_step)
         node.create_service(Trigger, "~/reset", self._on_reset)
@@ -349,7 +349,7 @@ class Simulator:
         if waits and now - self._shown_at > (IDLE_PERIOD_S if first else REPEAT_AFTER_S):
             self._repeats += not first
             self._publish_state()
-        self._awaited.look(waiting=waits and first)
+        self._missing_publishers.check(waiting=waits and first)
         if not self._described and (not first or now - self._born > _DESCRIBE_AFTER_S):
             self._describe()
         if self._attended and not self._done and not self._paused:
@@ -394,9 +394,9 @@ class Simulator:
                     WARN,
                     f"commands of an earlier run (tick {earlier}) are not taken, brakes on",
                 )
-            nobody = self._awaited.sentence
+            missing = self._missing_publishers.warning
             waiting = "waiting for commands, brakes on"
-            return (WARN, f"{waiting}: {nobody}") if nobody else (OK, waiting)
+            return (WARN, f"{waiting}: {missing}") if missing else (OK, waiting)
         if now - self._heard_at > self._silence_limit or self._drives.lost:
             does = "simulated time stands still"
             if not self._lockstep:

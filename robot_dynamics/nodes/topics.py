@@ -1,6 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Topics: qualities of service, subscriptions that the node's own loop reads, missing publishers."""
+"""Quality of service of the topics, subscriptions that a node polls, and missing publishers.
+
+The names of the topics are in `robot_dynamics.app.topic_names`.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,16 @@ from rclpy.node import Node
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 from rclpy.subscription import Subscription
 
-# Reliable: what `ros2 topic echo` and RViz ask for by default, and lockstep needs.
-STREAM = QoSProfile(depth=10, reliability=QoSReliabilityPolicy.RELIABLE)
+_RELIABLE = QoSReliabilityPolicy.RELIABLE
+# What `ros2 topic echo` and RViz request by default, and what lockstep needs.
+STREAM = QoSProfile(depth=10, reliability=_RELIABLE)
 LATCHED = QoSProfile(
-    depth=1,
-    reliability=QoSReliabilityPolicy.RELIABLE,
-    durability=QoSDurabilityPolicy.TRANSIENT_LOCAL,
+    depth=1, reliability=_RELIABLE, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL
 )
 
+GRACE_S = 5.0  # of waiting before a missing publisher is reported: discovery takes a while
+REPEAT_S = 10.0  # between repetitions of the warning
+_CHECK_S = 1.0  # between queries of the graph
 
 _Entry = tuple[Subscription, Callable[[Any], None], Callable[[bytes], Any] | None]
 
@@ -35,7 +40,12 @@ class _HiddenSubscriptions(MutuallyExclusiveCallbackGroup):
 
 
 class Inbox:
-    """Reads subscriptions in the order in which they were added.
+    """Subscriptions that the node's own loop polls, in the order in which they were added.
+
+    An executor of rclpy builds a new wait set over all entities of the node for every message and
+    runs one callback at a time, which takes several times as long as a control period's work.
+    The loop of `process.run` waits for the message that comes last in a period instead, and then
+    reads all messages that have arrived. Services, parameters and events stay with an executor.
 
     Attributes:
         published: When the message that is being read was published, by the clock of its
@@ -50,7 +60,7 @@ class Inbox:
         self._group = _HiddenSubscriptions()
         self._subscriptions: list[_Entry] = []
         self._awaited: list[Subscription] = []
-        self._sets: dict[int, Any] = {}
+        self._wait_sets: dict[int, Any] = {}
 
     def subscribe(
         self,
@@ -65,13 +75,13 @@ class Inbox:
         """Subscribe to a topic.
 
         Args:
-            kind: The type of its messages.
-            topic: Its name.
-            callback: Called with every message by `read`.
-            quality: The quality of service.
-            awaited: Whether `wait` returns when a message has come: for what comes last.
-            reader: Makes of a serialized message what the callback is called with; without it
-                that is the message.
+            kind: Message type.
+            topic: Name of the topic.
+            callback: Called by `read` with every message.
+            quality: Quality of service.
+            awaited: Whether a message wakes `wait`; true for the last message of a period.
+            reader: Converts the serialized message to the argument of the callback; without it
+                the callback gets the message.
         """
         subscription = self._node.create_subscription(
             kind, topic, callback, quality, callback_group=self._group
@@ -81,44 +91,41 @@ class Inbox:
             self._awaited.append(subscription)
 
     def wait(self, seconds: float, *, for_any: bool = False) -> None:
-        """Return when an awaited message has come, or after some time.
+        """Return when an awaited message has arrived, or after a timeout.
 
         Args:
-            seconds: At most so long [s].
-            for_any: Return for messages of all topics.
+            seconds: The timeout [s].
+            for_any: Whether messages of all topics are awaited.
         """
-        topics = [s for s, *_ in self._subscriptions] if for_any else self._awaited
-        if not topics:
+        subscriptions = [s for s, *_ in self._subscriptions] if for_any else self._awaited
+        if not subscriptions:
             time.sleep(max(0.0, seconds))
             return
-        wait_set = self._sets.get(len(topics))
+        wait_set = self._wait_sets.get(len(subscriptions))
         if wait_set is None:
             context: Any = self._node.context.handle
             with context:
-                wait_set = _rclpy.WaitSet(len(topics), 0, 0, 0, 0, 0, context)
-            self._sets[len(topics)] = wait_set
+                wait_set = _rclpy.WaitSet(len(subscriptions), 0, 0, 0, 0, 0, context)
+            self._wait_sets[len(subscriptions)] = wait_set
         wait_set.clear_entities()
-        for subscription in topics:
+        for subscription in subscriptions:
             wait_set.add_subscription(subscription.handle)
         wait_set.wait(max(0, int(seconds * 1e9)))
 
     def read(self) -> bool:
-        """Call back for every message that is there; return whether there was any."""
+        """Call the callbacks of all messages that have arrived; return whether there were any."""
         found = False
         for subscription, callback, reader in self._subscriptions:
             handle, kind, raw = subscription.handle, subscription.msg_type, reader is not None
-            while True:
-                taken = handle.take_message(kind, raw)
-                if taken is None:
-                    break
+            while (taken := handle.take_message(kind, raw)) is not None:
                 found = True
-                message, about = taken
-                self.published = about["source_timestamp"]
+                message, info = taken
+                self.published = info["source_timestamp"]
                 callback(message if reader is None else reader(message))
         return found
 
     def clear(self) -> None:
-        """End all subscriptions."""
+        """Destroy all subscriptions."""
         self.close()
         for subscription, *_ in self._subscriptions:
             self._node.destroy_subscription(subscription)
@@ -126,67 +133,62 @@ class Inbox:
         self._awaited.clear()
 
     def close(self) -> None:
-        """Let go of the wait sets, before the node is destroyed."""
-        self._sets.clear()
+        """Release the wait sets; to be called before the node is destroyed."""
+        self._wait_sets.clear()
 
 
-FIRST_S = 5.0  # of waiting, before anything is said: nodes take a while to find each other
-AGAIN_S = 10.0  # until it is said again
-_LOOK_S = 1.0  # between looks
-
-
-class AwaitedTopics:
-    """Says which of them nobody publishes, and where there are some of the same name.
-
-    Who asks tells `sentence` when it changes; here it is repeated in the log.
+class MissingPublishers:
+    """Warns of subscribed topics without a publisher: a wrong namespace gives no other sign.
 
     Attributes:
-        sentence: Which topics nobody publishes; empty if there are publishers, nothing is waited
-            for, or it has not been waited for long.
+        warning: Names the topics without a publisher, and topics of the same name in other
+            namespaces. Empty if every topic has one, nothing is awaited, or the grace period
+            `GRACE_S` has not passed. The caller reports a change of it; repetitions are logged
+            here.
 
     Args:
-        node: The node that waits.
-        names: The topics, as they are subscribed to.
+        node: The node that subscribes.
+        names: Names of the topics, as given to the subscriptions.
     """
 
     def __init__(self, node: Node, names: Iterable[str]) -> None:
         self._node, self._names = node, [node.resolve_topic_name(name) for name in names]
-        self._since: float | None = None
-        self._told_at = self._look_at = 0.0
-        self.sentence = ""
+        self._waiting_since: float | None = None
+        self._logged_at = self._check_at = 0.0
+        self.warning = ""
 
-    def look(self, *, waiting: bool) -> None:
-        """Look who publishes, if it is time to.
+    def check(self, *, waiting: bool) -> None:
+        """Query the graph if that is due.
 
         Args:
-            waiting: Whether something is waited for.
+            waiting: Whether the node is waiting for messages of these topics.
         """
         now = time.monotonic()
         if not waiting:
-            self._since, self.sentence = None, ""
+            self._waiting_since, self.warning = None, ""
             return
-        if self._since is None:
-            self._since = now
-        if now < max(self._since + FIRST_S, self._look_at):
+        if self._waiting_since is None:
+            self._waiting_since = now
+        if now < max(self._waiting_since + GRACE_S, self._check_at):
             return
-        self._look_at = now + _LOOK_S
-        before, self.sentence = self.sentence, self._sentence()
-        if self.sentence != before:
-            self._told_at = now
-        elif self.sentence and now >= self._told_at + AGAIN_S:
-            self._told_at = now
-            self._node.get_logger().warning(self.sentence)
+        self._check_at = now + _CHECK_S
+        before, self.warning = self.warning, self._sentence()
+        if self.warning != before:
+            self._logged_at = now
+        elif self.warning and now >= self._logged_at + REPEAT_S:
+            self._logged_at = now
+            self._node.get_logger().warning(self.warning)
 
     def _sentence(self) -> str:
         missing = [name for name in self._names if not self._node.count_publishers(name)]
         if not missing:
             return ""
         kinds = dict(self._node.get_topic_names_and_types())
-        said = ", ".join(name + self._hint(name, kinds) for name in missing)
-        return f"nobody publishes on {said}; expected the same namespaces and ROS domain."
+        listed = ", ".join(name + self._hint(name, kinds) for name in missing)
+        return f"no publisher on {listed}; expected the same namespace and ROS domain."
 
     def _hint(self, name: str, kinds: dict[str, list[str]]) -> str:
-        """Return the topics with publishers that end as this one does in its namespace."""
+        """Return published topics of the same name and type in other namespaces."""
         own = self._node.get_namespace().rstrip("/") + "/"
         end = "/" + (name[len(own) :] if name.startswith(own) else name.rpartition("/")[2])
         found = " or ".join(

@@ -22,7 +22,7 @@ from robot_dynamics.nodes.services import NextCycle, ServiceExecutor, once_it_pa
 @pytest.fixture
 def node(ros):
     """Return a node with a service."""
-    node = ros.create_node("executor")
+    node = ros.create_node("services")
     node.answered = 0
 
     def answer(request, response):
