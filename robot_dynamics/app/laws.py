@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from robot_dynamics.app.jointed_cell import joint_order, jointed_system
 from robot_dynamics.app.scenario import Scenario, build_system
+from robot_dynamics.control.control_law import ControlLaw
 from robot_dynamics.control.coordinated import CoordinatedController
 from robot_dynamics.control.gravity import GravityLaw
 from robot_dynamics.control.jointed.fold_plan import FoldPlan
 from robot_dynamics.control.jointed.law import JointedLaw
-from robot_dynamics.control.protocol import ControlLaw
 from robot_dynamics.control.supervised import SupervisedController
 from robot_dynamics.description.load import load_description
 from robot_dynamics.manipulation.assembly import closed_configuration

@@ -20,7 +20,7 @@ from robot_dynamics.app.hybrid_plant import true_wrench_maps
 from robot_dynamics.app.recording import TICK, Recorder, Recording
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.app.unbounded_drives import unbounded_drives
-from robot_dynamics.control.protocol import ControlLaw, FollowingLaw, LawStep
+from robot_dynamics.control.control_law import ControlLaw, LawStep
 from robot_dynamics.control.reference import FORCE, POSE, TWIST
 from robot_dynamics.control.settled import settled_rows, settled_until
 from robot_dynamics.manipulation.system import GraspSystem
@@ -260,7 +260,7 @@ class ControlRecorder:
         end = float(times[-1]) if len(times) else 0.0
         own = reference_metadata(self._scenario, law, start_tick, end)
         references = law.references(times)
-        if self._streamed and isinstance(law, FollowingLaw):
+        if self._streamed:
             first = self._overwrite(references, law)
             settle_s, offset = own["settle_s"], start_tick * period
             begin = (recording[TICK][first] * period) if first < len(times) else offset
@@ -273,7 +273,7 @@ class ControlRecorder:
         columns = {**recording.columns, **references}
         return Recording(columns, {**self._metadata, **own, **metadata})
 
-    def _overwrite(self, references: dict[str, Array], law: FollowingLaw) -> int:
+    def _overwrite(self, references: dict[str, Array], law: ControlLaw) -> int:
         """Put what was followed in the place of the plan; return the first row that it was in.
 
         While the law does not run, what was followed last stands.

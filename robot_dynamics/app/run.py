@@ -21,8 +21,8 @@ from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.recording_files import save_recording
 from robot_dynamics.app.report import report_of, write_report
 from robot_dynamics.app.scenario import Scenario, build_system, load_scenario, true_system
+from robot_dynamics.control.control_law import ControlLaw, LawStep
 from robot_dynamics.control.coordinated import grasp_map
-from robot_dynamics.control.protocol import ControlLaw, LawStep
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem

@@ -26,8 +26,8 @@ from robot_dynamics.app.jointed_cell import (
 )
 from robot_dynamics.app.overrides import with_overrides
 from robot_dynamics.app.robot_folder import SCENARIO, shipped_robots
+from robot_dynamics.control.control_law import ObjectPlan
 from robot_dynamics.control.gains import delay_margin, force_delay_margin, servo_gains
-from robot_dynamics.control.protocol import ObjectPlan
 from robot_dynamics.control.reference import Reference, plan_reference
 from robot_dynamics.control.rotation_path import from_rpy
 from robot_dynamics.control.settings import (

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+_NONE: Array = np.zeros(0)
+
 _SUPPORT_TORQUE_RATIO = 3  # in ControlStep.scales: the largest support over its limit
 
 
@@ -51,6 +53,24 @@ class ControlStep(NamedTuple):
     def support_torque_ratio(self) -> float:
         """The largest support over its limit."""
         return float(self.scales[_SUPPORT_TORQUE_RATIO])
+
+    @property
+    def poses(self) -> tuple[Array]:
+        """The pose of the object, which is one body."""
+        return (self.pose,)
+
+    @property
+    def contact_force(self) -> Array:
+        """None: there are no surfaces."""
+        return _NONE
+
+    @property
+    def slip_margins(self) -> Array:
+        """None: rigid grasps do not slip."""
+        return _NONE
+
+    def held_body_wrenches(self) -> None:
+        """Return nothing: the law does not tell."""
 
     @property
     def recorded(self) -> tuple[Array, ...]:

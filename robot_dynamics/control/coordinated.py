@@ -11,16 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import load_kernel
+from robot_dynamics.control.control_law import ControlLaw
 from robot_dynamics.control.control_step import ControlStep, step_columns
 from robot_dynamics.control.gain_ramp import RAMP_S, GainRamp, carried_over
 from robot_dynamics.control.gains import check_gains, servo_gains
 from robot_dynamics.control.halt import Halt
 from robot_dynamics.control.law import LawGains, law_parameters, law_program
 from robot_dynamics.control.preflight import check_reference
-from robot_dynamics.control.reference import HasRows, Reference, looked_up, reference_columns
+from robot_dynamics.control.reference import (
+    FORCE,
+    HasRows,
+    Reference,
+    looked_up,
+    reference_columns,
+)
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import check_start
 from robot_dynamics.control.streamed.transition import Plan, Transition
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.grasp_map import (
     GraspMap,
     orthonormal_map,
@@ -33,7 +41,7 @@ Array = NDArray[np.float64]
 _NEAR = 50  # rows of a plan that are looked up at once
 
 
-class CoordinatedController:
+class CoordinatedController(ControlLaw):
     """Yoshikawa and Zheng's controller for an object in free space, held by rigid grasps.
 
     It is not safe by itself: `safety.py` decides whether its inputs may be used and what to send
@@ -49,6 +57,9 @@ class CoordinatedController:
         RobotDynamicsError: If the servos do not bear the command delay, or arms have loops of
             their own.
     """
+
+    reference: Reference
+    follows = tunable = rigid_grasps = True
 
     def __init__(
         self,
@@ -179,6 +190,26 @@ class CoordinatedController:
     def force_columns(self) -> dict[str, slice]:
         """Where references that come while control runs stand in a row's forces."""
         return {"internal": slice(0, self._force_size)}
+
+    @property
+    def internal_columns(self) -> slice:
+        """Where a row of the reference has the internal force."""
+        return FORCE
+
+    @property
+    def wrench_components(self) -> list[int] | None:
+        """All of a wrench's, of two arms."""
+        return list(range(6)) if self._force_size == 6 else None
+
+    def internal_forces(self, wrench: Array) -> Array:
+        """Return the internal forces of a wrench (6,) of two arms.
+
+        Raises:
+            ArgumentError: If there are more arms.
+        """
+        if self._force_size != len(wrench):
+            raise ArgumentError(f"6 components, expected {self._force_size}.")
+        return wrench
 
     def follow(self, plan: Plan, tick: int) -> None:
         """Follow another plan from a tick on, without a jump; `start` begins the reference anew.

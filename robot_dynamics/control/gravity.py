@@ -5,15 +5,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.arm_model import ArmModel
+from robot_dynamics.control.control_law import ControlLaw
 from robot_dynamics.control.control_step import ControlStep, step_columns
 from robot_dynamics.control.fallback import FallbackTorque
-from robot_dynamics.control.reference import POSE, Reference, reference_columns
+from robot_dynamics.control.reference import FORCE, POSE, Reference, reference_columns
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import check_joints
 from robot_dynamics.manipulation.system import GraspSystem
@@ -21,7 +21,7 @@ from robot_dynamics.manipulation.system import GraspSystem
 Array = NDArray[np.float64]
 
 
-class GravityLaw:
+class GravityLaw(ControlLaw):
     """Gravity compensation of the arms alone, with damping of their joints.
 
     It is what the fallback of the safety layer does without an object, from the start on: arms
@@ -34,6 +34,9 @@ class GravityLaw:
         safety: Limits of torque and of its rate.
         reference: What is recorded as the object's reference: a pose at which it stays.
     """
+
+    reference: Reference
+    holds_object = False
 
     def __init__(
         self,
@@ -75,9 +78,9 @@ class GravityLaw:
         return step_columns(len(self._force))
 
     @property
-    def metadata(self) -> dict[str, Any]:
-        """Nothing: there is no servo."""
-        return {}
+    def internal_columns(self) -> slice:
+        """Where a row of the reference has the internal force."""
+        return FORCE
 
     def check_start(self, q: Array, qd: Array) -> None:
         """Refuse joints beyond their limits or in motion; where the hands are does not matter.

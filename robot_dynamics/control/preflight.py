@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.control.control_law import ObjectPlan
 from robot_dynamics.control.link_distance import Closest, LinkDistances
-from robot_dynamics.control.protocol import ObjectPlan
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.rollout import Rollout, rollout
 from robot_dynamics.control.settings import SafetySettings

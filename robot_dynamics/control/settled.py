@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from robot_dynamics.control.protocol import ObjectPlan
+from robot_dynamics.control.control_law import ObjectPlan
 
 Interval = tuple[float, float]
 

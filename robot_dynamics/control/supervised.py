@@ -6,22 +6,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control.arm_model import ArmModel
+from robot_dynamics.control.control_law import ControlLaw, LawStep, ObjectPlan
 from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.faults import Cause, Finding, SafetyError
-from robot_dynamics.control.protocol import (
-    ControlLaw,
-    FollowingLaw,
-    HeldBodyWrenchEstimator,
-    HeldBodyWrenchStep,
-    LawStep,
-    ObjectPlan,
-)
 from robot_dynamics.control.proximity import Proximity
 from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
@@ -113,16 +105,14 @@ class SupervisedController:
         self._bodies: tuple[WrenchResidual, ...] = ()
         if wrist_sensors and holds_object:
             self._bodies = watched_bodies(system, settings, control.period, friction)
-            count = law.held_bodies if isinstance(law, HeldBodyWrenchEstimator) else 1
-            if count != len(self._bodies):
+            if law.held_bodies != len(self._bodies):
                 raise RobotDynamicsError(
-                    f"the law estimates the wrench of {count} body, expected a law that "
+                    f"the law estimates the wrench of {law.held_bodies} body, expected a law that "
                     f"estimates it for each of the {len(self._bodies)} parts that are held."
                 )
-        self._law_estimates = False  # whether the law estimates held-body wrenches
-        self._sum = GraspSum(system)  # for those that do not
+        self._sum = GraspSum(system)  # for laws that do not estimate it
         self.intake: ReferenceIntake | None = None
-        if isinstance(law, FollowingLaw):
+        if law.follows:
             self.intake = ReferenceIntake(
                 law, system, settings, self._arms.terms, self._proximity, control.period
             )
@@ -215,8 +205,6 @@ class SupervisedController:
         self.safety.start(now, self.controller.hold_support(q))
         self._holding = False
         seen = self.controller.start(q, qd, self.safety.last)
-        # Once for all steps: to ask that of a protocol takes 10 us and more.
-        self._law_estimates = isinstance(seen, HeldBodyWrenchStep)
         self._proximity.begin(q, seen.pose)
         if self.intake is not None:
             self.intake.begin()
@@ -341,9 +329,8 @@ class SupervisedController:
         if found is not None:
             yield found
         if self._bodies and wrenches is not None:
-            if self._law_estimates:
-                measured = cast(HeldBodyWrenchStep, step).held_body_wrenches()
-            else:
+            measured = step.held_body_wrenches()
+            if measured is None:
                 measured = (
                     self._sum.held_body_wrench(wrenches, step.pose, step.twist, step.reference),
                 )

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, load_kernel, trace
+from robot_dynamics.control.control_law import HeldBodyWrench
 from robot_dynamics.control.faults import Cause, Finding
-from robot_dynamics.control.protocol import HeldBodyWrench
 from robot_dynamics.control.reference import ACCELERATION
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.manipulation.grasp_map import mean_grasp_distance

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from robot_dynamics.app.laws import supervised_law
 from robot_dynamics.app.scenario import Scenario, build_system
+from robot_dynamics.control.control_law import LawStep
 from robot_dynamics.control.faults import Cause, Finding, StaleStreamError, State
-from robot_dynamics.control.protocol import LawStep
 from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.control.streams import StreamError, VectorStream
 from robot_dynamics.errors import sentence_of

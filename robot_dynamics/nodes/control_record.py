@@ -13,7 +13,7 @@ from robot_dynamics.app.recorders import ControlRecorder
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.run import progress_of
 from robot_dynamics.app.scenario import Scenario
-from robot_dynamics.control.protocol import LawStep
+from robot_dynamics.control.control_law import LawStep
 from robot_dynamics.nodes.background_work import RunFile
 from robot_dynamics.nodes.control_loop import ControlLoop, Outcome
 from robot_dynamics.nodes.process import Reporter, seconds_since_process_start

@@ -8,10 +8,8 @@ from math import isfinite
 
 import numpy as np
 
-from robot_dynamics.control.coordinated import CoordinatedController
+from robot_dynamics.control.control_law import LawStep
 from robot_dynamics.control.faults import State
-from robot_dynamics.control.hybrid.watched import WatchedController, WatchedStep
-from robot_dynamics.control.protocol import LawStep, WarningLaw
 from robot_dynamics.control.start_check import disagreement
 from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, fault_figures
@@ -52,21 +50,13 @@ def condition(
 
 def _said_by_law(loop: ControlLoop) -> str:
     """Return the law's warnings, as of slip that it foresees; empty if there are none."""
-    law = loop.supervised.controller
-    return " ".join(law.warnings) if isinstance(law, WarningLaw) else ""
-
-
-def _holds_rigidly(loop: ControlLoop) -> bool:
-    """Return whether every grasp alone says where the one body is that is held."""
-    return isinstance(loop.supervised.controller, CoordinatedController)
+    return " ".join(loop.supervised.controller.warnings)
 
 
 def _slip_margins(loop: ControlLoop, step: LawStep) -> dict[str, object]:
     """Return how far contacts that can slip are from that, where anything is known of it."""
     law = loop.supervised.controller
-    if not (isinstance(law, WatchedController) and isinstance(step, WatchedStep)):
-        return {}
-    margins = zip(law.monitor.names, step.slip.margins.tolist(), strict=True)
+    margins = zip(law.slip_contacts, step.slip_margins.tolist(), strict=True)
     return {f"{name} slip margin [N]": margin for name, margin in margins if isfinite(margin)}
 
 
@@ -84,7 +74,11 @@ def figures(loop: ControlLoop, step: LawStep | None) -> dict[str, object]:
         found |= zip((*_SCALES, *_MORE_SCALES), step.scales.tolist(), strict=False)
         found[_CLOSURE] = float(np.max(np.abs(step.closure), initial=0.0))
         found |= _slip_margins(loop, step)
-    if safety.state is State.INACTIVE and loop.complete and _holds_rigidly(loop):
+    if (
+        safety.state is State.INACTIVE
+        and loop.complete
+        and loop.supervised.controller.rigid_grasps
+    ):
         # Whether grasps are closed is to be seen before a start.
         found[_CLOSURE] = disagreement(loop.system, loop.arms.state()[0])
     intake = loop.supervised.intake

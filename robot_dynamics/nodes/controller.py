@@ -23,7 +23,6 @@ import rclpy
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.app.unbounded_drives import unbounded_drives
 from robot_dynamics.control.faults import StaleStreamError
-from robot_dynamics.control.protocol import TunableLaw
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.control_session import ControlSession
 from robot_dynamics.nodes.diagnostics import ERROR, OK, Diagnostics
@@ -88,7 +87,7 @@ class Controller:
         for sentence in (*scenario.warnings(), *unbounded_drives(session.loop.system)):
             self.node.get_logger().warning(sentence)
         law = session.loop.supervised.controller
-        if isinstance(law, TunableLaw):
+        if law.tunable:
             gains.connect(law.retune)
         self._parameters.freeze(True)
 

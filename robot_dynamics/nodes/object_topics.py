@@ -25,12 +25,8 @@ from robot_dynamics.app.recorders import common_metadata, reference_metadata
 from robot_dynamics.app.recording import FORMAT
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.app.topic_names import SECOND, WORLD
-from robot_dynamics.control.hybrid.controller import HybridController
-from robot_dynamics.control.hybrid.named_forces import wrench_components
-from robot_dynamics.control.hybrid.step import HybridStep
-from robot_dynamics.control.jointed.law import JointedLawStep
-from robot_dynamics.control.protocol import ControlLaw, LawStep
-from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST
+from robot_dynamics.control.control_law import LawStep
+from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
 from robot_dynamics.description.load import load_description
 from robot_dynamics.description.orientations import quaternion_of_rotation
 from robot_dynamics.manipulation.grasp_map import middle_frame
@@ -101,9 +97,10 @@ class ObjectTopics:
         self._odometry_writer = OdometryWriter(body)
         self._reference_writer = ReferenceWriter(body)
         self._force_writer = WrenchWriter(topics.middle_frame(body))
-        self._internal = _internal_columns(loop.supervised.controller)
+        law = loop.supervised.controller
+        self._internal = law.internal_columns
         # Which components of a wrench the internal forces of two arms are; None of others.
-        self._components = _wrench_components(loop)
+        self._components = law.wrench_components
         self._wrench = np.zeros(6)
         # Else read when somebody wants to see it: it would delay the start.
         self._display: Display | None = self._make_display() if in_real_time else None
@@ -117,7 +114,7 @@ class ObjectTopics:
         if self._odometry in listened:
             self._odometry.publish(self._odometry_writer.fill(stamp, step.pose, step.twist))
         if self._frame.publisher in listened:
-            self._frame.publish(stamp, _poses(step))
+            self._frame.publish(stamp, step.poses)
         if self._reference in listened:
             message = self._reference_writer.fill(stamp, row[POSE], row[TWIST], row[ACCELERATION])
             self._reference.publish(message)
@@ -145,10 +142,10 @@ class ObjectTopics:
                 self._display = self._make_display()
             wrenches = [stream.values for stream in loop.wrenches.values()]
             message = self._display.fill(
-                _poses(step),
+                step.poses,
                 step.reference[POSE],
                 np.stack(wrenches) if wrenches else None,
-                step.contact_force if isinstance(step, HybridStep) else None,
+                step.contact_force if step.contact_force.size else None,
             )
             self._markers.publish(message)
 
@@ -170,25 +167,6 @@ class ObjectTopics:
         times = np.linspace(0.0, reference.duration, _PATH_SAMPLES)
         path = reference.rows(times)[:, POSE][:, :3]
         return Display(bodies, self._loop.system.grasps, path, cell.surfaces)
-
-
-def _poses(step: LawStep) -> list[Array]:
-    """Return the poses (7,) of the object's bodies: one, or two parts."""
-    second = [step.second_pose] if isinstance(step, JointedLawStep) else []
-    return [step.pose, *second]
-
-
-def _wrench_components(loop: ControlLoop) -> list[int] | None:
-    """Return which components of a wrench in the grasps' middle internal forces are, if any."""
-    law, system = loop.supervised.controller, loop.system
-    if isinstance(law, HybridController):
-        return wrench_components(law.distribution.names)
-    return list(range(6)) if system.object_loop_joint is None and len(system.arms) == 2 else None
-
-
-def _internal_columns(law: ControlLaw) -> slice:
-    """Return where a row of the reference has the internal force."""
-    return law.layout.reference["internal"] if isinstance(law, HybridController) else FORCE
 
 
 INTERVAL_S = 0.02  # of message time between transforms

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from two_arms import two_arms
 
+from robot_dynamics.control.control_law import HeldBodyWrench
 from robot_dynamics.control.faults import Cause
-from robot_dynamics.control.protocol import HeldBodyWrench
 from robot_dynamics.control.reference import ACCELERATION
 from robot_dynamics.control.rotation_path import conjugate, rotated
 from robot_dynamics.control.settings import SafetySettings

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.compile import load_kernel
+from robot_dynamics.control.control_law import ControlLaw
 from robot_dynamics.control.gains import check_gains
 from robot_dynamics.control.hybrid.constants import law_parameters
 from robot_dynamics.control.hybrid.contact_damping import contact_damping
@@ -20,6 +21,7 @@ from robot_dynamics.control.hybrid.internal_choice import InternalChoice, holdin
 from robot_dynamics.control.hybrid.law import law_program
 from robot_dynamics.control.hybrid.law_inputs import LawOptions
 from robot_dynamics.control.hybrid.layout import Layout
+from robot_dynamics.control.hybrid.named_forces import wrench_components
 from robot_dynamics.control.hybrid.planned_forces import object_motion
 from robot_dynamics.control.hybrid.rows import HybridPlan
 from robot_dynamics.control.hybrid.sensed import finite_array, unit_pose
@@ -48,7 +50,7 @@ Array = NDArray[np.float64]
 _SEARCH, _FOUND = 20, 1e-14
 
 
-class HybridController:
+class HybridController(ControlLaw):
     """Yoshikawa and Zheng's controller of motion, force on surfaces and internal force.
 
     It is not safe by itself: `safety.py` decides whether its inputs may be used and what to send
@@ -81,6 +83,9 @@ class HybridController:
         RobotDynamicsError: If the grasp cannot do the task, or the servos do not bear the delay.
     """
 
+    reference: HybridPlan
+    follows = True
+
     def __init__(
         self,
         system: GraspSystem,
@@ -98,6 +103,9 @@ class HybridController:
         self.reference, self.hybrid = reference, hybrid or HybridSettings()
         self.hybrid_system = hybrid_system(system, contacts, environment)
         self.hybrid_system.require_force_closure()
+        self.rigid_grasps = all(
+            contact.directions.shape[1] == 6 for contact in self.hybrid_system.contacts
+        )
         shares = [arm.load_share for arm in system.arms]
         self.distribution = distribution or ForceDistribution.of_contacts(
             self.hybrid_system, shares
@@ -157,6 +165,16 @@ class HybridController:
             "touched": layout.surfaces,
             "control_scales": 8,
         }
+
+    @property
+    def internal_columns(self) -> slice:
+        """Where a row of the reference has the internal force."""
+        return self.layout.reference["internal"]
+
+    @property
+    def wrench_components(self) -> list[int] | None:
+        """Which components of a wrench internal forces are; see `named_forces`."""
+        return wrench_components(self.distribution.names)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -9,11 +9,13 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.protocol import HeldBodyWrench
+from robot_dynamics.control.control_law import HeldBodyWrench
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.passive_joints import DEAD_POINT
 
 Array = NDArray[np.float64]
+
+_NONE: Array = np.zeros(0)
 
 # In `scales`: what limits let through, the largest support over its limit, the rest.
 _TASK_SCALES, _LOAD, _CONTACT, _LOST = slice(0, 3), 3, 5, 6
@@ -59,6 +61,11 @@ class HybridStep:
     def pose(self) -> Array:
         """Pose of the object, x y z qx qy qz qw in the world (7,)."""
         return self._found[self._at["pose"]]
+
+    @property
+    def poses(self) -> tuple[Array]:
+        """The pose of the object, which is one body."""
+        return (self.pose,)
 
     @property
     def twist(self) -> Array:
@@ -203,6 +210,11 @@ class HybridStep:
                     f"{_LARGEST_OPENING:g}, with drives off their dead points by {pivot:.2g}, "
                     f"expected at least {least:.2g}: a drive is not where it is measured."
                 )
+
+    @property
+    def slip_margins(self) -> Array:
+        """Distance of each contact that is watched to slip (w,) [N]; empty without any."""
+        return _NONE
 
     @property
     def recorded(self) -> tuple[Array, ...]:

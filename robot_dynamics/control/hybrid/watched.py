@@ -47,6 +47,11 @@ class WatchedStep(HybridStep):
         self.gave_way, self.slip = step.gave_way, slip
 
     @property
+    def slip_margins(self) -> Array:
+        """Distance of each contact that is watched to slip (w,) [N]."""
+        return self.slip.margins
+
+    @property
     def recorded(self) -> tuple[Array, ...]:
         """The values of the columns of `WatchedController.columns`."""
         own = (*super().recorded, np.minimum(self.slip.ahead, _ANYTHING))
@@ -136,6 +141,11 @@ class WatchedController(HybridController):
         self.checked_task(q, task.surfaces, options, task.grips)
 
     @property
+    def slip_contacts(self) -> tuple[str, ...]:
+        """Names of the contacts that are watched."""
+        return self.monitor.names
+
+    @property
     def force_columns(self) -> dict[str, slice]:
         """Where references that come while control runs stand in a row's forces."""
         at, first = self.layout.reference, FORCE.start
@@ -157,10 +167,10 @@ class WatchedController(HybridController):
         """Return the internal forces of a wrench (6,); see `named_forces`."""
         return internal_forces(self.distribution.names, wrench)
 
-    def plan_check(self, plan: HybridPlan) -> ContactCheck:
+    def plan_checks(self, plan: HybridPlan) -> tuple[ContactCheck]:
         """Return a check of whether contacts and surfaces bear a plan, to be done in parts."""
         task = self._task
-        return ContactCheck(
+        check = ContactCheck(
             self.hybrid_system,
             self.distribution,
             plan,
@@ -168,6 +178,7 @@ class WatchedController(HybridController):
             surfaces=task.surfaces,
             grips=task.grips,
         )
+        return (check,)
 
     def follow(self, reference: HybridPlan, tick: int) -> None:
         """Follow another reference from a tick on; see `HybridController.follow`."""

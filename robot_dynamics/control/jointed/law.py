@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import load_kernel
+from robot_dynamics.control.control_law import ControlLaw, HeldBodyWrench
 from robot_dynamics.control.jointed.choice import ChoiceOfPseudovelocities
 from robot_dynamics.control.jointed.fold_plan import FoldPlan
 from robot_dynamics.control.jointed.law_program import (
@@ -25,7 +26,6 @@ from robot_dynamics.control.jointed.law_program import (
 from robot_dynamics.control.jointed.object_task import ObjectTask
 from robot_dynamics.control.jointed.rollout import fold_rollout
 from robot_dynamics.control.preflight import check_motion
-from robot_dynamics.control.protocol import HeldBodyWrench
 from robot_dynamics.control.reference import FORCE, POSE, reference_columns
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import check_start
@@ -40,6 +40,8 @@ from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
+
+_NONE: Array = np.zeros(0)
 
 # Relative pivot of an arm's J J^T below which the readable path is taken: its damped inverse is
 # the plain one, that of the kernel, as far out.
@@ -73,7 +75,7 @@ class Seen(NamedTuple):
 
 
 class JointedLawStep(NamedTuple):
-    """What one control step commands and what it found out; see `protocol.LawStep`.
+    """What one control step commands and what it found out; see `control_law.LawStep`.
 
     Attributes:
         torque: The command (n,) [N m].
@@ -104,6 +106,21 @@ class JointedLawStep(NamedTuple):
     acceleration: Array
     part_wrenches: tuple[HeldBodyWrench, ...]
 
+    @property
+    def poses(self) -> tuple[Array, Array]:
+        """Poses of both parts' links."""
+        return self.pose, self.second_pose
+
+    @property
+    def contact_force(self) -> Array:
+        """None: there are no surfaces."""
+        return _NONE
+
+    @property
+    def slip_margins(self) -> Array:
+        """None: rigid grasps do not slip."""
+        return _NONE
+
     def held_body_wrenches(self) -> tuple[HeldBodyWrench, ...]:
         """Return wrenches on the parts, where wrist sensors measure them."""
         return self.part_wrenches
@@ -125,7 +142,7 @@ class JointedLawStep(NamedTuple):
         return self.pose, self.twist, self.closure, force, scales, self.second_pose
 
 
-class JointedLaw:
+class JointedLaw(ControlLaw):
     """Moves a jointed object and controls the force in its joint, behind the safety layer.
 
     Args:
@@ -141,6 +158,9 @@ class JointedLaw:
     Attributes:
         choice: The pseudovelocities of the readable path, and what became of them.
     """
+
+    reference: FoldPlan
+    held_bodies = 2
 
     def __init__(
         self,
@@ -199,9 +219,9 @@ class JointedLaw:
         self._readable_parts(0, self._evaluate(0, system.posture, self._still, None))
 
     @property
-    def held_bodies(self) -> int:
-        """For how many bodies its steps estimate the wrench: both parts."""
-        return 2
+    def internal_columns(self) -> slice:
+        """Where a row of the reference has the force in the object's joint."""
+        return FORCE
 
     @property
     def ticks(self) -> int:
@@ -249,7 +269,7 @@ class JointedLaw:
         check_motion(self.system, self.safety, motion, start, self.reference, terms)
 
     def start(self, q: Array, qd: Array, last: Array | None = None) -> JointedLawStep:
-        """Forget integrals and say what is seen; see `protocol.ControlLaw.start`.
+        """Forget integrals and say what is seen; see `control_law.ControlLaw.start`.
 
         The arms' present positions become the posture that they stay near.
         """
@@ -261,7 +281,7 @@ class JointedLaw:
     def update(
         self, tick: int, q: Array, qd: Array, wrenches: Array | None = None
     ) -> JointedLawStep:
-        """Return the step of a control instant and remember it; see `protocol.ControlLaw`."""
+        """Return the step of a control instant and remember it; see `control_law.ControlLaw`."""
         at = min(max(tick - self._ramp_ticks, 0), len(self._rows.first) - 1)
         seen = self._evaluate(at, q, qd, wrenches)
         if not seen.pivot >= _SMALLEST_PIVOT:

@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.control.control_law import ControlLaw, LawStep, PlanCheck
 from robot_dynamics.control.faults import Cause, Finding
-from robot_dynamics.control.protocol import FollowingLaw, LawStep, PlanCheck, TouchingLaw
 from robot_dynamics.control.proximity import Proximity
 from robot_dynamics.control.reference import FORCE
 from robot_dynamics.control.settings import SafetySettings
@@ -72,7 +72,7 @@ class ReferenceIntake:
 
     def __init__(
         self,
-        law: FollowingLaw,
+        law: ControlLaw,
         system: GraspSystem,
         settings: SafetySettings,
         terms: Any,
@@ -81,7 +81,6 @@ class ReferenceIntake:
     ) -> None:
         self._period = period
         self._law, self._system, self._settings = law, system, settings
-        self._touching = law if isinstance(law, TouchingLaw) else None
         self._width = max(part.stop for part in law.force_columns.values())
         self._terms, self._proximity = terms, proximity
         self.begin()
@@ -148,36 +147,33 @@ class ReferenceIntake:
         self._came += 1
         self._refused, self.refusal = self._came, sentence
 
-    def take_internal_force(self, values: ArrayLike) -> None:
+    def take_internal_force(self, wrench: ArrayLike) -> None:
         """Take an internal force.
 
         Args:
-            values: As a row of the law's reference has it (m,) [N m, N]; of a law that touches
-                surfaces a wrench (6,), see `TouchingLaw.internal_forces`.
+            wrench: In the middle between the grasps (6,) [N m, N]; see
+                `ControlLaw.internal_forces`.
 
         Raises:
             TrajectoryError: If it is refused.
         """
-        given = np.asarray(values, dtype=float)
-        size = self._law.force_columns["internal"]
-        expected = 6 if self._touching is not None else size.stop - size.start
-        self._require_fit(given, expected)
-        if self._touching is not None:
-            given = self._named(self._touching.internal_forces, given)
-        self._take({"internal": (slice(None), given)})
+        given = np.asarray(wrench, dtype=float)
+        self._require_fit(given, 6)
+        forces = self._named(self._law.internal_forces, given)
+        self._take({"internal": (slice(None), forces)})
 
     def take_contact_force(self, surface: str, wrench: ArrayLike, step: LawStep) -> None:
         """Take the force by the object on a surface that it is to touch.
 
         Args:
             surface: The surface's name.
-            wrench: Moment and force on it, in its frame (6,); see `TouchingLaw.contact_forces`.
+            wrench: Moment and force on it, in its frame (6,); see `ControlLaw.contact_forces`.
             step: What the law has just done.
 
         Raises:
             RobotDynamicsError: If it is refused.
         """
-        law, own = self._on(surface)
+        law, own = self._law, self._on(surface)
         values = np.asarray(wrench, dtype=float)
         self._require_fit(values, 6)
         if not self._wanted(step)[law.force_columns["wanted"]][own].any():
@@ -200,9 +196,8 @@ class ReferenceIntake:
         Raises:
             RobotDynamicsError: If there is no such surface.
         """
-        slices = [self._on(name)[1] for name in names]
-        law = self._touching
-        if law is None:
+        law, slices = self._law, [self._on(name) for name in names]
+        if not law.surfaces:
             self._refuse("surfaces to be touched; the control law knows of none.")
         wanted = self._wanted(step)
         before = wanted[law.force_columns["wanted"]] > 0.0
@@ -303,7 +298,7 @@ class ReferenceIntake:
         ]
 
     def _checks_of_law(self, plan: Plan) -> list[PlanCheck]:
-        return [] if self._touching is None else [self._touching.plan_check(plan)]
+        return list(self._law.plan_checks(plan))
 
     def _plan(self, now: float, tick: int, forces: Array) -> Plan:
         """Return path and forces that are wanted, from now on."""
@@ -324,15 +319,14 @@ class ReferenceIntake:
             wanted = _changed(wanted, self._looked_at.changes)
         return wanted if self._waiting_forces is None else _changed(wanted, self._waiting_forces)
 
-    def _on(self, surface: str) -> tuple[TouchingLaw, slice]:
-        """Return the law that touches a surface, and where its forces stand."""
-        law = self._touching
-        slices = {} if law is None else law.surfaces
-        if law is None or surface not in slices:
+    def _on(self, surface: str) -> slice:
+        """Return where the forces on a surface stand."""
+        slices = self._law.surfaces
+        if surface not in slices:
             error = UnknownNameError("surface", surface, slices)
             self.refuse(str(error))
             raise error
-        return law, slices[surface]
+        return slices[surface]
 
     def _require_fit(self, values: Array, size: int) -> None:
         if values.shape != (size,):

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every control law offers what the protocol names, in the shapes that it states."""
+"""Every control law offers what its base class names, in the shapes that it states."""
 
 import inspect
 
@@ -9,8 +9,10 @@ import pytest
 
 from robot_dynamics.app.laws import LAWS, make_law
 from robot_dynamics.app.scenario import build_system, load_scenario
-from robot_dynamics.control.protocol import ControlLaw, LawStep
+from robot_dynamics.control.control_law import ControlLaw, LawStep
 from robot_dynamics.control.reference import ACCELERATION, POSE
+from robot_dynamics.control.settings import ControlSettings
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.assembly import closed_configuration
 
 #: Scenarios of all laws, with surfaces and without them, with contacts that slip and without them.
@@ -44,14 +46,14 @@ def started(request):
 
 
 def test_nothing_is_missing(started):
-    """Names of the protocol that a law or its step lacks."""
+    """Names of `ControlLaw` and `LawStep` that a law or its step lacks."""
     law, _, step = started
     for offered, protocol in ((law, ControlLaw), (step, LawStep)):
         names = [n for n, _ in inspect.getmembers(protocol) if not n.startswith("_")]
         assert [name for name in names if not hasattr(offered, name)] == []
 
 
-def test_a_step_has_the_shapes_of_the_protocol(started):
+def test_a_step_has_the_stated_shapes(started):
     """With wrenches and without them, before the ramp is over and after it."""
     law, q, first = started
     na, k = len(law.system.joint_names), len(law.system.arms)
@@ -94,3 +96,26 @@ def test_support_holds_arms_and_object_up(started):
     law.start(q, still)
     np.testing.assert_allclose(law.update(0, q, still).torque, law.hold_support(q), atol=1e-9)
     assert np.isfinite(law.hold_support(q + 0.3)).all()
+
+
+def test_what_a_law_leaves_out_is_refused_in_a_sentence(started):
+    """Whoever asks a law for what it does not say that it can is told so."""
+    law, _, step = started
+    assert isinstance(law, ControlLaw)
+    if not law.tunable:
+        with pytest.raises(ArgumentError, match="gains of this control law do not change"):
+            law.retune(ControlSettings())
+    if not law.follows:
+        assert law.force_columns == {}
+        with pytest.raises(ArgumentError, match="follows the scenario alone"):
+            law.follow(law.reference, 0)
+        with pytest.raises(ArgumentError, match="follows the scenario alone"):
+            law.internal_forces(np.zeros(6))
+    else:
+        assert law.force_columns["internal"].stop >= len(step.internal_force)
+    if not law.surfaces:
+        assert step.contact_force.shape == (0,)
+    assert len(step.slip_margins) == len(law.slip_contacts)
+    assert len(step.poses) == law.held_bodies
+    measured = step.held_body_wrenches()
+    assert measured is None or len(measured) == law.held_bodies
