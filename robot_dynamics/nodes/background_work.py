@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Work beside control: displays, recordings, diagnostics. It must not end what arms hang on."""
+"""Work beside control, such as recordings and displays: its errors do not end the node."""
 
 from __future__ import annotations
 
@@ -14,99 +14,99 @@ from robot_dynamics.nodes.process import Reporter, RunError
 
 
 class BackgroundWork:
-    """Does work whose errors are told once, while control goes on.
+    """Runs tasks and reports the first error of each, while control goes on.
 
     Args:
-        tell: Called with the first error of each work.
+        report: Called with the first error of each task.
     """
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell = tell
-        self._failed: dict[str, str] = {}
+    def __init__(self, report: Callable[[str], None]) -> None:
+        self._report = report
+        self._errors: dict[str, str] = {}
 
     @property
     def warning(self) -> str:
-        """What has gone wrong since `forget`; empty if nothing has."""
-        return next(iter(self._failed.values()), "")
+        """The first error since `reset`; empty if there is none."""
+        return next(iter(self._errors.values()), "")
 
-    def do(self, what: str, work: Callable[[], None]) -> None:
-        """Do some work; what it is called says whose error it was.
+    def do(self, task: str, work: Callable[[], None]) -> None:
+        """Run a task; its name stands in the report of an error.
 
         Raises:
-            RunError: If the work itself finds that the run cannot go on.
+            RunError: If the task finds that the run cannot go on.
         """
         try:
             work()
         except RunError:
             raise
         except Exception as error:
-            self.note(what, error)
+            self.add_error(task, error)
 
-    def note(self, what: str, error: Exception) -> None:
-        """Take note of an error of some work."""
-        if what not in self._failed:
-            self._failed[what] = f"{what}: {sentence_of(error)}"
-            self._tell(self._failed[what])
+    def add_error(self, task: str, error: Exception) -> None:
+        """Report an error of a task, unless it has had one before."""
+        if task not in self._errors:
+            self._errors[task] = f"{task}: {sentence_of(error)}"
+            self._report(self._errors[task])
 
-    def forget(self) -> None:
-        """Let errors be told again."""
-        self._failed.clear()
+    def reset(self) -> None:
+        """Forget all errors, so that they are reported again."""
+        self._errors.clear()
 
 
-class RunFile:
-    """Writes the recording of a run; what goes wrong must not disturb who controls.
+class RecordingFile:
+    """Writes the recording of a run in a thread.
 
     Args:
         path: The file; empty for none.
-        reporter: Tells a launcher.
+        reporter: Informs the launcher when the file is written.
 
     Raises:
-        RobotDynamicsError: If there can be no such file.
+        RobotDynamicsError: If the file cannot be created.
     """
 
     def __init__(self, path: str, reporter: Reporter) -> None:
         self._path, self._reporter = path, reporter
         self._saving = BackgroundSaving(path)
-        self._due: dict[str, Any] | None = None  # what a launcher is told when it is written
+        self._report: dict[str, Any] | None = None  # for the launcher, once the file is written
 
     @property
     def warning(self) -> str:
-        """What is wrong with the recording; empty if nothing is."""
+        """Why there is no recording; empty if nothing has failed."""
         return f"no recording: {self._saving.failure}" if self._saving.failure else ""
 
     def save(self, make: Callable[[], Recording] | None, **figures: Any) -> None:
-        """Begin to write the run that is over; a launcher is told the figures when it is done.
+        """Start writing the recording of a run that is over.
 
         Args:
             make: Returns the recording; None if there is none.
-            figures: What to tell besides.
+            figures: Reported to the launcher when the file is written.
         """
         if make is not None:
             self._saving.start(make)
-        self._due = {"output": self._path, **figures}
+        self._report = {"output": self._path, **figures}
 
-    def look(self) -> None:
-        """Tell a launcher when the run is written.
+    def poll(self) -> None:
+        """Inform the launcher if the file has been written.
 
         Raises:
-            RunError: If it could not be written and a launcher waits for it.
+            RunError: If writing has failed and a launcher waits for the file.
         """
-        if self._due is None or self._saving.busy:
+        if self._report is None or self._saving.busy:
             return
-        figures, self._due = self._due, None
+        report, self._report = self._report, None
         if not self._saving.failure:
-            self._reporter.tell("done", **figures)
+            self._reporter.report("done", **report)
         elif self._reporter.enabled:
             raise RunError(self.warning)
 
     def close(self, make: Callable[[], Recording] | None) -> None:
-        """Return when everything is written, also of a run that was broken off.
+        """Write the recording of a run that was interrupted, and return when it is written.
 
         Args:
-            make: Returns the recording of such a run; None if there is none.
+            make: Returns the recording; None if there is none.
 
         Raises:
-            RunError: If it could not be written.
+            RunError: If writing has failed.
         """
         if make is not None:
             self._saving.start(make)

@@ -14,7 +14,7 @@ from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.run import progress_of
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.control.control_law import LawStep
-from robot_dynamics.nodes.background_work import RunFile
+from robot_dynamics.nodes.background_work import RecordingFile
 from robot_dynamics.nodes.control_loop import ControlLoop, Outcome
 from robot_dynamics.nodes.process import Reporter, seconds_since_process_start
 
@@ -41,7 +41,7 @@ class ControlRecord:
         self, scenario: Scenario, loop: ControlLoop, reporter: Reporter, output: str, ticks: int
     ) -> None:
         self._scenario, self._loop, self._reporter = scenario, loop, reporter
-        self._file, self._ticks = RunFile(output, reporter), ticks
+        self._file, self._ticks = RecordingFile(output, reporter), ticks
         self._keep = bool(output)
         self._effort = loop.system.limits["effort"]
         self._recorder: ControlRecorder | None = None
@@ -101,7 +101,7 @@ class ControlRecord:
         Raises:
             RunError: If it could not be written and a launcher waits for it.
         """
-        self._file.look()
+        self._file.poll()
 
     def close(self) -> None:
         """Return when everything is written, also of a run that was broken off.
@@ -131,5 +131,5 @@ class ControlRecord:
         period = self._scenario.control.period
         law = self._loop.supervised.controller
         figures = progress_of(tick, self._ticks, period, step, law)
-        self._reporter.tell("progress", **{**vars(figures), "torque_fraction": self._largest})
+        self._reporter.report("progress", **{**vars(figures), "torque_fraction": self._largest})
         self._largest = 0.0

@@ -294,7 +294,7 @@ class ControlSession:
 
         It is told once, and latched.
         """
-        self._background.note("controller", error)
+        self._background.add_error("controller", error)
         safety = self.loop.safety
         if safety.law_runs:
             self.loop.fall_back(
@@ -378,7 +378,7 @@ class ControlSession:
         self.loop.reset(self._now())
         self._intake.gate.forget()  # a state that comes again may have been refused
         self._objects.reset()
-        self._background.forget()
+        self._background.reset()
         self._refusal = ""
         if self._link is not None:  # a guard may be asked to hand back at once
             self._link.beat(commanding=self._link.may_command(self._now()))

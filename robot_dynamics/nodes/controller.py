@@ -30,7 +30,7 @@ from robot_dynamics.nodes.lifecycle import ACTIVE, FINALIZED, StagedNode, Transi
 from robot_dynamics.nodes.parameters import CONTROLLER, GainParameters, Parameters
 from robot_dynamics.nodes.process import Reporter, run
 from robot_dynamics.nodes.robot_descriptions import described_by_topics
-from robot_dynamics.nodes.services import NextCycle, once_it_passes, serve
+from robot_dynamics.nodes.services import NextCycle, retry_while, serve
 from robot_dynamics.nodes.start_preparation import PATIENCE_S
 from robot_dynamics.nodes.topics import Inbox
 
@@ -157,7 +157,7 @@ class Controller:
 
     async def _reset(self) -> str:
         self._follow_law()
-        return await once_it_passes(
+        return await retry_while(
             lambda: self._configured().reset(), (StaleStreamError,), PATIENCE_S
         )
 
@@ -199,7 +199,7 @@ class Controller:
         elif self.node.condition == FINALIZED:
             rclpy.try_shutdown()
 
-    def tell(self) -> None:
+    def publish_diagnostics(self) -> None:
         """Publish diagnostics once a second and on change."""
         if self._session is not None:
             self._session.tell()
@@ -210,7 +210,7 @@ class Controller:
         if self._diagnostics.changed(level, message) or self._diagnostics.due():
             self._diagnostics.publish(level, message, {})
 
-    def take_error(self, error: Exception) -> None:
+    def on_error(self, error: Exception) -> None:
         """Go on after an error that nobody expected: arms hang on this node."""
         if self._session is None:
             raise error

@@ -48,7 +48,7 @@ from robot_dynamics.nodes.heartbeat import (
 from robot_dynamics.nodes.parameters import GUARD, declare
 from robot_dynamics.nodes.process import Reporter, run
 from robot_dynamics.nodes.robot_descriptions import described_by_topics
-from robot_dynamics.nodes.services import once_it_passes, serve
+from robot_dynamics.nodes.services import retry_while, serve
 from robot_dynamics.nodes.topics import STREAM, Inbox, MissingPublishers
 
 Array = NDArray[np.float64]
@@ -230,7 +230,7 @@ class Guard:
         if self._watch.state is not GuardState.IN_CHARGE:
             self._watch.reset(time.monotonic())  # which says that there is nothing to reset
         passing = (GuardError, StaleStreamError)
-        return await once_it_passes(self._hand_back, passing, PATIENCE_S)
+        return await retry_while(self._hand_back, passing, PATIENCE_S)
 
     def _hand_back(self) -> str:
         """Let go of the arms as soon as the controller commands; return what is told about it.
@@ -248,7 +248,7 @@ class Guard:
         self._report()
         return "the guard goes on until the controller commands"
 
-    def take_error(self, error: Exception) -> None:
+    def on_error(self, error: Exception) -> None:
         """Go on after an error that nobody expected: the guard is the last who holds the arms."""
         sentence = sentence_of(error)
         if sentence != self._error:
@@ -264,7 +264,7 @@ class Guard:
             waiting=not self._loop.arms.all_heard or self._watch.beat is None
         )
 
-    def tell(self) -> None:
+    def publish_diagnostics(self) -> None:
         """Publish diagnostics once a second and on change."""
         level, message = self._condition(time.monotonic())
         changed = self._diagnostics.changed(level, message)
@@ -280,7 +280,7 @@ class Guard:
         self._report_topic.publish(self._report_writer.fill(report))
 
     def _inform(self, event: str, **figures: float) -> None:
-        self._reporter.tell(event, **figures)
+        self._reporter.report(event, **figures)
 
     def _condition(self, now: float) -> tuple[bytes, str]:
         """Return the level and the sentence of the diagnostics."""

@@ -1,11 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A managed node whose transitions can be refused, and that survives whatever is asked of it.
-
-rclpy lets an error out of the executor when a transition is asked for that the present state does
-not have, and hides those of the transitions themselves. Here arms hang on the node: the first is
-answered with "no", and the second with one sentence.
-"""
+"""A lifecycle node whose transitions can be refused, and that no request ends."""
 
 from __future__ import annotations
 
@@ -14,11 +9,11 @@ from typing import Any, Protocol
 
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
-from numpy.linalg import LinAlgError
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
+from robot_dynamics.nodes.process import numeric_problem
 
 UNCONFIGURED, INACTIVE, ACTIVE, FINALIZED = "unconfigured", "inactive", "active", "finalized"
 
@@ -28,33 +23,37 @@ class TransitionError(RobotDynamicsError):
 
 
 class Stages(Protocol):
-    """What a managed node does in its transitions; an error refuses the transition."""
+    """The transitions of a managed node; an error that one raises refuses the transition."""
 
     def configure(self) -> None:
-        """Make everything that is needed, and check it."""
+        """Create and check everything that is needed."""
 
     async def prepare(self) -> None:
-        """Do what takes time before `activate`; the node goes on meanwhile."""
+        """Do what takes time before `activate`; the node's loop goes on meanwhile."""
 
     def activate(self) -> None:
-        """Begin to control."""
+        """Start to control."""
 
     def deactivate(self) -> None:
-        """Cease to control."""
+        """Stop controlling."""
 
     def cleanup(self) -> None:
-        """Let go of everything that `configure` made; also of a part of it."""
+        """Release what `configure` created, also where it failed halfway."""
 
 
 class StagedNode(LifecycleNode):
-    """A lifecycle node that asks its stages.
+    """A lifecycle node whose transitions are the methods of a `Stages`.
+
+    rclpy raises out of the executor when a requested transition does not start from the present
+    state, and hides the errors of transitions. Arms hang on this node: it answers the first
+    with "no", and reports the second.
 
     Attributes:
         refusal: Why the last transition was refused; empty if it was not.
 
     Args:
-        name: The node's name.
-        stages: What it does in its transitions.
+        name: Name of the node.
+        stages: Its transitions.
     """
 
     def __init__(self, name: str, stages: Stages) -> None:
@@ -63,7 +62,7 @@ class StagedNode(LifecycleNode):
         self._error: RobotDynamicsError | None = None
         super().__init__(name)
         service = self._service_change_state
-        service.callback = _surviving(service.callback, self)
+        service.callback = self._checked(service.callback)
 
     @property
     def condition(self) -> str:
@@ -71,7 +70,7 @@ class StagedNode(LifecycleNode):
         return str(self._state_machine.current_state[1])
 
     def change(self, trigger: Callable[[], TransitionCallbackReturn]) -> None:
-        """Go through a transition, as `change(node.trigger_configure)`.
+        """Make a transition, as `change(node.trigger_configure)`.
 
         Raises:
             RobotDynamicsError: If it is refused, or does not start from the present state.
@@ -86,87 +85,73 @@ class StagedNode(LifecycleNode):
             raise self._error or RobotDynamicsError(self.refusal)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Make and check everything; a refusal leaves nothing behind."""
-        result = self._try(self._stages.configure)
+        """Configure; clean up if that fails."""
+        result = self._attempt(self._stages.configure)
         if result != TransitionCallbackReturn.SUCCESS:
-            self._try(self._stages.cleanup, told=False)
+            refused = self._error
+            self._attempt(self._stages.cleanup)
+            self._set_error(refused)
         return result
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Begin to control, or say why not."""
-        return self._try(self._stages.activate)
+        """Activate."""
+        return self._attempt(self._stages.activate)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Cease to control."""
-        return self._try(self._stages.deactivate)
+        """Deactivate."""
+        return self._attempt(self._stages.deactivate)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Let go of everything."""
-        return self._try(self._stages.cleanup)
+        """Clean up."""
+        return self._attempt(self._stages.cleanup)
 
-    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Let go of everything for good."""
-        return self._try(self._stages.cleanup)
+    on_shutdown = on_cleanup
 
-    def _try(self, action: Callable[[], None], *, told: bool = True) -> TransitionCallbackReturn:
-        """Return what an action came to; its error is remembered if it is to be told."""
-        result, found = TransitionCallbackReturn.SUCCESS, None
+    def _attempt(self, action: Callable[[], None]) -> TransitionCallbackReturn:
+        """Return success, or failure if the action raises an error, which is logged.
+
+        An unexpected error counts as a refusal too, not as an error of the state machine, which
+        would let go of the arms.
+        """
         try:
             action()
-        except RobotDynamicsError as error:
-            result, found = TransitionCallbackReturn.FAILURE, error
-        except (LinAlgError, OverflowError, MemoryError) as error:
-            result = TransitionCallbackReturn.FAILURE
-            found = RobotDynamicsError(
-                f"numbers are too large or too far apart ({error}); expected masses, lengths, "
-                "gains and durations of a usual size."
-            )
         except Exception as error:
-            # No error of the state machine: that would let go of arms that hang on the node.
-            result = TransitionCallbackReturn.FAILURE
-            found = RobotDynamicsError(sentence_of(error))
-        if told or found is not None:
-            self._note(found if told or self._error is None else self._error)
-        return result
+            self._refuse(error)
+            return TransitionCallbackReturn.FAILURE
+        self._set_error(None)
+        return TransitionCallbackReturn.SUCCESS
 
-    def _note(self, error: RobotDynamicsError | None) -> None:
+    def _refuse(self, error: Exception) -> None:
+        if not isinstance(error, RobotDynamicsError):
+            error = RobotDynamicsError(numeric_problem(error) or sentence_of(error))
+        self._set_error(error)
+        self.get_logger().error(self.refusal)
+
+    def _set_error(self, error: RobotDynamicsError | None) -> None:
         self._error, self.refusal = error, "" if error is None else str(error)
-        if error is not None:
-            self.get_logger().error(self.refusal)
 
-    async def prepared(self, request: ChangeState.Request) -> bool:
-        """Return whether a transition may be gone through now, after what comes before it."""
-        wanted = request.transition
-        activates = wanted.label == "activate" or wanted.id == Transition.TRANSITION_ACTIVATE
-        if not activates or self.condition != INACTIVE:
-            return True
-        try:
-            await self._stages.prepare()
-        except Exception as error:
-            self._note(
-                error
-                if isinstance(error, RobotDynamicsError)
-                else RobotDynamicsError(sentence_of(error))
-            )
-            return False
-        return True
+    def _checked(self, callback: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the callback of the service `change_state`, preceded by `prepare`."""
 
-
-def _surviving(callback: Callable[..., Any], node: StagedNode) -> Callable[..., Any]:
-    """Return the service's callback with the state machine's errors answered, not raised."""
-
-    async def answer(
-        request: ChangeState.Request, response: ChangeState.Response
-    ) -> ChangeState.Response:
-        try:
-            if await node.prepared(request):
+        async def answer(
+            request: ChangeState.Request, response: ChangeState.Response
+        ) -> ChangeState.Response:
+            wanted = request.transition
+            activates = wanted.label == "activate" or wanted.id == Transition.TRANSITION_ACTIVATE
+            response.success = False
+            if activates and self.condition == INACTIVE:
+                try:
+                    await self._stages.prepare()
+                except Exception as error:
+                    self._refuse(error)
+                    return response
+            try:
                 return callback(request, response)
-        except RCLError:
-            node.get_logger().warning(
-                f"transition {request.transition.label or request.transition.id!r} refused: the "
-                f"node is {node.condition}."
-            )
-        response.success = False
-        return response
+            except RCLError:
+                self.get_logger().warning(
+                    f"transition {wanted.label or wanted.id!r} refused: the node is "
+                    f"{self.condition}."
+                )
+                return response
 
-    return answer
+        return answer

@@ -1,9 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The life of a node's process: start, signals, the loop, errors, exit status.
+"""The process of a node: start, signals, loop, errors, exit status, real-time priority.
 
-Signals set a flag and leave the context alone, so that a node can send a last command when it is
-asked to end; a second signal, which `ros2 launch` sends after the terminal's own, changes nothing.
+A signal sets a flag and leaves the ROS context valid, so that a node can send last commands. A
+second signal, as `ros2 launch` adds to that of the terminal, has no further effect.
 """
 
 from __future__ import annotations
@@ -35,11 +35,12 @@ from robot_dynamics.nodes.topics import Inbox
 
 BAD_INPUT = 2  # exit status for files and settings, as shells use it
 FAILED = 1
+IDLE_PERIOD_S = 0.02  # of services, checks of the graph, and background work
+TASKS = "/proc/self/task"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-IDLE_PERIOD_S = 0.02  # between looks at services, at who listens, and at signals
-_SLACK_S = 0.005  # for which idle work waits for messages, to come after them
-# Python lets a thread run for 5 ms before another one may. Threads here check paths and write
-# files; the one that controls must not wait for them.
+_IDLE_DELAY_S = 0.005  # for which idle work waits for messages, to run after them
+# Python lets a thread run for 5 ms before another one may. Path checks and recordings run in
+# threads, and the control thread must not wait for them.
 _SWITCH_S = 1e-4
 
 
@@ -51,6 +52,10 @@ class RefusedError(RunError):
     """A run that was refused before anything moved."""
 
     exit_status = BAD_INPUT
+
+
+class PriorityError(RobotDynamicsError):
+    """A real-time priority that the system does not grant."""
 
 
 class ManagedNode(Protocol):
@@ -66,55 +71,55 @@ class ManagedNode(Protocol):
 
     @property
     def due(self) -> float | None:
-        """When `on_period` is to be called, by the steady clock [s]; None: not at all."""
+        """When `on_period` is to be called, by the steady clock [s]; None: never."""
 
     @property
     def incomplete(self) -> bool:
-        """Whether messages are awaited of which others of the same instant have come."""
+        """Whether some messages of an instant have arrived and others are awaited."""
 
     def on_messages(self) -> None:
-        """Do what is to be done when all messages that are there have been read."""
+        """Act on the messages; called when all that have arrived have been read."""
 
     def on_period(self) -> None:
-        """Do what the time has come for, and say when it is to be called next."""
+        """Do periodic work, and set `due` to the time of the next call."""
 
     def on_idle(self) -> None:
-        """Look after what has time, about every `IDLE_PERIOD_S`."""
+        """Do work that can wait, about every `IDLE_PERIOD_S`."""
 
-    def tell(self) -> None:
-        """Publish how things are where that is due, about every `IDLE_PERIOD_S`."""
+    def publish_diagnostics(self) -> None:
+        """Publish diagnostics if that is due; called about every `IDLE_PERIOD_S`."""
 
-    def take_error(self, error: Exception) -> None:
-        """Go on after an error that nobody expected, or raise it."""
+    def on_error(self, error: Exception) -> None:
+        """Handle an unexpected error of the methods above, or raise it to end the node."""
 
     def close(self) -> None:
-        """Send last commands and save what was recorded; the context is still good."""
+        """Send last commands and save recordings; the ROS context is still valid."""
 
 
 class Reporter:
-    """Tells a launcher on standard output what happens, one JSON object a line, when it asks so.
+    """Reports to the launcher of the process: JSON objects on standard output, one a line.
 
     Attributes:
-        enabled: Whether anybody wants to know.
+        enabled: Whether a launcher wants reports.
     """
 
     def __init__(self) -> None:
         self.enabled = False
         self._launcher = os.getppid()
 
-    def tell(self, event: str, **figures: Any) -> None:
-        """Print an event and its figures (JSON values)."""
+    def report(self, event: str, **figures: Any) -> None:
+        """Report an event and its figures (JSON values)."""
         if not self.enabled:
             return
         try:
             print_event(event, **figures)
         except OSError:  # the launcher is gone
             self.enabled = False
-            # Python flushes again when it ends, and would complain.
+            # Python flushes standard output when it ends, which would fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def launcher_is_gone(self) -> bool:
-        """Return whether the process that reads the reports has ended and left this one behind."""
+        """Return whether the process that reads the reports has ended."""
         return self.enabled and os.getppid() != self._launcher
 
 
@@ -125,9 +130,9 @@ class _Signals:
         self.received = False
         self.starting = True
         for number in _SIGNALS:
-            signal.signal(number, self._take)
+            signal.signal(number, self._handle)
 
-    def _take(self, number: int, frame: FrameType | None) -> None:
+    def _handle(self, number: int, frame: FrameType | None) -> None:
         first = not self.received
         self.received = True
         if self.starting and first:
@@ -142,88 +147,73 @@ def run(
     """Run a node until a signal or an error ends it; return the exit status of the process.
 
     Args:
-        name: The node's name, for messages.
-        create: Makes the node.
+        name: Name of the node, for messages.
+        create: Creates the node.
         arguments: The command line, ROS arguments included; that of the process by default.
     """
     signals = _Signals()
     reporter = Reporter()
     sys.setswitchinterval(_SWITCH_S)
-    # Shared memory of Fast DDS holds its writers up for a second when a reader is stopped while
-    # it has a lock: a guard that was held up like this came a second late.
+    # With the shared memory transport of Fast DDS, writers wait for up to a second for a reader
+    # that was stopped while it held a lock: a guard then took over a second late.
     os.environ.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
     managed: ManagedNode | None = None
+    status = 0
     try:
         rclpy.init(
             args=None if arguments is None else list(arguments),
             signal_handler_options=SignalHandlerOptions.NO,
         )
         managed = create(reporter)
-        _prefer(managed.node)
+        _set_priority(managed.node)
         signals.starting = False
-        reporter.tell("ready")
+        reporter.report("ready")
         if not signals.received:
             _spin(managed, signals, reporter)
-        status = 0
     except (KeyboardInterrupt, ExternalShutdownException, ROSInterruptException):
-        status = 0
-    except (RobotDynamicsError, RCLError) as error:
-        _complain(name, reporter, _one_line(error))
-        status = BAD_INPUT if managed is None else int(getattr(error, "exit_status", FAILED))
-    except (LinAlgError, OverflowError, MemoryError) as error:
-        sentence = (
-            f"numbers are too large or too far apart ({_one_line(error)}); expected masses, "
-            "lengths, gains and durations of a usual size."
-        )
-        _complain(name, reporter, sentence)
-        status = BAD_INPUT if managed is None else FAILED
+        pass
     except Exception as error:
-        _complain(name, reporter, f"unexpected {type(error).__name__}: {_one_line(error)}")
-        raise
+        expected = isinstance(error, (RobotDynamicsError, RCLError))
+        sentence = numeric_problem(error) or _one_line(error)
+        if not expected and not numeric_problem(error):
+            sentence = f"unexpected {type(error).__name__}: {sentence}"
+        print(f"{name}: {sentence}", file=sys.stderr, flush=True)
+        reporter.report("error", message=sentence)
+        if not expected and not numeric_problem(error):
+            raise
+        status = BAD_INPUT if managed is None else int(getattr(error, "exit_status", FAILED))
     finally:
         signals.starting = False
-        closed = _end(name, managed)
-        # When the interpreter ends it restores the defaults, and a late signal would kill it.
+        closed = _close(name, managed)
+        # Python restores the default handlers when it ends, and a late signal would kill it.
         for number in _SIGNALS:
             signal.signal(number, signal.SIG_IGN)
     return status if closed else status or FAILED
 
 
-def _prefer(node: Node) -> None:
-    """Let the process go before others if its parameters want that; say so if it may not."""
-    if not node.has_parameter("realtime_priority"):
-        return
-    priority = int(node.get_parameter("realtime_priority").value)
-    if priority and node.get_parameter("mode").value == "wall_clock":
-        try:
-            go_before_others(priority)
-        except PriorityError as error:
-            node.get_logger().warning(str(error))
-
-
 def _spin(managed: ManagedNode, signals: _Signals, reporter: Reporter) -> None:
-    # Looking through everything that was made until now takes several control periods.
+    # A collection that looks at everything imported takes several control periods.
     gc.collect()
     gc.freeze()
     inbox, executor, clock = managed.inbox, ServiceExecutor(managed.node), time.monotonic
-    # One at a time: all of them together would take a good part of a control period.
-    chores = itertools.cycle((managed.on_idle, managed.tell, executor.run))
-    tidy_at = clock()
+    # One at a time: all three together take a good part of a control period.
+    idle_work = itertools.cycle((managed.on_idle, managed.publish_diagnostics, executor.run))
+    idle_at = clock()
     try:
         while rclpy.ok() and not signals.received:
             due = managed.due
-            next_at = min(tidy_at + _SLACK_S, math.inf if due is None else due)
-            inbox.wait(next_at - clock(), for_any=managed.incomplete)
-            heard = _shield(managed, inbox.read)
-            if heard:
-                _shield(managed, managed.on_messages)
+            wake_at = min(idle_at + _IDLE_DELAY_S, math.inf if due is None else due)
+            inbox.wait(wake_at - clock(), for_any=managed.incomplete)
+            received = _guarded(managed, inbox.read)
+            if received:
+                _guarded(managed, managed.on_messages)
             now, due = clock(), managed.due
             if due is not None and now >= due:
-                _shield(managed, managed.on_period)
-            # Best after messages: the next ones come a control period later.
-            if now >= tidy_at and (heard or now >= tidy_at + _SLACK_S):
-                tidy_at = now + IDLE_PERIOD_S / 3.0
-                _shield(managed, next(chores))
+                _guarded(managed, managed.on_period)
+            # Right after messages: the next ones come a control period later.
+            if now >= idle_at and (received or now >= idle_at + _IDLE_DELAY_S):
+                idle_at = now + IDLE_PERIOD_S / 3.0
+                _guarded(managed, next(idle_work))
                 if reporter.launcher_is_gone():
                     return
     finally:
@@ -231,11 +221,8 @@ def _spin(managed: ManagedNode, signals: _Signals, reporter: Reporter) -> None:
         executor.close()
 
 
-def _shield(managed: ManagedNode, work: Callable[[], object]) -> bool:
-    """Do some work and return whether it says so; the node decides whether it outlives an error.
-
-    What was read before an error is to be answered.
-    """
+def _guarded(managed: ManagedNode, work: Callable[[], object]) -> bool:
+    """Do some work and return its result, true after an error that the node handles."""
     try:
         return bool(work())
     except (RunError, ExternalShutdownException, ROSInterruptException):
@@ -243,35 +230,38 @@ def _shield(managed: ManagedNode, work: Callable[[], object]) -> bool:
     except Exception as error:
         if not rclpy.ok():
             raise
-        managed.take_error(error)
-    return True
+        managed.on_error(error)
+    return True  # messages that were read before the error are acted on
 
 
-def _complain(name: str, reporter: Reporter, sentence: str) -> None:
-    print(f"{name}: {sentence}", file=sys.stderr, flush=True)
-    reporter.tell("error", message=sentence)
+def _close(name: str, managed: ManagedNode | None) -> bool:
+    """Close and destroy the node; return whether closing succeeded.
 
-
-def _end(name: str, managed: ManagedNode | None) -> bool:
-    """Close and destroy whatever is there; what goes wrong now must not hide what went before.
-
-    Returns:
-        Whether nothing went wrong while closing, as writing the recording may.
+    An error, as of writing the recording, is printed: it must not hide an earlier one.
     """
-    closed = True
-    try:
-        if managed is not None:
-            managed.close()
-    except Exception as error:
-        closed = False
-        print(f"{name}: while ending: {_one_line(error)}", file=sys.stderr, flush=True)
-    try:
-        if managed is not None:
-            managed.node.destroy_node()
-        rclpy.try_shutdown()
-    except Exception as error:
-        print(f"{name}: while ending: {_one_line(error)}", file=sys.stderr, flush=True)
+
+    def attempt(action: Callable[[], object]) -> bool:
+        try:
+            action()
+        except Exception as error:
+            print(f"{name}: while ending: {_one_line(error)}", file=sys.stderr, flush=True)
+            return False
+        return True
+
+    closed = managed is None or attempt(managed.close)
+    if managed is None or attempt(managed.node.destroy_node):
+        attempt(rclpy.try_shutdown)
     return closed
+
+
+def numeric_problem(error: BaseException) -> str:
+    """Return the message of a numerical failure; empty for any other error."""
+    if not isinstance(error, (LinAlgError, OverflowError, MemoryError)):
+        return ""
+    return (
+        f"numbers are too large or too far apart ({_one_line(error)}); expected masses, lengths, "
+        "gains and durations of a usual size."
+    )
 
 
 def _one_line(error: BaseException) -> str:
@@ -280,6 +270,47 @@ def _one_line(error: BaseException) -> str:
     if isinstance(error, RCLError):
         text = text.partition(", at ")[0]
     return " ".join(text.split()) or type(error).__name__
+
+
+def _set_priority(node: Node) -> None:
+    """Set the real-time priority that the parameters ask for; warn if it is not granted."""
+    if not node.has_parameter("realtime_priority"):
+        return
+    priority = int(node.get_parameter("realtime_priority").value)
+    if priority and node.get_parameter("mode").value == "wall_clock":
+        try:
+            set_realtime_priority(priority)
+        except PriorityError as error:
+            node.get_logger().warning(str(error))
+
+
+def set_realtime_priority(priority: int) -> None:
+    """Let Linux schedule this process before all ordinary ones (SCHED_FIFO).
+
+    The main thread and those of the middleware get the priority. Other threads of Python do not,
+    nor threads and processes that are started later: path checks and recordings stay ordinary.
+
+    Args:
+        priority: From 1 to 99, the most urgent.
+
+    Raises:
+        PriorityError: If the process has no right to it, or the system has no such scheduler.
+    """
+    others = {
+        thread.native_id
+        for thread in threading.enumerate()
+        if thread is not threading.main_thread()
+    }
+    try:
+        policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
+        for task in {int(name) for name in os.listdir(TASKS)} - others:
+            os.sched_setscheduler(task, policy, os.sched_param(priority))
+    except (AttributeError, OSError) as error:
+        raise PriorityError(
+            f"realtime_priority {priority} is not granted ({error}); expected Linux, and the "
+            "right to it, as of `rtprio` in /etc/security/limits.conf: this process goes on as "
+            "an ordinary one."
+        ) from error
 
 
 def seconds_since_process_start() -> float:
@@ -294,39 +325,3 @@ def seconds_since_process_start() -> float:
 
 
 _IMPORTED = time.perf_counter()
-
-
-TASKS = "/proc/self/task"
-
-
-class PriorityError(RobotDynamicsError):
-    """A priority that the system does not grant."""
-
-
-def go_before_others(priority: int) -> None:
-    """Give this process a real-time priority, but for what it does on the side.
-
-    The main thread and those of the middleware get it. Other threads of Python do not, and
-    neither do threads and processes that are started later.
-
-    Args:
-        priority: From 1 to 99, the most urgent.
-
-    Raises:
-        PriorityError: If the process has no right to it, or the system has no such thing.
-    """
-    beside = {
-        thread.native_id
-        for thread in threading.enumerate()
-        if thread is not threading.main_thread()
-    }
-    try:
-        policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
-        for task in {int(name) for name in os.listdir(TASKS)} - beside:
-            os.sched_setscheduler(task, policy, os.sched_param(priority))
-    except (AttributeError, OSError) as error:
-        raise PriorityError(
-            f"realtime_priority {priority} is not granted ({error}); expected Linux, and the "
-            "right to it, as of `rtprio` in /etc/security/limits.conf: this process goes on as "
-            "an ordinary one."
-        ) from error

@@ -99,7 +99,7 @@ class SampleIntake:
         try:
             take(source, message)
         except Exception as error:
-            self._background.note(f"samples of {source!r}", error)
+            self._background.add_error(f"samples of {source!r}", error)
             now = self.tick if self._in_lockstep else time.monotonic_ns()
             sentence = f"a sample could not be read: {sentence_of(error)}"
             self._loop.fall_back(now, Cause.CONTROLLER_FAILED, source, sentence)

@@ -1,11 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Services, parameters and events of a node, run when there is something to run.
-
-An executor of rclpy takes a quarter of a millisecond, and several times that beside other
-processes, to find out that nobody has called a service: a good part of a control period, many
-times a second. Here a wait set that is kept is asked first.
-"""
+"""Services, parameters and events of a node, handled between control periods."""
 
 from __future__ import annotations
 
@@ -22,15 +17,14 @@ from std_srvs.srv import Trigger
 
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
 
-EVENTS_S = 1.0  # between looks at what is no service, as qualities of service that do not match
-_KINDS = ("timer", "client", "service")
+EVENTS_S = 1.0  # between checks for events that are no services, as incompatible QoS
 
 
 class NextCycle:
-    """To be awaited by a service that has to wait, until the node's loop looks after it again.
+    """Awaited by a service that has to wait: it goes on in a later cycle of the node's loop.
 
     Attributes:
-        awaited: How many are awaited in this process.
+        awaited: Number of callbacks of this process that wait.
     """
 
     awaited = 0
@@ -44,10 +38,14 @@ class NextCycle:
 
 
 class ServiceExecutor:
-    """What an executor does for a node, at a fraction of the time when there is nothing to do.
+    """An executor that costs little while no service is called.
+
+    `spin_once` of rclpy takes 0.25 ms, and several times that on a busy machine, to find out that
+    there is nothing to do: a good part of a control period, many times a second. Here a wait set
+    that is kept is asked first.
 
     Args:
-        node: The node. Its subscriptions are those of an `Inbox`, which are read there.
+        node: The node. Its subscriptions belong to an `Inbox`, which polls them.
     """
 
     def __init__(self, node: Node) -> None:
@@ -59,20 +57,20 @@ class ServiceExecutor:
         self._events_at = 0.0
 
     def run(self) -> None:
-        """Run one callback, or a part of one that waits, if there is any to run."""
+        """Run one callback, or a step of one that waits, if there is any to run."""
         now = time.monotonic()
-        if now >= self._events_at or NextCycle.awaited or self._called():
+        if now >= self._events_at or NextCycle.awaited or self._is_ready():
             self._events_at = now + EVENTS_S
             self._executor.spin_once(timeout_sec=0)
 
     def close(self) -> None:
-        """Let go of the node, before it is destroyed."""
+        """Remove the node; to be called before it is destroyed."""
         self._wait_set = None
         self._executor.remove_node(self._node)
         self._executor.shutdown(timeout_sec=0.5)
 
-    def _called(self) -> bool:
-        """Return whether a service is called, an answer has come, or a timer is over."""
+    def _is_ready(self) -> bool:
+        """Return whether a service is called, a response has arrived, or a timer has expired."""
         node = self._node
         timers, clients, services = list(node.timers), list(node.clients), list(node.services)
         sizes = len(timers), len(clients), len(services)
@@ -90,45 +88,46 @@ class ServiceExecutor:
         for service in services:
             wait_set.add_service(service.handle)
         wait_set.wait(0)
-        return any(wait_set.get_ready_entities(kind) for kind in _KINDS)
+        return any(wait_set.get_ready_entities(kind) for kind in ("timer", "client", "service"))
 
 
-async def once_it_passes(
-    action: Callable[[], str], passing: tuple[type[RobotDynamicsError], ...], patience_s: float
+async def retry_while(
+    action: Callable[[], str], transient: tuple[type[RobotDynamicsError], ...], timeout_s: float
 ) -> str:
-    """Return what an action says, once what refuses it has passed.
+    """Return the result of an action, repeated every cycle while it raises transient errors.
 
     Args:
-        action: What is done.
-        passing: Errors that may be gone in a moment.
-        patience_s: How long that is waited for [s].
+        action: The action.
+        transient: Types of errors that may be gone in a moment.
+        timeout_s: Time after which such an error is raised [s].
 
     Raises:
-        RobotDynamicsError: If it is refused for another reason, or still for this one.
+        RobotDynamicsError: Any other error of the action, or the last transient one.
     """
-    until = time.monotonic() + patience_s
+    until = time.monotonic() + timeout_s
     while True:
         try:
             return action()
-        except passing:
+        except transient:
             if time.monotonic() > until:
                 raise
         await NextCycle()
 
 
 def serve(node: Node, name: str, action: Callable[[], str | Awaitable[str]]) -> None:
-    """Offer a service that says what an action says, or why it was refused.
+    """Offer a service `std_srvs/Trigger`; an error of the action is its response.
 
     Args:
         node: The node.
-        name: The service's name.
-        action: What it does; a coroutine function if it may have to wait.
+        name: Name of the service.
+        action: Returns the message of the response; a coroutine function if it has to wait, in
+            which case the node's loop goes on meanwhile.
     """
 
     async def answer(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         try:
-            said = action()
-            response.message = await said if inspect.isawaitable(said) else said
+            message = action()
+            response.message = await message if inspect.isawaitable(message) else message
             response.success = True
         except Exception as error:
             response.success, response.message = False, sentence_of(error)
@@ -136,5 +135,5 @@ def serve(node: Node, name: str, action: Callable[[], str | Awaitable[str]]) -> 
                 node.get_logger().error(f"{name}: {response.message}")
         return response
 
-    # One that waits must not keep the others waiting.
+    # Reentrant: a callback that waits does not hold up the other services.
     node.create_service(Trigger, name, answer, callback_group=ReentrantCallbackGroup())

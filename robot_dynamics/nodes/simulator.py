@@ -29,7 +29,7 @@ from robot_dynamics.app.robot_description import robot_description
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import build_system, load_scenario, true_system
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.background_work import RunFile
+from robot_dynamics.nodes.background_work import RecordingFile
 from robot_dynamics.nodes.conversions import answers, command_reader
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Durations
 from robot_dynamics.nodes.drives import DriveFacts, DriveGravity, Drives, EarlierRun
@@ -67,7 +67,7 @@ class Simulator:
         values = declare(node, SIMULATOR)
         reporter.enabled = values["progress"]
         self._lockstep = values["mode"] == "lockstep"
-        self._file = RunFile(values["output"], reporter)
+        self._file = RecordingFile(values["output"], reporter)
         self._keep = bool(values["output"])
         self._silence_limit = values["silence_limit"]
         self._patience = values["patience"]
@@ -111,7 +111,7 @@ class Simulator:
         else:
             self._describe()  # which takes longer than real time can wait later
 
-    def take_error(self, error: Exception) -> None:
+    def on_error(self, error: Exception) -> None:
         """Raise an error that nobody expected: nothing but a simulation hangs on this node."""
         raise error
 
@@ -342,7 +342,7 @@ class Simulator:
         """Repeat states that nobody answered, watch the controller, save what is to be saved."""
         now = time.monotonic()
         self._watch_listener(now)
-        self._file.look()
+        self._file.poll()
         waits = self._lockstep and not self._done
         first = self._started_at is None
         # Until the first answer the other side may not have found all topics yet.
@@ -355,7 +355,7 @@ class Simulator:
         if self._attended and not self._done and not self._paused:
             self._give_up_if_hung(now)
 
-    def tell(self) -> None:
+    def publish_diagnostics(self) -> None:
         """Publish diagnostics once a second and on change."""
         now = time.monotonic()
         level, message = self._condition(now)

@@ -11,7 +11,7 @@ pytest.importorskip("rclpy", reason="the nodes' modules are not importable witho
 
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.nodes.background_work import BackgroundWork, RunFile
+from robot_dynamics.nodes.background_work import BackgroundWork, RecordingFile
 from robot_dynamics.nodes.process import RunError
 
 
@@ -36,9 +36,9 @@ def test_an_error_is_told_once_for_each_work():
     assert done == [1]
     assert told == ["markers: unexpected KeyError: 'odd'", "file: too long."]
     assert side.warning == told[0]
-    side.forget()
+    side.reset()
     assert side.warning == ""
-    side.note("file", OSError("full"))
+    side.add_error("file", OSError("full"))
     assert told[-1] == side.warning == "file: unexpected OSError: full"
 
 
@@ -54,7 +54,7 @@ class Launcher:
     def __init__(self, enabled):
         self.enabled, self.heard = enabled, []
 
-    def tell(self, event, **figures):
+    def report(self, event, **figures):
         """Take a report."""
         self.heard.append({"event": event, **figures})
 
@@ -72,13 +72,13 @@ def bad():
 def test_told_once_when_it_is_there(tmp_path):
     """With the figures of the run."""
     launcher, path = Launcher(True), tmp_path / "run.npz"
-    file = RunFile(str(path), launcher)
-    file.look()
+    file = RecordingFile(str(path), launcher)
+    file.poll()
     assert launcher.heard == []
     file.save(good, state_hash="ab")
     file.close(None)
-    file.look()
-    file.look()
+    file.poll()
+    file.poll()
     assert launcher.heard == [{"event": "done", "output": str(path), "state_hash": "ab"}]
     assert Recording.load(path)["tick"].tolist() == [0, 1, 2]
 
@@ -86,9 +86,9 @@ def test_told_once_when_it_is_there(tmp_path):
 def test_without_a_file_the_run_is_over_all_the_same():
     """Nothing is made, nothing is written."""
     launcher = Launcher(True)
-    file = RunFile("", launcher)
+    file = RecordingFile("", launcher)
     file.save(None)
-    file.look()
+    file.poll()
     assert launcher.heard == [{"event": "done", "output": ""}]
     file.close(None)
 
@@ -97,14 +97,14 @@ def test_without_a_file_the_run_is_over_all_the_same():
 def test_what_cannot_be_written(tmp_path, waited_for):
     """Control goes on with a warning, unless a launcher waits; in the end it is an error."""
     launcher = Launcher(waited_for)
-    file = RunFile(str(tmp_path / "run.npz"), launcher)
+    file = RecordingFile(str(tmp_path / "run.npz"), launcher)
     file.save(bad)
     file._saving.wait()
     if waited_for:
         with pytest.raises(RunError, match=r"no recording: .*no JSON"):
-            file.look()
+            file.poll()
     else:
-        file.look()
+        file.poll()
     assert launcher.heard == []
     assert file.warning.startswith("no recording: ")
     with pytest.raises(RunError):
@@ -113,6 +113,6 @@ def test_what_cannot_be_written(tmp_path, waited_for):
 
 def test_a_run_that_is_broken_off_is_written(tmp_path):
     """What there is of it."""
-    file = RunFile(str(tmp_path / "run.npz"), Launcher(False))
+    file = RecordingFile(str(tmp_path / "run.npz"), Launcher(False))
     file.close(good)
     assert len(Recording.load(tmp_path / "run.npz")) == 3

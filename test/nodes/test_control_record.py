@@ -26,7 +26,7 @@ class Launcher:
     def __init__(self):
         self.heard = []
 
-    def tell(self, event, **figures):
+    def report(self, event, **figures):
         """Take a report."""
         self.heard.append({"event": event, **figures})
 

@@ -345,7 +345,7 @@ def test_errors_beside_control_do_not_end_it(make):
     bench.state()
     bench.session.start()
     told = []
-    bench.session._complain = bench.session._background._tell = told.append
+    bench.session._complain = bench.session._background._report = told.append
 
     def fail(*_):
         raise KeyError("odd")

@@ -18,7 +18,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 from waiting import PATIENCE_S
 
 from robot_dynamics.nodes import process
-from robot_dynamics.nodes.process import PriorityError, go_before_others
+from robot_dynamics.nodes.process import PriorityError, set_realtime_priority
 
 ROOT = Path(__file__).resolve().parents[2]
 NODE = """
@@ -44,7 +44,7 @@ class Mine:
         if fate == "huge":
             raise OverflowError("out of range")
         if fate == "slow":
-            reporter.tell("starting")
+            reporter.report("starting")
             # A signal that comes just before a sleep begins does not end it.
             for _ in range(360000):
                 time.sleep(0.01)
@@ -52,19 +52,19 @@ class Mine:
         self.inbox = Inbox(self.node)
         if fate == "timed":
             self.began = self.due = time.monotonic()
-        reporter.tell("made", age=seconds_since_process_start())
+        reporter.report("made", age=seconds_since_process_start())
 
     def on_messages(self):
         pass
 
-    def tell(self):
+    def publish_diagnostics(self):
         pass
 
     def on_period(self):
         self.due += 0.01
         self.beats += 1
         if self.beats == 50:
-            self.reporter.tell("beats", seconds=time.monotonic() - self.began)
+            self.reporter.report("beats", seconds=time.monotonic() - self.began)
 
     def on_idle(self):
         if fate == "fails":
@@ -75,13 +75,13 @@ class Mine:
             fates.append("again")
             raise KeyError(len(fates))
 
-    def take_error(self, error):
+    def on_error(self, error):
         if fate != "survives":
             raise error
-        self.reporter.tell("survived", what=str(error))
+        self.reporter.report("survived", what=str(error))
 
     def close(self):
-        self.reporter.tell("closed")
+        self.reporter.report("closed")
         time.sleep(0.2)
         if fate in ("fails", "unsaved"):
             raise OSError("disk full")
@@ -267,7 +267,7 @@ TASKS_ROOT = Path(__file__).resolve().parents[2]
 # Each thread says of itself what it is; a process of its own, which may not stay as it is.
 PROGRAM = """
 import json, os, threading
-from robot_dynamics.nodes.process import PriorityError, go_before_others
+from robot_dynamics.nodes.process import PriorityError, set_realtime_priority
 
 policies, done = {}, threading.Event()
 
@@ -281,7 +281,7 @@ def earlier():
 thread = threading.Thread(target=earlier)
 thread.start()
 try:
-    go_before_others(5)
+    set_realtime_priority(5)
 except PriorityError as error:
     policies["refused"] = str(error)
 else:
@@ -325,4 +325,4 @@ def test_a_priority_that_is_not_granted(monkeypatch):
 
     monkeypatch.setattr(process.os, "sched_setscheduler", refuse, raising=False)
     with pytest.raises(PriorityError, match=r"priority 5 .*not permitted.*`rtprio`"):
-        go_before_others(5)
+        set_realtime_priority(5)

@@ -16,7 +16,7 @@ from waiting import PATIENCE_S, wait_until
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.nodes import services as module
-from robot_dynamics.nodes.services import NextCycle, ServiceExecutor, once_it_passes, serve
+from robot_dynamics.nodes.services import NextCycle, ServiceExecutor, retry_while, serve
 
 
 @pytest.fixture
@@ -184,10 +184,10 @@ def test_what_passes_is_waited_for():
             raise refusals.pop(0)
         return "done"
 
-    assert drive(once_it_passes(action, (ArgumentError,), PATIENCE_S)) == ("done", 2)
+    assert drive(retry_while(action, (ArgumentError,), PATIENCE_S)) == ("done", 2)
     refusals.append(ArgumentError("no end"))
     with pytest.raises(ArgumentError, match="no end"):
-        drive(once_it_passes(action, (ArgumentError,), -1.0))
+        drive(retry_while(action, (ArgumentError,), -1.0))
     refusals.append(RobotDynamicsError("something else"))
     with pytest.raises(RobotDynamicsError, match="something else"):
-        drive(once_it_passes(action, (ArgumentError,), PATIENCE_S))
+        drive(retry_while(action, (ArgumentError,), PATIENCE_S))

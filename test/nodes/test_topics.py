@@ -243,7 +243,7 @@ def test_nodes_say_it_in_their_diagnostics(add, clock, make, elsewhere, said):
     managed.on_idle()
     clock[0] += node_topics.GRACE_S
     managed.on_idle()
-    managed.tell()
+    managed.publish_diagnostics()
     assert log[-1].startswith(said)
     assert f"/{elsewhere[0]} (did you mean /away/{elsewhere[0]}?)" in log[-1]
     managed.inbox.close()
