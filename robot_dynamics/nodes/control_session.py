@@ -168,7 +168,7 @@ class ControlSession:
         self._missing_publishers = MissingPublishers(
             node, [*values["joint_state_topics"], *map(topics.wrench, loop.wrenches)]
         )
-        diagnostics.concern(scenario.name)
+        diagnostics.set_hardware(scenario.name)
 
     def leave(self) -> None:
         """Leave the arms with what holds them up, and save what was recorded."""
@@ -190,7 +190,7 @@ class ControlSession:
 
     def destroy(self) -> None:
         """Take its topics off the node."""
-        self._diagnostics.concern("controller")
+        self._diagnostics.set_hardware("controller")
         self._inbox.clear()
         self._publisher_monitor.destroy()
         self._objects.destroy()
@@ -273,7 +273,7 @@ class ControlSession:
         if sent:
             self._pace.note_command()
             if link is not None:
-                link.accompany()
+                link.beat_with_command()
 
     def on_period(self) -> None:
         """Keep the arms supplied when states stop coming (wall clock)."""
@@ -396,7 +396,7 @@ class ControlSession:
 
     def _beat(self) -> None:
         if self._link is not None:
-            self._link.keep_beating(self._now())
+            self._link.beat_when_idle(self._now())
 
     # -- idle work -------------------------------------------------------------------------
 
@@ -429,21 +429,19 @@ class ControlSession:
                 raise RunError(f"tick {self._tick}: {self._silence.sentence}")
 
     def _tell(self) -> None:
-        due = self._diagnostics.due()
-        if due:
+        if self._diagnostics.due:
             self._other_publisher = self._publisher_monitor.warning
         guard = "" if self._link is None else self._link.warning
         beside = self._missing_publishers.warning or guard
         beside = beside or self._record.warning or self._background.warning
         level, message = condition(self.loop, self._refusal, beside, self._other_publisher)
-        changed = self._diagnostics.changed(level, message)
-        if changed or due:
-            found = figures(self.loop, self._record.step) | self._intake.latency.figures()
-            found |= {"tick": self._tick, **self._durations.figures("control cycle")}
-            found[PROCESS_KEY] = PROCESS
-            self._diagnostics.publish(level, message, found)
-        if changed and level != OK:
+        if self._diagnostics.update(level, message, self._figures) and level != OK:
             self._complain(message, level)
+
+    def _figures(self) -> dict[str, object]:
+        found = figures(self.loop, self._record.step) | self._intake.latency.figures()
+        found |= {"tick": self._tick, **self._durations.figures("control cycle")}
+        return found | {PROCESS_KEY: PROCESS}
 
     def _complain(self, sentence: str, level: bytes = ERROR) -> None:
         if sentence != self._said:

@@ -207,8 +207,7 @@ class Controller:
         condition, refusal = self.node.condition, self.node.refusal
         level = ERROR if refusal else OK
         message = f"{condition}: {refusal}" if refusal else condition
-        if self._diagnostics.changed(level, message) or self._diagnostics.due():
-            self._diagnostics.publish(level, message, {})
+        self._diagnostics.update(level, message, dict)
 
     def on_error(self, error: Exception) -> None:
         """Go on after an error that nobody expected: arms hang on this node."""

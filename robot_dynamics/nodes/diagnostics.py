@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -18,11 +18,11 @@ INTERVAL_S = 1.0
 
 
 class Diagnostics:
-    """Publishes one status.
+    """Publishes the status of a node.
 
     Args:
-        node: The node that speaks.
-        hardware: What the status is about.
+        node: The node.
+        hardware: The `hardware_id`: the name of the scenario.
     """
 
     def __init__(self, node: Node, hardware: str) -> None:
@@ -32,38 +32,56 @@ class Diagnostics:
             name=f"{node.get_fully_qualified_name().lstrip('/')}: state", hardware_id=hardware
         )
         self._due = 0.0
-        self._said: tuple[bytes, str] | None = None
+        self._last: tuple[bytes, str] | None = None
 
-    def concern(self, hardware: str) -> None:
-        """Say what the status is about from now on."""
+    def set_hardware(self, hardware: str) -> None:
+        """Set the `hardware_id`."""
         self._status.hardware_id = hardware
 
+    @property
     def due(self) -> bool:
-        """Return whether it is time for the regular message."""
+        """Whether it is time for the regular message."""
         return time.monotonic() >= self._due
 
-    def changed(self, level: bytes, message: str) -> bool:
-        """Return whether this is something else than what was said last."""
-        return self._said != (level, message)
+    def update(
+        self,
+        level: bytes,
+        message: str,
+        values: Callable[[], Mapping[str, object]],
+        *,
+        at_once: bool = False,
+    ) -> bool:
+        """Publish the status if it has changed or the regular message is due.
 
-    def publish(self, level: bytes, message: str, values: Mapping[str, object]) -> None:
-        """Publish the status now."""
+        Args:
+            level: OK, WARN or ERROR.
+            message: One sentence.
+            values: Returns the figures.
+            at_once: Whether to publish it in any case.
+
+        Returns:
+            Whether level or message have changed.
+        """
+        changed = self._last != (level, message)
+        if not (changed or self.due or at_once):
+            return False
         self._due = time.monotonic() + INTERVAL_S
-        self._said = (level, message)
+        self._last = (level, message)
         self._status.level = level
         self._status.message = message
-        self._status.values = [KeyValue(key=k, value=_text(v)) for k, v in values.items()]
+        self._status.values = [KeyValue(key=k, value=_text(v)) for k, v in values().items()]
         array = DiagnosticArray(status=[self._status])
         array.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(array)
+        return changed
 
 
 class Durations:
-    """How long something took, over its last repetitions.
+    """Statistics of the duration of something, over its last repetitions.
 
     Args:
-        limit_s: Duration [s] above which it counts as an overrun.
-        window: Number of repetitions that are remembered.
+        limit_s: Duration above which it counts as an overrun [s].
+        window: Number of repetitions.
     """
 
     def __init__(self, limit_s: float, window: int = 1000) -> None:
@@ -73,7 +91,7 @@ class Durations:
         self.overruns = 0
 
     def add(self, duration_s: float) -> None:
-        """Remember a duration [s]."""
+        """Add a duration [s]."""
         self._values[self._count % len(self._values)] = duration_s
         self._count += 1
         self.overruns += duration_s > self._limit
@@ -93,10 +111,10 @@ class Durations:
 
 
 class Latency:
-    """How old the samples were that commands answer, when the commands were sent.
+    """Age of the samples at the time when the commands that answer them are sent.
 
-    By the machine's clock, from the publication of the samples: what messages and computation
-    take together. Between two machines their clocks' difference is in it.
+    It is measured from the publication of the samples by the machine's clock, and includes
+    transport and computation; with two machines also the difference of their clocks.
     """
 
     def __init__(self) -> None:
@@ -104,17 +122,17 @@ class Latency:
         self._ages: list[float] = []
 
     def sampled(self, source: str, published: int) -> None:
-        """Note when the last sample of a source was published [ns]; 0 if nobody knows."""
+        """Note when the last sample of a source was published [ns]; 0 if that is unknown."""
         if published:
             self._sampled[source] = published
 
     def sent(self) -> None:
-        """Note that a command is on its way; the oldest of its samples counts."""
+        """Note that a command was sent; the oldest of its samples counts."""
         if self._sampled:
             self._ages.append(1e-3 * (time.time_ns() - min(self._sampled.values())))
 
     def figures(self) -> dict[str, object]:
-        """Return mean and maximum in microseconds since the last call; nothing without any."""
+        """Return mean and maximum since the last call in microseconds; empty without commands."""
         ages, self._ages = self._ages, []
         if not ages:
             return {}
@@ -122,18 +140,18 @@ class Latency:
 
 
 def log(node: Node, level: bytes, sentence: str) -> None:
-    """Log a sentence of a status that is not well: an error as such, all else as a warning."""
+    """Log the sentence of a status: an error as such, anything else as a warning."""
     if level == ERROR:
         node.get_logger().error(sentence)
-    else:  # elsewhere, because rclpy wants one severity of each line of code
+    else:  # on another line, because rclpy allows one severity per line of code
         node.get_logger().warning(sentence)
 
 
 def fault_figures(safety: FaultLatch) -> dict[str, object]:
-    """Return the faults since the last reset, and when the first came, as values of a status.
+    """Return the faults since the last reset as values of a status, and the time of the first.
 
-    The time is a control tick in lockstep, else of the machine's steady clock [ns], which all
-    processes share.
+    The time is a control tick in lockstep, else that of the machine's steady clock [ns], which
+    all processes share.
     """
     if not safety.faults:
         return {}

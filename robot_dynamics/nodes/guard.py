@@ -43,7 +43,7 @@ from robot_dynamics.nodes.heartbeat import (
     GuardError,
     GuardReport,
     GuardState,
-    HeartbeatWatch,
+    HeartbeatMonitor,
 )
 from robot_dynamics.nodes.parameters import GUARD, declare
 from robot_dynamics.nodes.process import Reporter, run
@@ -51,9 +51,9 @@ from robot_dynamics.nodes.robot_descriptions import described_by_topics
 from robot_dynamics.nodes.services import retry_while, serve
 from robot_dynamics.nodes.topics import STREAM, Inbox, MissingPublishers
 
-Array = NDArray[np.float64]
+RESET_TIMEOUT_S = 1.0  # for a heartbeat of a controller that was reset, and for joint states
 
-PATIENCE_S = 1.0  # for a heartbeat that says that the controller was reset
+Array = NDArray[np.float64]
 
 
 class Guard:
@@ -62,11 +62,11 @@ class Guard:
     Attributes:
         node: The node.
         inbox: Its subscriptions.
-        due: When to look at the heartbeat, by the steady clock [s].
-        incomplete: Whether messages are awaited; never: every message is acted on by itself.
+        due: When to check the heartbeat next, by the steady clock [s].
+        incomplete: Always false: every message is acted on by itself.
 
     Args:
-        reporter: Tells a launcher what happens.
+        reporter: Reports to a launcher.
 
     Raises:
         RobotDynamicsError: If a parameter or the scenario is refused.
@@ -91,11 +91,11 @@ class Guard:
             ignored_joints=filter(None, values["ignored_joints"]),
             stale_after_s=0.0 if self._lockstep else values["stale_after"],
         )
-        self._watch = HeartbeatWatch(
+        self._monitor = HeartbeatMonitor(
             values["silence_limit"] if self._lockstep else values["heartbeat_timeout"]
         )
         self._tick = self._answered = -1
-        self._torque: np.ndarray | None = None
+        self._torque: Array | None = None
         self._gravity = DriveGravity(
             self._loop.system,
             DriveFacts(scenario.cell.arms, values, ()).compensate_gravity,
@@ -112,24 +112,23 @@ class Guard:
         """Leave the arms with the last command."""
 
     def _create_topics(self, joint_state_topics: list[str]) -> None:
-        node, stream = self.node, STREAM
-        system = self._loop.system
+        node, system = self.node, self._loop.system
         self._commands = CommandTopics(
             node, system, self._gravity.commanded, in_lockstep=self._lockstep
         )
-        self._report_topic = node.create_publisher(UInt64MultiArray, topics.GUARD, stream)
+        self._report_topic = node.create_publisher(UInt64MultiArray, topics.GUARD, STREAM)
         self._report_writer = NumberWriter(GuardReport._fields)
         self.inbox = Inbox(node)
-        # The heartbeat first: nothing else is to be done before what it says is known.
+        # Heartbeats are read first: everything else depends on them.
         self.inbox.subscribe(
-            UInt64MultiArray, topics.HEARTBEAT, self._on_beat, stream, awaited=False
+            UInt64MultiArray, topics.HEARTBEAT, self._on_beat, STREAM, awaited=False
         )
         for arm in system.arms:
             self.inbox.subscribe(
                 Float64MultiArray,
                 topics.commands(arm.name),
                 partial(self._on_command, arm.name),
-                stream,
+                STREAM,
                 awaited=False,
                 reader=command_reader(),
             )
@@ -138,7 +137,7 @@ class Guard:
                 JointState,
                 topic,
                 partial(self._on_joints, topic),
-                stream,
+                STREAM,
                 awaited=True,
                 reader=joint_state_reader(),
             )
@@ -156,27 +155,26 @@ class Guard:
         if beat is None:
             return
         now = time.monotonic()
-        silent = self._watch.age(now)
-        handed_back = self._watch.hear(beat, now)
+        silence = self._monitor.age(now)
+        handed_back = self._monitor.receive(beat, now)
         if handed_back:
             self._loop.release()
-            self._inform("handed back")
-        # A controller that has slept waits for this.
-        if handed_back or silent > 0.5 * self._watch.timeout:
+            self._reporter.report("handed back")
+        # A controller that was suspended waits for this report.
+        if handed_back or silence > 0.5 * self._monitor.timeout:
             self._report()
 
     def _on_command(self, arm: str, answer: tuple[int, Array]) -> None:
         _, torque = answer
-        command = self._gravity.made_of(arm, torque)
-        self._loop.take_command(arm, command)
+        self._loop.take_command(arm, self._gravity.made_of(arm, torque))
 
     def _on_joints(self, topic: str, sample: JointSample) -> None:
         stamp, names, position, velocity = sample
         now = time.monotonic_ns()
         tick = tick_of(stamp, self._period)
-        # Once a fault is latched, commands belong to the run that it ended, as those of the
-        # controller do: a simulator that is reset keeps its brakes on until guard and controller
-        # are reset as well.
+        # Commands of the guard after a fault keep the number of the run that the fault ended, as
+        # those of the controller do: a simulator that is reset then keeps its brakes on until
+        # guard and controller are reset as well.
         if self._lockstep or tick > self._tick or self._loop.safety.state is State.INACTIVE:
             self._tick = tick
         if self._lockstep:
@@ -184,8 +182,8 @@ class Guard:
         self._loop.arms.take(topic, stamp, names, position, velocity, now)
 
     def on_messages(self) -> None:
-        """Answer new states while in charge; in lockstep repeat an answer to a repeated one."""
-        if self._watch.state is GuardState.WATCHING:
+        """Answer new joint states while in charge; in lockstep repeat an answer if asked to."""
+        if self._monitor.state is GuardState.WATCHING:
             return
         if self._loop.arms.all_newer:
             self._cycle()
@@ -195,27 +193,27 @@ class Guard:
     # -- commands -----------------------------------------------------------------------------
 
     def on_period(self) -> None:
-        """Look whether the heartbeat has stopped; keep the arms supplied if states do."""
+        """Check the heartbeat; on the wall clock command the arms also without joint states."""
         now = time.monotonic()
         self.due = now + self._period
-        if self._loop.arms.all_heard and self._watch.look(now):
+        if self._loop.arms.all_heard and self._monitor.check(now):
             self._take_over()
             return
         late = not self._lockstep and now - self._cycle_at > 1.5 * self._period
-        if late and self._watch.state is not GuardState.WATCHING:
+        if late and self._monitor.state is not GuardState.WATCHING:
             self._cycle()
 
     def _take_over(self) -> None:
-        beat, watch = self._watch.beat, self._watch
-        # The controller is told before the first command, in case it lives.
+        beat, monitor = self._monitor.beat, self._monitor
+        # Before the first command, in case the controller is still running.
         self._report()
         sentence = (
-            f"no heartbeat for {watch.silence:.3g} s; expected one within {watch.timeout:g} s."
+            f"no heartbeat for {monitor.silence:.3g} s; expected one within {monitor.timeout:g} s."
         )
         self._loop.take_over(self._now(), sentence, held=beat is None or beat.held)
         self._takeovers += 1
         self._cycle()
-        self._inform("took over", silence_s=watch.silence)
+        self._reporter.report("took over", silence_s=monitor.silence)
 
     def _cycle(self) -> None:
         self._torque = self._loop.cycle(self._now())
@@ -227,98 +225,86 @@ class Guard:
             self._commands.send(self._tick, self._torque, self._loop.safety.released)
 
     async def _reset(self) -> str:
-        if self._watch.state is not GuardState.IN_CHARGE:
-            self._watch.reset(time.monotonic())  # which says that there is nothing to reset
-        passing = (GuardError, StaleStreamError)
-        return await retry_while(self._hand_back, passing, PATIENCE_S)
+        if self._monitor.state is not GuardState.IN_CHARGE:
+            self._monitor.reset(time.monotonic())  # raises that there is nothing to reset
+        return await retry_while(self._hand_back, (GuardError, StaleStreamError), RESET_TIMEOUT_S)
 
     def _hand_back(self) -> str:
-        """Let go of the arms as soon as the controller commands; return what is told about it.
+        """Hand back the arms as soon as the controller commands; return the service's message.
 
         Raises:
-            RobotDynamicsError: If the controller is dead or has a fault, or samples are stale.
+            RobotDynamicsError: If no controller runs, it has a fault, or joint states are stale.
         """
-        state = self._watch.state
-        self._watch.reset(time.monotonic())
+        state = self._monitor.state
+        self._monitor.reset(time.monotonic())
         try:
             self._loop.reset(self._now())
         except RobotDynamicsError:
-            self._watch.state = state
+            self._monitor.state = state
             raise
         self._report()
         return "the guard goes on until the controller commands"
 
     def on_error(self, error: Exception) -> None:
-        """Go on after an error that nobody expected: the guard is the last who holds the arms."""
+        """Log an unexpected error and go on: no other process holds the arms."""
         sentence = sentence_of(error)
         if sentence != self._error:
             self.node.get_logger().error(sentence)
         self._error = sentence
 
-    # -- what is told -------------------------------------------------------------------------
+    # -- reports and diagnostics --------------------------------------------------------------
 
     def on_idle(self) -> None:
-        """Report to the controller, and look who there is."""
+        """Report to the controller, and check for missing publishers."""
         self._report()
-        self._missing_publishers.check(
-            waiting=not self._loop.arms.all_heard or self._watch.beat is None
-        )
+        waiting = not self._loop.arms.all_heard or self._monitor.beat is None
+        self._missing_publishers.check(waiting=waiting)
 
     def publish_diagnostics(self) -> None:
         """Publish diagnostics once a second and on change."""
         level, message = self._condition(time.monotonic())
-        changed = self._diagnostics.changed(level, message)
-        if changed and level != OK:
+        if self._diagnostics.update(level, message, self._figures) and level != OK:
             self.node.get_logger().warning(message)
-        if changed or self._diagnostics.due():
-            self._diagnostics.publish(level, message, self._figures())
 
     def _report(self) -> None:
-        watch = self._watch
-        heard = 0 if watch.beat is None else watch.beat.number
-        report = GuardReport(heard, watch.sender, watch.state, self._loop.arms.all_heard)
+        monitor = self._monitor
+        heard = 0 if monitor.beat is None else monitor.beat.number
+        report = GuardReport(heard, monitor.sender, monitor.state, self._loop.arms.all_heard)
         self._report_topic.publish(self._report_writer.fill(report))
-
-    def _inform(self, event: str, **figures: float) -> None:
-        self._reporter.report(event, **figures)
 
     def _condition(self, now: float) -> tuple[bytes, str]:
         """Return the level and the sentence of the diagnostics."""
-        watch, safety = self._watch, self._loop.safety
-        if watch.state is GuardState.IN_CHARGE:
-            return ERROR, f"in charge: {safety.cause}"
-        if watch.state is GuardState.HANDING_BACK:
+        monitor, arms = self._monitor, self._loop.arms
+        if monitor.state is GuardState.IN_CHARGE:
+            return ERROR, f"in charge: {self._loop.safety.cause}"
+        if monitor.state is GuardState.HANDING_BACK:
             return WARN, "handing back: in charge until the controller commands"
-        if self._loop.arms.complaint:
-            return WARN, f"watching: {self._loop.arms.complaint}"
-        if self._error:
-            return WARN, f"watching: {self._error}"
         missing = self._missing_publishers.warning
         why = f": {missing}" if missing else ""
-        if not self._loop.arms.all_heard:
-            return WARN, f"watching: cannot take over before every arm has been heard of{why}"
-        if watch.beat is None:
-            return WARN, f"watching: no heartbeat has come{why}"
-        if watch.contested(now):
-            return WARN, "watching: another controller commands as well; expected one alone"
-        if watch.age(now) > watch.timeout:
-            whose = (
-                "which the arms rely on is late"
-                if watch.relied
-                else "with nothing to command ended"
+        trouble = arms.complaint or self._error
+        if not trouble and not arms.all_heard:
+            trouble = f"cannot take over before joint states of every arm have come{why}"
+        elif not trouble and monitor.beat is None:
+            trouble = f"no heartbeat has come{why}"
+        elif not trouble and monitor.has_conflict(now):
+            trouble = "another controller commands as well; expected one alone"
+        elif not trouble and monitor.age(now) > monitor.timeout:
+            trouble = (
+                "the heartbeat of the controller that commands the arms is late"
+                if monitor.watches
+                else "the heartbeat of a controller that did not command has stopped"
             )
-            return WARN, f"watching: the heartbeat of a controller {whose}"
-        return OK, "watching"
+        return (WARN, f"watching: {trouble}") if trouble else (OK, "watching")
 
     def _figures(self) -> dict[str, object]:
-        watch, safety = self._watch, self._loop.safety
+        monitor, safety = self._monitor, self._loop.safety
         found = fault_figures(safety)
         found["takeovers"] = self._takeovers
-        found["heartbeat timeout [s]"] = watch.timeout
+        found["heartbeat timeout [s]"] = monitor.timeout
         if self._takeovers:
-            found["silence before the last takeover [s]"] = watch.silence
-        if watch.conflicts:
-            found["beats of a controller that commanded as well"] = watch.conflicts
+            found["silence before the last takeover [s]"] = monitor.silence
+        if monitor.conflicts:
+            found["heartbeats of a second commanding controller"] = monitor.conflicts
         if safety.released:
             found["left to their drives"] = ", ".join(safety.released)
         if safety.saturated:
@@ -326,17 +312,14 @@ class Guard:
         return found
 
 
-def main() -> None:
-    """Run the node `guard`."""
-    sys.exit(run("guard", Guard))
-
-
 class GuardLoop:
-    """The fallback of a scenario's safety settings, and the streams of joint states it needs.
+    """The torques of the guard, without ROS: its own model holds the arms up.
+
+    Times are integers, as in `control_loop`.
 
     Attributes:
-        system: Arms and object, as they are believed to be.
-        safety: Checks what is measured, and holds the fallback and its latch.
+        system: Model of arms and object.
+        safety: Checks the measurements, and holds the fallback and its latch.
         arms: The streams of joint states.
 
     Args:
@@ -360,7 +343,7 @@ class GuardLoop:
     ) -> None:
         settings, period = scenario.safety, scenario.control.period
         self.system = system = build_system(scenario)
-        self._alone, self._laden = ArmModel(system), ArmModel(with_load_in_hand(system))
+        self._empty, self._loaded = ArmModel(system), ArmModel(with_load_in_hand(system))
         self._effort = np.minimum(system.limits["effort"], 1e12)
         arms = {arm.name: arm.joints for arm in system.arms}
         self.safety = SafetyLayer(
@@ -370,7 +353,7 @@ class GuardLoop:
             FallbackTorque(
                 settings,
                 self._support,
-                self._alone.inertia,
+                self._empty.inertia,
                 system.limits["effort"],
                 system.arm_slices,
             ),
@@ -382,23 +365,23 @@ class GuardLoop:
         )
         self._slices = dict(zip(arms, system.arm_slices, strict=True))
         self._commanded: dict[str, Array] = {}
-        # Loaded now: nothing may be compiled when it is needed.
+        # Loads the kernels now: nothing may be compiled during a takeover.
         for held in (True, False):
             self._support(system.posture, held)
 
     def take_command(self, arm: str, torque: Array) -> None:
-        """Note what an arm's drive was told to do (n,): a takeover departs from there."""
+        """Note the torques (n,) that an arm was commanded last: a takeover starts from there."""
         own = self._slices[arm]
         if torque.shape == (own.stop - own.start,) and np.isfinite(torque).all():
             self._commanded[arm] = np.clip(torque, -self._effort[own], self._effort[own])
 
     def take_over(self, now: int, sentence: str, *, held: bool) -> None:
-        """Be in charge from now on; every arm must have brought a sample.
+        """Command the arms from now on; every arm must have brought a sample.
 
         Args:
             now: The present time.
             sentence: What happened to the controller and what was expected.
-            held: Whether the object is taken to be held.
+            held: Whether the object is assumed to be held.
         """
         self.arms.now = now
         q, qd = self.arms.state()
@@ -412,13 +395,13 @@ class GuardLoop:
     def cycle(self, now: int) -> Array | None:
         """Return the torque (na,) to send at a control instant; None if not in charge.
 
-        Nothing must be sent to the arms in `safety.released`.
+        No command must be sent to the arms in `safety.released`.
         """
         self.safety.observe(now, *self.arms.use(now))
         return self.safety.command(now)
 
     def reset(self, now: int) -> None:
-        """Forget faults; the fallback goes on until `release`.
+        """Clear faults; the fallback goes on until `release`.
 
         Raises:
             SafetyError: If a stream of joint states is stale.
@@ -427,8 +410,13 @@ class GuardLoop:
         self.arms.complaints.clear()
 
     def release(self) -> None:
-        """Let go of the arms: somebody else commands them."""
+        """Stop commanding: a controller commands the arms again."""
         self.safety.release()
 
     def _support(self, q: Array, held: bool) -> Array:
-        return (self._laden if held else self._alone).support(q)
+        return (self._loaded if held else self._empty).support(q)
+
+
+def main() -> None:
+    """Run the node `guard`."""
+    sys.exit(run("guard", Guard))

@@ -1,25 +1,24 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Who commands the arms: the agreement between a controller and the guard that watches it.
+"""The protocol between controllers and the guard: which process commands the arms.
 
-The controller sends a beat with its commands, several in the time that the guard waits and at
-once when it says something new, and every 20 ms when it has nothing to command.
-The guard takes over when beats cease, and keeps the arms until it is reset; its reports say so.
-Two processes must not both send torques for longer than a message takes:
+A controller publishes a heartbeat with its commands, several within the timeout of the guard and
+at once when a field changes, and every 20 ms when it has nothing to command. The guard takes over
+when heartbeats stop, and commands the arms until it is reset; its reports say so. Two processes
+must not both send torques for longer than a message takes:
 
 - While the guard watches, it publishes no command.
 - A controller that hears that the guard is in charge publishes none.
-- A controller that finds that it has slept for longer than the guard waits cannot know what has
-  happened meanwhile, and what it hears next may be older than its sleep. It publishes nothing
-  until a report comes that answers a beat which it has sent since, or none comes at all.
-- After a reset the guard goes on until a beat says that a controller commands.
+- A controller that was suspended for longer than the timeout does not know what has happened
+  meanwhile, and reports that it reads next may be older. It publishes no command until a report
+  answers a heartbeat that it has sent since, or until no report has come for `REPORT_S`.
+- After a reset the guard goes on until a heartbeat says that a controller commands.
 
-There may be more than one controller, as a second one that waits beside the first. Each beat names
-its sender. The guard relies on one sender, the first that commands, and its silence alone counts:
-what others say keeps no arms up. A controller that hears that the guard relies on another one
-publishes no command either.
+There may be several controllers, as a second one on standby. Each heartbeat names its sender. The
+guard watches the first sender that commands, and takes over when that one stops, whatever others
+send. A controller that hears that the guard watches another one publishes no command either.
 
-Times are seconds of a steady clock. Nothing here knows ROS.
+Times are seconds of a steady clock. Only `GuardLink` knows ROS.
 """
 
 from __future__ import annotations
@@ -41,8 +40,10 @@ from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.conversions import NumberWriter
 from robot_dynamics.nodes.topics import STREAM, Inbox
 
-REPORT_S = 0.5  # without a report after which a guard counts as missing
-_SLEPT = 0.5  # part of the timeout after which who looks has slept itself
+REPORT_S = 0.5  # without a report after which the guard counts as missing
+_SUSPENDED = 0.5  # part of the timeout after which the guard itself counts as suspended
+_IDLE_BEAT_S = 0.01  # since the last heartbeat, after which idle work sends one
+_BEAT_FRACTION = 0.1  # of the timeout, after which a heartbeat is sent with a command
 
 
 class GuardError(RobotDynamicsError):
@@ -50,14 +51,15 @@ class GuardError(RobotDynamicsError):
 
 
 class Beat(NamedTuple):
-    """What a controller says with every heartbeat.
+    """A heartbeat of a controller.
 
     Attributes:
-        number: Steady clock of the sender [ns]: larger for every beat, also after a restart.
-        sender: Who sends it; not 0, and another one after every configuration of a controller.
+        number: Steady clock of the sender [ns]: increases with every heartbeat, also over
+            restarts.
+        sender: Identifies the controller; not 0, and new for every configuration of a controller.
         commanding: Whether the arms rely on torques that it sends.
-        ready: Whether no fault is latched, so that it can be given the arms.
-        held: Whether it takes the object to be held.
+        ready: Whether no fault is latched, so that the arms can be handed to it.
+        held: Whether it assumes that the object is held.
     """
 
     number: int
@@ -68,7 +70,7 @@ class Beat(NamedTuple):
 
     @classmethod
     def of(cls, values: Sequence[int]) -> Beat | None:
-        """Return the beat of a message's numbers; None if they are none."""
+        """Return the heartbeat of a message's numbers; None if they are invalid."""
         if len(values) != len(cls._fields) or any(value > 1 for value in values[2:]):
             return None
         number, sender = int(values[0]), int(values[1])
@@ -76,7 +78,7 @@ class Beat(NamedTuple):
 
 
 class GuardState(IntEnum):
-    """What a guard does."""
+    """The state of a guard."""
 
     WATCHING = 0
     IN_CHARGE = 1
@@ -84,14 +86,14 @@ class GuardState(IntEnum):
 
 
 class GuardReport(NamedTuple):
-    """What a guard says: 50 times a second, and at once when it changes.
+    """A report of the guard: 50 times a second, and at once when it changes.
 
     Attributes:
-        heard: Number of the last beat of the sender that it relies on, of anybody while it relies
-            on none; 0 before the first.
-        sender: Whom it relies on; 0 if nobody has commanded yet.
-        state: What it does.
-        able: Whether it has heard of every arm, so that it can take over.
+        heard: Number of the last heartbeat of the sender that it watches, or of any sender while
+            it watches none; 0 before the first.
+        sender: The sender that it watches; 0 if none has commanded yet.
+        state: Its state.
+        able: Whether it has joint states of every arm, so that it can take over.
     """
 
     heard: int
@@ -101,62 +103,62 @@ class GuardReport(NamedTuple):
 
     @classmethod
     def of(cls, values: Sequence[int]) -> GuardReport | None:
-        """Return the report of a message's numbers; None if they are none."""
+        """Return the report of a message's numbers; None if they are invalid."""
         if len(values) != len(cls._fields) or values[2] > max(GuardState) or values[3] > 1:
             return None
         heard, sender, state, able = (int(value) for value in values)
         return cls(heard, sender, GuardState(state), bool(able))
 
 
-class HeartbeatWatch:
-    """The guard's side: when to take over, and when to let go.
+class HeartbeatMonitor:
+    """The guard's side of the protocol: when to take over, and when to hand back.
 
     Attributes:
-        state: What the guard does.
-        relied: Whether the arms have relied on a controller.
-        beat: The last beat of that controller, of anybody before; None before the first.
+        state: The state of the guard.
+        watches: Whether a controller has commanded, which the guard watches since.
+        beat: The last heartbeat of that controller, of any before; None before the first.
         silence: How long that controller had been silent when the guard took over last [s].
-        conflicts: Beats of a controller that commanded although the guard was in charge, or
-            although the guard relied on another one.
+        conflicts: Number of heartbeats of controllers that commanded although the guard was in
+            charge, or watched another controller.
 
     Args:
-        timeout: Time without a beat after which the guard takes over [s].
+        timeout: Time without a heartbeat after which the guard takes over [s].
     """
 
     def __init__(self, timeout: float) -> None:
         self.timeout = timeout
         self.state = GuardState.WATCHING
-        self.relied = False
+        self.watches = False
         self.beat: Beat | None = None
         self.silence = 0.0
         self.conflicts = 0
-        self._heard_at = self._awake_since = self._looked_at = 0.0
-        self._other: Beat | None = None  # the last one of anybody but whom it relies on
+        self._received_at = self._awake_since = self._checked_at = 0.0
+        self._other: Beat | None = None  # the last of any other controller
         self._other_at = 0.0
         self._conflict_at = -math.inf
 
     @property
     def sender(self) -> int:
-        """Whom the arms rely on; 0 for nobody."""
-        return self.beat.sender if self.relied and self.beat is not None else 0
+        """The sender that the guard watches; 0 for none."""
+        return self.beat.sender if self.watches and self.beat is not None else 0
 
     def age(self, now: float) -> float:
-        """Return how long ago the last beat of the controller that it relies on came [s]."""
-        return now - self._heard_at
+        """Return the time since the last heartbeat of the watched controller [s]."""
+        return now - self._received_at
 
-    def contested(self, now: float) -> bool:
-        """Return whether somebody has commanded of late who should not."""
+    def has_conflict(self, now: float) -> bool:
+        """Return whether a controller has commanded lately that should not."""
         return now - self._conflict_at <= REPORT_S
 
-    def hear(self, beat: Beat, now: float) -> bool:
-        """Take a beat; return whether the guard's part ends with it."""
+    def receive(self, beat: Beat, now: float) -> bool:
+        """Take a heartbeat; return whether it completes handing back the arms."""
         other = self.sender not in (0, beat.sender)
         handed_back = beat.commanding and self.state is GuardState.HANDING_BACK
         if other and not handed_back:
             self._other, self._other_at = beat, now
         else:
-            self.beat, self._heard_at = beat, now
-            self.relied |= beat.commanding
+            self.beat, self._received_at = beat, now
+            self.watches |= beat.commanding
         if handed_back:
             self.state = GuardState.WATCHING
         elif beat.commanding and (other or self.state is GuardState.IN_CHARGE):
@@ -164,38 +166,38 @@ class HeartbeatWatch:
             self._conflict_at = now
         return handed_back
 
-    def look(self, now: float) -> bool:
+    def check(self, now: float) -> bool:
         """Return whether to take over now; to be called once a control period.
 
-        A guard that was not run itself for a while gives the controller a whole timeout more:
-        what was sent meanwhile may not have been read yet.
+        A guard that was suspended itself waits for another timeout: heartbeats that were sent
+        meanwhile may not have been read yet.
         """
-        if now - self._looked_at > _SLEPT * self.timeout:
+        if now - self._checked_at > _SUSPENDED * self.timeout:
             self._awake_since = now
-        self._looked_at = now
-        if not self.relied or self.state is GuardState.IN_CHARGE or self.beat is None:
+        self._checked_at = now
+        if not self.watches or self.state is GuardState.IN_CHARGE or self.beat is None:
             return False
-        if now - max(self._heard_at, self._awake_since) <= self.timeout:
+        if now - max(self._received_at, self._awake_since) <= self.timeout:
             return False
         self.state = GuardState.IN_CHARGE
         self.silence = self.age(now)
         return True
 
     def reset(self, now: float) -> None:
-        """Let go of the arms as soon as a controller commands them.
+        """Hand back the arms as soon as a controller commands them.
 
         Raises:
-            GuardError: If the guard is not in charge, or there is nobody to hand back to.
+            GuardError: If the guard is not in charge, or no controller can take the arms.
         """
         if self.state is not GuardState.IN_CHARGE:
             raise GuardError("reset refused: the guard is not in charge.")
         if self.age(now) > self.timeout and self._other is not None:
-            # The one that it relied on is gone; another one may get the arms.
-            self.beat, self._heard_at, self._other = self._other, self._other_at, None
+            # The watched controller is gone; another one may get the arms.
+            self.beat, self._received_at, self._other = self._other, self._other_at, None
         if self.beat is None or self.age(now) > self.timeout:
             raise GuardError(
-                f"reset refused: no heartbeat for {self.age(now):.3g} s; expected a controller "
-                "that lives."
+                f"reset refused: no heartbeat for {self.age(now):.3g} s; expected a running "
+                "controller."
             )
         if not self.beat.ready:
             raise GuardError(
@@ -205,83 +207,79 @@ class HeartbeatWatch:
         self.state = GuardState.HANDING_BACK
 
 
-class Custody:
-    """The controller's side: whether it may command, and whether a guard is there.
+class CommandAuthority:
+    """The controller's side of the protocol: whether it may command, and whether a guard is there.
 
     Attributes:
-        sender: What its beats name as their sender.
+        sender: The sender of its heartbeats.
         report: The guard's last report; None before the first.
-        slept: How long the controller had not run when it last found that it had slept [s].
+        suspended_s: How long the controller did not run, when that was last found [s].
 
     Args:
-        timeout: The time after which the guard takes over [s].
+        timeout: Time without a heartbeat after which the guard takes over [s].
     """
 
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
         self.sender = secrets.randbits(63) + 1
         self.report: GuardReport | None = None
-        self.slept = 0.0
-        self._heard_at = 0.0
+        self.suspended_s = 0.0
+        self._report_at = 0.0
         self._beat: Beat | None = None
         self._beat_at = 0.0
-        self._asked: int | None = None  # number of the first beat after a sleep
-        self._asked_at = 0.0
+        self._awaited: int | None = None  # number of the first heartbeat after a suspension
+        self._awaited_since = 0.0
 
-    def hear(self, report: GuardReport, now: float) -> None:
+    def receive(self, report: GuardReport, now: float) -> None:
         """Take a report of the guard."""
-        self.report, self._heard_at = report, now
+        self.report, self._report_at = report, now
         answers = report.sender in (0, self.sender)
-        if self._asked is not None and answers and report.heard >= self._asked:
-            self._asked = None
+        if self._awaited is not None and answers and report.heard >= self._awaited:
+            self._awaited = None
 
     def guard_is_there(self, now: float) -> bool:
-        """Return whether a guard has reported of late, and could take over."""
+        """Return whether a guard has reported lately that could take over."""
         report = self.report
-        return report is not None and report.able and now - self._heard_at <= REPORT_S
+        return report is not None and report.able and now - self._report_at <= REPORT_S
 
     def lost_to(self, now: float) -> str:
-        """Return who has the arms, the guard or another controller; empty if nobody is known."""
+        """Return which process has taken the arms; empty if none is known to have."""
         report = self.report
-        if report is None or now - self._heard_at > REPORT_S:
+        if report is None or now - self._report_at > REPORT_S:
             return ""
         if report.state is GuardState.IN_CHARGE:
             return "the guard"
         watches = report.able and report.state is GuardState.WATCHING
         return "another controller" if watches and report.sender not in (0, self.sender) else ""
 
-    def is_taken(self, now: float) -> bool:
-        """Return whether the guard or another controller commands, as far as is known."""
+    def is_lost(self, now: float) -> bool:
+        """Return whether another process commands the arms, or may do so."""
         if self._beat is not None and now - self._beat_at > self._timeout:
-            self.slept = now - self._beat_at
-            self._asked, self._asked_at = round(now * 1e9), now
+            self.suspended_s = now - self._beat_at
+            self._awaited, self._awaited_since = round(now * 1e9), now
         if self.report is None:
             return False
-        if self._asked is not None:
-            if now - self._asked_at <= REPORT_S:
+        if self._awaited is not None:
+            if now - self._awaited_since <= REPORT_S:
                 return True
-            self._asked = None  # nobody answers
+            self._awaited = None  # no guard answers
         return bool(self.lost_to(now))
 
     def next_beat(self, now: float, commanding: bool, ready: bool, held: bool) -> Beat:
-        """Return the beat to send now; `is_taken` is to be asked before."""
+        """Return the heartbeat to send now; `is_lost` has to be called before."""
         self._beat = Beat(round(now * 1e9), self.sender, commanding, ready, held)
         self._beat_at = now
         return self._beat
 
 
-_BEAT_S = 0.01  # since the last beat, after which idle work sends one
-_OFTEN = 0.1  # part of the timeout after which a command is accompanied by a beat
-
-
 class GuardLink:
-    """Heartbeats of a controller, and what follows from the reports of its guard.
+    """Sends the heartbeats of a controller, and acts on the reports of its guard.
 
     Args:
         node: The controller's node.
-        inbox: Its subscriptions; the reports are to be the first of them.
-        loop: The controller.
-        timeout: Time without a beat after which the guard takes over [s].
+        inbox: Its subscriptions; the reports have to be the first of them.
+        loop: The control loop.
+        timeout: Time without a heartbeat after which the guard takes over [s].
         required: Whether control must not start without a guard.
     """
 
@@ -289,31 +287,32 @@ class GuardLink:
         self, node: Node, inbox: Inbox, loop: ControlLoop, timeout: float, *, required: bool
     ) -> None:
         self._node, self._loop, self._required = node, loop, required
-        self._custody = Custody(timeout)
+        self._authority = CommandAuthority(timeout)
         self._timeout = timeout
         self._lost_to = ""
         self._beat_at = 0.0
-        self._every = min(_BEAT_S, _OFTEN * timeout)
-        self._said: tuple[bool, bool, bool] | None = None
+        self._interval = min(_IDLE_BEAT_S, _BEAT_FRACTION * timeout)
+        self._sent: tuple[bool, bool, bool] | None = None
         self._topic = node.create_publisher(UInt64MultiArray, topics.HEARTBEAT, STREAM)
         self._writer = NumberWriter(Beat._fields)
         inbox.subscribe(UInt64MultiArray, topics.GUARD, self._on_report, STREAM, awaited=False)
 
     def destroy(self) -> None:
-        """Take its topic off the node."""
+        """Destroy the publisher."""
         self._node.destroy_publisher(self._topic)
 
     def may_command(self, now: int) -> bool:
-        """Return whether torques may be sent; latch a fault if the guard has taken over.
+        """Return whether torques may be sent; latch a fault if another process has taken over.
 
         Args:
             now: The present time of the safety layer.
         """
-        custody, present = self._custody, time.monotonic()
-        taken = custody.is_taken(present)
-        lost_to = custody.lost_to(present)
+        authority, clock = self._authority, time.monotonic()
+        lost = authority.is_lost(clock)
+        lost_to = authority.lost_to(clock)
         if lost_to and not self._lost_to:
-            why = f"; it did not run for {custody.slept:.3g} s" if custody.slept else ""
+            suspended = authority.suspended_s
+            why = f"; this process did not run for {suspended:.3g} s" if suspended else ""
             self._loop.fall_back(
                 now,
                 Cause.TAKEN_OVER,
@@ -321,37 +320,38 @@ class GuardLink:
                 f"{lost_to} has taken over{why}; expected a heartbeat within {self._timeout:g} s.",
             )
         self._lost_to = lost_to
-        return not taken
+        return not lost
 
     def beat(self, *, commanding: bool) -> None:
         """Send a heartbeat."""
-        self._said = self._state(commanding)
+        self._sent = self._state(commanding)
         self._beat_at = time.monotonic()
-        self._topic.publish(self._writer.fill(self._custody.next_beat(self._beat_at, *self._said)))
+        beat = self._authority.next_beat(self._beat_at, *self._sent)
+        self._topic.publish(self._writer.fill(beat))
 
-    def accompany(self) -> None:
-        """Send a heartbeat with a command, if it says something new or none was sent of late.
+    def beat_with_command(self) -> None:
+        """Send a heartbeat with a command if a field has changed or the last one is old.
 
-        To publish costs a good part of a control period.
+        Publishing takes a good part of a control period.
         """
-        new = self._said != self._state(True)
-        if new or time.monotonic() - self._beat_at >= self._every:
+        changed = self._sent != self._state(True)
+        if changed or time.monotonic() - self._beat_at >= self._interval:
             self.beat(commanding=True)
 
+    def beat_when_idle(self, now: int) -> None:
+        """Send a heartbeat if none was sent with a command lately."""
+        commanding = self.may_command(now)
+        if time.monotonic() - self._beat_at > _IDLE_BEAT_S:
+            self.beat(commanding=commanding)
+
     def _state(self, commanding: bool) -> tuple[bool, bool, bool]:
-        """Return whether arms rely on commands, no fault is latched, and the object is held."""
+        """Return the fields `commanding`, `ready` and `held` of a heartbeat."""
         safety = self._loop.safety
         ready = safety.state not in (State.FALLBACK, State.STOPPED)
         return commanding and safety.in_charge, ready, safety.object_held
 
-    def keep_beating(self, now: int) -> None:
-        """Send a heartbeat if none was sent with a command of late."""
-        commanding = self.may_command(now)
-        if time.monotonic() - self._beat_at > _BEAT_S:
-            self.beat(commanding=commanding)
-
     def require_guard(self) -> None:
-        """Refuse a start while the guard has the arms, or without one where it is needed.
+        """Refuse a start while another process has the arms, or without a required guard.
 
         Raises:
             GuardError: If that is so.
@@ -359,25 +359,25 @@ class GuardLink:
         if self._lost_to:
             wanted = "a reset of it" if self._lost_to == "the guard" else "one controller alone"
             raise GuardError(f"start refused: {self._lost_to} is in charge; expected {wanted}.")
-        if self._required and not self._custody.guard_is_there(time.monotonic()):
-            raise GuardError(f"start refused: {self._missing()}")
+        missing = self._missing()
+        if self._required and missing:
+            raise GuardError(f"start refused: {missing}")
 
     @property
     def warning(self) -> str:
-        """A sentence about a guard that is in charge or missing; empty if all is well."""
-        if self._lost_to:
-            return f"{self._lost_to} is in charge"
-        if not self._custody.guard_is_there(time.monotonic()):
-            return self._missing()
-        return ""
+        """A sentence about another process in charge or a missing guard; empty if all is well."""
+        return f"{self._lost_to} is in charge" if self._lost_to else self._missing()
 
     def _missing(self) -> str:
-        report = self._custody.report
+        """Return why no guard could take over; empty if one could."""
+        if self._authority.guard_is_there(time.monotonic()):
+            return ""
+        report = self._authority.report
         if report is not None and not report.able:
-            return "the guard has not heard of every arm, and could not take over."
+            return "the guard has no joint states of some arm, and could not take over."
         return "there is no guard; expected its reports, because nothing else holds the arms up."
 
     def _on_report(self, message: UInt64MultiArray) -> None:
         report = GuardReport.of(message.data)
         if report is not None:
-            self._custody.hear(report, time.monotonic())
+            self._authority.receive(report, time.monotonic())

@@ -359,12 +359,11 @@ class Simulator:
         """Publish diagnostics once a second and on change."""
         now = time.monotonic()
         level, message = self._condition(now)
-        if self._diagnostics.changed(level, message):
-            if level != OK:
-                self.node.get_logger().warning(message)
-            self._diagnostics.publish(level, message, self._figures(now))
-        elif self._diagnostics.due() or self._faults.untold:
-            self._diagnostics.publish(level, message, self._figures(now))
+        changed = self._diagnostics.update(
+            level, message, lambda: self._figures(now), at_once=self._faults.untold
+        )
+        if changed and level != OK:
+            self.node.get_logger().warning(message)
 
     def _describe(self) -> None:
         self._described = True

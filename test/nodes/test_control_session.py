@@ -347,11 +347,11 @@ def test_errors_beside_control_do_not_end_it(make):
     told = []
     bench.session._complain = bench.session._background._report = told.append
 
-    def fail(*_):
+    def fail(*_, **__):
         raise KeyError("odd")
 
     bench.session._objects.publish = bench.session._objects.on_idle = fail
-    bench.session._record.note = bench.session._diagnostics.publish = fail
+    bench.session._record.note = bench.session._diagnostics.update = fail
     tick = bench.arms.tick
     bench.live_until(lambda: bench.arms.tick > tick + 20)
     assert bench.loop.safety.law_runs

@@ -60,25 +60,25 @@ def test_a_status_says_what_it_is_about(ros):
     heard = []
     node.create_subscription(DiagnosticArray, "/diagnostics", heard.append, 10)
     diagnostics = Diagnostics(node, "lift_box")
-    assert diagnostics.due()
-    assert diagnostics.changed(OK, "running")
+    assert diagnostics.due
 
     def speak():
-        diagnostics.publish(OK, "running", {"tick": 5, "scale": 0.123456789})
+        figures = {"tick": 5, "scale": 0.123456789}
+        diagnostics.update(OK, "running", lambda: figures, at_once=True)
         ros.spin_once(node, timeout_sec=0.1)
 
     wait_until(lambda: heard, speak)
-    diagnostics.publish(OK, "running", {})
-    assert not diagnostics.due()
-    assert not diagnostics.changed(OK, "running")
-    assert diagnostics.changed(WARN, "running")
+    assert not diagnostics.due
+    assert not diagnostics.update(OK, "running", lambda: pytest.fail("it is neither new nor due"))
+    assert diagnostics.update(WARN, "running", dict)
+    assert diagnostics.update(OK, "running", dict)
     (status,) = heard[0].status
     assert (status.name, status.hardware_id) == ("speaker: state", "lift_box")
     assert (status.level, status.message) == (OK, "running")
     assert {v.key: v.value for v in status.values} == {"tick": "5", "scale": "0.1235"}
 
     # A controller that is configured for another scenario.
-    diagnostics.concern("fold")
+    diagnostics.set_hardware("fold")
     wait_until(lambda: heard[-1].status[0].hardware_id == "fold", speak)
     node.destroy_node()
 

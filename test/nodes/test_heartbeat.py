@@ -23,12 +23,12 @@ from robot_dynamics.nodes.conversions import NumberWriter
 from robot_dynamics.nodes.heartbeat import (
     REPORT_S,
     Beat,
-    Custody,
+    CommandAuthority,
     GuardError,
     GuardLink,
     GuardReport,
     GuardState,
-    HeartbeatWatch,
+    HeartbeatMonitor,
 )
 from robot_dynamics.nodes.topics import STREAM, Inbox
 
@@ -46,7 +46,7 @@ def beat_at(now, *, sender=FIRST, commanding=True, ready=True):
 def look_until(watch, begin, end):
     """Look once a period; return when the guard took over, None if it did not."""
     for now in np.arange(begin, end, PERIOD):
-        if watch.look(now):
+        if watch.check(now):
             return now
     return None
 
@@ -54,9 +54,9 @@ def look_until(watch, begin, end):
 @pytest.fixture
 def watch():
     """Return a guard's watch that has heard a controller command at 10 s."""
-    watch = HeartbeatWatch(TIMEOUT)
+    watch = HeartbeatMonitor(TIMEOUT)
     look_until(watch, 9.0, 10.0)
-    watch.hear(beat_at(10.0), 10.0)
+    watch.receive(beat_at(10.0), 10.0)
     return watch
 
 
@@ -72,21 +72,21 @@ def test_it_takes_over_within_a_period_of_the_timeout(watch):
 def test_beats_in_time_keep_it_watching(watch):
     """Whatever their numbers are: a controller may be started again."""
     for now in np.arange(10.0, 12.0, 0.9 * TIMEOUT):
-        watch.hear(beat_at(now - 9.0), now)
+        watch.receive(beat_at(now - 9.0), now)
         assert look_until(watch, now, now + 0.9 * TIMEOUT) is None
 
 
 def test_nothing_to_command_is_nothing_to_take_over():
     """A controller that ends before its first start leaves arms on brakes."""
-    watch = HeartbeatWatch(TIMEOUT)
+    watch = HeartbeatMonitor(TIMEOUT)
     assert look_until(watch, 0.0, 2.0) is None
-    watch.hear(beat_at(2.0, commanding=False), 2.0)
+    watch.receive(beat_at(2.0, commanding=False), 2.0)
     assert look_until(watch, 2.0, 4.0) is None
 
 
 def test_a_guard_that_slept_does_not_judge(watch):
     """It grants a whole timeout from when it is awake; then it acts."""
-    assert not watch.look(11.0)
+    assert not watch.check(11.0)
     taken = look_until(watch, 11.0, 12.0)
     assert TIMEOUT < taken - 11.0 <= TIMEOUT + 2 * PERIOD
 
@@ -98,23 +98,23 @@ def test_it_hands_back_to_a_controller_that_commands(watch):
     now = look_until(watch, 10.0, 11.0)
     with pytest.raises(GuardError, match="no heartbeat for"):
         watch.reset(now)
-    assert not watch.hear(beat_at(now), now)  # woken, and not aware of it yet
+    assert not watch.receive(beat_at(now), now)  # woken, and not aware of it yet
     assert (watch.state, watch.conflicts) == (GuardState.IN_CHARGE, 1)
-    watch.hear(beat_at(now, commanding=False, ready=False), now)
+    watch.receive(beat_at(now, commanding=False, ready=False), now)
     with pytest.raises(GuardError, match="a fault is latched in the controller"):
         watch.reset(now)
-    watch.hear(beat_at(now, commanding=False), now)
+    watch.receive(beat_at(now, commanding=False), now)
     watch.reset(now)
     assert watch.state is GuardState.HANDING_BACK
-    assert not watch.hear(beat_at(now, commanding=False), now)
-    assert watch.hear(beat_at(now), now)
+    assert not watch.receive(beat_at(now, commanding=False), now)
+    assert watch.receive(beat_at(now), now)
     assert watch.state is GuardState.WATCHING
 
 
 def test_a_second_death_while_handing_back_is_one_more(watch):
     """Between reset and first command the guard is in charge and still watches."""
     now = look_until(watch, 10.0, 11.0)
-    watch.hear(beat_at(now, commanding=False), now)
+    watch.receive(beat_at(now, commanding=False), now)
     watch.reset(now)
     assert look_until(watch, now, now + 1.0) is not None
     assert watch.state is GuardState.IN_CHARGE
@@ -124,8 +124,8 @@ def listen(watch, begin, end, *beats):
     """Look once a period while beats come; return when the guard took over, None if it did not."""
     for now in np.arange(begin, end, PERIOD):
         for options in beats:
-            watch.hear(beat_at(now, **options), now)
-        if watch.look(now):
+            watch.receive(beat_at(now, **options), now)
+        if watch.check(now):
             return now
     return None
 
@@ -144,7 +144,7 @@ def test_an_idle_controller_keeps_no_arms_up(watch):
 
 def test_one_that_waited_before_the_first_command_is_not_relied_on():
     """The order in which they appear does not matter."""
-    watch = HeartbeatWatch(TIMEOUT)
+    watch = HeartbeatMonitor(TIMEOUT)
     assert listen(watch, 9.0, 10.0, IDLE) is None
     assert watch.sender == 0
     assert listen(watch, 10.0, 10.5, {}, IDLE) is None
@@ -158,7 +158,7 @@ def test_the_arms_go_to_another_controller_after_a_reset(watch):
     watch.reset(11.0)
     assert watch.state is GuardState.HANDING_BACK
     assert listen(watch, 11.0, 12.0, IDLE) is None  # it may take its time
-    assert watch.hear(beat_at(12.0, sender=SECOND), 12.0)
+    assert watch.receive(beat_at(12.0, sender=SECOND), 12.0)
     assert (watch.state, watch.sender) == (GuardState.WATCHING, SECOND)
     # The first one, if it lives again, keeps nothing up either.
     assert listen(watch, 12.0, 13.0, {"commanding": False}) == pytest.approx(
@@ -178,9 +178,9 @@ def test_one_that_lives_with_a_fault_is_not_passed_over(watch):
 def test_a_second_one_that_commands_is_told(watch):
     """It neither gets the arms nor hides the silence of the first."""
     other_publisher = {"sender": SECOND}
-    assert not watch.contested(10.0)
+    assert not watch.has_conflict(10.0)
     assert listen(watch, 10.0, 10.5, {}, other_publisher) is None
-    assert watch.contested(10.5)
+    assert watch.has_conflict(10.5)
     assert watch.conflicts > 100
     assert watch.sender == FIRST
     assert listen(watch, 10.5, 11.0, other_publisher) is not None
@@ -196,60 +196,60 @@ def test_a_controller_is_silent_while_the_guard_relies_on_another():
 
     An answer to the other one's beats is none to its own.
     """
-    custody, other = Custody(TIMEOUT), Custody(TIMEOUT).sender
+    custody, other = CommandAuthority(TIMEOUT), CommandAuthority(TIMEOUT).sender
     beating(custody, 10.0)
-    custody.hear(report(1, sender=custody.sender), 10.0)
+    custody.receive(report(1, sender=custody.sender), 10.0)
     assert beating(custody, 10.05)[0]
     assert not beating(custody, 11.0)[0]
     for now in np.arange(11.0, 13.0, 0.02):
-        custody.hear(report(round(now * 1e9) + 1, sender=other), now)
+        custody.receive(report(round(now * 1e9) + 1, sender=other), now)
         assert not beating(custody, now)[0]
         assert custody.lost_to(now) == "another controller"
     # A guard that cannot take over may rely on one that is long gone.
-    custody.hear(report(1, sender=other, able=False), 13.0)
+    custody.receive(report(1, sender=other, able=False), 13.0)
     assert beating(custody, 13.0)[0]
 
 
 def beating(custody, now):
     """Ask and beat as a controller does before and after a command; return whether it may."""
-    taken = custody.is_taken(now)
+    taken = custody.is_lost(now)
     beat = custody.next_beat(now, commanding=not taken, ready=True, held=True)
     return not taken, beat
 
 
 def test_a_controller_that_slept_waits_for_an_answer_to_a_new_beat():
     """A report from before its sleep that says all is well proves nothing."""
-    custody = Custody(TIMEOUT)
+    custody = CommandAuthority(TIMEOUT)
     _, old = beating(custody, 10.0)
-    custody.hear(report(old.number), 10.0)
+    custody.receive(report(old.number), 10.0)
     assert beating(custody, 10.05)[0]
     may, new = beating(custody, 11.0)
     assert not may
-    assert custody.slept == pytest.approx(0.95)
-    custody.hear(report(old.number), 11.001)  # was on its way when it fell asleep
+    assert custody.suspended_s == pytest.approx(0.95)
+    custody.receive(report(old.number), 11.001)  # was on its way when it fell asleep
     assert not beating(custody, 11.002)[0]
-    custody.hear(report(new.number, GuardState.IN_CHARGE), 11.01)
+    custody.receive(report(new.number, GuardState.IN_CHARGE), 11.01)
     assert not beating(custody, 11.012)[0]
-    custody.hear(report(new.number, GuardState.HANDING_BACK), 11.02)
+    custody.receive(report(new.number, GuardState.HANDING_BACK), 11.02)
     assert beating(custody, 11.022)[0]
 
 
 def test_a_short_sleep_that_the_guard_did_not_notice():
     """Control goes on once the guard has said that it still watches."""
-    custody = Custody(TIMEOUT)
+    custody = CommandAuthority(TIMEOUT)
     beating(custody, 10.0)
-    custody.hear(report(1), 10.0)
+    custody.receive(report(1), 10.0)
     may, new = beating(custody, 10.0 + 1.01 * TIMEOUT)
     assert not may
-    custody.hear(report(new.number), 10.15)
+    custody.receive(report(new.number), 10.15)
     assert beating(custody, 10.16)[0]
 
 
 def test_a_guard_that_does_not_answer_is_no_guard():
     """Somebody has to hold the arms up: the controller goes on after a while."""
-    custody = Custody(TIMEOUT)
+    custody = CommandAuthority(TIMEOUT)
     beating(custody, 10.0)
-    custody.hear(report(1, GuardState.IN_CHARGE), 10.0)
+    custody.receive(report(1, GuardState.IN_CHARGE), 10.0)
     assert not beating(custody, 10.05)[0]
     assert custody.guard_is_there(10.05)
     may = [beating(custody, now)[0] for now in np.arange(10.05, 12.0, 0.01)]
@@ -260,7 +260,7 @@ def test_a_guard_that_does_not_answer_is_no_guard():
 
 def test_without_any_guard_nothing_is_asked():
     """A controller that has never heard of one is alone, whatever it slept."""
-    custody = Custody(TIMEOUT)
+    custody = CommandAuthority(TIMEOUT)
     beating(custody, 10.0)
     assert beating(custody, 20.0)[0]
     assert not custody.guard_is_there(20.0)
@@ -285,7 +285,7 @@ def test_both_never_command_for_longer_than_messages_take(data):
     in which both publish: after the guard is in charge, the controller may go on for as long as
     the news is on its way, two steps, and likewise when the arms are handed back.
     """
-    custody, watch = Custody(TIMEOUT), HeartbeatWatch(TIMEOUT)
+    custody, watch = CommandAuthority(TIMEOUT), HeartbeatMonitor(TIMEOUT)
     sleeps = data.draw(
         st.lists(st.tuples(st.integers(100, 900), st.integers(1, 200), st.booleans()), max_size=4)
     )
@@ -303,7 +303,7 @@ def test_both_never_command_for_longer_than_messages_take(data):
         if awake[0]:
             if not deaf:
                 for message in to_controller:
-                    custody.hear(message, now)
+                    custody.receive(message, now)
                 to_controller.clear()
             commands, beat = beating(custody, now)
         # What is sent now arrives in the next step.
@@ -313,8 +313,8 @@ def test_both_never_command_for_longer_than_messages_take(data):
         guards = False
         if awake[1]:
             for message in arriving:
-                watch.hear(message, now)
-            watch.look(now)
+                watch.receive(message, now)
+            watch.check(now)
             guards = watch.state is not GuardState.WATCHING
             heard = watch.beat.number if watch.beat else 0
             to_controller.append(report(heard, watch.state, sender=watch.sender))
@@ -369,9 +369,9 @@ class Line:
     def report(self, state, able=True, sender=0):
         """Let the guard report, and wait until it is heard."""
         writer = NumberWriter(GuardReport._fields)
-        before = self.link._custody.report
+        before = self.link._authority.report
         self.reports.publish(writer.fill(GuardReport(0, sender, state, able)))
-        wait_until(lambda: self.link._custody.report is not before, self.inbox.read)
+        wait_until(lambda: self.link._authority.report is not before, self.inbox.read)
 
 
 @pytest.fixture
@@ -398,18 +398,18 @@ def test_beats_say_where_the_controller_stands(line):
 def test_commands_are_accompanied_now_and_then(line):
     """By a beat that says something new at once, else by some in the time the guard waits."""
     line.start()
-    line.link._every = 60.0
+    line.link._interval = 60.0
     line.link.beat(commanding=True)
     sent = line.link._beat_at
-    line.link.accompany()
+    line.link.beat_with_command()
     assert line.link._beat_at == sent
-    line.link._every = 0.0
-    line.link.accompany()
+    line.link._interval = 0.0
+    line.link.beat_with_command()
     assert line.link._beat_at > sent
-    line.link._every = 60.0
+    line.link._interval = 60.0
     sent = line.link._beat_at
     line.loop.stop(0)
-    line.link.accompany()
+    line.link.beat_with_command()
     assert line.link._beat_at > sent
 
 
@@ -440,7 +440,7 @@ def test_a_guard_that_is_in_charge_silences_the_controller(line):
 
 def test_arms_that_rely_on_another_controller(line):
     """A second controller neither commands nor starts."""
-    line.report(GuardState.WATCHING, sender=line.link._custody.sender)
+    line.report(GuardState.WATCHING, sender=line.link._authority.sender)
     assert line.link.may_command(0)
     line.report(GuardState.WATCHING, sender=1)
     assert not line.link.may_command(0)
@@ -456,7 +456,9 @@ def test_a_guard_is_missed(line):
     with pytest.raises(GuardError, match="there is no guard; expected its reports"):
         line.link.require_guard()
     line.report(GuardState.WATCHING, able=False)
-    assert line.link.warning == "the guard has not heard of every arm, and could not take over."
+    assert (
+        line.link.warning == "the guard has no joint states of some arm, and could not take over."
+    )
     line.report(GuardState.WATCHING)
     line.link.require_guard()
 
@@ -472,5 +474,5 @@ def test_messages_that_are_no_reports(line):
         line.reports.publish(NumberWriter(["x"] * len(numbers)).fill(numbers))
     wait_until(lambda: len(heard) == len(wrong), line.inbox.read)
     line.inbox.read()
-    assert line.link._custody.report is None
+    assert line.link._authority.report is None
     assert line.link.may_command(0)

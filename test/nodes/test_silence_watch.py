@@ -34,16 +34,16 @@ def test_in_lockstep_both_arms_are_lost():
     loop, now = Loop(began=0), time.monotonic()
     watch = SilenceWatch(loop, 5.0, None, in_lockstep=True)
     watch._since = 0.0
-    assert watch.look(now, 7) is None
+    assert watch.check(now, 7) is None
     for _ in range(2):
-        assert watch.look(now - 10.0, 7) == "outcome"
+        assert watch.check(now - 10.0, 7) == "outcome"
         assert watch.sentence.endswith("of wall-clock time; the simulator is gone.")
-        assert watch.look(now - 10.0, 7) is None
-        assert watch.look(time.monotonic(), 8) is None
+        assert watch.check(now - 10.0, 7) is None
+        assert watch.check(time.monotonic(), 8) is None
         assert watch.sentence == ""
     assert loop.told == 2 * [(7, Cause.ARM_LOST, "left"), (7, Cause.ARM_LOST, "right")]
     watch.forget()
-    assert watch.look(now - 10.0, 7) is None
+    assert watch.check(now - 10.0, 7) is None
 
 
 def test_on_the_wall_clock_streams_are_watched_by_themselves():
@@ -51,7 +51,7 @@ def test_on_the_wall_clock_streams_are_watched_by_themselves():
     loop = Loop(began=0)
     watch = SilenceWatch(loop, 0.5, None, in_lockstep=False)
     watch._since = 0.0
-    assert watch.look(time.monotonic() - 10.0, 7) is None
+    assert watch.check(time.monotonic() - 10.0, 7) is None
     assert loop.told == []
 
 
@@ -61,9 +61,9 @@ def test_one_that_never_appears():
     for patience in (5.0, None):
         watch = SilenceWatch(Loop(began=None), 0.5, patience, in_lockstep=True)
         watch._since = 0.0
-        assert watch.look(now, -1) is None
+        assert watch.check(now, -1) is None
         if patience:
             with pytest.raises(RunError, match="no joint states for 5 s; expected a simulator"):
-                watch.look(now - 10.0, -1)
+                watch.check(now - 10.0, -1)
         else:
-            assert watch.look(now - 10.0, -1) is None
+            assert watch.check(now - 10.0, -1) is None

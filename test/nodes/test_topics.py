@@ -225,7 +225,11 @@ def test_names_that_were_remapped_or_are_absolute(add, clock):
     ("make", "elsewhere", "said"),
     [
         (Controller, ("joint_states", JointState), "inactive: no publisher on"),
-        (Guard, ("joint_states", JointState), "watching: cannot take over before every arm"),
+        (
+            Guard,
+            ("joint_states", JointState),
+            "watching: cannot take over before joint states of every arm",
+        ),
         (
             Simulator,
             ("left/commands", Float64MultiArray),
