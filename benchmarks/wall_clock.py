@@ -40,7 +40,7 @@ def main() -> int:
     )  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
     options = parser.parse_args()
-    from robot_dynamics.app.ros_environment import private_environment, require_ros
+    from robot_dynamics.app.node_process import private_environment, require_ros
 
     require_ros()
     with tempfile.TemporaryDirectory() as name:
@@ -99,7 +99,7 @@ def measured(folder: Path, seconds: float, priority: int, *, guarded: bool) -> d
     import rclpy
 
     from benchmarks.bare_exchange import answered
-    from robot_dynamics.app.recording_files import load_recording
+    from robot_dynamics.app.recording import load_recording
     from robot_dynamics.app.scenario import build_system, load_scenario
     from robot_dynamics.nodes.drill.session import (
         CONTROLLER,

@@ -16,10 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from robot_dynamics.app.drill_command import add_drill, run_drill
-from robot_dynamics.app.inspect_command import add_inspect, run_inspect
 from robot_dynamics.app.output_files import OutputError, require_parent
-from robot_dynamics.app.plot_command import add_plot, run_plot
 from robot_dynamics.app.run_outputs import RunOutputs
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.resources import share_directory
@@ -149,9 +146,9 @@ def _parser(more: Sequence[AddCommand]) -> argparse.ArgumentParser:
     )
     benchmark.set_defaults(run=_benchmark)
 
-    add_drill(commands).set_defaults(run=_drill)
-    add_inspect(commands).set_defaults(run=_inspect)
-    add_plot(commands).set_defaults(run=_plot)
+    _add_drill(commands)
+    _add_inspect(commands)
+    _add_plot(commands)
     for add in more:
         add(commands)
     return parser
@@ -199,10 +196,99 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_drill(commands: Any) -> None:
+    parser = commands.add_parser(
+        "drill",
+        help="try everything that may go wrong on running nodes",
+        description="Start simulator, controller and guard as ROS 2 nodes, let everything go "
+        "wrong that may, one after the other, and print what was seen, how soon, and the largest "
+        "torque. Ends with status 1 unless all went as it has to.",
+    )
+    parser.add_argument(
+        "scenario",
+        nargs="?",
+        default="lift_box",
+        metavar="SCENARIO",
+        help="a YAML file, or the name of a shipped scenario (default: %(default)s)",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write what was found as JSON")
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="HAZARD",
+        help="only this, as 'controller killed with -9' (any other word lists all); "
+        "may be repeated",
+    )
+    parser.add_argument(
+        "--soak",
+        type=_seconds,
+        metavar="S",
+        help="run for so many simulated seconds instead, with faults at random, and watch memory "
+        "and files",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of what is random there")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        dest="overrides",
+        metavar="KEY=VALUE",
+        help="change a value of the scenario; may be repeated",
+    )
+    parser.set_defaults(run=_drill)
+
+
+def _add_inspect(commands: Any) -> None:
+    parser = commands.add_parser(
+        "inspect",
+        help="show what is in a URDF, and what is wrong with it",
+        description="Show the tree, loops, masses, limits and mobility of descriptions, and "
+        "everything that is wrong or deserves a look, each with its line. Ends with status 2 if "
+        "one is refused.",
+    )
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="URDF, xacro file, DH table or saved model; NAME:=VALUE among the files is an "
+        "argument of the xacro files, as gripper:=true",
+    )
+    parser.add_argument("--strict", action="store_true", help="refuse files with warnings")
+    parser.add_argument("--loops", type=Path, metavar="FILE", help="YAML file with loop joints")
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON: an object, or a list for several files"
+    )
+    parser.add_argument(
+        "--graph", type=Path, metavar="FILE", help="write what hangs on what (.png, .pdf, .dot)"
+    )
+    parser.set_defaults(run=_inspect)
+
+
+def _add_plot(commands: Any) -> None:
+    parser = commands.add_parser(
+        "plot",
+        help="draw a recorded run",
+        description="Draw a run from its recording: .npz or .mcap as this package writes them, "
+        "or a bag that `ros2 bag record` made of the controller's topics. Several files of one "
+        "run, as of simulator and controller, are merged.",
+    )
+    parser.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="the recording, or the folder of a run"
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="the figure (.png, .pdf, .svg; default: beside the recording, as .png)",
+    )
+    parser.set_defaults(run=_plot)
+
+
 def _demo(options: argparse.Namespace) -> int:
     from robot_dynamics.app.demo import demonstrate
+    from robot_dynamics.app.node_process import require_ros
     from robot_dynamics.app.progress import display
-    from robot_dynamics.app.ros_environment import require_ros
 
     require_ros()
     scenario = _scenario(options)
@@ -268,15 +354,51 @@ def _benchmark(options: argparse.Namespace) -> int:
 
 
 def _drill(options: argparse.Namespace) -> int:
-    return GOOD if run_drill(options) else BAD_RUN
+    import json
+
+    from robot_dynamics.app.drill import drill, drill_report, drill_table, soak_lines
+    from robot_dynamics.app.node_process import require_ros
+    from robot_dynamics.app.progress import display
+    from robot_dynamics.app.scenario import load_scenario
+
+    require_ros()
+    scenario = load_scenario(options.scenario, options.overrides)
+    if options.json:
+        require_parent(options.json)
+    title = "soak" if options.soak else "drill"
+    arguments = [f"--only={name}" for name in options.only]
+    if options.soak:
+        arguments += [f"--soak={options.soak}", f"--seed={options.seed}"]
+    with display(title) as progress:
+        results, hazards, soak = drill(scenario, arguments, progress)
+    report = soak if options.soak else drill_report(results, hazards)
+    if options.json:
+        options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    print("\n".join(soak_lines(soak)) if options.soak else drill_table(results))
+    for result in results:
+        for problem in result.problems:
+            print(f"robot_dynamics: {result.hazard}: {problem}", file=sys.stderr)
+    return GOOD if report["ok"] else BAD_RUN
 
 
 def _inspect(options: argparse.Namespace) -> int:
-    return GOOD if run_inspect(options) else BAD_INPUT
+    from robot_dynamics.app.inspection import inspect
+
+    return GOOD if inspect(options) else BAD_INPUT
 
 
 def _plot(options: argparse.Namespace) -> int:
-    run_plot(options)
+    from robot_dynamics.app.figures import require_figure
+    from robot_dynamics.app.plots import plot_run
+    from robot_dynamics.app.recording import load_merged
+
+    first: Path = options.files[0]
+    # Of the bag "run.1" the figure is "run.1.png", of the file "run.mcap" it is "run.png".
+    beside = first.parent / f"{first.name}.png" if first.is_dir() else first.with_suffix(".png")
+    place: Path = options.output or beside
+    require_parent(place)
+    require_figure(place)
+    print(f"written: {plot_run(load_merged(options.files), place)}")
     return GOOD
 
 

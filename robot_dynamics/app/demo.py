@@ -12,12 +12,13 @@ from robot_dynamics.app.node_process import (
     NodeError,
     NodeProcess,
     first_failure,
+    private_environment,
+    require_ros,
     start_with_parameters,
 )
 from robot_dynamics.app.progress import Listener, Progress
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.report import report_of
-from robot_dynamics.app.ros_environment import private_environment, require_ros
 from robot_dynamics.app.run import Run
 from robot_dynamics.app.scenario import Scenario
 

@@ -1,19 +1,18 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The drill's process, started and listened to."""
+"""The fault drill: its process is started here, its results are shown as a table and as JSON."""
 
 from __future__ import annotations
 
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics.app.drill_report import DrillResult, result_of
-from robot_dynamics.app.node_process import NodeError, NodeProcess
+from robot_dynamics.app.node_process import NodeError, NodeProcess, private_environment
 from robot_dynamics.app.progress import Listener, StudyProgress
-from robot_dynamics.app.ros_environment import private_environment
 from robot_dynamics.app.scenario import Scenario
 
 MODULE = "robot_dynamics.nodes.drill.process"
@@ -75,3 +74,114 @@ def drill(
             process.interrupt()
             process.end()
     return results, hazards, {**soak, "ok": bool(soak) and not soak["problems"]}
+
+
+_TITLES = (
+    "hazard",
+    "clock",
+    "tries",
+    "fallback",
+    "at most",
+    "torque",
+    "seen in the diagnostics",
+    "recovery",
+)
+
+
+@dataclass(frozen=True)
+class DrillResult:
+    """What one hazard came to.
+
+    Attributes:
+        hazard: Its name.
+        lockstep: Whether simulated time waited for commands.
+        seen: What the diagnostics said; empty if control went on.
+        fallback_s: Time from the hazard to the fallback [s]; None if control went on.
+        bound_s: The longest time allowed [s]; None if control has to go on.
+        stalled_s: For how long the machine did not run the drill itself meanwhile [s].
+        largest_torque: The largest torque over its limit.
+        commands: Number of commands that were seen.
+        recovery: What was done to run again.
+        problems: What was not as it has to be.
+        attempts: How often it was tried: on the wall clock a busy machine may spoil a trial.
+    """
+
+    hazard: str
+    lockstep: bool
+    seen: str
+    fallback_s: float | None
+    bound_s: float | None
+    stalled_s: float
+    largest_torque: float
+    commands: int
+    recovery: str
+    problems: tuple[str, ...] = ()
+    attempts: int = 1
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything was as it has to be."""
+        return not self.problems
+
+
+def result_of(said: dict[str, Any]) -> DrillResult:
+    """Return the result that a JSON object holds."""
+    fields = {name: said[name] for name in DrillResult.__dataclass_fields__}
+    return DrillResult(**{**fields, "problems": tuple(fields["problems"])})
+
+
+def drill_report(results: Sequence[DrillResult], hazards: int) -> dict[str, Any]:
+    """Return the report of a drill (JSON values).
+
+    Args:
+        results: Of the hazards that were tried.
+        hazards: How many were to be tried.
+    """
+    return {
+        "ok": len(results) == hazards and all(result.ok for result in results),
+        "hazards": [{**asdict(result), "ok": result.ok} for result in results],
+    }
+
+
+def drill_table(results: Sequence[DrillResult]) -> str:
+    """Return the results as a table in Markdown."""
+    rows = [_TITLES, *(_row(result) for result in results)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(_TITLES))]
+    rows.insert(1, tuple("-" * width for width in widths))
+    lines = [
+        "| " + " | ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)) + " |"
+        for row in rows
+    ]
+    return "\n".join(lines)
+
+
+def _row(result: DrillResult) -> tuple[str, ...]:
+    goes_on = result.bound_s is None
+    seen = result.seen or ("control goes on" if goes_on else "nothing")
+    return (
+        result.hazard,
+        "lockstep" if result.lockstep else "wall",
+        str(result.attempts),
+        "none" if result.fallback_s is None else f"{1e3 * result.fallback_s:.1f} ms",
+        "" if result.bound_s is None else f"{1e3 * result.bound_s:g} ms",
+        f"{100.0 * result.largest_torque:.0f} %",
+        seen.replace("|", "/") if result.ok else "FAILED: " + " ".join(result.problems),
+        result.recovery,
+    )
+
+
+def soak_lines(soak: dict[str, Any]) -> list[str]:
+    """Return the figures of a soak in sentences."""
+    faults = sum(soak["faults"].values())
+    lines = [
+        f"{soak['simulated_s']:.0f} s simulated in {soak['wall_s']:.0f} s with {faults} faults, "
+        f"{soak['commands']} commands, the largest {100 * soak['largest_torque']:.0f} % of its "
+        "limit"
+    ]
+    for name, memory in soak["memory_mb"].items():
+        files = soak["open_files"][name]
+        lines.append(
+            f"{name}: memory {memory[0]:.1f} MB after warming up, {memory[-1]:.1f} MB at the end; "
+            f"{files[0]} files open, then {files[-1]}"
+        )
+    return lines + [f"FAILED: {problem}" for problem in soak["problems"]]

@@ -4,12 +4,16 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 import math
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from robot_dynamics.app.output_files import OutputError, require_parent
 from robot_dynamics.description.description import Description
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.load import load_description
@@ -31,6 +35,11 @@ _ROUNDED = 1e-4
 _MATTERS = 1e-2  # of the largest gap: loops open by less would close if that one did
 _PATIENCE = 10.0  # s for closing loops: nobody who asks what is in a file waits for longer
 _MOST_LOOPS = 6  # that are named when they cannot be closed
+
+#: Between the name and the value of a xacro argument, as xacro and ros2 launch have it.
+ASSIGNED = ":="
+# More sentences of a kind than this are counted, not printed; --json has them all.
+_MOST = 100
 
 
 @dataclass(frozen=True)
@@ -296,3 +305,75 @@ def _bodies_as_json(model: Model) -> list[dict[str, Any]]:
         }
         for body in model.bodies
     ]
+
+
+def inspect(options: argparse.Namespace) -> bool:
+    """Inspect the files of a command line, and return whether none was refused.
+
+    Raises:
+        OutputError: If options contradict each other, or the graph cannot be where it should.
+    """
+    files, arguments = _split(options.files)
+    if len(files) > 1 and (options.loops or options.graph):
+        raise OutputError("--loops and --graph are for one file, expected no other beside it.")
+    if options.graph:
+        require_parent(options.graph)
+        from robot_dynamics.app.figures import require_figure
+        from robot_dynamics.app.graph import DOT, write_graph
+
+        if options.graph.suffix.lower() not in DOT:
+            require_figure(options.graph)
+
+    found = [
+        inspect_file(
+            file,
+            options.loops,
+            strict=options.strict,
+            arguments=arguments if file.lower().endswith(".xacro") else None,
+        )
+        for file in files
+    ]
+    if options.json:
+        reports = [inspection.as_json() for inspection in found]
+        print(json.dumps(reports if len(reports) > 1 else reports[0], indent=2))
+    else:
+        for inspection in found:
+            _show(inspection)
+    described = found[0].description
+    if options.graph and described is not None:
+        write_graph(described.mechanism, options.graph)
+    return all(inspection.ok for inspection in found)
+
+
+def _split(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Return the files and the xacro arguments among the words of a command line."""
+    files = [word for word in words if ASSIGNED not in word]
+    assigned = [word.partition(ASSIGNED) for word in words if ASSIGNED in word]
+    for name, _, value in assigned:
+        if not name:
+            raise OutputError(f"{ASSIGNED}{value}: expected a name before {ASSIGNED}.")
+    if not files:
+        raise OutputError("there is no file to inspect, expected one beside the xacro arguments.")
+    if assigned and not any(file.lower().endswith(".xacro") for file in files):
+        raise OutputError(
+            f"{''.join(assigned[0])}: only .xacro files take arguments, expected one among the "
+            "files."
+        )
+    return files, {name: value for name, _, value in assigned}
+
+
+def _show(inspection: Inspection) -> None:
+    for line in inspection.lines():
+        print(line)
+    sys.stdout.flush()
+    for kind, sentences in (("error", inspection.errors), ("warning", inspection.warnings)):
+        for sentence in _shortened(kind, sentences):
+            print(f"{kind}: {sentence}", file=sys.stderr)
+
+
+def _shortened(kind: str, sentences: Sequence[str]) -> Iterator[str]:
+    """Yield the first sentences, and how many more there are."""
+    yield from sentences[:_MOST]
+    left = len(sentences) - _MOST
+    if left > 0:
+        yield f"... and {left} more {kind}s; --json lists all of them."

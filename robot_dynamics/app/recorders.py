@@ -1,30 +1,29 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the two sides of a run write down: the plant its truth, the controller what it saw and did.
+"""Recorders of the two sides of a run: the plant with its true state, and the controller.
 
-Both are used within one process and by the two nodes, whose recordings are merged by tick.
+`simulate()` uses both in one process; of the two nodes each uses one, and the recordings are
+merged by tick.
 """
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.contact_recorder import SLIP_TOLERANCE_M, ContactRecorder
 from robot_dynamics.app.hybrid_cell import internal_size, surface_facts, surface_rows
 from robot_dynamics.app.hybrid_plant import true_wrench_maps
 from robot_dynamics.app.recording import TICK, Recorder, Recording
 from robot_dynamics.app.scenario import Scenario
-from robot_dynamics.app.unbounded_drives import unbounded_drives
 from robot_dynamics.control.control_law import ControlLaw, LawStep
 from robot_dynamics.control.reference import FORCE, POSE, TWIST
 from robot_dynamics.control.settled import settled_rows, settled_until
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.simulation.contact import ContactReport
+from robot_dynamics.simulation.contact import ContactReport, Touch
 from robot_dynamics.simulation.plant import Measurement, Truth
 from robot_dynamics.version import find_version
 
@@ -349,3 +348,109 @@ def _internal_size(scenario: Scenario, system: GraspSystem) -> int:
     if scenario.control.law == "hybrid":
         return internal_size(scenario.cell)
     return len(system.internal_axes)
+
+
+SLIP_TOLERANCE_M = 1e-3  # what a contact may creep by without having slipped
+
+
+class ContactRecorder:
+    """Adds up what contacts tell of themselves.
+
+    Args:
+        arms: Names of the arms.
+        surfaces: Names of the surfaces.
+        period: Control period [s].
+        recovery: Internal force of the arms' wrenches in their contacts' frames (m, 6k).
+        holding: Of each surface that holds the object for good, for each of its forces the
+            component of the wrench on it, in its axes, angular first, and the sign.
+    """
+
+    def __init__(
+        self,
+        arms: Sequence[str],
+        surfaces: Sequence[str],
+        period: float,
+        recovery: Array,
+        holding: Mapping[str, Sequence[tuple[int, float]]] | None = None,
+    ) -> None:
+        self._recovery = recovery
+        self._arms = {name: i for i, name in enumerate(arms)}
+        self._surfaces = {name: i for i, name in enumerate(surfaces)}
+        self._holding = dict(holding or {})
+        self._period = period
+        self._grasp_slip = np.zeros(len(arms))
+        self._surface_slip = np.zeros(len(surfaces))
+
+    @property
+    def columns(self) -> dict[str, int]:
+        """Width of each column."""
+        k, s = len(self._arms), len(self._surfaces)
+        every = {"grasp_slip": k, "friction_used": k, "contact_force": s, "surface_slip": s}
+        every["holding_force"] = sum(map(len, self._holding.values()))
+        return {name: width for name, width in every.items() if width}
+
+    def internal_force(self, contacts: Sequence[ContactReport]) -> Array:
+        """Return the internal force (m,): palms may have turned on the object meanwhile."""
+        wrenches = [(*one.moment, *one.force) for one in contacts[: len(self._arms)]]
+        return np.asarray(self._recovery @ np.concatenate(wrenches))
+
+    def values(self, contacts: Sequence[ContactReport]) -> tuple[Array, ...]:
+        """Return the values of the columns at a control instant.
+
+        Args:
+            contacts: What the plant tells: arms first, then the points on surfaces, then what
+                holds the object.
+        """
+        by_name: dict[str, Array] = {}
+        used = np.zeros(len(self._arms))
+        force, moving = np.zeros(len(self._surfaces)), np.zeros(len(self._surfaces))
+        for i, contact in enumerate(contacts):
+            loose = contact.state in (Touch.SLIDING, Touch.OPEN)
+            speed = float(np.linalg.norm(contact.slip))
+            if i < len(self._arms):
+                if loose:
+                    self._grasp_slip[i] += self._period * speed
+                used[i] = min(contact.friction_used, 1.0)
+                continue
+            at = self._surfaces[contact.name]
+            if contact.name in self._holding:
+                force[at] = np.linalg.norm(contact.force)
+                by_name[contact.name] = -np.concatenate([contact.moment, contact.force])
+                continue
+            force[at] += contact.force[2]
+            if contact.state is Touch.SLIDING:
+                moving[at] = max(moving[at], speed)
+        self._surface_slip += self._period * moving
+        every = {
+            "grasp_slip": self._grasp_slip.copy(),
+            "friction_used": used,
+            "contact_force": force,
+            "surface_slip": self._surface_slip.copy(),
+            "holding_force": np.array(
+                [
+                    sign * by_name[name][component]
+                    for name, of_one in self._holding.items()
+                    for component, sign in of_one
+                ]
+            ),
+        }
+        return tuple(every[name] for name in self.columns)
+
+
+def unbounded_drives(system: GraspSystem) -> list[str]:
+    """Return a sentence if descriptions leave out how much drives can do; else nothing.
+
+    Joints that follow the drives of an arm with internal closed chains need no limit.
+
+    Args:
+        system: The arms and what they hold.
+    """
+    efforts = zip(system.joint_names, system.limits["effort"], strict=True)
+    names = [name for name, effort in efforts if not np.isfinite(effort)]
+    if not names:
+        return []
+    whose = f"drive {names[0]} has" if len(names) == 1 else f"drives {', '.join(names)} have"
+    return [
+        f"{whose} no limit of effort, so that nothing bounds the torque; expected one in the "
+        "description, as <limit effort=...> in a URDF."
+    ]

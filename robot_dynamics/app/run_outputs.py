@@ -57,7 +57,7 @@ class RunOutputs:
             for path in filter(None, (report, plot, file)):
                 require_parent(path)
             if file is not None:
-                from robot_dynamics.app.recording_files import require_suffix
+                from robot_dynamics.app.recording import require_suffix
 
                 require_suffix(file)
             if self.plots:
@@ -97,7 +97,7 @@ class RunOutputs:
             run: The run.
             told: Warnings that have been printed before it.
         """
-        from robot_dynamics.app.summary import summary
+        from robot_dynamics.app.report import summary
 
         for line in summary(run.report):
             print(line)

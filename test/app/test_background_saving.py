@@ -8,10 +8,13 @@ import threading
 import numpy as np
 import pytest
 
-from robot_dynamics.app.background_saving import BackgroundSaving
 from robot_dynamics.app.output_files import OutputError
-from robot_dynamics.app.recording import Recording, RecordingError
-from robot_dynamics.app.recording_files import load_recording
+from robot_dynamics.app.recording import (
+    BackgroundSaving,
+    Recording,
+    RecordingError,
+    load_recording,
+)
 
 
 @pytest.fixture

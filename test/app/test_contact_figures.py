@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.app.contact_figures import contact_figures, touches, warning_lead
+from robot_dynamics.app.metrics import contact_figures, touches, warning_lead
 from robot_dynamics.app.recording import Recording
 
 PERIOD = 0.01

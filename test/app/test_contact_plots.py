@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.app.contact_plots import (
+from robot_dynamics.app.plots import (
     contact_force,
     contact_panels,
     holding_force,

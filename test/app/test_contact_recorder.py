@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from robot_dynamics.app.contact_recorder import ContactRecorder
+from robot_dynamics.app.recorders import ContactRecorder
 from robot_dynamics.simulation.contact import ContactReport, Touch
 
 

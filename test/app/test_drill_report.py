@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 
-from robot_dynamics.app.drill_report import (
+from robot_dynamics.app.drill import (
     DrillResult,
     drill_report,
     drill_table,

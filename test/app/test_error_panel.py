@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.app.error_panel import Error, error_panel
+from robot_dynamics.app.figures import Error, error_panel
 from robot_dynamics.app.recording import Recording
 
 figure = pytest.importorskip("matplotlib.figure")

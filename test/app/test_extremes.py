@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.app.extremes import largest, smallest
+from robot_dynamics.app.metrics import largest, smallest
 
 
 def test_of_numbers():

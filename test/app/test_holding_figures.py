@@ -5,8 +5,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.app.contact_figures import contact_figures
-from robot_dynamics.app.holding_figures import holding_figures, holdings
+from robot_dynamics.app.metrics import contact_figures, holding_figures, holdings
 from robot_dynamics.app.recording import Recording
 
 

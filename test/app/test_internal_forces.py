@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from robot_dynamics.app.internal_forces import (
+from robot_dynamics.app.metrics import (
     added_internal_forces,
     internal_force_errors,
     moments,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from robot_dynamics.app.overrides import with_overrides
+from robot_dynamics.app.scenario import with_overrides
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.yaml_document import decode, parse_yaml
 from robot_dynamics.errors import ArgumentError

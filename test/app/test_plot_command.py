@@ -5,8 +5,7 @@
 import pytest
 
 from robot_dynamics.app.command_line import main
-from robot_dynamics.app.recording import Recording
-from robot_dynamics.app.recording_files import save_recording
+from robot_dynamics.app.recording import Recording, save_recording
 
 
 @pytest.fixture(scope="module")

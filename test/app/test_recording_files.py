@@ -5,8 +5,9 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.app.recording import Recording, RecordingError
-from robot_dynamics.app.recording_files import (
+from robot_dynamics.app.recording import (
+    Recording,
+    RecordingError,
     load_merged,
     load_recording,
     require_suffix,

@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from robot_dynamics.app.ros_environment import (
+from robot_dynamics.app.node_process import (
     RosMissingError,
     free_domain,
     private_environment,

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A report in a few lines."""
 
-from robot_dynamics.app.summary import summary
+from robot_dynamics.app.report import summary
 
 
 def test_a_good_run(run):

@@ -5,8 +5,8 @@
 import numpy as np
 from support.linkage_arms import linkage_cell
 
+from robot_dynamics.app.recorders import unbounded_drives
 from robot_dynamics.app.scenario import build_system, load_scenario
-from robot_dynamics.app.unbounded_drives import unbounded_drives
 from robot_dynamics.model import LinkElement, pose
 
 

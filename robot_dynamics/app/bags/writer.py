@@ -1,12 +1,18 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings written as MCAP files, which Foxglove, PlotJuggler and `ros2 bag` open."""
+"""Recordings written as MCAP files, which Foxglove, PlotJuggler and `ros2 bag` open.
+
+Besides the topics of the running nodes a bag holds the frames of links and object, and the
+controller's diagnostics: once a second, and when it stopped.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.bags.diagnostics import diagnostics_of
-from robot_dynamics.app.bags.frames import Frames, robots_of
 from robot_dynamics.app.bags.messages import Messages, full_name, require_rosbags
 from robot_dynamics.app.bags.streams import Numbers, Stream, standard_streams, whole
 from robot_dynamics.app.recording import TICK, Recording, RecordingError
-from robot_dynamics.app.robot_description import write_urdf
-from robot_dynamics.app.topic_names import stamp_of
+from robot_dynamics.app.robot_description import placed_robots, write_urdf
+from robot_dynamics.app.scenario import scenario_of_text
+from robot_dynamics.app.topic_names import WORLD, stamp_of
+from robot_dynamics.description.description import Description
+from robot_dynamics.description.orientations import quaternion_of_rotation
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.model.elements import JointElement
 
 Array = NDArray[np.float64]
 
@@ -182,3 +191,163 @@ def _quality(latched: bool) -> Any:
         liveliness_lease_duration=never,
         avoid_ros_namespace_conventions=False,
     )
+
+
+_TURNING, _SLIDING = ("revolute", "continuous"), ("prismatic",)
+
+
+def robots_of(metadata: Mapping[str, Any]) -> Description | None:
+    """Return the robots of a run, or None if their files are no longer where they were."""
+    try:
+        return placed_robots(scenario_of_text(metadata["scenario_text"]).cell)
+    except (KeyError, RobotDynamicsError):
+        return None
+
+
+class Frames:
+    """Transforms of links, and of the object.
+
+    Args:
+        robots: The robots in their world.
+        joints: Names of the joints whose positions are known.
+        body: Frame of the object.
+    """
+
+    def __init__(self, robots: Description, joints: Sequence[str], body: str) -> None:
+        self._body = body
+        order = {name: i for i, name in enumerate(joints)}
+        elements = robots.mechanism.joints
+        self._moving = [(e, order[e.name]) for e in elements if e.name in order]
+        # A joint of which nothing is known, as of a gripper, stays at zero.
+        self._resting = [e for e in elements if e.name not in order]
+
+    def resting(self, make: Messages) -> Any:
+        """Return what never moves."""
+        return _message(make, [_transform(make, 0, e, e.placement) for e in self._resting])
+
+    def moving(self, make: Messages, stamp: int, q: Array, pose: Array) -> Any:
+        """Return what moves, at a time [ns].
+
+        Args:
+            make: Makes messages.
+            stamp: The time [ns].
+            q: Joint positions [rad, m].
+            pose: Pose of the object in the world (7,).
+        """
+        links = [
+            _transform(make, stamp, e, e.placement @ _motion(e, float(q[i])))
+            for e, i in self._moving
+        ]
+        body = make.make(
+            "geometry_msgs/TransformStamped",
+            header=make.header(stamp, WORLD),
+            child_frame_id=self._body,
+            transform=make.transform(pose),
+        )
+        return _message(make, [*links, body])
+
+
+def _message(make: Messages, transforms: list[Any]) -> Any:
+    return make.make("tf2_msgs/TFMessage", transforms=transforms)
+
+
+def _transform(make: Messages, stamp: int, joint: JointElement, matrix: Array) -> Any:
+    pose = np.concatenate([matrix[:3, 3], quaternion_of_rotation(matrix[:3, :3])])
+    return make.make(
+        "geometry_msgs/TransformStamped",
+        header=make.header(stamp, joint.parent),
+        child_frame_id=joint.child,
+        transform=make.transform(pose),
+    )
+
+
+def _motion(joint: JointElement, q: float) -> Array:
+    """Return the pose (4, 4) of a joint's child relative to where it is at zero."""
+    matrix, axis = np.eye(4), np.asarray(joint.axis)
+    if joint.type in _SLIDING:
+        matrix[:3, 3] = q * axis
+    elif joint.type in _TURNING:
+        x, y, z = axis.tolist()
+        K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        matrix[:3, :3] += np.sin(q) * K + (1.0 - np.cos(q)) * (K @ K)  # Rodrigues
+    return matrix
+
+
+_OK, _ERROR = 0, 2  # of diagnostic_msgs/DiagnosticStatus
+_INTERVAL_S = 1.0
+_NAME = "controller: state"
+
+
+@dataclass(frozen=True)
+class Status:
+    """A status of the controller.
+
+    Attributes:
+        level: Of diagnostic_msgs/DiagnosticStatus.
+        sentence: The state, and what is wrong if something is.
+        values: Figures with their names.
+        hardware: What it is about.
+    """
+
+    level: int
+    sentence: str
+    values: dict[str, str]
+    hardware: str
+
+    def message(self, make: Messages, stamp: int) -> Any:
+        """Return the message at a time [ns]."""
+        values = [
+            make.make("diagnostic_msgs/KeyValue", key=key, value=value)
+            for key, value in self.values.items()
+        ]
+        status = make.make(
+            "diagnostic_msgs/DiagnosticStatus",
+            level=self.level,
+            name=_NAME,
+            message=self.sentence,
+            hardware_id=self.hardware,
+            values=values,
+        )
+        header = make.header(stamp)
+        return make.make("diagnostic_msgs/DiagnosticArray", header=header, status=[status])
+
+
+def diagnostics_of(recording: Recording) -> dict[int, Status]:
+    """Return what there is to say, by row of the recording; nothing without a controller's."""
+    if "step_time" not in recording or not len(recording):
+        return {}
+    period, ticks = recording.get("period_s"), recording[TICK]
+    every = max(1, round(_INTERVAL_S / period))
+    fault = str(recording.metadata.get("fault", ""))
+    stopped = _row_of(fault, ticks * period)
+    rows = {*range(0, len(recording), every), *([] if stopped is None else [stopped])}
+    found = {}
+    for row in sorted(rows):
+        over = stopped is not None and row >= stopped
+        begin = max(0, row - every + 1)
+        level, sentence = (_ERROR, f"fallback: {fault}") if over else (_OK, "active")
+        found[row] = Status(
+            level, sentence, _figures(recording, begin, row), recording.get("scenario")
+        )
+    return found
+
+
+def _figures(recording: Recording, begin: int, row: int) -> dict[str, str]:
+    values = recording["step_time"][begin : row + 1]
+    values = values[np.isfinite(values)]
+    figures = {"tick": f"{recording[TICK][row]:.0f}"}
+    if len(values):
+        figures["control cycle median [us]"] = f"{np.median(values):.4g}"
+        figures["control cycle max [us]"] = f"{values.max():.4g}"
+    if "estimated_closure" in recording:
+        largest = np.abs(recording["estimated_closure"][row]).max(initial=0.0)
+        figures["closure error [m or rad]"] = f"{largest:.4g}"
+    return figures
+
+
+def _row_of(fault: str, times: Any) -> int | None:
+    """Return the row in which a fault was found, which begins with its time."""
+    match = re.match(r"at ([-+\d.e]+) s: ", fault)
+    if match is None:
+        return None
+    return int(np.argmin(np.abs(times - float(match.group(1)))))

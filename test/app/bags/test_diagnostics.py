@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Diagnostics in a bag: once a second, and when control stopped."""
 
-from robot_dynamics.app.bags.diagnostics import diagnostics_of
+from robot_dynamics.app.bags.writer import diagnostics_of
 from robot_dynamics.app.recording import Recording
 
 

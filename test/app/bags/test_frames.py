@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("rosbags", reason="rosbags is not installed")
 
-from robot_dynamics.app.bags.frames import Frames, _motion, robots_of
 from robot_dynamics.app.bags.messages import Messages
+from robot_dynamics.app.bags.writer import Frames, _motion, robots_of
 from robot_dynamics.app.scenario import build_system
 from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.model import JointElement

@@ -1,24 +1,110 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of a run whose object touches surfaces, or whose grasps may slip; from the recording.
+"""Figures of a run's internal forces, contacts, hinges and lines, from its recording.
 
-A touch begins when the object first presses on the surface while a force on it is wanted, and ends
-when none is wanted any more.
+Rigid grasps have a wrench for each arm but the last, [mx my mz fx fy fz], whose squeeze is defined
+for two arms. Other grasps name their internal forces in the metadata.
+
+A touch of a surface begins when the object first presses on it while a force on it is wanted, and
+ends when none is wanted any more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.extremes import largest, smallest
 from robot_dynamics.app.recording import Recording
+from robot_dynamics.control.reference import SQUEEZE
 
 Array = NDArray[np.float64]
+
+_MOMENTS = ("twist", "bending", "moment")
+
+
+def squeezes(recording: Recording) -> list[int]:
+    """Return which internal forces are squeezes."""
+    return squeezes_of(recording.metadata, recording["internal_force"].shape[1])
+
+
+def squeezes_of(metadata: Mapping[str, Any], count: int) -> list[int]:
+    """Return which internal forces of a law are squeezes.
+
+    Args:
+        metadata: Of the law, or of a recording of it.
+        count: Number of internal forces.
+    """
+    names = metadata.get("internal_forces")
+    if names is None:
+        return [SQUEEZE] if count == 6 else []
+    return [i for i, name in enumerate(names) if name.startswith("squeeze")]
+
+
+def moments(recording: Recording) -> NDArray[np.bool_]:
+    """Return which internal forces are moments (m,)."""
+    names = recording.metadata.get("internal_forces")
+    if names is None:
+        return np.arange(recording["internal_force"].shape[1]) % 6 < 3
+    return np.array([name.startswith(_MOMENTS) for name in names], dtype=bool)
+
+
+def internal_force_errors(recording: Recording) -> tuple[Array, Array]:
+    """Return what forces (ticks,) [N] and moments (ticks,) [N m] differ by from what was wanted.
+
+    That is the reference, with what control has added to it; see `added_internal_forces` for how
+    much that is. Of several wrenches the one that is off most; of named forces all together.
+    """
+    error = recording["internal_force"] - recording["reference_internal_force"]
+    if "added_internal_force" in recording:
+        error = error - recording["added_internal_force"]
+    return _sizes(recording, error)
+
+
+def added_internal_forces(recording: Recording) -> tuple[Array, Array] | None:
+    """Return the size of forces (ticks,) [N] and moments (ticks,) [N m] that control has added.
+
+    So that contacts hold, and torques stay within limits. Of several wrenches the largest; of
+    named forces all together. None for laws that add nothing. After a fault nothing is added:
+    rows without numbers are left out then.
+    """
+    if "added_internal_force" not in recording:
+        return None
+    added = recording["added_internal_force"]
+    if recording.metadata.get("fault"):
+        added = added[np.isfinite(added).all(axis=1)]
+    return _sizes(recording, added)
+
+
+def _sizes(recording: Recording, error: Array) -> tuple[Array, Array]:
+    """Return the sizes of forces (ticks,) and moments (ticks,) among internal forces."""
+    if "internal_forces" not in recording.metadata:
+        parts = error.reshape(len(error), error.shape[1] // 6, 6)
+        force, moment = (np.linalg.norm(parts[..., at], axis=2) for at in _FORCE_MOMENT)
+        return force.max(axis=1, initial=0.0), moment.max(axis=1, initial=0.0)
+    turning = moments(recording)
+    force, moment = (np.linalg.norm(error[:, at], axis=1) for at in (~turning, turning))
+    return force, moment
+
+
+_FORCE_MOMENT = (slice(3, 6), slice(0, 3))
+
+
+def largest(values: Array) -> float | None:
+    """Return the largest value, or None if there is none or one is not finite."""
+    if values.size == 0 or not np.isfinite(values).all():
+        return None
+    return float(values.max())
+
+
+def smallest(values: Array) -> float | None:
+    """Return the smallest value, or None if there is none or one is not finite."""
+    lowest = largest(-values)
+    return None if lowest is None else -lowest
+
 
 SETTLED_PART = (
     0.05  # of the wanted force: a touch has settled when the force stays as near as that
@@ -167,3 +253,75 @@ def _since(event: NDArray[np.bool_]) -> NDArray[np.intp]:
     rows = np.arange(len(event))
     last = np.maximum.accumulate(np.where(event, rows, -(10**9)))
     return np.asarray(rows - last)
+
+
+class Holding(NamedTuple):
+    """The forces, or the moments, of one hinge or line over a run.
+
+    Attributes:
+        name: Of the hinge or the line.
+        unit: "N" or "N m".
+        axes: Of its frame, along or about which each acts: "x", "y", "z" or, for one that counts
+            the other way round, "-x"; numbers in recordings that do not say.
+        force: True ones by the object (ticks, r).
+        wanted: What they were to be (ticks, r).
+    """
+
+    name: str
+    unit: str
+    axes: tuple[str, ...]
+    force: Array
+    wanted: Array
+
+
+def holdings(recording: Recording) -> Iterator[Holding]:
+    """Yield forces, then moments, of each hinge and line; nothing where there is none."""
+    if "holding_force" not in recording:
+        return
+    known = recording.get("holding_rows")
+    force, wanted = recording["holding_force"], recording["reference_contact_force"]
+    stated = recording.metadata.get("holding_axes")
+    for name, unit in dict.fromkeys((name, unit) for name, _, unit in known):
+        own = [i for i, (one, _, its) in enumerate(known) if (one, its) == (name, unit)]
+        axes = tuple(stated[at] if stated else str(i + 1) for i, at in enumerate(own))
+        yield Holding(name, unit, axes, force[:, own], wanted[:, [known[i][1] for i in own]])
+
+
+def holding_error(recording: Recording, unit: str) -> Array | None:
+    """Return how far the force that is farthest off is from what was wanted (ticks,).
+
+    Args:
+        recording: The run.
+        unit: "N" for forces, "N m" for moments.
+
+    Returns:
+        In that unit; None where no hinge and no line bears any.
+    """
+    off = [
+        np.linalg.norm(one.force - one.wanted, axis=1)
+        for one in holdings(recording)
+        if one.unit == unit
+    ]
+    return np.asarray(np.max(off, axis=0)) if off else None
+
+
+def holding_figures(recording: Recording, settled: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return the largest forces and errors by the names of their thresholds; none without hinges.
+
+    Args:
+        recording: The run.
+        settled: In which rows the reference is at rest.
+    """
+    figures: dict[str, Any] = {}
+    for unit, kind, short in (("N", "force", "n"), ("N m", "moment", "nm")):
+        error = holding_error(recording, unit)
+        if error is None:
+            continue
+        every = [one.force for one in holdings(recording) if one.unit == unit]
+        size = np.max([np.linalg.norm(force, axis=1) for force in every], axis=0)
+        figures |= {
+            f"holding_{kind}_max_{short}": largest(size),
+            f"holding_{kind}_error_max_{short}": largest(error),
+            f"holding_{kind}_error_settled_{short}": largest(error[settled]),
+        }
+    return figures
