@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The command: what it prints, what it writes, and its exit status."""
+"""The commands: what they print, what they write, and their exit status."""
 
 import json
 import os
@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,10 @@ from waiting import PATIENCE_S
 from robot_dynamics import __version__
 from robot_dynamics.app import command_line
 from robot_dynamics.app.command_line import main
+from robot_dynamics.app.figures import PlotError
+from robot_dynamics.app.output_files import OutputError, require_parent, whole_file
+from robot_dynamics.app.recording import Recording, save_recording
+from robot_dynamics.app.run_outputs import RunOutputs, is_recording
 from robot_dynamics.resources import share_directory
 
 # Thresholds that any run keeps; those of the scenario need a run of full length.
@@ -262,3 +267,205 @@ def test_interrupted(number):
     _, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == command_line.INTERRUPTED
     assert errors == "robot_dynamics: interrupted.\n"
+
+
+BOX = str(share_directory() / "urdf" / "box.urdf")
+XACRO = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
+<xacro:arg name="mass" default="1"/>
+<link name="base"><inertial><mass value="$(arg mass)"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+</robot>
+"""
+
+
+def test_problems_are_counted_when_there_are_very_many(tmp_path, capsys):
+    """A hundred of each kind are printed, the rest is counted; JSON has them all."""
+    file = tmp_path / "many.urdf"
+    link = '<link name="l{}"><inertial><mass value="x"/></inertial></link>\n'
+    file.write_text("<robot name='r'>" + "".join(map(link.format, range(400))) + "</robot>")
+    assert main(["inspect", str(file)]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) < 110
+    assert "error: ... and 701 more errors; --json lists all of them." in lines
+    assert main(["inspect", "--json", str(file)]) == 2
+    # Two for each link, and that none of them is the root.
+    assert len(json.loads(capsys.readouterr().out)["errors"]) == 801
+
+
+def test_xacro_arguments_are_words_among_the_files(tmp_path, capsys):
+    """As those of xacro and ros2 launch: NAME:=VALUE; unknown ones are refused by name."""
+    pytest.importorskip("xacro")
+    file = tmp_path / "arm.urdf.xacro"
+    file.write_text(XACRO)
+    assert main(["inspect", "--json", str(file), "mass:=2.5"]) == 0
+    assert json.loads(capsys.readouterr().out)["total_mass_kg"] == 2.5
+    assert main(["inspect", "mass:=3", str(file), BOX]) == 0
+    assert "3 kg" in capsys.readouterr().out
+    assert main(["inspect", str(file), "mas:=2"]) == 2
+    assert "unknown xacro argument 'mas'; did you mean 'mass'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([BOX, "mass:=1"], "mass:=1: only .xacro files take arguments"),
+        (["mass:=1"], "there is no file to inspect"),
+        ([BOX, ":=1"], "expected a name before :="),
+        ([BOX, BOX, "--loops", "l.yaml"], "--loops and --graph are for one file"),
+        ([BOX, "--graph", "no/folder/g.png"], "there is no folder no/folder"),
+    ],
+)
+def test_arguments_that_mean_nothing(words, message, capsys):
+    """One sentence and status 2."""
+    assert main(["inspect", *words]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+
+
+def test_help_tells_of_xacro_arguments(capsys):
+    """The help has the form and an example."""
+    with pytest.raises(SystemExit):
+        main(["inspect", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "NAME:=VALUE" in text
+    assert "gripper:=true" in text
+
+
+@pytest.fixture(scope="module")
+def controller(run):
+    """Return what the controller alone knows of the first second of a run."""
+    own = ("tick", "commanded", "estimated", "reference", "control", "step")
+    columns = {n: v[:500] for n, v in run.recording.columns.items() if n.startswith(own)}
+    return Recording(columns, run.recording.metadata)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".mcap"])
+def test_beside_the_recording(controller, tmp_path, capsys, suffix):
+    """Estimates are drawn where there is no truth; the figure stands beside the recording."""
+    pytest.importorskip("matplotlib")
+    if suffix == ".mcap":
+        pytest.importorskip("rosbags", reason="rosbags is not installed")
+    path = save_recording(controller, tmp_path / f"run{suffix}")
+    assert main(["plot", str(path)]) == 0
+    figure = tmp_path / "run.png"
+    assert figure.stat().st_size > 50_000  # an empty figure is far smaller
+    assert capsys.readouterr().out == f"written: {figure}\n"
+
+
+def test_several_files_and_a_place(run, controller, tmp_path):
+    """Both sides of a run are merged; the figure goes where it is wanted."""
+    pytest.importorskip("matplotlib")
+    columns = {n: v[:500] for n, v in run.recording.columns.items()}
+    plant = {n: v for n, v in columns.items() if n == "tick" or n not in controller}
+    files = [
+        str(save_recording(side, tmp_path / name))
+        for name, side in (
+            ("plant.npz", Recording(plant, run.recording.metadata)),
+            ("control.npz", controller),
+        )
+    ]
+    assert main(["plot", *files, "--output", str(tmp_path / "run.pdf")]) == 0
+    assert (tmp_path / "run.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_what_cannot_be_drawn(run, tmp_path, capsys):
+    """A recording without what is drawn, or one that is none, ends with a sentence."""
+    pytest.importorskip("matplotlib")
+    columns = {name: run.recording[name][:9] for name in ("tick", "joint_position")}
+    path = save_recording(Recording(columns, run.recording.metadata), tmp_path / "run.npz")
+    assert main(["plot", str(path)]) == 2
+    assert "there is no column 'object_pose'" in capsys.readouterr().err
+    assert main(["plot", str(tmp_path / "none.npz")]) == 2
+    assert "none.npz: cannot be read" in capsys.readouterr().err
+    assert main(["plot", str(path), "--output", str(tmp_path / "no" / "x.png")]) == 2
+    assert "there is no folder" in capsys.readouterr().err
+
+
+def test_a_folder_gets_everything(tmp_path):
+    """Report, figure and recording; what is asked for by name comes besides."""
+    place, report = tmp_path / "run.1", tmp_path / "mine.json"
+    with RunOutputs(place, report, None) as outputs:
+        assert place.is_dir()
+        assert outputs.reports == [place / "report.json", report]
+        assert outputs.plots in ([place / "run.png"], [])  # without matplotlib none
+        assert outputs.recording == place / "recording.npz"
+
+
+def test_a_run_that_fails_leaves_no_empty_folder(tmp_path):
+    """Folders that were made are taken away again; those that were there stay."""
+    with pytest.raises(ZeroDivisionError), RunOutputs(tmp_path / "a" / "b", None, None):
+        raise ZeroDivisionError
+    assert not (tmp_path / "a").exists()
+    assert tmp_path.is_dir()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("run.npz", True), ("run.mcap", True), ("run", False), ("run.1", False), ("v1.25", False)],
+)
+def test_files_and_folders_are_told_apart(name, expected):
+    """By their suffixes; one with a digit first is a part of a folder's name."""
+    assert is_recording(Path(name)) is expected
+
+
+def test_a_name_that_is_only_a_suffix_is_refused(tmp_path):
+    """No hidden folder is made of it."""
+    with pytest.raises(OutputError, match=r"expected a name before \.mcap"):
+        RunOutputs(tmp_path / ".mcap", None, None)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_figure_that_cannot_be_written_is_refused_before_the_run(tmp_path):
+    """Its format follows from the suffix."""
+    pytest.importorskip("matplotlib")
+    with pytest.raises(PlotError, match=r"x\.txt: expected a figure as .*\.png"):
+        RunOutputs(None, None, tmp_path / "x.txt")
+    RunOutputs(None, None, tmp_path / "x.PNG")
+
+
+def test_other_files_are_refused(tmp_path):
+    """Nobody wants a folder named run.csv, unless it is there."""
+    place = tmp_path / "run.csv"
+    with pytest.raises(OutputError, match=r"run\.csv: expected a recording as \.npz or \.mcap"):
+        is_recording(place)
+    assert not place.exists()
+    place.mkdir()
+    assert not is_recording(place)
+
+
+def test_a_file_needs_a_folder_and_is_none(tmp_path):
+    """A new file in a folder passes; one in no folder, and a folder itself, are refused."""
+    require_parent(tmp_path / "r.json")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(OutputError, match="there is no folder"):
+        require_parent(tmp_path / "no" / "r.json")
+    with pytest.raises(OutputError, match="is a folder, expected the name of a file"):
+        require_parent(tmp_path)
+
+
+def test_a_folder_that_takes_no_files():
+    """It is found out by trying; no trace of that is left."""
+    with pytest.raises(OutputError, match="the folder /proc takes no files"):
+        require_parent(Path("/proc/r.json"))
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, OSError])
+def test_a_file_that_is_broken_off_changes_nothing(tmp_path, end):
+    """An older file stays as it was and no part of the new one is left, also after a signal."""
+    path = tmp_path / "figure.png"
+    path.write_text("old")
+
+    def write():
+        with whole_file(path) as part:
+            assert part.suffix == ".png"
+            part.write_text("ne")
+            raise end
+
+    with pytest.raises(end):
+        write()
+    assert [file.name for file in tmp_path.iterdir()] == ["figure.png"]
+    assert path.read_text() == "old"
+    with whole_file(path) as part:
+        part.write_text("new")
+    assert path.read_text() == "new"
+    assert [file.name for file in tmp_path.iterdir()] == ["figure.png"]

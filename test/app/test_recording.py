@@ -1,13 +1,25 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings: written fast, saved whole, merged by tick."""
+"""Recordings: written fast, saved whole in either format, in the background too, merged by tick."""
 
+import resource
+import threading
 import timeit
 
 import numpy as np
 import pytest
 
-from robot_dynamics.app.recording import Recorder, Recording, RecordingError
+from robot_dynamics.app.output_files import OutputError
+from robot_dynamics.app.recording import (
+    BackgroundSaving,
+    Recorder,
+    Recording,
+    RecordingError,
+    load_merged,
+    load_recording,
+    require_suffix,
+    save_recording,
+)
 from robot_dynamics.errors import UnknownNameError
 
 
@@ -133,3 +145,126 @@ def test_what_is_not_there():
         made([0])["tik"]
     with pytest.raises(RecordingError, match="no 'seed'"):
         made([0]).get("seed")
+
+
+@pytest.fixture
+def short(run):
+    """Return the first periods of a run."""
+    columns = {name: values[:20] for name, values in run.recording.columns.items()}
+    return Recording(columns, run.recording.metadata)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".mcap"])
+def test_each_format_gives_the_run_back(short, tmp_path, suffix):
+    """Either format gives the run back."""
+    if suffix == ".mcap":
+        pytest.importorskip("rosbags", reason="rosbags is not installed")
+    again = load_recording(save_recording(short, tmp_path / f"run{suffix}"))
+    assert again.metadata == short.metadata
+    assert again["joint_position"].tobytes() == short["joint_position"].tobytes()
+
+
+def test_other_formats_are_refused(short, tmp_path):
+    """Before anything is written."""
+    with pytest.raises(RecordingError, match=r"run\.csv: expected a recording as .npz or .mcap"):
+        save_recording(short, tmp_path / "run.csv")
+    assert not [*tmp_path.iterdir()]
+    assert require_suffix("run.npz").name == "run.npz"
+
+
+def test_two_sides_in_two_formats(short, tmp_path):
+    """The simulator's file and the controller's are one run, whatever their formats."""
+    pytest.importorskip("rosbags", reason="rosbags is not installed")
+    plant = {"tick", "time", "joint_position", "object_pose"}
+    sides = [
+        Recording({n: v for n, v in short.columns.items() if n in plant}, short.metadata),
+        Recording(
+            {n: v for n, v in short.columns.items() if n == "tick" or n not in plant},
+            short.metadata,
+        ),
+    ]
+    paths = [tmp_path / "plant.npz", tmp_path / "control.npz"]
+    for side, path in zip(sides, paths, strict=True):
+        save_recording(side, path)
+    assert load_merged(paths).columns.keys() == short.columns.keys()
+    bag = save_recording(short, tmp_path / "both.mcap")
+    assert load_merged([bag]).columns.keys() == short.columns.keys()
+
+
+def test_the_folder_of_a_run(short, tmp_path):
+    """What `--output FOLDER` wrote is read by the name of the folder."""
+    save_recording(short, tmp_path / "recording.npz")
+    np.testing.assert_array_equal(load_recording(tmp_path)["tick"], short["tick"])
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".mcap"])
+def test_written_in_the_background(short, tmp_path, suffix):
+    """The starter goes on before the recording is even made; then the file is there."""
+    if suffix == ".mcap":
+        pytest.importorskip("rosbags", reason="rosbags is not installed")
+    path, go_on = tmp_path / f"run{suffix}", threading.Event()
+
+    def make():
+        go_on.wait()
+        return short
+
+    saving = BackgroundSaving(path)
+    saving.start(make)
+    assert saving.busy
+    assert not path.exists()
+    go_on.set()
+    saving.wait()
+    assert not saving.busy
+    assert saving.failure == ""
+    assert load_recording(path)["tick"].tolist() == short["tick"].tolist()
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".mcap"])
+def test_a_file_that_gets_too_large(short, tmp_path, suffix):
+    """As on a full disk, the failure is kept, no half file stays, and a later run may succeed."""
+    if suffix == ".mcap":
+        pytest.importorskip("rosbags", reason="rosbags is not installed")
+    path = tmp_path / f"run{suffix}"
+    saving = BackgroundSaving(path)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        saving.start(lambda: short)
+        saving.wait()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert f"run{suffix}: cannot be written" in saving.failure
+    assert "Errno" not in saving.failure
+    assert not [*tmp_path.iterdir()]
+    saving.start(lambda: short)
+    saving.wait()
+    assert saving.failure == ""
+    assert path.is_file()
+
+
+def test_a_recording_that_cannot_be_made(tmp_path):
+    """It is no error of the starter's either."""
+
+    def make():
+        return Recording({"tick": np.zeros(1)}, {"odd": float("nan")})
+
+    saving = BackgroundSaving(tmp_path / "run.npz")
+    saving.start(make)
+    saving.wait()
+    assert "no JSON" in saving.failure
+
+
+def test_nothing_to_write():
+    """Without a file nothing happens."""
+    saving = BackgroundSaving("")
+    saving.start(lambda: pytest.fail("not wanted"))
+    saving.wait()
+    assert not saving.busy
+
+
+def test_a_place_that_cannot_be(tmp_path):
+    """It is refused before the run."""
+    with pytest.raises(OutputError, match="there is no folder"):
+        BackgroundSaving(tmp_path / "no" / "run.npz")
+    with pytest.raises(RecordingError, match="expected a recording as"):
+        BackgroundSaving(tmp_path / "run.txt")
