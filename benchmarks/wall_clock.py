@@ -99,7 +99,7 @@ def measured(folder: Path, seconds: float, priority: int, *, guarded: bool) -> d
     import rclpy
 
     from benchmarks.bare_exchange import answered
-    from robot_dynamics.app.recording import load_recording
+    from robot_dynamics.app.recording_files import load_recording
     from robot_dynamics.app.scenario import build_system, load_scenario
     from robot_dynamics.nodes.drill.session import (
         CONTROLLER,

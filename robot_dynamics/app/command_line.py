@@ -390,7 +390,7 @@ def _inspect(options: argparse.Namespace) -> int:
 def _plot(options: argparse.Namespace) -> int:
     from robot_dynamics.app.figures import require_figure
     from robot_dynamics.app.plots import plot_run
-    from robot_dynamics.app.recording import load_merged
+    from robot_dynamics.app.recording_files import load_merged
 
     first: Path = options.files[0]
     # Of the bag "run.1" the figure is "run.1.png", of the file "run.mcap" it is "run.png".

@@ -17,7 +17,8 @@ from robot_dynamics.app.laws import supervised_law
 from robot_dynamics.app.metrics import squeezes_of
 from robot_dynamics.app.progress import Listener, Progress
 from robot_dynamics.app.recorders import ControlRecorder, PlantRecorder
-from robot_dynamics.app.recording import Recording, save_recording
+from robot_dynamics.app.recording import Recording
+from robot_dynamics.app.recording_files import save_recording
 from robot_dynamics.app.report import report_of, write_report
 from robot_dynamics.app.scenario import Scenario, build_system, load_scenario, true_system
 from robot_dynamics.control.control_law import ControlLaw, LawStep

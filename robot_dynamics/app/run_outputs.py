@@ -57,7 +57,7 @@ class RunOutputs:
             for path in filter(None, (report, plot, file)):
                 require_parent(path)
             if file is not None:
-                from robot_dynamics.app.recording import require_suffix
+                from robot_dynamics.app.recording_files import require_suffix
 
                 require_suffix(file)
             if self.plots:

@@ -19,7 +19,8 @@ from robot_dynamics.app import command_line
 from robot_dynamics.app.command_line import main
 from robot_dynamics.app.figures import PlotError
 from robot_dynamics.app.output_files import OutputError, require_parent, whole_file
-from robot_dynamics.app.recording import Recording, save_recording
+from robot_dynamics.app.recording import Recording
+from robot_dynamics.app.recording_files import save_recording
 from robot_dynamics.app.run_outputs import RunOutputs, is_recording
 from robot_dynamics.resources import share_directory
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings: written fast, saved whole in either format, in the background too, merged by tick."""
+"""Recordings: written fast, saved whole in either format and in the background, merged by tick."""
 
 import resource
 import threading
@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 
 from robot_dynamics.app.output_files import OutputError
-from robot_dynamics.app.recording import (
+from robot_dynamics.app.recording import Recorder, Recording, RecordingError
+from robot_dynamics.app.recording_files import (
     BackgroundSaving,
-    Recorder,
-    Recording,
-    RecordingError,
     load_merged,
     load_recording,
     require_suffix,

@@ -22,7 +22,7 @@ from waiting import PATIENCE_S, wait_until
 
 from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.bags.messages import Messages
-from robot_dynamics.app.recording import load_merged, load_recording
+from robot_dynamics.app.recording_files import load_merged, load_recording
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.object_topics import RunMetadata

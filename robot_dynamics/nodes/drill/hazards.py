@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from robot_dynamics.app.drill_report import DrillResult
+from robot_dynamics.app.drill import DrillResult
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.nodes.drill.session import (
