@@ -31,7 +31,7 @@ from robot_dynamics.nodes.control_loop import ControlLoop, Outcome
 from robot_dynamics.nodes.control_record import ControlRecord
 from robot_dynamics.nodes.control_status import condition, figures
 from robot_dynamics.nodes.diagnostics import ERROR, OK, Diagnostics, Durations, log
-from robot_dynamics.nodes.drives import DriveFacts, DriveGravity
+from robot_dynamics.nodes.drives import DriveGravityCompensation, DriveProperties
 from robot_dynamics.nodes.heartbeat import GuardLink
 from robot_dynamics.nodes.lockstep import Action
 from robot_dynamics.nodes.object_topics import ObjectTopics
@@ -105,8 +105,10 @@ class ControlSession:
         self._record = ControlRecord(
             scenario, loop, reporter, values["output"], ticks if limited else sys.maxsize
         )
-        facts = DriveFacts(scenario.cell.arms, values, given)
-        gravity = DriveGravity(loop.system, facts.compensate_gravity, lambda: loop.arms.state()[0])
+        facts = DriveProperties(scenario.cell.arms, values, given)
+        gravity = DriveGravityCompensation(
+            loop.system, facts.compensate_gravity, lambda: loop.arms.state()[0]
+        )
         loop.safety.note_drives(gravity.added)
         self._outcome: Outcome | None = None
         self._tick, self._ran = -1, False  # of the last control cycle, and whether the law ran
@@ -132,7 +134,7 @@ class ControlSession:
             loop, silence, values["patience"] if self._attended else None, self._lockstep
         )
         self._commands = CommandTopics(
-            node, loop.system, gravity.commanded, in_lockstep=self._lockstep
+            node, loop.system, gravity.to_commands, in_lockstep=self._lockstep
         )
         timeout = math.inf if self._lockstep else max(values["command_timeout"], 2.0 * period)
         self._pace = CommandPace(loop, facts.without_commands, timeout)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the drives of the arms do, of each arm, and what somebody must say before a start."""
+"""The drives of the arms: what they add to commands, and what they do without commands."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ from rclpy.node import Node
 
 from robot_dynamics.control.arm_model import ArmModel
 from robot_dynamics.control.faults import SafetyError
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.settings import ArmSettings
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.nodes.command_topics import UNKNOWN
-from robot_dynamics.nodes.conversions import is_ahead
+from robot_dynamics.nodes.conversions import answers, is_ahead
 
 Array = NDArray[np.float64]
 
 SIMULATOR = "simulator"  # the node whose drives are known
+Behaviour = Literal["brake", "zero", "hold"]
+_SILENT_PERIODS = 5  # without a command, after which an arm does not hold up the others
 
 
-class DriveFacts:
-    """What drives do: the scenario says it of an arm, else the node's parameters do of all.
+class DriveProperties:
+    """What the drive of each arm does, by the scenario, else by the parameters of the node.
 
     Attributes:
         compensate_gravity: Names of the arms whose drives hold them up on their own.
@@ -32,8 +35,8 @@ class DriveFacts:
 
     Args:
         arms: The arms of the scenario.
-        values: The node's parameters.
-        given: Names of those that somebody has given.
+        values: The parameters of the node.
+        given: Names of the parameters that were set.
     """
 
     def __init__(
@@ -52,11 +55,12 @@ class DriveFacts:
         self.without_commands = {
             arm.name: arm.drive.without_commands or values.get(stop, "brake") for arm in arms
         }
-        self._unsaid = {
+        unknown = {
             parameter: [arm.name for arm in arms if getattr(arm.drive, key) is None]
             for parameter, key in ((stop, "without_commands"), (gravity, "compensates_gravity"))
             if parameter not in given
         }
+        self._unknown = {parameter: names for parameter, names in unknown.items() if names}
 
     @property
     def any_holds(self) -> bool:
@@ -67,51 +71,51 @@ class DriveFacts:
         """Return whether control needs a guard: none, wanted or required.
 
         Args:
-            wish: The same, or automatic: as drives ask for it.
+            wish: One of these, or automatic: required if a drive holds its last torque.
         """
         if wish == "automatic":
             return "required" if self.any_holds else "none"
         return wish
 
     def require_known(self, node: Node, topics: Sequence[str]) -> bool:
-        """Refuse joint states of real arms of whose drives nobody has said what they do.
+        """Refuse joint states of real arms while a property of their drives is not stated.
 
         Args:
-            node: The node that listens.
-            topics: Where joint states come from.
+            node: The node that subscribes.
+            topics: The topics of joint states.
 
         Returns:
-            Whether it is known who publishes them.
+            Whether all publishers on them are known.
 
         Raises:
-            SafetyError: If they come from anything but a simulator, and a fact is missing.
+            SafetyError: If another node than a simulator publishes, and a property is missing.
         """
-        unsaid = {name: arms for name, arms in self._unsaid.items() if arms}
-        if not unsaid:
-            return True
         known = True
-        for topic in map(node.resolve_topic_name, topics):
+        for topic in map(node.resolve_topic_name, topics if self._unknown else ()):
             for source in node.get_publishers_info_by_topic(topic):
                 if source.node_name in UNKNOWN:
                     known = False
                 elif source.node_name != SIMULATOR:
-                    arms = sorted({arm for names in unsaid.values() for arm in names})
+                    arms = sorted({arm for names in self._unknown.values() for arm in names})
                     raise SafetyError(
                         f"start refused: joint states on {topic} come from {source.node_name!r}; "
-                        f"expected the parameters {', '.join(unsaid)}, or drive of the arms "
-                        f"{', '.join(arms)} in the scenario, to say what the drives of real arms "
-                        "do."
+                        f"expected the parameters {', '.join(self._unknown)}, or drive of the "
+                        f"arms {', '.join(arms)} in the scenario, to say what the drives of real "
+                        "arms do."
                     )
         return known
 
 
-class DriveGravity:
-    """The torque that the drives add to commands.
+class DriveGravityCompensation:
+    """The gravity torque that drives add to commands on their own.
+
+    Torques inside the package, limits and recordings included, are the whole torque of a joint.
+    What the drives add is subtracted where commands are published and added where they are read.
 
     Args:
-        system: The arms; what they hold is none of the drives' business.
-        compensated: Names of the arms whose drives add it.
-        positions: Returns the arms' last good positions (na,).
+        system: The arms; the drives know nothing of what they hold.
+        compensated: Names of the arms whose drives compensate gravity.
+        positions: Returns the last good positions of the arms (na,).
     """
 
     def __init__(
@@ -121,53 +125,135 @@ class DriveGravity:
             arm.name: own for arm, own in zip(system.arms, system.arm_slices, strict=True)
         }
         self._arms = ArmModel(system) if compensated else None
-        self._share = np.zeros(len(system.joint_names))  # 1 where a drive adds something, else 0
+        self._mask = np.zeros(len(system.joint_names))  # 1 where a drive compensates, else 0
         for name in compensated:
-            self._share[self._slices[name]] = 1.0
+            self._mask[self._slices[name]] = 1.0
         self._positions = positions
 
     def added(self, q: Array) -> Array:
-        """Return what the drives add at positions `q` (na,)."""
+        """Return the torque (na,) that the drives add at positions `q` (na,)."""
         if self._arms is None:
             return np.zeros(len(q))
-        return np.asarray(self._share * self._arms.support(q))
+        return np.asarray(self._mask * self._arms.support(q))
 
-    def commanded(self, torque: Array) -> Array:
-        """Return the commands (na,) that make joint torques (na,)."""
+    def to_commands(self, torque: Array) -> Array:
+        """Return the commands (na,) for joint torques (na,)."""
         return torque if self._arms is None else torque - self.added(self._positions())
 
-    def made(self, command: Array) -> Array:
-        """Return the joint torques (na,) that commands (na,) make."""
-        return command if self._arms is None else command + self.added(self._positions())
+    def to_torques(self, commands: Array) -> Array:
+        """Return the joint torques (na,) of commands (na,)."""
+        return commands if self._arms is None else commands + self.added(self._positions())
 
-    def made_of(self, arm: str, command: Array) -> Array:
-        """Return the joint torques of one arm; a command of another size is left as it is."""
+    def to_arm_torques(self, arm: str, command: Array) -> Array:
+        """Return the joint torques of an arm's command; one of the wrong size is unchanged."""
         own = self._slices[arm]
         if self._arms is None or len(command) != own.stop - own.start:
             return command
         return command + self.added(self._positions())[own]
 
 
-Behaviour = Literal["brake", "zero", "hold"]
+class CommandError(RobotDynamicsError):
+    """A command that a drive must not take.
+
+    Attributes:
+        arm: Name of the arm.
+    """
+
+    def __init__(self, arm: str, cause: str) -> None:
+        self.arm = arm
+        super().__init__(f"{arm}/commands: {cause}")
 
 
-_SILENT_PERIODS = 5  # without a command, after which the others' commands do not wait for it
+class CommandGate:
+    """Collects the commands of all arms for a control period of the simulator.
+
+    An empty command leaves the arm to its drive: its last torque stays.
+
+    Attributes:
+        torque: The last commands (na,).
+        tick: The tick whose commands are awaited.
+
+    Args:
+        arms: Names of the arms.
+        slices: The slice of each arm in vectors over the arm joints.
+    """
+
+    def __init__(self, arms: Sequence[str], slices: Sequence[slice]) -> None:
+        self._slices = dict(zip(arms, slices, strict=True))
+        self._count = slices[-1].stop
+        self.reset()
+
+    def reset(self) -> None:
+        """Clear all torques and wait for tick 0."""
+        self.torque = np.zeros(self._count)
+        self.expect(0)
+
+    def expect(self, tick: int) -> None:
+        """Wait for the commands of a tick."""
+        self.tick = tick
+        self._missing = set(self._slices)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the commands of all arms have arrived."""
+        return not self._missing
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the commands of some arms have arrived and those of others have not."""
+        return 0 < len(self._missing) < len(self._slices)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Names of the arms whose commands are awaited."""
+        return tuple(arm for arm in self._slices if arm in self._missing)
+
+    @property
+    def arrived(self) -> tuple[int, ...]:
+        """Indices of the arms whose commands have arrived."""
+        return tuple(i for i, arm in enumerate(self._slices) if arm not in self._missing)
+
+    def offer(self, arm: str, number: int | None, torque: Array) -> None:
+        """Take a command, unless it answers another tick, which is a repetition.
+
+        Args:
+            arm: Name of the arm.
+            number: The tick that it answers, modulo 2^32; None takes it for any tick.
+            torque: Torques of the arm's joints (n,), or none.
+
+        Raises:
+            CommandError: If the number of torques is wrong or one is not finite; the whole
+                command is refused then.
+        """
+        if number is not None and not answers(number, self.tick):
+            return
+        own = self._slices[arm]
+        if torque.size:
+            if torque.shape != (own.stop - own.start,):
+                raise CommandError(
+                    arm, f"{torque.size} torques, expected {own.stop - own.start} or none."
+                )
+            if not np.isfinite(torque).all():
+                at = int(np.argmin(np.isfinite(torque)))
+                raise CommandError(arm, f"torque {at} is {torque[at]}; expected a finite number.")
+            self.torque[own] = torque
+        self._missing.discard(arm)
 
 
-class Drives:
-    """Torques for every control period, whether commands have come or not.
+class SimulatedDrives:
+    """Torques of simulated drives for every control period on the wall clock.
 
     Before the first command the brakes hold. An arm without a new command keeps its last torque
-    for a while; then the behaviour sets in. Brakes hold all arms, and stay on until `reset`; the
-    other behaviours let a new command through at once.
+    until the timeout; then its behaviour sets in. Brakes hold all arms, and stay on until `reset`;
+    the other behaviours take a new command at once.
 
     Attributes:
         braked: Whether the brakes hold the arms.
 
     Args:
-        arms: Where each arm stands in vectors over the arm joints.
-        behaviours: What happens when the commands of each arm have stopped.
-        timeout_periods: Control periods without a command after which they have.
+        arms: The slice of each arm in vectors over the arm joints.
+        behaviours: What each arm's drive does after the timeout.
+        timeout_periods: The timeout in control periods without a command.
     """
 
     def __init__(
@@ -178,14 +264,14 @@ class Drives:
         self.reset()
 
     def reset(self) -> None:
-        """Return to brakes and no command."""
+        """Put the brakes on and forget all commands."""
         self._torque = np.zeros(self._arms[-1].stop)
         self._ages = [0] * len(self._arms)
         self.braked = True
 
     @property
-    def lost(self) -> bool:
-        """Whether the commands of any arm have stopped."""
+    def timed_out(self) -> bool:
+        """Whether an arm is without commands for longer than the timeout."""
         return any(age > self._timeout for age in self._ages)
 
     def is_silent(self, arm: int) -> bool:
@@ -194,7 +280,7 @@ class Drives:
 
     def command(self, torque: Array, arms: Iterable[int]) -> None:
         """Take new torques (na,) for some arms."""
-        if self.lost and self.braked:
+        if self.timed_out and self.braked:
             return
         for arm in arms:
             own = self._arms[arm]
@@ -217,12 +303,12 @@ class Drives:
         return self._torque.copy()
 
 
-class EarlierRun:
-    """Tells commands of a run that was before a reset: they are for arms that are elsewhere.
+class EarlierRunFilter:
+    """Recognises commands of the run before a reset, which are for arms at another place.
 
-    Those who go on to command after it number their commands by what they have answered last:
-    by a tick that is still to come, and by the same one until they follow the new run. Who does
-    not number commands sends zeros, which are taken.
+    A controller or guard that goes on after the reset numbers its commands by the tick that it
+    has answered last: a tick that is still to come, and the same one until it follows the new
+    run. Publishers that do not number commands send zeros, which pass.
     """
 
     def __init__(self) -> None:
@@ -230,16 +316,16 @@ class EarlierRun:
 
     @property
     def number(self) -> int | None:
-        """A number that was refused, if any was."""
+        """A number that was refused; None if there is none."""
         return next(iter(self._numbers.values()), None)
 
-    def has(self, arm: str, number: int, tick: int) -> bool:
-        """Return whether a command belongs to it.
+    def refuses(self, arm: str, number: int, tick: int) -> bool:
+        """Return whether a command belongs to the earlier run.
 
         Args:
             arm: Name of the arm.
             number: The tick that the command answers, modulo 2^32.
-            tick: The present one.
+            tick: The present tick.
         """
         if self._numbers.get(arm) == number:
             return True

@@ -37,7 +37,7 @@ from robot_dynamics.nodes.conversions import (
     joint_state_reader,
 )
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, fault_figures
-from robot_dynamics.nodes.drives import DriveFacts, DriveGravity
+from robot_dynamics.nodes.drives import DriveGravityCompensation, DriveProperties
 from robot_dynamics.nodes.heartbeat import (
     Beat,
     GuardError,
@@ -96,9 +96,9 @@ class Guard:
         )
         self._tick = self._answered = -1
         self._torque: Array | None = None
-        self._gravity = DriveGravity(
+        self._gravity = DriveGravityCompensation(
             self._loop.system,
-            DriveFacts(scenario.cell.arms, values, ()).compensate_gravity,
+            DriveProperties(scenario.cell.arms, values, ()).compensate_gravity,
             lambda: self._loop.arms.state()[0],
         )
         self._loop.safety.note_drives(self._gravity.added)
@@ -114,7 +114,7 @@ class Guard:
     def _create_topics(self, joint_state_topics: list[str]) -> None:
         node, system = self.node, self._loop.system
         self._commands = CommandTopics(
-            node, system, self._gravity.commanded, in_lockstep=self._lockstep
+            node, system, self._gravity.to_commands, in_lockstep=self._lockstep
         )
         self._report_topic = node.create_publisher(UInt64MultiArray, topics.GUARD, STREAM)
         self._report_writer = NumberWriter(GuardReport._fields)
@@ -166,7 +166,7 @@ class Guard:
 
     def _on_command(self, arm: str, answer: tuple[int, Array]) -> None:
         _, torque = answer
-        self._loop.take_command(arm, self._gravity.made_of(arm, torque))
+        self._loop.take_command(arm, self._gravity.to_arm_torques(arm, torque))
 
     def _on_joints(self, topic: str, sample: JointSample) -> None:
         stamp, names, position, velocity = sample

@@ -1,6 +1,13 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The simulator node: arms that hold an object, on the topics that real arms would have."""
+"""The simulator node: arms that hold an object, on the topics of real arms.
+
+On the wall clock a control period begins every period, whatever has arrived. In lockstep the
+simulator publishes the state of tick n, stamped n times the period: a joint state and a wrench
+for each arm. It steps when the commands of all arms for that tick have arrived, and repeats the
+state after a while without them; the controller repeats its answer to a repeated state. The wall
+clock decides when a message is repeated, and repetitions change nothing.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +39,14 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.background_work import RecordingFile
 from robot_dynamics.nodes.conversions import answers, command_reader
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Durations
-from robot_dynamics.nodes.drives import DriveFacts, DriveGravity, Drives, EarlierRun
-from robot_dynamics.nodes.lockstep import REPEAT_AFTER_S, CommandError, CommandGate
+from robot_dynamics.nodes.drives import (
+    CommandError,
+    CommandGate,
+    DriveGravityCompensation,
+    DriveProperties,
+    EarlierRunFilter,
+    SimulatedDrives,
+)
 from robot_dynamics.nodes.parameters import FAULTS, SIMULATOR, declare
 from robot_dynamics.nodes.process import IDLE_PERIOD_S, Reporter, RunError, run
 from robot_dynamics.nodes.state_topics import StateTopics
@@ -43,8 +56,9 @@ from robot_dynamics.simulation.plant import Measurement
 
 Array = NDArray[np.float64]
 
-HUNG_AFTER_S = 10.0  # without a command in the middle of a run, somebody's launcher is told
-_DESCRIBE_AFTER_S = 1.0  # the description is published when control runs, or after this
+REPEAT_AFTER_S = 0.2  # wall-clock time without an answer after which a state is repeated
+HUNG_AFTER_S = 10.0  # without a command in a run after which the run is ended
+_DESCRIBE_AFTER_S = 1.0  # after which the description is published, if no control has started
 
 
 class Simulator:
@@ -53,10 +67,10 @@ class Simulator:
     Attributes:
         node: The node.
         inbox: Its subscriptions.
-        due: When the next control period begins, on the wall clock [s].
+        due: When the next control period begins, by the steady clock [s]; None in lockstep.
 
     Args:
-        reporter: Tells a launcher what happens.
+        reporter: Reports to a launcher.
 
     Raises:
         RobotDynamicsError: If a parameter or the scenario is refused.
@@ -71,7 +85,7 @@ class Simulator:
         self._keep = bool(values["output"])
         self._silence_limit = values["silence_limit"]
         self._patience = values["patience"]
-        self._attended = bool(values["progress"] or values["output"])
+        self._has_launcher = bool(values["progress"] or values["output"])
 
         self._scenario = scenario = load_scenario(values["scenario"])
         believed = build_system(scenario)
@@ -86,10 +100,12 @@ class Simulator:
         arms = [arm.name for arm in system.arms]
         self._gate = CommandGate(arms, system.arm_slices)
         timeout = round(values["command_timeout"] / self._period)
-        facts = DriveFacts(scenario.cell.arms, values, ())
+        facts = DriveProperties(scenario.cell.arms, values, ())
         behaviours = [facts.without_commands[arm] for arm in arms]
-        self._drives = Drives(system.arm_slices, behaviours, timeout)
-        self._gravity = DriveGravity(system, facts.compensate_gravity, lambda: self._measurement.q)
+        self._drives = SimulatedDrives(system.arm_slices, behaviours, timeout)
+        self._gravity = DriveGravityCompensation(
+            system, facts.compensate_gravity, lambda: self._measurement.q
+        )
         self._paused = False
         self._born = time.monotonic()
         self._described = False
@@ -109,14 +125,14 @@ class Simulator:
         if self._lockstep:
             self._publish_state()
         else:
-            self._describe()  # which takes longer than real time can wait later
+            self._describe()  # now, because it takes longer than a control period
 
     def on_error(self, error: Exception) -> None:
-        """Raise an error that nobody expected: nothing but a simulation hangs on this node."""
+        """Raise an unexpected error: no real arm hangs on this node."""
         raise error
 
     def close(self) -> None:
-        """Save what was recorded."""
+        """Save the recording."""
         self._file.close(None if self._done else self._recording())
 
     def _create_topics(self, arms: list[str]) -> None:
@@ -124,7 +140,7 @@ class Simulator:
         self._description_topic = node.create_publisher(String, topics.ROBOT_DESCRIPTION, LATCHED)
         self.inbox = Inbox(node)
         for arm in arms:
-            # The command of the last arm comes last; on the wall clock nothing waits for any.
+            # The command of the last arm arrives last; on the wall clock none is awaited.
             self.inbox.subscribe(
                 Float64MultiArray,
                 topics.commands(arm),
@@ -146,31 +162,31 @@ class Simulator:
         """Go to the start of a run."""
         self._measurement = self._plant.reset()
         self._tick = self._steps_wanted = 0
-        self._gate.forget()
+        self._gate.reset()
         self._drives.reset()
-        self._earlier = EarlierRun()
+        self._earlier = EarlierRunFilter()
         self._done = self._held_back = False
         self._started_at: float | None = None
         self._first_tick: int | None = None  # of a command, in wall-clock mode
         self._heard_at = self._shown_at = time.monotonic()
-        self._listener = False
+        self._subscribed = False
         self._repeats, self._refused = 0, ""
-        self._faults.forget()
+        self._faults.reset()
         self._round_trips = Durations(self._period)
-        self._numbers: dict[str, int] = {}  # of the ticks that commands answer, by arm
-        self._prompt, self._prompt_tick = 0, -1  # control periods answered within themselves
-        self._missed = 0.0  # real time that no control period was simulated in [s]
+        self._numbers: dict[str, int] = {}  # the tick that the last command answers, by arm
+        self._prompt, self._prompt_tick = 0, -1  # periods that were answered within the period
+        self._missed = 0.0  # real time in which no control period was simulated [s]
         capacity = min(self._ticks, 100_000)
         self._recorder = (
             PlantRecorder(self._system, self._scenario, capacity) if self._keep else None
         )
 
     def _advance(self) -> None:
-        """Move on by one control period under the torques of the gate (lockstep)."""
+        """Simulate one control period with the torques of the gate (lockstep)."""
         self._held_back = False
         if self._tick == 0:
             self._record()
-        self._measurement = self._plant.step(self._gravity.made(self._gate.torque))
+        self._measurement = self._plant.step(self._gravity.to_torques(self._gate.torque))
         self._tick += 1
         self._gate.expect(self._tick)
         self._publish_state()
@@ -180,8 +196,8 @@ class Simulator:
             self._record()  # while the controller computes
 
     def on_period(self) -> None:
-        """Move on by one control period, whatever has come (wall clock)."""
-        if self.due is not None:  # what was missed is not made up for
+        """Simulate one control period, whatever has arrived (wall clock)."""
+        if self.due is not None:  # missed periods are not caught up
             missed = max(0.0, time.monotonic() - self.due - self._period)
             self._missed += missed if self._first_tick is not None else 0.0
             self.due += missed + self._period
@@ -189,15 +205,15 @@ class Simulator:
             return
         self._steps_wanted = max(0, self._steps_wanted - 1)
         torque = self._drives.next()
-        if torque is None:  # time goes on while brakes hold the arms
+        if torque is None:  # the brakes hold the arms while time goes on
             self._measurement = self._measurement._replace(qd=0.0 * self._measurement.qd)
         else:
             self._record()
-            self._measurement = self._plant.step(self._gravity.made(torque))
+            self._measurement = self._plant.step(self._gravity.to_torques(torque))
         self._tick += 1
         self._publish_state()
         first = self._tick if self._first_tick is None else self._first_tick
-        if self._tick - first >= self._ticks and not self._done:  # the arms go on to be held
+        if self._tick - first >= self._ticks and not self._done:  # the arms stay held
             self._finish()
 
     def _record(self) -> None:
@@ -211,7 +227,7 @@ class Simulator:
     def _publish_state(self) -> None:
         self._states.publish(self._tick, self._measurement, self._plant.passive_joints())
         self._shown_at = time.monotonic()
-        self._faults.note(self._tick)
+        self._faults.published(self._tick)
 
     def _finish(self) -> None:
         self._done = True
@@ -233,7 +249,7 @@ class Simulator:
     def _on_command(self, arm: str, command: tuple[int, Array]) -> None:
         number, torque = command
         braked = not self._lockstep and self._drives.braked
-        if braked and self._earlier.has(arm, number, self._tick):
+        if braked and self._earlier.refuses(arm, number, self._tick):
             return
         self._numbers[arm] = number
         try:
@@ -243,12 +259,12 @@ class Simulator:
 
     @property
     def incomplete(self) -> bool:
-        """Whether the commands of some arms have come and those of others are awaited."""
+        """Whether the commands of some arms have arrived and those of others are awaited."""
         return self._lockstep and self._gate.incomplete
 
     @property
     def _commanded(self) -> bool:
-        """Whether the commands of all arms are there; on the wall clock silent ones are left."""
+        """Whether the commands of all arms have arrived; of silent ones only in lockstep."""
         gate = self._gate
         if self._lockstep or gate.complete:
             return gate.complete
@@ -265,7 +281,7 @@ class Simulator:
         return tuple(arm.name for i, arm in arms if self._drives.is_silent(i))
 
     def on_messages(self) -> None:
-        """Act on commands when those of all arms are there."""
+        """Act on the commands when those of all arms have arrived."""
         now = time.monotonic()
         self._heard_at = now
         over = self._lockstep and self._done
@@ -287,7 +303,7 @@ class Simulator:
             self._steps_wanted = max(0, self._steps_wanted - 1)
             self._advance()
         else:
-            self._held_back = True  # until it goes on
+            self._held_back = True  # until the simulation goes on
 
     def _refuse(self, sentence: str) -> None:
         if sentence != self._refused:
@@ -339,28 +355,28 @@ class Simulator:
     # -- on the wall clock --------------------------------------------------------------------
 
     def on_idle(self) -> None:
-        """Repeat states that nobody answered, watch the controller, save what is to be saved."""
+        """Repeat states without an answer, check for the controller, save the recording."""
         now = time.monotonic()
-        self._watch_listener(now)
+        self._check_subscribers()
         self._file.poll()
         waits = self._lockstep and not self._done
         first = self._started_at is None
-        # Until the first answer the other side may not have found all topics yet.
+        # Before the first answer the other side may not have discovered all topics.
         if waits and now - self._shown_at > (IDLE_PERIOD_S if first else REPEAT_AFTER_S):
             self._repeats += not first
             self._publish_state()
         self._missing_publishers.check(waiting=waits and first)
         if not self._described and (not first or now - self._born > _DESCRIBE_AFTER_S):
             self._describe()
-        if self._attended and not self._done and not self._paused:
-            self._give_up_if_hung(now)
+        if self._has_launcher and not self._done and not self._paused:
+            self._end_if_hung(now)
 
     def publish_diagnostics(self) -> None:
         """Publish diagnostics once a second and on change."""
         now = time.monotonic()
         level, message = self._condition(now)
         changed = self._diagnostics.update(
-            level, message, lambda: self._figures(now), at_once=self._faults.untold
+            level, message, lambda: self._figures(now), at_once=self._faults.unreported
         )
         if changed and level != OK:
             self.node.get_logger().warning(message)
@@ -370,12 +386,12 @@ class Simulator:
         text = robot_description(self._scenario.cell, self._scenario.name)
         self._description_topic.publish(String(data=text))
 
-    def _watch_listener(self, now: float) -> None:
-        """Notice when who listened to joint states has gone."""
-        listens = self._states.look_for_listeners()
-        gone = self._listener and not listens
-        self._listener = listens
-        if gone and self._attended and self._started_at is not None and not self._done:
+    def _check_subscribers(self) -> None:
+        """End the run of a launcher when the subscriber of the joint states has gone."""
+        subscribed = self._states.check_subscribers()
+        gone = self._subscribed and not subscribed
+        self._subscribed = subscribed
+        if gone and self._has_launcher and self._started_at is not None and not self._done:
             raise RunError(f"the controller has gone at tick {self._tick}; the run was ended.")
 
     def _condition(self, now: float) -> tuple[bytes, str]:
@@ -396,7 +412,7 @@ class Simulator:
             missing = self._missing_publishers.warning
             waiting = "waiting for commands, brakes on"
             return (WARN, f"{waiting}: {missing}") if missing else (OK, waiting)
-        if now - self._heard_at > self._silence_limit or self._drives.lost:
+        if now - self._heard_at > self._silence_limit or self._drives.timed_out:
             does = "simulated time stands still"
             if not self._lockstep:
                 does = "brakes on" if self._drives.braked else "drives act on their own"
@@ -423,7 +439,7 @@ class Simulator:
             **self._round_trips.figures("round trip"),
         }
 
-    def _give_up_if_hung(self, now: float) -> None:
+    def _end_if_hung(self, now: float) -> None:
         limit = self._patience if self._started_at is None else HUNG_AFTER_S
         if now - self._heard_at > limit:
             missing = " and ".join(self._gate.missing) or "the arms"
@@ -433,28 +449,23 @@ class Simulator:
             )
 
 
-def main() -> None:
-    """Run the node `simulator`."""
-    sys.exit(run("simulator", Simulator))
-
-
 class FaultSwitch:
-    """Switches faults, and notes when messages show them first.
+    """Switches the faults of a simulated plant, and notes when messages show them first.
 
     Args:
-        faults: Those of the plant.
-        in_lockstep: Whether times are told as control ticks, or by the steady clock [ns].
+        faults: The faults of the plant.
+        in_lockstep: Whether times are control ticks; else those of the steady clock [ns].
     """
 
     def __init__(self, faults: Faults, *, in_lockstep: bool) -> None:
         self._faults, self._in_lockstep = faults, in_lockstep
-        self.forget()
+        self.reset()
 
-    def forget(self) -> None:
-        """Forget what was shown."""
+    def reset(self) -> None:
+        """Forget when faults were shown."""
         self._began: int | None = None
         self._shown: int | None = None
-        self._told: int | None = None
+        self._reported: int | None = None
 
     @property
     def active(self) -> bool:
@@ -462,32 +473,34 @@ class FaultSwitch:
         return bool(self._faults.active)
 
     @property
-    def untold(self) -> bool:
-        """Whether a fault shows that `figures` have not told of."""
-        return self._told != self._shown
+    def unreported(self) -> bool:
+        """Whether messages show a fault that `figures` has not returned yet."""
+        return self._reported != self._shown
 
     def switch(self, text: str) -> None:
-        """Have the faults that a text names, separated by commas, and no others.
+        """Switch on the faults that a text names, separated by commas, and no others.
 
         Raises:
-            RobotDynamicsError: If one is none.
+            RobotDynamicsError: If the text names an unknown fault.
         """
         texts = [part for part in text.split(",") if part.strip()]
         if texts or self._faults.active:
             self._faults.switch([fault_of(part) for part in texts])
 
-    def note(self, tick: int) -> None:
+    def published(self, tick: int) -> None:
         """Note that the state of a tick was published."""
         if self._began != self._faults.began:
             self._began = self._faults.began
             self._shown = tick if self._in_lockstep else time.monotonic_ns()
 
     def figures(self) -> dict[str, object]:
-        """Return since when a fault shows, for the diagnostics; empty if none has shown."""
-        self._told = self._shown
+        """Return since when messages show a fault, for the diagnostics; empty if none has."""
+        self._reported = self._shown
         if self._shown is None:
             return {}
-        return {
-            "simulated fault since": self._shown,
-            "simulated fault is on": self._faults.active,
-        }
+        return {"simulated fault since": self._shown, "simulated fault is on": self.active}
+
+
+def main() -> None:
+    """Run the node `simulator`."""
+    sys.exit(run("simulator", Simulator))

@@ -13,7 +13,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.check_thread import NotYetError
 from robot_dynamics.nodes.command_topics import CommandPublisherMonitor
 from robot_dynamics.nodes.control_loop import ControlLoop
-from robot_dynamics.nodes.drives import DriveFacts
+from robot_dynamics.nodes.drives import DriveProperties
 from robot_dynamics.nodes.heartbeat import GuardLink
 
 _FRESH_S = 0.25  # within which a state comes that is newer than the wish to start
@@ -39,7 +39,7 @@ class StartConditions:
         loop: ControlLoop,
         link: GuardLink | None,
         publisher_monitor: CommandPublisherMonitor,
-        facts: DriveFacts,
+        facts: DriveProperties,
         joint_state_topics: Sequence[str],
         heard_at: Callable[[], float],
         *,

@@ -85,7 +85,7 @@ class StateTopics:
         ]
         self._last_tick = -1  # of the plant, whose time stands still while brakes hold
 
-    def look_for_listeners(self) -> bool:
+    def check_subscribers(self) -> bool:
         """Note who listens; return whether anybody listens to joint states."""
         self._clock_is_read = self._clock.get_subscription_count() > 0
         return any(topic.publisher.get_subscription_count() for topic in self._joints)

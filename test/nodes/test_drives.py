@@ -18,7 +18,14 @@ from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.control.faults import SafetyError
 from robot_dynamics.manipulation.settings import DriveSettings
-from robot_dynamics.nodes.drives import DriveFacts, DriveGravity, Drives, EarlierRun
+from robot_dynamics.nodes.drives import (
+    CommandError,
+    CommandGate,
+    DriveGravityCompensation,
+    DriveProperties,
+    EarlierRunFilter,
+    SimulatedDrives,
+)
 from robot_dynamics.robot import Robot
 
 ARMS = load_scenario("lift_box").cell.arms
@@ -52,13 +59,13 @@ def speakers(ros):
 
 def test_parameters_are_of_all_arms():
     """Unless the scenario says something else of one."""
-    facts = DriveFacts(ARMS, VALUES | {"drives_compensate_gravity": True}, ())
+    facts = DriveProperties(ARMS, VALUES | {"drives_compensate_gravity": True}, ())
     assert facts.compensate_gravity == ("left", "right")
     assert facts.without_commands == {"left": "brake", "right": "brake"}
     assert not facts.any_holds
     assert facts.guard("automatic") == "none"
     arms = with_drives(DriveSettings(False, "hold"), DriveSettings())
-    facts = DriveFacts(arms, VALUES | {"drives_compensate_gravity": True}, ())
+    facts = DriveProperties(arms, VALUES | {"drives_compensate_gravity": True}, ())
     assert facts.compensate_gravity == ("right",)
     assert facts.without_commands == {"left": "hold", "right": "brake"}
     assert facts.any_holds
@@ -82,7 +89,7 @@ def test_a_scenario_may_say_it():
 def test_simulators_need_no_word(speakers):
     """Nor does silence: a start without joint states is refused for that."""
     listener, speak = speakers
-    unsaid = DriveFacts(ARMS, VALUES, ())
+    unsaid = DriveProperties(ARMS, VALUES, ())
     assert unsaid.require_known(listener, ["joint_states"])
     speak("simulator", "joint_states")
     assert unsaid.require_known(listener, ["joint_states"])
@@ -94,7 +101,7 @@ def test_real_arms_do(speakers):
     speak("left_driver", "left_states")
     said = ["drives_compensate_gravity"]
     with pytest.raises(SafetyError) as caught:
-        DriveFacts(ARMS, VALUES, said).require_known(listener, ["left_states"])
+        DriveProperties(ARMS, VALUES, said).require_known(listener, ["left_states"])
     assert str(caught.value) == (
         "start refused: joint states on /left_states come from 'left_driver'; expected the "
         "parameters on_command_timeout, or drive of the arms left, right in the scenario, to say "
@@ -102,10 +109,10 @@ def test_real_arms_do(speakers):
     )
     half = with_drives(DriveSettings(None, "zero"), DriveSettings())
     with pytest.raises(SafetyError, match="or drive of the arms right in the scenario"):
-        DriveFacts(half, VALUES, said).require_known(listener, ["left_states"])
+        DriveProperties(half, VALUES, said).require_known(listener, ["left_states"])
     whole = with_drives(DriveSettings(True, "zero"), DriveSettings(False, "hold"))
-    assert DriveFacts(whole, VALUES, ()).require_known(listener, ["left_states"])
-    assert DriveFacts(ARMS, VALUES, VALUES).require_known(listener, ["left_states"])
+    assert DriveProperties(whole, VALUES, ()).require_known(listener, ["left_states"])
+    assert DriveProperties(ARMS, VALUES, VALUES).require_known(listener, ["left_states"])
 
 
 def test_a_node_whose_name_is_not_known_yet(speakers, monkeypatch):
@@ -115,16 +122,16 @@ def test_a_node_whose_name_is_not_known_yet(speakers, monkeypatch):
     (info,) = listener.get_publishers_info_by_topic("/states")
     info.node_name = "_NODE_NAME_UNKNOWN_"
     monkeypatch.setattr(listener, "get_publishers_info_by_topic", lambda topic: [info])
-    assert not DriveFacts(ARMS, VALUES, ()).require_known(listener, ["states"])
+    assert not DriveProperties(ARMS, VALUES, ()).require_known(listener, ["states"])
 
 
 def test_gravity_of_the_arms_alone():
     """What is left out is the inverse dynamics at rest, without the held object."""
     system = build_system(load_scenario("lift_box"))
     q = system.posture + 0.1
-    gravity = DriveGravity(system, ["left", "right"], lambda: q)
+    gravity = DriveGravityCompensation(system, ["left", "right"], lambda: q)
     torque = np.arange(14.0)
-    command = gravity.commanded(torque)
+    command = gravity.to_commands(torque)
     # The tree alone: the object floats beside the arms and loads no joint.
     at = system.model.neutral()
     at[system.q_index] = q
@@ -133,32 +140,32 @@ def test_gravity_of_the_arms_alone():
     # Two algorithms: rounding of torques of up to 100 N m.
     np.testing.assert_allclose(torque - command, expected, rtol=0, atol=1e-11)
     assert np.abs(expected).max() > 10.0
-    np.testing.assert_allclose(gravity.made(command), torque, rtol=0, atol=1e-13)
-    right = gravity.made_of("right", command[7:])
+    np.testing.assert_allclose(gravity.to_torques(command), torque, rtol=0, atol=1e-13)
+    right = gravity.to_arm_torques("right", command[7:])
     np.testing.assert_allclose(right, torque[7:], rtol=0, atol=1e-13)
-    assert gravity.made_of("right", command[:3]) is not right
-    np.testing.assert_array_equal(gravity.made_of("right", command[:3]), command[:3])
+    assert gravity.to_arm_torques("right", command[:3]) is not right
+    np.testing.assert_array_equal(gravity.to_arm_torques("right", command[:3]), command[:3])
 
 
 def test_other_drives_get_the_whole_torque():
     """To the last bit, and without a look at the positions."""
     system = build_system(load_scenario("lift_box"))
-    gravity = DriveGravity(system, [], lambda: pytest.fail("not wanted"))
+    gravity = DriveGravityCompensation(system, [], lambda: pytest.fail("not wanted"))
     torque = np.arange(14.0)
-    assert gravity.commanded(torque) is torque
-    assert gravity.made(torque) is torque
-    assert gravity.made_of("left", torque[:7]).tolist() == torque[:7].tolist()
+    assert gravity.to_commands(torque) is torque
+    assert gravity.to_torques(torque) is torque
+    assert gravity.to_arm_torques("left", torque[:7]).tolist() == torque[:7].tolist()
 
 
 def test_one_arm_of_two():
     """What the other one is told is left as it is."""
     system = build_system(load_scenario("lift_box"))
     q, torque = system.posture + 0.1, np.arange(14.0)
-    both = DriveGravity(system, ["left", "right"], lambda: q).commanded(torque)
-    right = DriveGravity(system, ["right"], lambda: q)
-    np.testing.assert_array_equal(right.commanded(torque)[:7], torque[:7])
-    np.testing.assert_array_equal(right.commanded(torque)[7:], both[7:])
-    np.testing.assert_array_equal(right.made_of("left", torque[:7]), torque[:7])
+    both = DriveGravityCompensation(system, ["left", "right"], lambda: q).to_commands(torque)
+    right = DriveGravityCompensation(system, ["right"], lambda: q)
+    np.testing.assert_array_equal(right.to_commands(torque)[:7], torque[:7])
+    np.testing.assert_array_equal(right.to_commands(torque)[7:], both[7:])
+    np.testing.assert_array_equal(right.to_arm_torques("left", torque[:7]), torque[:7])
     assert not right.added(q)[:7].any()
 
 
@@ -194,10 +201,10 @@ def after(drives, periods):
 @pytest.mark.parametrize("behaviour", ["brake", "zero", "hold"])
 def test_brakes_hold_until_the_first_command(behaviour):
     """Nothing falls because the controller starts late."""
-    drives = Drives(SLICES, [behaviour] * 2, timeout_periods=3)
+    drives = SimulatedDrives(SLICES, [behaviour] * 2, timeout_periods=3)
     assert after(drives, 100) is None
     assert drives.braked
-    assert not drives.lost
+    assert not drives.timed_out
     drives.command(TORQUE, BOTH)
     assert drives.next().tolist() == TORQUE.tolist()
     assert not drives.braked
@@ -206,18 +213,18 @@ def test_brakes_hold_until_the_first_command(behaviour):
 @pytest.mark.parametrize("behaviour", ["brake", "zero", "hold"])
 def test_the_last_torque_is_held_for_the_timeout(behaviour):
     """A command that comes a little late does no harm."""
-    drives = Drives(SLICES, [behaviour] * 2, timeout_periods=3)
+    drives = SimulatedDrives(SLICES, [behaviour] * 2, timeout_periods=3)
     drives.command(TORQUE, BOTH)
     assert after(drives, 3).tolist() == TORQUE.tolist()
-    assert not drives.lost
+    assert not drives.timed_out
 
 
 def test_brakes_stay_on_until_a_reset():
     """A controller that comes back must not move arms that it does not know."""
-    drives = Drives(SLICES, ["brake"] * 2, timeout_periods=3)
+    drives = SimulatedDrives(SLICES, ["brake"] * 2, timeout_periods=3)
     drives.command(TORQUE, BOTH)
     assert after(drives, 4) is None
-    assert drives.lost
+    assert drives.timed_out
     drives.command(TORQUE, BOTH)
     assert drives.next() is None
     drives.reset()
@@ -227,21 +234,21 @@ def test_brakes_stay_on_until_a_reset():
 
 def test_zero_torque_lets_go_and_takes_new_commands():
     """The arms fall, which is what such a drive does."""
-    drives = Drives(SLICES, ["zero"] * 2, timeout_periods=3)
+    drives = SimulatedDrives(SLICES, ["zero"] * 2, timeout_periods=3)
     drives.command(TORQUE, BOTH)
     assert after(drives, 4).tolist() == [0.0, 0.0]
-    assert drives.lost
+    assert drives.timed_out
     drives.command(TORQUE, BOTH)
     assert drives.next().tolist() == TORQUE.tolist()
-    assert not drives.lost
+    assert not drives.timed_out
 
 
 def test_a_forwarding_drive_holds_the_last_torque_for_ever():
     """But it is known that commands have stopped."""
-    drives = Drives(SLICES, ["hold"] * 2, timeout_periods=3)
+    drives = SimulatedDrives(SLICES, ["hold"] * 2, timeout_periods=3)
     drives.command(TORQUE, BOTH)
     assert after(drives, 1000).tolist() == TORQUE.tolist()
-    assert drives.lost
+    assert drives.timed_out
 
 
 @pytest.mark.parametrize(
@@ -250,12 +257,12 @@ def test_a_forwarding_drive_holds_the_last_torque_for_ever():
 )
 def test_one_arm_without_commands(behaviour, left, right):
     """The other one still does what it is told, unless brakes hold both."""
-    drives = Drives(SLICES, [behaviour] * 2, timeout_periods=3)
+    drives = SimulatedDrives(SLICES, [behaviour] * 2, timeout_periods=3)
     drives.command(TORQUE, BOTH)
     for _ in range(10):
         drives.command(5.0 * abs(TORQUE), [0])
         torque = drives.next()
-    assert drives.lost
+    assert drives.timed_out
     assert not drives.is_silent(0)
     if left is None:
         assert torque is None
@@ -263,12 +270,12 @@ def test_one_arm_without_commands(behaviour, left, right):
         assert torque.tolist() == [left, right]
         assert drives.is_silent(1)
         drives.command(TORQUE, BOTH)
-        assert not drives.lost
+        assert not drives.timed_out
 
 
 def test_every_drive_has_a_behaviour_of_its_own():
     """Commands stop: one keeps its last torque for ever, the other has none."""
-    drives = Drives(SLICES, ["hold", "zero"], timeout_periods=3)
+    drives = SimulatedDrives(SLICES, ["hold", "zero"], timeout_periods=3)
     drives.command(np.arange(1.0, SLICES[-1].stop + 1.0), [0, 1])
     for _ in range(10):
         torque = drives.next()
@@ -278,15 +285,86 @@ def test_every_drive_has_a_behaviour_of_its_own():
 
 def test_commands_of_an_earlier_run():
     """They are told by numbers that are ahead; time may catch up with the last of them."""
-    earlier = EarlierRun()
-    assert not earlier.has("left", 0, 0)  # of somebody who does not number what he sends
+    earlier = EarlierRunFilter()
+    assert not earlier.refuses("left", 0, 0)  # of somebody who does not number what he sends
     assert earlier.number is None
-    assert earlier.has("left", 500, 3)
+    assert earlier.refuses("left", 500, 3)
     assert earlier.number == 500
-    assert earlier.has("left", 501, 3)  # it had one more state to answer
-    assert earlier.has("left", 501, 800)
-    assert not earlier.has("right", 501, 800)
-    assert not earlier.has("left", 799, 800)
+    assert earlier.refuses("left", 501, 3)  # it had one more state to answer
+    assert earlier.refuses("left", 501, 800)
+    assert not earlier.refuses("right", 501, 800)
+    assert not earlier.refuses("left", 799, 800)
     assert earlier.number is None
-    assert not earlier.has("left", 2**32 - 1, 2**32)  # numbers begin anew
-    assert earlier.has("left", 1, 2**32)
+    assert not earlier.refuses("left", 2**32 - 1, 2**32)  # numbers begin anew
+    assert earlier.refuses("left", 1, 2**32)
+
+
+LEFT, RIGHT = np.array([1.0, 2.0]), np.array([3.0])
+
+
+@pytest.fixture
+def gate():
+    """Return the gate for arms of two joints and of one."""
+    return CommandGate(["left", "right"], [slice(0, 2), slice(2, 3)])
+
+
+def test_a_step_waits_for_all_arms(gate):
+    """In whatever order their commands come."""
+    assert not gate.complete
+    assert not gate.incomplete
+    gate.offer("right", 0, RIGHT)
+    assert not gate.complete
+    assert gate.incomplete
+    assert gate.missing == ("left",)
+    assert gate.arrived == (1,)
+    gate.offer("left", 0, LEFT)
+    assert gate.complete
+    assert gate.torque.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_only_commands_of_the_tick_count(gate):
+    """Late repetitions of an earlier answer change nothing; numbers wrap at 2^32."""
+    gate.expect(1)
+    gate.offer("left", 0, LEFT)
+    assert gate.missing == ("left", "right")
+    assert not gate.torque.any()
+    gate.expect(2**32 + 5)
+    gate.offer("left", 5, LEFT)
+    assert gate.missing == ("right",)
+
+
+def test_an_empty_command_leaves_the_arm_to_its_drive(gate):
+    """The step does not wait for it, and its last torque stays."""
+    gate.offer("left", 0, LEFT)
+    gate.expect(1)
+    gate.offer("left", 1, np.zeros(0))
+    gate.offer("right", 1, RIGHT)
+    assert gate.complete
+    assert gate.torque.tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("torque", "words"),
+    [
+        (np.ones(3), "left/commands: 3 torques, expected 2 or none."),
+        (np.array([1.0, np.nan]), "left/commands: torque 1 is nan; expected a finite number."),
+        (np.array([np.inf, 0.0]), "left/commands: torque 0 is inf; expected a finite number."),
+    ],
+)
+def test_a_bad_command_is_refused_as_a_whole(gate, torque, words):
+    """One sentence says what was wrong, and nothing of the command is taken."""
+    with pytest.raises(CommandError) as caught:
+        gate.offer("left", 0, torque)
+    assert str(caught.value) == words
+    assert not gate.torque.any()
+    assert gate.missing == ("left", "right")
+
+
+def test_forgetting_goes_back_to_the_start(gate):
+    """After a reset of the simulator the commands of tick 0 are awaited."""
+    gate.offer("left", 0, LEFT)
+    gate.expect(1)
+    gate.reset()
+    assert gate.tick == 0
+    assert gate.missing == ("left", "right")
+    assert not gate.torque.any()

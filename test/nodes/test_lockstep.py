@@ -1,83 +1,12 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The lockstep protocol loses nothing, repeats nothing, and takes no bad command."""
+"""The controller answers each state once, and repeats its answer to a repeated state."""
 
-import numpy as np
 import pytest
 
 pytest.importorskip("builtin_interfaces", reason="ROS 2 is not installed")
 
-from robot_dynamics.nodes.lockstep import Action, CommandError, CommandGate, StateGate
-
-LEFT, RIGHT = np.array([1.0, 2.0]), np.array([3.0])
-
-
-@pytest.fixture
-def gate():
-    """Return the simulator's side for arms of two joints and of one."""
-    return CommandGate(["left", "right"], [slice(0, 2), slice(2, 3)])
-
-
-def test_a_step_waits_for_all_arms(gate):
-    """In whatever order their commands come."""
-    assert not gate.complete
-    assert not gate.incomplete
-    gate.offer("right", 0, RIGHT)
-    assert not gate.complete
-    assert gate.incomplete
-    assert gate.missing == ("left",)
-    assert gate.arrived == (1,)
-    gate.offer("left", 0, LEFT)
-    assert gate.complete
-    assert gate.torque.tolist() == [1.0, 2.0, 3.0]
-
-
-def test_only_commands_of_the_tick_count(gate):
-    """Late repetitions of an earlier answer change nothing; numbers wrap at 2^32."""
-    gate.expect(1)
-    gate.offer("left", 0, LEFT)
-    assert gate.missing == ("left", "right")
-    assert not gate.torque.any()
-    gate.expect(2**32 + 5)
-    gate.offer("left", 5, LEFT)
-    assert gate.missing == ("right",)
-
-
-def test_an_empty_command_leaves_the_arm_to_its_drive(gate):
-    """The step does not wait for it, and its last torque stays."""
-    gate.offer("left", 0, LEFT)
-    gate.expect(1)
-    gate.offer("left", 1, np.zeros(0))
-    gate.offer("right", 1, RIGHT)
-    assert gate.complete
-    assert gate.torque.tolist() == [1.0, 2.0, 3.0]
-
-
-@pytest.mark.parametrize(
-    ("torque", "words"),
-    [
-        (np.ones(3), "left/commands: 3 torques, expected 2 or none."),
-        (np.array([1.0, np.nan]), "left/commands: torque 1 is nan; expected a finite number."),
-        (np.array([np.inf, 0.0]), "left/commands: torque 0 is inf; expected a finite number."),
-    ],
-)
-def test_a_bad_command_is_refused_as_a_whole(gate, torque, words):
-    """One sentence says what was wrong, and nothing of the command is taken."""
-    with pytest.raises(CommandError) as caught:
-        gate.offer("left", 0, torque)
-    assert str(caught.value) == words
-    assert not gate.torque.any()
-    assert gate.missing == ("left", "right")
-
-
-def test_forgetting_goes_back_to_the_start(gate):
-    """After a reset of the simulator the commands of tick 0 are awaited."""
-    gate.offer("left", 0, LEFT)
-    gate.expect(1)
-    gate.forget()
-    assert gate.tick == 0
-    assert gate.missing == ("left", "right")
-    assert not gate.torque.any()
+from robot_dynamics.nodes.lockstep import Action, StateGate
 
 
 def test_an_answer_waits_for_the_whole_state():

@@ -356,24 +356,24 @@ def test_it_is_told_once_that_a_fault_shows():
     faults = Faults(["left", "right"], [], 0.002)
     switch = FaultSwitch(faults, in_lockstep=True)
     switch.switch("")
-    switch.note(1)
-    assert not switch.untold
+    switch.published(1)
+    assert not switch.unreported
     assert switch.figures() == {}
     switch.switch("silent left 1.0, wrench_nan right")
     faults.move(6)
     for tick in (7, 8):
-        switch.note(tick)
+        switch.published(tick)
     assert switch.active
-    assert switch.untold
+    assert switch.unreported
     assert switch.figures() == {"simulated fault since": 7, "simulated fault is on": True}
-    assert not switch.untold
+    assert not switch.unreported
     switch.switch(" , ")
     faults.move(9)
-    switch.note(9)
+    switch.published(9)
     assert switch.figures() == {"simulated fault since": 7, "simulated fault is on": False}
     with pytest.raises(RobotDynamicsError, match="did you mean 'silent'"):
         switch.switch("silence")
-    switch.forget()
+    switch.reset()
     assert switch.figures() == {}
 
 
@@ -384,5 +384,5 @@ def test_on_the_wall_clock_it_is_the_steady_clock():
     switch.switch("silent")
     faults.move(3)
     before = time.monotonic_ns()
-    switch.note(3)
+    switch.published(3)
     assert before <= switch.figures()["simulated fault since"] <= time.monotonic_ns()

@@ -92,9 +92,9 @@ def test_one_topic_holds_all_joints_in_order():
     assert wrench.header.stamp == message.header.stamp
     assert wrench.wrench.force.x == 3.0
     assert not arms.topics["/clock"].messages  # nobody listens
-    assert not arms.states.look_for_listeners()
+    assert not arms.states.check_subscribers()
     arms.topics["/clock"].listeners = arms.topics["joint_states"].listeners = 1
-    assert arms.states.look_for_listeners()
+    assert arms.states.check_subscribers()
     arms.publish(4)
     assert read_time(arms.topics["/clock"].messages[0].clock) == 8_000_000
 
