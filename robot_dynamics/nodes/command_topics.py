@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The topics on which controller and guard command the arms."""
+"""The topics of torque commands: publishers for the arms, and other publishers on them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,16 @@ from robot_dynamics.nodes.topics import STREAM, Inbox
 Array = NDArray[np.float64]
 
 
+# Key and value in a controller's diagnostics that identify its process.
+PROCESS_KEY = "process"
+PROCESS = f"{os.getpid()} on {socket.gethostname()}"
+# A publisher whose node has not been discovered yet; rcl's names.
+UNKNOWN = ("_NODE_NAME_UNKNOWN_", "_NODE_NAMESPACE_UNKNOWN_", "")
+DUPLICATE_S = 2.5  # within which a running node is discovered and publishes its diagnostics
+
+
 class CommandTopics:
-    """A publisher for every arm.
+    """Publishers of torque commands, one for each arm.
 
     Attributes:
         names: Full names of the topics.
@@ -35,20 +43,20 @@ class CommandTopics:
     Args:
         node: The node that commands.
         system: The arms.
-        commanded: Returns the commands (na,) that make joint torques (na,).
-        in_lockstep: Whether a simulator waits for a word to every arm, an empty one to those that
-            are left to their drives.
+        to_commands: Converts joint torques (na,) to commands (na,).
+        in_lockstep: Whether a simulator waits for a message to every arm; arms that are left to
+            their drives then get an empty one.
     """
 
     def __init__(
         self,
         node: Node,
         system: GraspSystem,
-        commanded: Callable[[Array], Array],
+        to_commands: Callable[[Array], Array],
         *,
         in_lockstep: bool,
     ) -> None:
-        self._node, self._commanded, self._in_lockstep = node, commanded, in_lockstep
+        self._node, self._to_commands, self._in_lockstep = node, to_commands, in_lockstep
         self._arms = [
             (
                 arm.name,
@@ -61,13 +69,13 @@ class CommandTopics:
         self.names = [publisher.topic_name for _, _, publisher, _ in self._arms]
 
     def send(self, tick: int, torque: Array, released: tuple[str, ...]) -> bool:
-        """Send joint torques (na,) in answer to a tick, except to arms that were released.
+        """Publish joint torques (na,) in answer to a tick, except to released arms.
 
         Returns:
-            Whether anything was sent. Nothing is if a number is not finite: the last look at what
-            leaves the house; the safety layer never lets this happen.
+            Whether anything was published: nothing is if a number is not finite. The safety layer
+            prevents that; this is the last check before the drives.
         """
-        command = self._commanded(torque)
+        command = self._to_commands(torque)
         if not np.isfinite(command).all():
             return False
         for name, own, publisher, writer in self._arms:
@@ -78,33 +86,26 @@ class CommandTopics:
         return True
 
     def wait_for_delivery(self, seconds: float) -> None:
-        """Return when what was sent has arrived, or after some time for each topic [s]."""
+        """Return when all commands are acknowledged, or after a timeout for each topic [s]."""
         for _, _, publisher, _ in self._arms:
             publisher.wait_for_all_acked(Duration(seconds=seconds))
 
     def destroy(self) -> None:
-        """Take the topics off the node."""
+        """Destroy the publishers."""
         for _, _, publisher, _ in self._arms:
             self._node.destroy_publisher(publisher)
 
 
-# What a controller's status tells of its process, so that a twin can be told from itself.
-PROCESS_KEY = "process"
-PROCESS = f"{os.getpid()} on {socket.gethostname()}"
-#: A publisher whose node has not been discovered yet; rcl's names.
-UNKNOWN = ("_NODE_NAME_UNKNOWN_", "_NODE_NAMESPACE_UNKNOWN_", "")
-TWIN_S = 2.5  # within which a living node is found and publishes its diagnostics
-
-
 class OtherPublisherError(RobotDynamicsError):
-    """A start beside somebody else who commands the arms."""
+    """A start while another node publishes commands for the arms."""
 
 
 class CommandPublisherMonitor:
-    """The publishers on the topics of commands that are neither this node nor its guard.
+    """Finds publishers of commands that are neither this node nor its guard.
 
-    A process that was killed stays in the graph for about 20 s. If it had this node's name, it is
-    told from a living twin by its diagnostics, which come once a second.
+    A process that was killed stays in the graph for about 20 s. If it had this node's name, its
+    entry is distinguished from a running duplicate by the diagnostics, which a running node
+    publishes once a second.
 
     Args:
         node: The node that commands.
@@ -114,61 +115,61 @@ class CommandPublisherMonitor:
     def __init__(self, node: Node, command_topics: Sequence[str]) -> None:
         self._node, self._topics = node, tuple(command_topics)
         self._status = f"{node.get_fully_qualified_name().lstrip('/')}: state"
-        self._dead_twins = 0  # publishers of nodes with this name that say nothing
-        self._ear: Inbox | None = None
-        self._listening_since = 0.0
-        self._twin_lives = False
+        self._dead_duplicates = 0  # publishers of nodes of this name without diagnostics
+        self._diagnostics: Inbox | None = None
+        self._subscribed_at = 0.0
+        self._duplicate_runs = False
 
     def require_none(self) -> bool:
-        """Refuse a start beside others; return whether enough is known to say that there is none.
+        """Refuse a start beside another publisher; return whether it is known that there is none.
 
         Raises:
             OtherPublisherError: With node and topic.
         """
-        found = list(self._look())
+        found = list(self._others())
         for topic, node, _ in found:
             if node not in (*UNKNOWN, self._full_name):
                 raise OtherPublisherError(f"start refused: {self._sentence(topic, node)}")
-        twins = [(topic, count) for topic, node, count in found if node == self._full_name]
-        count = sum(count for _, count in twins)
-        if count <= self._dead_twins:
-            self._dead_twins = count
+        duplicates = [(topic, count) for topic, node, count in found if node == self._full_name]
+        count = sum(count for _, count in duplicates)
+        if count <= self._dead_duplicates:
+            self._dead_duplicates = count
             return not any(node in UNKNOWN for _, node, _ in found)
-        self._listen()
-        if self._twin_lives:
+        self._read_diagnostics()
+        if self._duplicate_runs:
             self.destroy()
-            raise OtherPublisherError(
-                f"start refused: {self._sentence(twins[0][0], self._full_name)}"
-            )
-        if time.monotonic() - self._listening_since > TWIN_S:
-            self._dead_twins = count
+            sentence = self._sentence(duplicates[0][0], self._full_name)
+            raise OtherPublisherError(f"start refused: {sentence}")
+        if time.monotonic() - self._subscribed_at > DUPLICATE_S:
+            self._dead_duplicates = count
             self.destroy()
         return False
 
     def destroy(self) -> None:
-        """Cease to listen to twins."""
-        if self._ear is not None:
-            self._ear.clear()
-            self._ear = None
+        """Destroy the subscription of diagnostics."""
+        if self._diagnostics is not None:
+            self._diagnostics.clear()
+            self._diagnostics = None
 
-    def _listen(self) -> None:
-        """Hear whether a node of this name tells of another process."""
-        if self._ear is None:
-            self._ear, self._twin_lives = Inbox(self._node), False
-            self._listening_since = time.monotonic()
-            self._ear.subscribe(
+    def _read_diagnostics(self) -> None:
+        """Look for diagnostics of a node of this name in another process."""
+        if self._diagnostics is None:
+            self._diagnostics, self._duplicate_runs = Inbox(self._node), False
+            self._subscribed_at = time.monotonic()
+            self._diagnostics.subscribe(
                 DiagnosticArray, "/diagnostics", self._on_diagnostics, STREAM, awaited=False
             )
-        self._ear.read()
+        self._diagnostics.read()
 
     @property
     def warning(self) -> str:
-        """A sentence about who else publishes commands; empty without anybody."""
-        found = list(self._look())
-        twins = sum(count for _, node, count in found if node == self._full_name)
-        self._dead_twins = min(self._dead_twins, twins)
+        """A sentence about another publisher of commands; empty if there is none."""
+        found = list(self._others())
+        duplicates = sum(count for _, node, count in found if node == self._full_name)
+        self._dead_duplicates = min(self._dead_duplicates, duplicates)
         for topic, node, _ in found:
-            if node not in UNKNOWN and (node != self._full_name or twins > self._dead_twins):
+            runs = node != self._full_name or duplicates > self._dead_duplicates
+            if node not in UNKNOWN and runs:
                 return self._sentence(topic, node)
         return ""
 
@@ -176,23 +177,24 @@ class CommandPublisherMonitor:
     def _full_name(self) -> str:
         return str(self._node.get_fully_qualified_name())
 
-    def _look(self) -> Iterator[tuple[str, str, int]]:
-        """Yield topic, node and number of its publishers for everybody else."""
-        guards = {
-            _full(info.node_name, info.node_namespace)
-            for info in self._node.get_publishers_info_by_topic(
-                self._node.resolve_topic_name(topics.GUARD)
-            )
-        }
+    def _others(self) -> Iterator[tuple[str, str, int]]:
+        """Yield topic, node and number of its publishers for every other publisher."""
+        guards = self._publishers(self._node.resolve_topic_name(topics.GUARD))
         for topic in self._topics:
-            counts = Counter(
-                _full(info.node_name, info.node_namespace)
-                for info in self._node.get_publishers_info_by_topic(topic)
-            )
+            counts = Counter(self._publishers(topic))
             counts[self._full_name] -= 1
             for node, count in counts.items():
                 if count > 0 and node not in guards:
                     yield topic, node, count
+
+    def _publishers(self, topic: str) -> list[str]:
+        """Return the full names of the nodes that publish, `UNKNOWN[0]` for undiscovered ones."""
+        return [
+            UNKNOWN[0]
+            if info.node_name in UNKNOWN or info.node_namespace in UNKNOWN
+            else f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+            for info in self._node.get_publishers_info_by_topic(topic)
+        ]
 
     def _sentence(self, topic: str, node: str) -> str:
         what = "another node of this name" if node == self._full_name else f"the node {node!r}"
@@ -202,13 +204,6 @@ class CommandPublisherMonitor:
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
-            own = [v.value for v in status.values if v.key == PROCESS_KEY]
-            if status.name == self._status and own and own[0] != PROCESS:
-                self._twin_lives = True
-
-
-def _full(name: str, namespace: str) -> str:
-    """Return the full name of a node; one of `UNKNOWN` if it is not known yet."""
-    if name in UNKNOWN or namespace in UNKNOWN:
-        return UNKNOWN[0]
-    return f"{namespace.rstrip('/')}/{name}"
+            process = [v.value for v in status.values if v.key == PROCESS_KEY]
+            if status.name == self._status and process and process[0] != PROCESS:
+                self._duplicate_runs = True

@@ -293,10 +293,7 @@ class ReferenceWriter:
             acceleration: Angular acceleration and acceleration of the origin, world axes (6,).
         """
         write_time(self.message.header.stamp, stamp)
-        x, y, z, *quaternion = pose.tolist()
-        at = self._transform.translation
-        at.x, at.y, at.z = x, y, z
-        write_quaternion(self._transform.rotation, quaternion)
+        write_transform(self._transform, pose)
         write_twist(self._velocity, twist)
         write_twist(self._acceleration, acceleration)
         return self.message
@@ -320,6 +317,14 @@ def write_pose(message: Pose, pose: Array) -> None:
     at = message.position
     at.x, at.y, at.z = x, y, z
     write_quaternion(message.orientation, quaternion)
+
+
+def write_transform(message: Transform, pose: Array) -> None:
+    """Write a pose x y z qx qy qz qw (7,) as a transform."""
+    x, y, z, *quaternion = pose.tolist()
+    at = message.translation
+    at.x, at.y, at.z = x, y, z
+    write_quaternion(message.rotation, quaternion)
 
 
 def write_quaternion(message: Quaternion, quaternion: Sequence[float]) -> None:

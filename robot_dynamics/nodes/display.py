@@ -113,7 +113,7 @@ class Display:
             strip.action = Marker.ADD if len(strip.points) > 1 else Marker.DELETE
         return self._message
 
-    def forget_path(self) -> None:
+    def reset_path(self) -> None:
         """Begin the actual path anew."""
         self._path = []
         self._last = np.full(3, np.inf)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the controller tells about the object: its estimate, its reference, its frame, markers."""
+"""What the controller publishes about the object: estimate, reference, forces, TF, markers."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from robot_dynamics.nodes.conversions import (
     OdometryWriter,
     ReferenceWriter,
     WrenchWriter,
-    write_quaternion,
     write_time,
+    write_transform,
 )
 from robot_dynamics.nodes.display import Display
 from robot_dynamics.nodes.topics import LATCHED, STREAM
@@ -44,19 +44,22 @@ from robot_dynamics.nodes.topics import LATCHED, STREAM
 Array = NDArray[np.float64]
 
 MARKERS_S = 0.05  # wall-clock time between markers
-LOOK_S = 0.1  # wall-clock time between looks at who listens
+SUBSCRIBERS_S = 0.1  # wall-clock time between counts of the subscribers
+TF_S = 0.02  # message time between transforms
+_TF_QOS = QoSProfile(depth=100)  # as all publishers of TF: reliable, volatile
 _PATH_SAMPLES = 500
 
 
 class ObjectTopics:
-    """Topics about the object; those that nobody listens to cost nothing.
+    """Topics about the object; those without a subscriber cost nothing.
 
     Args:
         node: The node that publishes.
         scenario: Its scenario.
-        loop: The controller.
-        joint_state_topics: Where joint states come from.
-        in_real_time: Whether reading the object's shapes later would come in the way.
+        loop: The control loop.
+        joint_state_topics: The topics of joint states, for the metadata of the run.
+        in_real_time: Whether to read the shapes of the object now, because that would disturb
+            control later; else they are read for the first subscriber.
     """
 
     def __init__(
@@ -69,75 +72,65 @@ class ObjectTopics:
         joint_state_topics: Sequence[str] = (topics.JOINT_STATES,),
     ) -> None:
         self._node, self._scenario, self._loop = node, scenario, loop
-        stream = STREAM
-        bodies = [loop.system.model.bodies[i].name for i in loop.system.object_bodies]
-        body = bodies[0]
-        self._odometry = node.create_publisher(Odometry, topics.OBJECT_ODOMETRY, stream)
-        self._reference = node.create_publisher(
-            MultiDOFJointTrajectory, topics.OBJECT_REFERENCE, stream
-        )
-        self._force = node.create_publisher(WrenchStamped, topics.INTERNAL_FORCE, stream)
-        self._force_reference = node.create_publisher(
-            WrenchStamped, topics.INTERNAL_FORCE_REFERENCE, stream
-        )
-        self._markers = node.create_publisher(MarkerArray, topics.MARKERS, stream)
+        system, law = loop.system, loop.supervised.controller
+        bodies = [system.model.bodies[i].name for i in system.object_bodies]
+        middle = topics.middle_frame(bodies[0])
+        create = node.create_publisher
+        self._odometry = create(Odometry, topics.OBJECT_ODOMETRY, STREAM)
+        self._reference = create(MultiDOFJointTrajectory, topics.OBJECT_REFERENCE, STREAM)
+        self._force = create(WrenchStamped, topics.INTERNAL_FORCE, STREAM)
+        self._force_reference = create(WrenchStamped, topics.INTERNAL_FORCE_REFERENCE, STREAM)
+        self._markers = create(MarkerArray, topics.MARKERS, STREAM)
         self._metadata = RunMetadata(node, scenario, loop, joint_state_topics)
-        middle = None
-        if loop.system.object_loop_joint is None and len(loop.system.arms) > 1:
-            middle = (topics.middle_frame(body), middle_frame(loop.system.grasps))
-        self._frame = ObjectFrame(node, bodies, middle)
-        self._every = (
-            self._odometry,
-            self._reference,
-            self._force,
-            self._force_reference,
-            self._markers,
+        has_middle = system.object_loop_joint is None and len(system.arms) > 1
+        self._frame = ObjectFrame(
+            node, bodies, (middle, middle_frame(system.grasps)) if has_middle else None
+        )
+        self._publishers = (
+            *(self._odometry, self._reference, self._force, self._force_reference, self._markers),
             *filter(None, (self._frame.publisher,)),
         )
-        self._odometry_writer = OdometryWriter(body)
-        self._reference_writer = ReferenceWriter(body)
-        self._force_writer = WrenchWriter(topics.middle_frame(body))
-        law = loop.supervised.controller
+        self._odometry_writer = OdometryWriter(bodies[0])
+        self._reference_writer = ReferenceWriter(bodies[0])
+        self._force_writer = WrenchWriter(middle)
         self._internal = law.internal_columns
-        # Which components of a wrench the internal forces of two arms are; None of others.
+        # The components of a wrench that internal forces of two arms are; None for other forces.
         self._components = law.wrench_components
         self._wrench = np.zeros(6)
-        # Else read when somebody wants to see it: it would delay the start.
         self._display: Display | None = self._make_display() if in_real_time else None
-        self._listened: set[object] = set()
-        self._looked_at = self._shown_at = 0.0
+        self._subscribed: set[object] = set()
+        self._counted_at = self._markers_at = 0.0
 
     def publish(self, stamp: int, step: LawStep) -> None:
-        """Publish what a control step at a time [ns] has found out and followed."""
-        listened = self._listened
-        row = step.reference
-        if self._odometry in listened:
+        """Publish estimates and references of a control step at a time [ns]."""
+        subscribed, row = self._subscribed, step.reference
+        if self._odometry in subscribed:
             self._odometry.publish(self._odometry_writer.fill(stamp, step.pose, step.twist))
-        if self._frame.publisher in listened:
+        if self._frame.publisher in subscribed:
             self._frame.publish(stamp, step.poses)
-        if self._reference in listened:
+        if self._reference in subscribed:
             message = self._reference_writer.fill(stamp, row[POSE], row[TWIST], row[ACCELERATION])
             self._reference.publish(message)
         if self._components is not None:
-            wrench = self._wrench
-            if self._force in listened:
-                wrench[self._components] = step.internal_force
-                self._force.publish(self._force_writer.fill(stamp, wrench))
-            if self._force_reference in listened:
-                wrench[self._components] = row[self._internal]
-                self._force_reference.publish(self._force_writer.fill(stamp, wrench))
+            for publisher, force in (
+                (self._force, step.internal_force),
+                (self._force_reference, row[self._internal]),
+            ):
+                if publisher in subscribed:
+                    self._wrench[self._components] = force
+                    publisher.publish(self._force_writer.fill(stamp, self._wrench))
 
     def on_idle(self, step: LawStep | None, loop: ControlLoop) -> None:
-        """Look who listens, and show markers if somebody does; on the wall clock."""
-        self._metadata.look()
+        """Count the subscribers, and publish markers if there is one; on the wall clock."""
+        self._metadata.poll()
         now = time.monotonic()
-        if now - self._looked_at >= LOOK_S:
-            self._looked_at = now
-            self._listened = {topic for topic in self._every if topic.get_subscription_count()}
-        if step is None or self._markers not in self._listened:
+        if now - self._counted_at >= SUBSCRIBERS_S:
+            self._counted_at = now
+            self._subscribed = {p for p in self._publishers if p.get_subscription_count()}
+        if step is None or self._markers not in self._subscribed:
             return
-        if now - self._shown_at >= MARKERS_S:
-            self._shown_at = now
+        if now - self._markers_at >= MARKERS_S:
+            self._markers_at = now
             if self._display is None:
                 self._display = self._make_display()
             wrenches = [stream.values for stream in loop.wrenches.values()]
@@ -150,14 +143,14 @@ class ObjectTopics:
             self._markers.publish(message)
 
     def reset(self) -> None:
-        """Begin the shown path anew."""
+        """Start the displayed path anew."""
         if self._display is not None:
-            self._display.forget_path()
+            self._display.reset_path()
 
     def destroy(self) -> None:
-        """Take its topics off the node."""
-        for topic in (*self._every, self._metadata.publisher):
-            self._node.destroy_publisher(topic)
+        """Destroy the publishers."""
+        for publisher in (*self._publishers, self._metadata.publisher):
+            self._node.destroy_publisher(publisher)
 
     def _make_display(self) -> Display:
         cell = self._scenario.cell
@@ -169,19 +162,17 @@ class ObjectTopics:
         return Display(bodies, self._loop.system.grasps, path, cell.surfaces)
 
 
-INTERVAL_S = 0.02  # of message time between transforms
-_QUEUE = QoSProfile(depth=100)  # as everybody publishes TF: reliable, volatile
-
-
 class ObjectFrame:
-    """Publishes the poses of the object's bodies in the world, and where internal forces are told.
+    """Publishes the frames of the object's bodies, and that of internal forces, on /tf.
+
+    Joint states cannot carry them. Without `tf2_msgs`, which is not on PyPI, nothing is published.
 
     Attributes:
-        publisher: On /tf; None without `tf2_msgs`, which package registries of Python lack.
+        publisher: The publisher; None without `tf2_msgs`.
 
     Args:
         node: The node that publishes.
-        bodies: Names of their frames.
+        bodies: Names of the frames of the bodies.
         middle: Name of the frame of internal forces, and its pose (4, 4) in the first body.
     """
 
@@ -193,7 +184,7 @@ class ObjectFrame:
             kind = importlib.import_module("tf2_msgs.msg").TFMessage
         except ImportError:
             return
-        self.publisher = node.create_publisher(kind, "/tf", _QUEUE)
+        self.publisher = node.create_publisher(kind, "/tf", _TF_QOS)
         transforms = [TransformStamped(child_frame_id=body) for body in bodies]
         for transform in transforms:
             transform.header.frame_id = WORLD
@@ -202,44 +193,39 @@ class ObjectFrame:
             name, at = middle
             fixed = TransformStamped(child_frame_id=name)
             fixed.header.frame_id = bodies[0]
-            _write(fixed, [*at[:3, 3].tolist(), *quaternion_of_rotation(at[:3, :3])])
+            pose = np.concatenate([at[:3, 3], quaternion_of_rotation(at[:3, :3])])
+            write_transform(fixed.transform, pose)
             transforms.append(fixed)
         self._message = kind(transforms=transforms)
-        self._shown = -1
+        self._stamp = -1
 
     def publish(self, stamp: int, poses: Sequence[Array]) -> None:
-        """Publish where the bodies are, unless that was done a moment before.
+        """Publish the frames, at most once in `TF_S`.
 
         Args:
             stamp: The time [ns]; it may go back.
             poses: x y z qx qy qz qw of each body (7,).
         """
-        if self._shown >= 0 and 0 <= stamp - self._shown < INTERVAL_S * SECOND:
+        if self._stamp >= 0 and 0 <= stamp - self._stamp < TF_S * SECOND:
             return
-        self._shown = stamp
+        self._stamp = stamp
         for transform in self._message.transforms:
             write_time(transform.header.stamp, stamp)
         for transform, pose in zip(self._moving, poses, strict=True):
-            _write(transform, pose.tolist())
+            write_transform(transform.transform, pose)
         self.publisher.publish(self._message)
 
 
-def _write(transform: TransformStamped, pose: Sequence[float]) -> None:
-    """Write a pose x y z qx qy qz qw into a transform."""
-    x, y, z, *quaternion = pose
-    to = transform.transform.translation
-    to.x, to.y, to.z = x, y, z
-    write_quaternion(transform.transform.rotation, quaternion)
-
-
 class RunMetadata:
-    """Publishes the metadata of a run whenever one begins; latched.
+    """Publishes what the numbers of a run mean when it starts, as JSON on a latched topic.
+
+    A bag of all topics can be read with it alone.
 
     Args:
         node: The node that publishes.
         scenario: Its scenario.
-        loop: The controller.
-        joint_state_topics: Where joint states come from.
+        loop: The control loop.
+        joint_state_topics: The topics of joint states.
     """
 
     def __init__(
@@ -255,18 +241,18 @@ class RunMetadata:
             *(topics.commands(arm) for arm in arms),
             *(topics.wrench(arm) for arm in arms),
         ]
-        # Under their names after namespaces and remapping.
+        # With namespace and remapping.
         resolved = {name: [node.resolve_topic_name(name)] for name in names}
         resolved[topics.JOINT_STATES] = [*map(node.resolve_topic_name, joint_state_topics)]
-        # Writing the scenario down takes longer than a control period.
+        # Now, because it takes longer than a control period.
         self._common = {
             "format": FORMAT,
             "topics": resolved,
             **common_metadata(scenario, loop.system),
         }
 
-    def look(self) -> None:
-        """Publish if a run has begun since the last call."""
+    def poll(self) -> None:
+        """Publish if a run has started since the last call."""
         began = self._loop.began
         if began is None or began == self._began:
             return

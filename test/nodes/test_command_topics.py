@@ -183,7 +183,7 @@ def say(node, process):
 
 def test_a_twin_that_lives(bench, monkeypatch):
     """Two nodes of one name are told apart by their processes."""
-    monkeypatch.setattr(command_topics, "TWIN_S", PATIENCE_S)
+    monkeypatch.setattr(command_topics, "DUPLICATE_S", PATIENCE_S)
     twin = bench.add("controller", TOPIC)
     bench.wait_for(2)
     speak = say(twin, "1 on elsewhere")
@@ -199,7 +199,7 @@ def test_a_twin_that_lives(bench, monkeypatch):
 
 def test_a_twin_that_was_killed(bench, monkeypatch):
     """It stays in the graph for a while, and says nothing: what one says oneself is no twin."""
-    monkeypatch.setattr(command_topics, "TWIN_S", 0.3)
+    monkeypatch.setattr(command_topics, "DUPLICATE_S", 0.3)
     bench.add("controller", TOPIC)
     bench.wait_for(2)
     speak = say(bench.node, PROCESS)

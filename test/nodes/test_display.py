@@ -61,7 +61,7 @@ def display():
     return Display([SHAPES], GRASPS, PATH)
 
 
-def test_visual_shapes_are_shown_at_the_object(display):
+def test_visual_shapes_are_markers_at_the_object(display):
     """Each at its own place on the object; collision shapes are left out."""
     box, cylinder, mesh = shown(display)["object"]
     assert (box.type, cylinder.type, mesh.type) == (
@@ -111,7 +111,7 @@ def test_the_path_grows_with_the_motion(display):
     line = shown(display, away)["path"][0]
     assert len(line.points) == 2
     assert line.action == Marker.ADD
-    display.forget_path()
+    display.reset_path()
     assert len(shown(display)["path"][0].points) == 1
 
 

@@ -55,10 +55,10 @@ def test_told_when_a_run_begins(ros):
         "--ros-args", "-r", "left/commands:=/left_effort_controller/commands"
     ])  # fmt: skip
     metadata = RunMetadata(node, scenario, loop, ["a/joint_states", "b/joint_states"])
-    metadata.look()
+    metadata.poll()
     loop.began = 12
-    metadata.look()
-    metadata.look()
+    metadata.poll()
+    metadata.poll()
     heard = []
     node.create_subscription(String, topics.RUN_METADATA, heard.append, LATCHED)
     wait_until(lambda: heard, lambda: ros.spin_once(node, timeout_sec=0.02))
