@@ -1,12 +1,12 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Between arrays and ROS messages: the one place where orders, frames and times change.
+"""Conversions between arrays and ROS messages: the only place where orders and frames change.
 
 Inside the package spatial vectors are angular first and twists are in world axes; messages have
-the linear part first, and an odometry's twist is in the moving frame. Times are integers of
-nanoseconds. Writers keep one message and fill it again: to build a new one for every control
-period would take longer than the control law. What is sent and read in every control period is
-not even serialized anew.
+the linear part first, and the twist of an odometry is in its child frame (REP 103, nav_msgs).
+Times are integers of nanoseconds. Writers reuse one message: creating a new one every control
+period would take longer than the control law. Messages of every control period are also
+serialized by `serialized.py`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def read_time(time: Time) -> int:
 
 
 def doubles(values: Array) -> array[float]:
-    """Return an array as what messages take without looking at every element."""
+    """Return an array in the type that messages take without a check of every element."""
     return array("d", np.ascontiguousarray(values, dtype=np.float64).tobytes())
 
 
@@ -56,8 +56,9 @@ class JointStateWriter:
     """
 
     def __init__(self, joints: Sequence[str]) -> None:
+        n = len(joints)
         self.message = JointState(name=list(joints))
-        self._writers: dict[tuple[int, int], Writer] = {}
+        self._writer = Writer(lambda stamp, x: self.fill(stamp, x[:n], x[n:]))
 
     def fill(self, stamp: int, q: Array, qd: Array, effort: Array | None = None) -> JointState:
         """Return the message of an instant; the same object every time."""
@@ -69,23 +70,18 @@ class JointStateWriter:
         return message
 
     def serialized(self, stamp: int, q: Array, qd: Array) -> bytes:
-        """Return the serialized message of an instant."""
-        n = len(q)
-        writer = self._writers.get((n, len(qd)))
-        if writer is None:
-            writer = Writer(lambda s, x: self.fill(s, x[:n], x[n:]), n + len(qd))
-            self._writers[n, len(qd)] = writer
-        return writer(stamp, np.concatenate([q, qd]))
+        """Return the serialized message of an instant; `qd` may be empty."""
+        return self._writer(stamp, np.concatenate([q, qd]))
 
 
 class JointSample(NamedTuple):
-    """What is to be known of a message of joint states.
+    """The content of a message of joint states.
 
     Attributes:
         stamp: Its time [ns].
         names: Names of the joints.
-        position: As many, or as many as the message has.
-        velocity: Likewise.
+        position: Positions; the message may hold another number of them.
+        velocity: Velocities, likewise.
     """
 
     stamp: int
@@ -95,7 +91,7 @@ class JointSample(NamedTuple):
 
 
 def joint_state_reader() -> Reader[JointSample]:
-    """Return what reads serialized joint states; efforts are left out."""
+    """Return a reader of serialized joint states; efforts are left out."""
 
     def read(message: JointState) -> JointSample:
         stamp, names = read_time(message.header.stamp), list(message.name)
@@ -122,11 +118,11 @@ def joint_state_reader() -> Reader[JointSample]:
 
 
 class CommandWriter:
-    """Torques of an arm's joints, numbered by the tick they answer."""
+    """Torques of the joints of an arm, numbered by the tick that they answer."""
 
     def __init__(self) -> None:
         self.message = Float64MultiArray()
-        self._writers: dict[int, Writer] = {}
+        self._writer = Writer(self.fill, counted=True)
 
     def fill(self, tick: int, torque: Array) -> Float64MultiArray:
         """Return the message with the torques (n,) of an arm; the same object every time."""
@@ -136,10 +132,7 @@ class CommandWriter:
 
     def serialized(self, tick: int, torque: Array) -> bytes:
         """Return the serialized message with the torques (n,) of an arm."""
-        writer = self._writers.get(len(torque))
-        if writer is None:
-            writer = self._writers[len(torque)] = Writer(self.fill, len(torque), counted=True)
-        return writer(tick % _SEQUENCE_NUMBERS, torque)
+        return self._writer(tick % _SEQUENCE_NUMBERS, torque)
 
 
 def read_command(message: Float64MultiArray) -> tuple[int, Array]:
@@ -148,7 +141,7 @@ def read_command(message: Float64MultiArray) -> tuple[int, Array]:
 
 
 def command_reader() -> Reader[tuple[int, Array]]:
-    """Return what does the same with serialized commands."""
+    """Return a reader of serialized commands: tick, modulo 2^32, and torques (n,)."""
 
     def layout(message: Float64MultiArray) -> Layout:
         writer = CommandWriter()
@@ -162,17 +155,17 @@ def command_reader() -> Reader[tuple[int, Array]]:
 
 
 def answers(number: int, tick: int) -> bool:
-    """Return whether a command's number is that of a tick."""
+    """Return whether the number of a command is that of a tick."""
     return number == tick % _SEQUENCE_NUMBERS
 
 
 def is_ahead(number: int, tick: int) -> bool:
-    """Return whether a command's number is that of a tick that is still to come."""
+    """Return whether the number of a command is that of a later tick."""
     return 0 < (number - tick) % _SEQUENCE_NUMBERS < _SEQUENCE_NUMBERS // 2
 
 
 class NumberWriter:
-    """Whole numbers, not negative, with names that stand in the message's layout.
+    """Non-negative integers, with their names in the layout of the message.
 
     Args:
         names: The names.
@@ -191,7 +184,7 @@ class NumberWriter:
 
 
 class WrenchWriter:
-    """Wrenches in the axes of one frame, at its origin.
+    """Wrenches at the origin of a frame, in its axes.
 
     Args:
         frame: The frame's name.
@@ -200,7 +193,7 @@ class WrenchWriter:
     def __init__(self, frame: str) -> None:
         self.message = WrenchStamped()
         self.message.header.frame_id = frame
-        self._writer: Writer | None = None
+        self._writer = Writer(self.fill)
 
     def fill(self, stamp: int, wrench: Array) -> WrenchStamped:
         """Return the message of a wrench (6,), angular first; the same object every time."""
@@ -211,8 +204,6 @@ class WrenchWriter:
 
     def serialized(self, stamp: int, wrench: Array) -> bytes:
         """Return the serialized message of a wrench (6,), angular first."""
-        if self._writer is None:
-            self._writer = Writer(self.fill, 6)
         return self._writer(stamp, wrench)
 
 
@@ -223,7 +214,7 @@ def read_wrench(message: WrenchStamped) -> Array:
 
 
 def wrench_reader() -> Reader[tuple[int, Array]]:
-    """Return what reads serialized wrenches: times [ns], and wrenches (6,), angular first."""
+    """Return a reader of serialized wrenches: time [ns], and wrench (6,), angular first."""
 
     def read(message: WrenchStamped) -> tuple[int, Array]:
         return read_time(message.header.stamp), read_wrench(message)
@@ -259,13 +250,13 @@ class OdometryWriter:
         """
         write_time(self.message.header.stamp, stamp)
         write_pose(self.message.pose.pose, pose)
-        # The twist of an odometry is in the axes of the body.
+        # In the axes of the child frame.
         write_twist(self.message.twist.twist, in_body_axes(pose, twist))
         return self.message
 
 
 class ReferenceWriter:
-    """Where a body is to be at an instant: a trajectory of one point, everything in the world.
+    """Desired motion of a body at an instant: a trajectory of one point, in world axes.
 
     Args:
         body: Name of its frame.
@@ -328,7 +319,7 @@ def write_transform(message: Transform, pose: Array) -> None:
 
 
 def write_quaternion(message: Quaternion, quaternion: Sequence[float]) -> None:
-    """Write a quaternion qx qy qz qw, which is the order of ROS as well."""
+    """Write a quaternion qx qy qz qw, the order of ROS."""
     message.x, message.y, message.z, message.w = quaternion
 
 
@@ -358,6 +349,6 @@ def rotation_of(quaternion: Array) -> Array:
 
 
 def in_body_axes(pose: Array, twist: Array) -> Array:
-    """Return a twist (6,) in world axes of a body at a pose (7,) in the body's own axes."""
+    """Return a twist (6,) of a body at a pose (7,), given in world axes, in axes of the body."""
     R = rotation_of(pose[3:])
     return np.concatenate([twist[:3] @ R, twist[3:] @ R])

@@ -1,11 +1,11 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of which only a stamp and some numbers change, without their serialization.
+"""Fast serialization of messages in which only a stamp and some numbers change.
 
-rclpy converts every field of a message, every name of a joint, for each publication and each
-message that comes: several times the work of a control law. Here a message is serialized once,
-with marks for the stamp and the numbers; where the marks are found, later ones are written or
-read. What has another layout than those before is left to rclpy.
+rclpy converts every field of a message, every joint name, for each message that is published or
+read, which takes several times as long as a control law. Here a message is serialized once with
+marker values for the stamp and the numbers; later ones are written and read at the places of the
+markers. Messages of another layout are left to rclpy.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ Array = NDArray[np.float64]
 T = TypeVar("T")
 
 _NUMBER = struct.Struct("<d")
-_MARK = 1.2345678901e-89  # numbers that stand for nothing else, as the stamps below
+_MARK = 1.2345678901e-89  # marker values that occur nowhere else, as those of the stamps below
 _MARKED_TIME = 0x12345678 * SECOND + 0x1234567
 _MARKED_COUNT = 0x12345679
-_LAYOUTS = 4  # that are remembered of a topic
+_LAYOUTS = 4  # remembered per topic
 _SIZES = {"double": 8, "uint64": 8, "int32": 4, "uint32": 4}
 
 
 class LayoutError(RobotDynamicsError):
-    """A kind of message that does not hold a stamp and numbers as they are."""
+    """A type of message that does not hold a stamp and numbers unchanged."""
 
 
 class Layout:
-    """Where a stamp and numbers stand in messages that are equal otherwise.
+    """The places of a stamp and of numbers in serialized messages that are equal otherwise.
 
     Args:
-        fill: Returns the message of a stamp and of numbers (n,), which stand in it unchanged.
-        size: How many numbers.
-        counted: Whether the stamp is a whole number of 32 bits; else a time in nanoseconds.
+        fill: Returns the message of a stamp and of numbers (n,), which it holds unchanged.
+        size: The number of numbers.
+        counted: Whether the stamp is an integer of 32 bits; else a time in nanoseconds.
 
     Raises:
         LayoutError: If the message does not hold each of them once.
@@ -57,12 +57,12 @@ class Layout:
         message = fill(stamp, marks)
         text = bytes(serialize_message(message))
         fields = _checked_fields(message, text)
-        # There may be more than the fields: space that was not needed, with what was there before.
+        # The buffer may be longer than the message, with arbitrary content at its end.
         used = text[: fields[-1][1]]
         self._stamp_at = _only(used, self._stamp.pack(*self._parts(stamp)))
         at = np.array([_only(used, _NUMBER.pack(mark)) for mark in marks], dtype=np.intp)
         self._first = int(at.min(initial=len(used)))
-        # Within a message numbers are aligned to each other.
+        # Numbers are aligned relative to each other.
         self._index = (at - self._first) // _NUMBER.size
         self._count = int(self._index.max(initial=-1)) + 1
         self._bytes = bytearray(used)
@@ -71,7 +71,7 @@ class Layout:
         self._constant = _joined(field for field in fields if field[0] not in free)
         written = self.write(0, np.arange(size))
         if deserialize_message(written, type(message)) != fill(0, np.arange(float(size))):
-            raise LayoutError("a message has to hold a stamp and numbers as they are.")
+            raise LayoutError("a message has to hold a stamp and numbers unchanged.")
 
     def write(self, stamp: int, numbers: ArrayLike) -> bytes:
         """Return the serialized message of a stamp and numbers (n,)."""
@@ -98,36 +98,39 @@ class Layout:
 
 
 class Writer:
-    """Serialized messages of a stamp and numbers.
+    """Serializes messages of a stamp and numbers; one layout for each number of numbers.
 
     Args:
         fill: As for `Layout`.
-        size: Likewise.
         counted: Likewise.
     """
 
-    def __init__(self, fill: Callable[[int, Array], Any], size: int, *, counted: bool = False):
-        self._fill = fill
-        self._layout: Layout | None = None
-        with suppress(LayoutError):
-            self._layout = Layout(fill, size, counted=counted)
+    def __init__(self, fill: Callable[[int, Array], Any], *, counted: bool = False) -> None:
+        self._fill, self._counted = fill, counted
+        self._layouts: dict[int, Layout | None] = {}
 
     def __call__(self, stamp: int, numbers: Array) -> bytes:
         """Return the serialized message of a stamp and numbers (n,)."""
-        if self._layout is not None:
-            return self._layout.write(stamp, numbers)
+        size = len(numbers)
+        if size not in self._layouts:
+            self._layouts[size] = None
+            with suppress(LayoutError):
+                self._layouts[size] = Layout(self._fill, size, counted=self._counted)
+        layout = self._layouts[size]
+        if layout is not None:
+            return layout.write(stamp, numbers)
         return bytes(serialize_message(self._fill(stamp, numbers)))
 
 
 class Reader(Generic[T]):
-    """Messages of a topic as they come, read by the layouts of those before.
+    """Reads serialized messages of a topic by the layouts of earlier ones.
 
     Args:
-        kind: The type of the messages.
-        read: Returns what is to be known of a message.
-        layout: Returns the layout of messages that are equal to one otherwise.
-        make: Returns what `read` would, of what it returned for the message that a layout was made
-            of, and of stamp and numbers of another one.
+        kind: Message type.
+        read: Returns the content of a message.
+        layout: Returns the layout of messages that differ from a message in stamp and numbers.
+        make: Returns the content of a message, given that of the message that the layout was made
+            of, and its own stamp and numbers.
     """
 
     def __init__(
@@ -141,14 +144,14 @@ class Reader(Generic[T]):
         self._known: list[tuple[Layout, T]] = []
 
     def __call__(self, text: bytes) -> T:
-        """Return what `read` does of a serialized message."""
+        """Return the content of a serialized message."""
         for layout, like in self._known:
             found = layout.read(text)
             if found is not None:
                 return self._make(like, *found)
         message = deserialize_message(text, self._kind)
         result = self._read(message)
-        # Several may speak on a topic, each with a layout of its own; not with ever new ones.
+        # A few publishers of a topic may each have their own layout.
         if len(self._known) < _LAYOUTS:
             with suppress(LayoutError):
                 self._known.append((self._layout(message), result))
@@ -156,17 +159,17 @@ class Reader(Generic[T]):
 
 
 def _only(text: bytes, part: bytes) -> int:
-    """Return where a part stands, if it does once."""
+    """Return the place of a part that has to occur once."""
     if text.count(part) != 1:
-        raise LayoutError("a message has to hold a stamp and numbers once, as they are.")
+        raise LayoutError("a message has to hold a stamp and numbers once, unchanged.")
     return text.index(part)
 
 
 def _checked_fields(message: Any, text: bytes) -> list[tuple[int, int]]:
-    """Return begins and ends of the fields of a message in its serialized form.
+    """Return begin and end of the fields of a message in its serialized form.
 
     Raises:
-        LayoutError: If it is not serialized as is thought here.
+        LayoutError: If it is not serialized as plain CDR.
     """
     last, found = 4, [(0, 4)]
     for begin, end, known in _fields(message, last):
@@ -180,7 +183,7 @@ def _checked_fields(message: Any, text: bytes) -> list[tuple[int, int]]:
 
 
 def _joined(parts: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return parts, given by begin and end in their order, those that touch made one."""
+    """Return ordered intervals with those joined that touch."""
     found: list[tuple[int, int]] = []
     for begin, end in parts:
         if found and found[-1][1] == begin:
@@ -191,17 +194,18 @@ def _joined(parts: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _fields(message: Any, at: int) -> Iterator[tuple[int, int, bytes | None]]:
-    """Yield begin and end of the fields of a message in its serialized form, and what they hold.
+    """Yield begin, end and content of the fields of a message in its serialized form.
 
-    Plain CDR: after four bytes that tell so, every number is aligned to its own size. Lengths, of
-    32 bits, go before strings, which end with a zero, and before sequences. Numbers are left open.
+    Plain CDR: after a header of four bytes, every number is aligned to its own size. Strings,
+    which end with a zero, and sequences have a length of 32 bits before them. The content of
+    numbers is None.
 
     Args:
         message: The message.
-        at: Where it begins, but for alignment.
+        at: Where it begins, before alignment.
 
     Raises:
-        LayoutError: If it has a field of a type that is not known here.
+        LayoutError: If a field is of an unsupported type.
     """
 
     def placed(size: int, count: int) -> tuple[int, int]:
@@ -232,4 +236,4 @@ def _fields(message: Any, at: int) -> Iterator[tuple[int, int, bytes | None]]:
                     at = field[1]
                     yield field
             else:
-                raise LayoutError(f"fields of type {kind} are not known here.")
+                raise LayoutError(f"fields of type {kind} are not supported.")
