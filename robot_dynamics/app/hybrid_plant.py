@@ -20,6 +20,7 @@ from robot_dynamics.app.hybrid_cell import (
 )
 from robot_dynamics.app.hybrid_law import distribution_of
 from robot_dynamics.app.scenario import Scenario, pose_matrix
+from robot_dynamics.control.coordinated import grasp_map
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.contact_settings import PartSettings, SurfaceSettings
 from robot_dynamics.manipulation.grasp_map import GraspMap
@@ -28,21 +29,21 @@ from robot_dynamics.manipulation.hybrid.environment import ObjectPose
 from robot_dynamics.manipulation.hybrid.surfaces import surface_functions
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model.elements import inverse_pose, pose
-from robot_dynamics.simulation.contact import (
-    ArmContact,
-    ContactPlant,
-    ContactScene,
-    EnvironmentJoint,
-    Material,
+from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
+from robot_dynamics.simulation.contact.surfaces import (
     PointFunction,
-    SurfaceContact,
     cylinder,
     hole,
     plane,
     sphere,
 )
-from robot_dynamics.simulation.contact.scene import points_of_face
-from robot_dynamics.simulation.plant import Plant
+from robot_dynamics.simulation.scene import (
+    ArmContact,
+    Material,
+    Scene,
+    SurfaceContact,
+    points_of_face,
+)
 from robot_dynamics.spatial import Rotation, Vector3
 
 Array = NDArray[np.float64]
@@ -52,8 +53,8 @@ _ON_IT = 1e-2  # that a hinge or a line may be off the object at the start, as s
 _PLACES = {"line": 2, "hinge": 3}  # functions that are lengths; the others are sines of angles
 
 
-def contact_scene(scenario: Scenario, system: GraspSystem) -> ContactScene:
-    """Return what touches what.
+def scene_of(scenario: Scenario, system: GraspSystem) -> Scene:
+    """Return what there is in the simulated world of a scenario.
 
     Args:
         scenario: The scenario.
@@ -91,31 +92,28 @@ def contact_scene(scenario: Scenario, system: GraspSystem) -> ContactScene:
         for surface in scenario.cell.surfaces
         if surface.holds
     )
-    return ContactScene(system, arms, surfaces, environment_joints)
+    return Scene(
+        system,
+        arms,
+        surfaces,
+        environment_joints,
+        internal_force_map(scenario, system),
+        holds_object=scenario.control.law != "gravity",
+    )
 
 
-def make_hybrid_plant(scenario: Scenario, system: GraspSystem, start: Array) -> Plant:
-    """Return the plant of a scenario, at its start.
+def internal_force_map(scenario: Scenario, system: GraspSystem) -> GraspMap | None:
+    """Return what is meant by the internal force, with the plant's own grasps.
 
-    Args:
-        scenario: The scenario.
-        system: Arms and object as they truly are.
-        start: Positions (nq,) of the start, grasps closed.
+    None where it is not the law's own: the wrench transmitted through the object, or the force in
+    its joint.
     """
-    maps = true_wrench_maps(scenario, system)
-    scene = contact_scene(scenario, system)
-    period, settings = scenario.control.period, scenario.plant
-    if settings.engine == "mujoco":
-        from robot_dynamics.simulation.contact.mujoco_plant import MujocoContactPlant
-
-        return MujocoContactPlant(scene, start, period, settings, maps)
-    return ContactPlant(scene, start, period, settings, maps)
-
-
-def true_wrench_maps(scenario: Scenario, system: GraspSystem) -> GraspMap:
-    """Return what is meant by the internal force, with the plant's own grasps."""
-    held = hybrid_system_of(scenario.cell, system)
-    return wrench_maps(held, distribution_of(scenario, held))
+    if scenario.control.law == "hybrid":
+        held = hybrid_system_of(scenario.cell, system)
+        return wrench_maps(held, distribution_of(scenario, held))
+    if scenario.control.law == "coordinated":
+        return grasp_map(system, scenario.control)
+    return None
 
 
 def _environment_joint(surface: SurfaceSettings, frame: Array, held: Array) -> EnvironmentJoint:

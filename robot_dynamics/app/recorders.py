@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.hybrid_cell import internal_size, surface_facts, surface_rows
-from robot_dynamics.app.hybrid_plant import true_wrench_maps
+from robot_dynamics.app.hybrid_plant import scene_of
 from robot_dynamics.app.recording import TICK, Recorder, Recording
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.control.control_law import ControlLaw, LawStep
 from robot_dynamics.control.reference import FORCE, POSE, TWIST
 from robot_dynamics.control.settled import settled_rows, settled_until
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.simulation.contact import ContactReport, Touch
+from robot_dynamics.simulation.contact.report import ContactReport, Touch
 from robot_dynamics.simulation.plant import Measurement, Truth
 from robot_dynamics.version import find_version
 
@@ -329,11 +329,12 @@ def _at_rest(references: dict[str, Array], first: int) -> NDArray[np.bool_]:
 
 
 def _contact_recorder(scenario: Scenario, system: GraspSystem) -> ContactRecorder | None:
-    if scenario.control.law != "hybrid":
+    scene = scene_of(scenario, system)
+    if scene.rigid:
         return None
     arms = [arm.name for arm in scenario.cell.arms]
     surfaces = [surface.name for surface in scenario.cell.surfaces]
-    recovery = true_wrench_maps(scenario, system).recovery
+    recovery = scene.grasp_map.recovery
     rows = surface_facts(scenario.cell).rows
     holding = {
         surface.name: [(row.component, row.sign) for row in rows if row.name == surface.name]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.app.hybrid_plant import scene_of
 from robot_dynamics.app.laws import supervised_law
 from robot_dynamics.app.metrics import squeezes_of
 from robot_dynamics.app.progress import Listener, Progress
@@ -22,11 +23,10 @@ from robot_dynamics.app.recording_files import save_recording
 from robot_dynamics.app.report import report_of, write_report
 from robot_dynamics.app.scenario import Scenario, build_system, load_scenario, true_system
 from robot_dynamics.control.control_law import ControlLaw, LawStep
-from robot_dynamics.control.coordinated import grasp_map
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.simulation.parts_plant import PartsPlant
+from robot_dynamics.simulation.engine_plant import EnginePlant
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.settings import Engine
 
@@ -172,29 +172,12 @@ def make_plant(scenario: Scenario, system: GraspSystem) -> Plant:
         RobotDynamicsError: If the engine is not installed, or does not know such objects.
     """
     start = closed_configuration(system, scenario.object_pose)
-    period, settings = scenario.control.period, scenario.plant
-    if scenario.control.law == "hybrid":
-        from robot_dynamics.app.hybrid_plant import make_hybrid_plant
-
-        return make_hybrid_plant(scenario, system, start)
-    if scenario.control.law == "gravity":
-        from robot_dynamics.simulation.arms_plant import ArmsPlant
-
-        return ArmsPlant(system, start, period, settings)
-    if system.object_loop_joint is not None:
-        if settings.engine == "mujoco":
-            from robot_dynamics.simulation.mujoco_parts_plant import MujocoPartsPlant
-
-            return MujocoPartsPlant(system, start, period, settings)
-        return PartsPlant(system, start, period, settings)
-    maps = grasp_map(system, scenario.control)
+    period, settings, scene = scenario.control.period, scenario.plant, scene_of(scenario, system)
     if settings.engine == "mujoco":
         from robot_dynamics.simulation.mujoco_plant import MujocoPlant
 
-        return MujocoPlant(system, start, period, settings, maps)
-    from robot_dynamics.simulation.engine_plant import EnginePlant
-
-    return EnginePlant(system, start, period, settings, maps)
+        return MujocoPlant(scene, start, period, settings)
+    return EnginePlant(scene, start, period, settings)
 
 
 def progress_of(tick: int, ticks: int, period: float, step: LawStep, law: ControlLaw) -> Progress:

@@ -1,20 +1,37 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A grasp system as a MuJoCo model: bodies and hinges, a free object, and weld equalities."""
+"""A scene as a MuJoCo model: bodies and hinges, a free object, equalities, small spheres on faces.
+
+Grasps are weld equalities. Contacts are pairs by name: nothing else collides. A finger's point is
+a small sphere on the tool and its face a thin box on the object; points of the object are small
+spheres as well, and the surfaces lie that much deeper, so that contact begins where the points
+are. Surfaces without a shape in MuJoCo are planes that follow their points (`TangentPlanes`).
+Hinges and lines are connects at two points, or to a carriage on a rail. What they resist with is
+friction of tendons that take hold of the object itself: that of an axle or a carriage of next to
+no mass would give way. A line has one along itself, a hinge a couple of two, tangents of a circle
+about it, from a yoke that turns along.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.manipulation.system import Arm, GraspSystem
-from robot_dynamics.model import WORLD, Body, LoopJoint, Model, pose_of
-from robot_dynamics.spatial import Inertia, Transform
+from robot_dynamics.model import WORLD, Body, LoopJoint, pose, pose_of, transform_of
+from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
+from robot_dynamics.simulation.contact.surfaces import Cylinder, Hole, Plane, PointFunction, Sphere
+from robot_dynamics.simulation.contact.terms import ContactTerms
+from robot_dynamics.simulation.scene import ArmContact, Material, Scene, SurfaceContact
+from robot_dynamics.spatial import Inertia, Transform, Vector3
 
 Array = NDArray[np.float64]
 
@@ -22,6 +39,40 @@ Array = NDArray[np.float64]
 STIFF = "0.9999 0.9999 0.001"
 _JOINTS = {"revolute": "hinge", "prismatic": "slide"}
 _APART = 0.05  # of points on an axis from its middle [m]
+
+
+#: Radius of the spheres that stand for points [m].
+POINT = 5e-4
+_THICKNESS = 5e-3  # half of a face's box [m]
+_ENDLESS = 10.0  # half lengths of what has no end [m]
+_BLOCK = 0.02  # half the thickness of walls around a hole [m]
+#: Flats that stand for a round hole: it is wider by 1.2 thousandths of its radius between them.
+_FLATS = 64
+# Impedance of contacts. MuJoCo adds d / (1 - d) of the object's mass to what moves, and with an
+# impedance near one, which is its default, a load presses nothing in: what slides, and is lifted
+# by MuJoCo's convex friction, by mu times its speed, then leaves at once, and falls back.
+_SPRING = 0.01
+#: Of what is rigid [N/m]: no contact in MuJoCo is harder.
+HARDEST = 1e6
+# Friction is to be as stiff as what is rigid: its regularisation over that of normals, MuJoCo's
+# impratio, makes up for the small impedance.
+_TANGENT_STIFFNESS = 1e7
+# Time constant in steps with which friction stops a slip: the lift falls with it, the creep of
+# what sticks grows.
+_STEPS_OF_SLIP = 2.0
+#: Mass of the carriage that a point on a line is connected to [kg].
+CARRIAGE = 1e-4
+# Ends of tendons at the part, and the way they pull the object there: a tendon gets as much longer
+# as a line's point moves, or, with both branches, as a hinge turns.
+_PULLS = {
+    "hinge": (
+        (np.array([0.5, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])),
+        (np.array([-0.5, 0.0, 0.0]), np.array([0.0, -1.0, 0.0])),
+    ),
+    "line": ((np.zeros(3), np.array([0.0, 0.0, 1.0])),),
+}
+_LONG = 100.0  # Of tendons [m]: no object comes to their other end.
+_ENDLESS = 1e12  # Bound of what damps [N, N m].
 
 
 def axis_points(axis: int = 2) -> list[Array]:
@@ -33,47 +84,133 @@ def axis_points(axis: int = 2) -> list[Array]:
 _POINTS_OF_JOINTS = {"spherical": [np.zeros(3)], "revolute": axis_points()}
 
 
-def mujoco_xml(system: GraspSystem, step: float, stiffness_time: float) -> str:
-    """Return the MJCF text of a grasp system.
+def mujoco_xml(scene: Scene, start: Array, step: float, stiffness_time: float) -> str:
+    """Return the MJCF text of a scene.
 
-    Springs in joints are in it, friction is not. Names: bodies and joints as in the model; for
-    each arm the sites `<arm>_tool` and `<arm>_grasp`, welded to each other, and the sensors
-    `<arm>_force` and `<arm>_moment` between the arm and the tool's site.
+    Springs in joints are in it, friction of joints is not. Names: bodies and joints as in the
+    model; for each arm the sites `<arm>_tool` and `<arm>_grasp`, welded to each other by a rigid
+    grasp, and the sensors `<arm>_force` and `<arm>_moment` between the arm and the tool's site.
 
     Args:
-        system: Arms, object and grasps.
+        scene: Arms, object, contacts and surfaces.
+        start: Positions (nq,) at which the masses behind elastic contacts are taken, for their
+            dampers.
         step: Integration step [s].
-        stiffness_time: Time constant with which the welds close errors [s]; at least two steps.
+        stiffness_time: Time constant with which what is rigid closes errors [s]; at least two
+            steps.
 
     Raises:
-        RobotDynamicsError: If something in the model is not translated; it names it.
+        RobotDynamicsError: If something is not translated; it names it.
     """
-    root, elements = mujoco_tree(system, step)
-    equality = etree.SubElement(root, "equality")
-    sensor = etree.SubElement(root, "sensor")
-    add_internal_chains(system, elements, equality, stiffness_time)
-    for arm in system.arms:
-        add_tool(system, arm, elements, sensor)
-        add_weld(arm, equality, stiffness_time)
+    system = scene.system
+    root, bodies = mujoco_tree(scene, step)
+    equality, sensor = etree.SubElement(root, "equality"), etree.SubElement(root, "sensor")
+    add_internal_chains(system, bodies, equality, stiffness_time)
+    tools = [add_tool(scene, arm, bodies, sensor) for arm in system.arms]
+    if not scene.holds_object:
+        return etree.tostring(root, pretty_print=True).decode()
+    held = bodies[system.object_body]
+    contacts = _Contacts(root, held, scene, start, step)
+    for i, (arm, contact) in enumerate(zip(system.arms, scene.contacts, strict=True)):
+        if contact.pushing:
+            contacts.add_finger(i, tools[i], contact)
+        elif contact.contact.kind == "rigid":
+            add_weld(arm, equality, stiffness_time)
+        elif contact.contact.kind in ("pin", "line"):
+            on_axis = axis_points(2 if contact.contact.kind == "pin" else 0)
+            ends = (
+                (tools[i], scene.finger_frames[i], "tool"),
+                (held, contact.contact.pose, "object"),
+            )
+            add_connects(equality, arm.name, ends, on_axis, stiffness_time)
+        else:
+            raise RobotDynamicsError(
+                f"{system.model.name}: in MuJoCo arm {arm.name!r} would hold by directions of the "
+                "user's own, expected one of the named kinds."
+            )
     if system.object_loop_joint is not None:
-        _add_object_joint(system.object_loop_joint, elements, equality, sensor, stiffness_time)
+        _add_object_joint(system.object_loop_joint, bodies, equality, sensor, stiffness_time)
+    for surface in scene.surfaces:
+        contacts.add_surface(bodies[WORLD], surface)
+    if scene.environment_joints:
+        x, y, z, *quaternion = start[system.object_q]
+        there = pose((x, y, z), Rotation.from_quat(quaternion).as_matrix())
+        sections = (equality, sensor, etree.SubElement(root, "tendon"))
+        for one in scene.environment_joints:
+            add_environment_joint(one, bodies[WORLD], held, there, sections, stiffness_time)
     return etree.tostring(root, pretty_print=True).decode()
 
 
-def mujoco_tree(
-    system: GraspSystem, step: float
-) -> tuple[etree._Element, dict[int, etree._Element]]:
+class _Contacts:
+    """Adds the pairs of a scene's contacts, in the order of `Scene.touches`.
+
+    Args:
+        root: MuJoCo's model.
+        held: Its object.
+        scene: The scene.
+        start: Positions (nq,) at the start.
+        step: Integration step [s].
+    """
+
+    def __init__(
+        self, root: etree._Element, held: etree._Element, scene: Scene, start: Array, step: float
+    ) -> None:
+        self._held, self._scene, self._place = held, scene, 0
+        self._compliance = _Compliance(scene, start, step)
+        if scene.touches:
+            option = root.find("option")
+            assert option is not None
+            option.set("cone", "elliptic")
+            option.set("impratio", repr(_TANGENT_STIFFNESS))
+            self._pairs = etree.SubElement(root, "contact")
+
+    def add_finger(self, index: int, tool: etree._Element, contact: ArmContact) -> None:
+        """Add a finger's point on an arm's tool, and its face on the object."""
+        scene, frame = self._scene, contact.contact.pose
+        name, finger = scene.system.arms[index].name, scene.finger_frames[index]
+        _sphere(tool, f"{name}_finger", finger[:3, 3] - POINT * finger[:3, 2])
+        size = [min(half, _ENDLESS) for half in contact.face]
+        _geom(
+            self._held, f"{name}_face", "box", [*size, _THICKNESS],
+            frame[:3, 3] + _THICKNESS * frame[:3, 2], frame[:3, :3],
+        )  # fmt: skip
+        given = self._compliance.of([self._place], contact.material)
+        _pair(self._pairs, name, f"{name}_finger", f"{name}_face", contact.friction, given)
+        self._place += 1
+
+    def add_surface(self, world: etree._Element, surface: SurfaceContact) -> None:
+        """Add a surface, and the points of the object that touch it."""
+        followed = tangent_names(surface)
+        geoms = [] if followed else surface_geoms(surface.name, surface.surface)
+        for part in geoms:
+            _geom(world, part.name, part.kind, part.size, part.at, part.axes)
+        for name in followed:
+            body = etree.SubElement(world, "body", name=name, mocap="true")
+            _geom(body, name, "plane", [0.0, 0.0, 1.0], np.zeros(3), np.eye(3))
+        places = list(range(self._place, self._place + len(surface.points)))
+        given = self._compliance.of(places, surface.material)
+        cone = FrictionCone(surface.material.friction.friction)
+        for j, point in enumerate(surface.points):
+            name = f"{surface.name}_point{j}"
+            _sphere(self._held, name, point)
+            for other in [followed[j]] if followed else [part.name for part in geoms]:
+                _pair(self._pairs, f"{name}_{other}", name, other, cone, given)
+        self._place += len(places)
+
+
+def mujoco_tree(scene: Scene, step: float) -> tuple[etree._Element, dict[int, etree._Element]]:
     """Return the root of a MuJoCo model with bodies and joints alone, and its bodies by index.
 
     Args:
-        system: Arms, object and grasps.
+        scene: Arms and object.
         step: Integration step [s].
 
     Raises:
         RobotDynamicsError: If something in the model is not translated; it names it.
     """
+    system = scene.system
     _require_translated(system)
-    model = system.model
+    model, left_out = system.model, () if scene.holds_object else system.object_bodies
     root = etree.Element("mujoco", model=model.name)
     etree.SubElement(root, "compiler", angle="radian", autolimits="false", balanceinertia="true")
     etree.SubElement(
@@ -89,32 +226,34 @@ def mujoco_tree(
     world = etree.SubElement(root, "worldbody")
     elements: dict[int, etree._Element] = {WORLD: world}
     for index, body in enumerate(model.bodies):
-        elements[index] = _body(elements[body.parent], body)
+        if index not in left_out:
+            elements[index] = _body(elements[body.parent], body)
     return root, elements
 
 
 def add_tool(
-    system: GraspSystem, arm: Arm, elements: dict[int, etree._Element], sensor: etree._Element
+    scene: Scene, arm: Arm, elements: dict[int, etree._Element], sensor: etree._Element
 ) -> etree._Element:
     """Add an arm's tool, its grasp on the object and its sensors; return the tool's body.
 
     Args:
-        system: Arms, object and grasps.
+        scene: Arms and object.
         arm: The arm.
         elements: Bodies of the MuJoCo model by their index.
         sensor: Its sensors.
     """
-    loop = system.model.loops[arm.loop]
+    loop = scene.system.model.loops[arm.loop]
     # A body of its own without mass, so that a sensor sees the grasp's force pass through it.
     tool = etree.SubElement(
         elements[loop.predecessor], "body", name=f"{arm.name}_tool_frame",
         **placement(loop.predecessor_placement),
     )  # fmt: skip
     etree.SubElement(tool, "site", name=f"{arm.name}_tool")
-    etree.SubElement(
-        elements[loop.successor], "site", name=f"{arm.name}_grasp",
-        **placement(loop.successor_placement),
-    )  # fmt: skip
+    if scene.holds_object:
+        etree.SubElement(
+            elements[loop.successor], "site", name=f"{arm.name}_grasp",
+            **placement(loop.successor_placement),
+        )  # fmt: skip
     etree.SubElement(sensor, "force", name=f"{arm.name}_force", site=f"{arm.name}_tool")
     etree.SubElement(sensor, "torque", name=f"{arm.name}_moment", site=f"{arm.name}_tool")
     return tool
@@ -303,7 +442,7 @@ def _text(values: object) -> str:
 
 
 def addresses(
-    mujoco_model: object, model: Model, names: tuple[str, ...]
+    mujoco_model: object, names: tuple[str, ...]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return where joints stand in MuJoCo's qpos and qvel; there may be none."""
     joints = [mujoco_model.joint(name) for name in names]  # type: ignore[attr-defined]
@@ -311,3 +450,255 @@ def addresses(
         np.array([joint.qposadr[0] for joint in joints], dtype=np.intp),
         np.array([joint.dofadr[0] for joint in joints], dtype=np.intp),
     )
+
+
+def add_environment_joint(
+    environment_joint: EnvironmentJoint,
+    world: etree._Element,
+    body: etree._Element,
+    pose: Array,
+    sections: tuple[etree._Element, etree._Element, etree._Element],
+    stiffness_time: float,
+) -> None:
+    """Add a hinge or a line, and sensors of what passes through it.
+
+    Args:
+        environment_joint: The hinge or the line.
+        world: MuJoCo's world.
+        body: Its object.
+        pose: The object's pose at the start (4, 4): the carriage stands there.
+        sections: MuJoCo's equalities, sensors and tendons.
+        stiffness_time: Time constant [s].
+    """
+    equality, sensor, tendon = sections
+    name, frame, part = environment_joint.name, environment_joint.frame, environment_joint.part
+    # A body of its own without mass, so that a sensor sees the force pass through it.
+    base = etree.SubElement(world, "body", name=f"{name}_base", **placement(transform_of(frame)))
+    etree.SubElement(base, "site", name=f"{name}_base")
+    other, places = base, axis_points()
+    if environment_joint.kind == "line":
+        along = np.linalg.inv(frame) @ pose @ part[:, 3]
+        at = " ".join(repr(float(x)) for x in (0.0, 0.0, along[2]))
+        other = etree.SubElement(base, "body", name=f"{name}_carriage", pos=at)
+        etree.SubElement(other, "joint", name=f"{name}_rail", type="slide", axis="0 0 1")
+        etree.SubElement(
+            other, "inertial", mass=repr(CARRIAGE), pos="0 0 0", diaginertia="1e-8 1e-8 1e-8"
+        )
+        places = [np.zeros(3)]
+    ends = ((other, np.eye(4), "world"), (body, part, "object"))
+    add_connects(equality, name, ends, places, stiffness_time)
+    for kind, word in (("force", "force"), ("torque", "moment")):
+        etree.SubElement(sensor, kind, name=f"{name}_{word}", site=f"{name}_base")
+    if environment_joint.resists:
+        if environment_joint.kind == "hinge":
+            at_part = placement(transform_of(pose @ part))
+            base = etree.SubElement(world, "body", name=f"{name}_yoke", mocap="true", **at_part)
+        _add_tendons(environment_joint, base, body, tendon, stiffness_time)
+
+
+def _add_tendons(
+    environment_joint: EnvironmentJoint,
+    base: etree._Element,
+    body: etree._Element,
+    tendon: etree._Element,
+    stiffness_time: float,
+) -> None:
+    """Add the tendons along which a hinge or a line resists: one for friction, one for damping."""
+    name, part, pulls = (
+        environment_joint.name,
+        environment_joint.part,
+        _PULLS[environment_joint.kind],
+    )
+    for i, (at, way) in enumerate(pulls):
+        for parent, end, place in (
+            (base, "far", at - _LONG * way),
+            (body, "near", part[:3, :3] @ at + part[:3, 3]),
+        ):
+            pos = " ".join(repr(float(x)) for x in place)
+            etree.SubElement(parent, "site", name=f"{name}_{end}_{i}", pos=pos)
+    for word, bound in (("friction", environment_joint.friction), ("damping", _ENDLESS)):
+        if getattr(environment_joint, word) == 0.0:
+            continue
+        spatial = etree.SubElement(
+            tendon, "spatial", name=f"{name}_{word}", frictionloss=repr(float(bound)),
+            solreffriction=f"{stiffness_time!r} 1", solimpfriction=STIFF,
+        )  # fmt: skip
+        for i in range(len(pulls)):
+            if i:
+                etree.SubElement(spatial, "pulley", divisor="1")
+            for end in ("far", "near"):
+                etree.SubElement(spatial, "site", site=f"{name}_{end}_{i}")
+
+
+class _Compliance:
+    """What MuJoCo is told of a material.
+
+    With an impedance d and solref (-k, -b) a contact's acceleration along its normal is
+    (1 - d) of that without it less d (k r + b v) / d, where the force counts as that of the
+    object's mass m alone: a spring of k m / (1 - d) with a damper of b m / (1 - d), and a mass of
+    d m / (1 - d) that moves along while they push.
+    """
+
+    def __init__(self, scene: Scene, start: Array, step: float) -> None:
+        self._scene, self._start, self._step = scene, start, step
+
+    def of(self, places: list[int], material: Material) -> dict[str, str]:
+        """Return attributes of contacts that are loaded together, by their places.
+
+        A spring and a damper, of the restitution with the mass behind them; what is rigid is
+        pressed in by a micrometre a newton.
+        """
+        system = self._scene.system
+        part = (1.0 - _SPRING) / float(system.model.bodies[system.object_body].inertia.mass)
+        k, n = min(material.stiffness, HARDEST), len(places)
+        c = 2.0 * damping_ratio(material.restitution) * np.sqrt(k * self._mass(places) / n)
+        slip = _SPRING / (_STEPS_OF_SLIP * self._step)
+        return {
+            "solref": _text([-k * part, -c * part]),
+            "solreffriction": _text([-1.0, -slip]),  # friction has no place to return to
+            "solimp": _text([_SPRING, _SPRING, 1e-3]),
+        }
+
+    def _mass(self, places: list[int]) -> float:
+        """Return the mass [kg] that moves along the mean normal, what holds held."""
+        terms = ContactTerms(self._scene)
+        rest = np.zeros(self._scene.model.nv)
+        at = terms(self._start, rest, rest, rest, rest, 0.0)
+        b, w = terms.holding, terms.width
+        normal = np.mean([at.J[b + w * i] for i in places], axis=0)
+        J = np.vstack([at.J[:b], normal])
+        push = np.mean([at.HJ[b + w * i] for i in places], axis=0)
+        W = J @ np.vstack([at.HJ[:b], push]).T
+        coupled = W[:b, b]
+        freed = coupled @ np.linalg.lstsq(W[:b, :b], coupled, rcond=1e-10)[0] if b else 0.0
+        return 1.0 / float(W[b, b] - freed)
+
+
+def damping_ratio(restitution: float) -> float:
+    """Return zeta of a spring with a damper that only pushes, for a restitution.
+
+    After Schwager and Poeschel (2007): e = exp(-z / s (pi - atan2(2 z s, s^2 - z^2))) with
+    s^2 = 1 - z^2; what asks for more than zeta = 1 gets that, which leaves 0.135.
+    """
+
+    def kept(z: float) -> float:
+        s = np.sqrt(1.0 - z * z)
+        return float(np.exp(-z / s * (np.pi - np.arctan2(2.0 * z * s, s * s - z * z))))
+
+    largest = 1.0 - 1e-6
+    if restitution <= kept(largest):
+        return 1.0
+    return float(brentq(lambda z: kept(z) - restitution, 0.0, largest))
+
+
+class Geom(NamedTuple):
+    """A part of a surface: a shape of MuJoCo's with its sizes, its place and its axes (3, 3)."""
+
+    name: str
+    kind: str
+    size: list[float]
+    at: Array
+    axes: Array
+
+
+def surface_geoms(name: str, surface: PointFunction) -> list[Geom]:
+    """Return what a surface is made of, by the radius of points deeper than it is.
+
+    Round holes are rings of flats, which touch the circle.
+
+    Raises:
+        RobotDynamicsError: If it is not translated.
+    """
+    if isinstance(surface, Plane):
+        n = _array(surface.normal)
+        return [
+            Geom(name, "plane", [0.0, 0.0, 1.0], _array(surface.point) - POINT * n, _across(n))
+        ]
+    if isinstance(surface, Sphere) and not surface.inside:
+        center = _array(surface.center)
+        return [Geom(name, "sphere", [surface.radius - POINT], center, np.eye(3))]
+    if isinstance(surface, Cylinder) and not surface.inside:
+        point, axes = _array(surface.point), _across(_array(surface.axis))
+        return [Geom(name, "cylinder", [surface.radius - POINT, _ENDLESS], point, axes)]
+    if isinstance(surface, Hole):
+        mouth, axes = _array(surface.mouth), _across(_array(surface.axis))
+        below = surface.depth + POINT + _BLOCK
+        bottom = mouth - below * axes[:, 2]
+        size = [surface.radius + _BLOCK, surface.radius + _BLOCK, _BLOCK]
+        ring = _ring(name, mouth, axes, surface.radius, -below, -POINT)
+        return [*ring, Geom(f"{name}_bottom", "box", size, bottom, axes)]
+    raise RobotDynamicsError(
+        f"surface {name!r} is no shape of MuJoCo's, expected a plane, a hole, or a sphere or a "
+        "cylinder that is touched from outside."
+    )
+
+
+def _ring(
+    name: str, middle: Array, axes: Array, radius: float, low: float, high: float
+) -> list[Geom]:
+    """Return the boxes around a round hole, between two heights along its axis."""
+    found = []
+    half = 0.5 * (high - low)
+    width = (radius + 2.0 * _BLOCK) * np.tan(np.pi / _FLATS)
+    for i in range(_FLATS):
+        angle = 2.0 * np.pi * i / _FLATS
+        out = axes @ [np.cos(angle), np.sin(angle), 0.0]
+        at = middle + (radius + POINT + _BLOCK) * out + 0.5 * (low + high) * axes[:, 2]
+        own = np.column_stack([out, np.cross(axes[:, 2], out), axes[:, 2]])
+        found.append(Geom(f"{name}_{i}", "box", [_BLOCK, width, half], at, own))
+    return found
+
+
+def _array(vector: Vector3) -> Array:
+    return np.array(list(vector), dtype=float)
+
+
+def _across(z: Array) -> Array:
+    """Return axes (3, 3) of which the third is given."""
+    x = np.cross(z, np.eye(3)[int(np.argmin(np.abs(z)))])
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(z, x), z])
+
+
+def _sphere(parent: etree._Element, name: str, center: Array) -> None:
+    _geom(parent, name, "sphere", [POINT], center, np.eye(3))
+
+
+def _geom(
+    parent: etree._Element, name: str, kind: str, size: list[float], at: Array, axes: Array
+) -> None:
+    x, y, z, w = Rotation.from_matrix(axes).as_quat()
+    etree.SubElement(
+        parent, "geom", name=name, type=kind, size=_text(size), pos=_text(at),
+        quat=_text([w, x, y, z]), mass="0", contype="0", conaffinity="0",
+    )  # fmt: skip
+
+
+def _pair(
+    pairs: etree._Element,
+    name: str,
+    one: str,
+    other: str,
+    cone: FrictionCone,
+    given: dict[str, str],
+) -> None:
+    condim = 1 if cone.friction == 0.0 else 4 if cone.torsion > 0.0 else 3
+    friction = [cone.friction, cone.friction, cone.torsion, 0.0, 0.0]
+    etree.SubElement(
+        pairs, "pair", name=f"{name}_pair", geom1=one, geom2=other, condim=str(condim),
+        friction=_text(np.maximum(friction, 1e-5)), **given,
+    )  # fmt: skip
+
+
+def has_shape(surface: PointFunction) -> bool:
+    """Return whether MuJoCo has shapes for a surface."""
+    if isinstance(surface, Sphere | Cylinder):
+        return not surface.inside
+    return isinstance(surface, Plane | Hole)
+
+
+def tangent_names(surface: SurfaceContact) -> list[str]:
+    """Return what the planes under a surface's points are called; none if it has a shape."""
+    if has_shape(surface.surface):
+        return []
+    return [f"{surface.name}_tangent{j}" for j in range(len(surface.points))]

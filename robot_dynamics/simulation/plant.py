@@ -1,15 +1,29 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What every simulated plant offers, and what can be read from it."""
+"""What plants of any engine share: control periods, drives, command delay, sensors, the hash."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+import hashlib
+import math
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.model import Model
 from robot_dynamics.simulation.faults import Faults
+from robot_dynamics.simulation.scene import Scene
+from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
+from robot_dynamics.simulation.step import Drives
+
+if TYPE_CHECKING:
+    from robot_dynamics.simulation.contact.observation import ContactReport
 
 Array = NDArray[np.float64]
 
@@ -59,37 +73,240 @@ class Truth(NamedTuple):
     second_part: tuple[Array, ...] = ()
 
 
-class Plant(Protocol):
-    """A simulated pair of arms and object that advances one control period at a time.
+class Plant(ABC):
+    """Simulated arms and object that advance one control period at a time.
 
     The arms are held by their brakes until the first `step`; command delay, torque limits and
-    sensors are part of the plant.
+    sensors are part of the plant. An engine says how it returns to the start, how it moves under a
+    torque, and what its state is; it calls `reset` at the end of its own constructor.
 
     Attributes:
+        scene: What is there.
         period: Control period [s].
+        drives: Limits and friction of the joints.
         faults: What goes wrong at present.
+
+    Args:
+        scene: Arms, object and what they touch, as they truly are.
+        start: Positions (nq,) of the start, grasps closed.
+        period: Control period [s].
+        settings: Step, delay, friction, sensors.
     """
 
-    period: float
-    faults: Faults
+    def __init__(self, scene: Scene, start: Array, period: float, settings: PlantSettings) -> None:
+        system = scene.system
+        self.scene, self.system, self.period = scene, system, period
+        self.drives = drives_of(system, settings)
+        self._start = np.array(start, dtype=float)
+        na = len(system.joint_names)
+        self._largest_torque = self.drives.effort[:na]
+        self._smallest_torque = -self._largest_torque
+        self._passive_torque = np.zeros(len(self.drives.effort) - na)
+        self._delay = CommandDelay(settings.command_delay_periods)
+        self._arms = dict(zip([arm.name for arm in system.arms], system.arm_slices, strict=True))
+        self.faults = Faults(tuple(self._arms), settings.faults, period)
+        self._sensors = Sensors(settings.sensors, settings.seed, self._arms, self.faults)
 
     def reset(self) -> Measurement:
-        """Return to the start and tell what is measured there."""
+        """Return to the start at rest, brakes on, and measure there."""
+        self._tick = 0
+        self._torque = np.zeros(len(self.system.joint_names))
+        self._begin()
+        self._hash = hashlib.sha256()
+        self._delay.reset()
+        self.faults.reset()
+        self._sensors.reset()
+        return self._measurement()
 
     def step(self, torque: Array) -> Measurement:
-        """Advance by one control period under a new torque command (na,) [N m]."""
+        """Advance by one control period under a new torque command (na,) [N m].
 
+        Raises:
+            ArgumentError: If the torque has the wrong shape or is not finite.
+        """
+        applied = self._delay.push(checked_torque(torque, self._torque.shape))
+        if applied is not None:  # else the brakes still hold
+            limited = np.minimum(np.maximum(applied, self._smallest_torque), self._largest_torque)
+            if self.faults.active:
+                for arm, own in self._arms.items():
+                    if self.faults.is_on("torque_dropout", arm):
+                        limited[own] = 0.0
+            self._torque = limited
+            if self._passive_torque.size:
+                limited = np.concatenate([limited, self._passive_torque])
+            self._run(limited)
+        self._tick += 1
+        self.faults.move(self._tick)
+        for part in self._state():
+            self._hash.update(part)
+        return self._measurement()
+
+    @abstractmethod
     def truth(self) -> Truth:
         """Return the present true state."""
 
+    @abstractmethod
     def passive_joints(self) -> tuple[Array, Array]:
         """Return true positions and velocities of the joints without drives.
 
-        In the order of the system's `passive_joints`; empty where all joints have drives.
+        In the order of the system's `passive_joint_names`; empty where all joints have drives.
         """
 
-    def contacts(self) -> tuple[Any, ...]:
-        """Return a `contact.ContactReport` of each contact; none where nothing can open."""
+    def contacts(self) -> tuple[ContactReport, ...]:
+        """Return a report of each contact; none where all grasps are rigid."""
+        return ()
 
     def state_hash(self) -> str:
         """Return a SHA-256 over the states of all control instants since `reset`."""
+        return self._hash.hexdigest()
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Take the engine to the start."""
+
+    @abstractmethod
+    def _run(self, torque: Array) -> None:
+        """Move the engine by one control period under limited torques, ordered as `drives`."""
+
+    @abstractmethod
+    def _state(self) -> tuple[Array, Array]:
+        """Return the engine's positions and velocities."""
+
+    @abstractmethod
+    def _sensed(self) -> tuple[Array, Array, Array]:
+        """Return true positions and velocities of the arm joints, and grasp wrenches (k, 6)."""
+
+    def _measurement(self) -> Measurement:
+        true = Measurement(self._tick, self._tick * self.period, *self._sensed())
+        return self._sensors.measure(true)
+
+
+def drives_of(system: GraspSystem, settings: PlantSettings, model: Model | None = None) -> Drives:
+    """Return the drives of a system's arm joints with the friction of their descriptions.
+
+    After them stand the passive joints of arms with internal closed chains: friction, no torque.
+
+    Args:
+        system: The arms.
+        settings: Scales of friction, and whether torques are limited.
+        model: In whose velocities the joints are looked for; that of the system by default.
+    """
+    model, names = model or system.model, (*system.joint_names, *system.passive_joint_names)
+    at = [model.joint_index(name) for name in names]
+    joints = [model.bodies[i].joint for i in at]
+    effort = np.zeros(len(names))
+    driven = len(system.joint_names)
+    effort[:driven] = system.limits["effort"] if settings.torque_limit else np.inf
+    return Drives(
+        v_index=np.array([model.v_slices[i].start for i in at], dtype=np.intp),
+        effort=effort,
+        damping=settings.damping_scale * np.array([joint.damping for joint in joints]),
+        friction=settings.friction_scale * np.array([joint.friction for joint in joints]),
+        friction_velocity=settings.friction_velocity,
+    )
+
+
+def checked_torque(torque: Array, shape: tuple[int, ...]) -> Array:
+    """Return a copy of a torque command.
+
+    Raises:
+        ArgumentError: If its shape is wrong or an entry is not finite.
+    """
+    values = np.array(torque, dtype=float)
+    if values.shape != shape:
+        raise ArgumentError(f"torque has shape {values.shape}, expected {shape}.")
+    # The sum of squares is quick; it may overflow where the entries do not.
+    if not math.isfinite(values.dot(values)) and not np.isfinite(values).all():
+        raise ArgumentError("torque has entries that are not finite.")
+    return values
+
+
+class Sensors:
+    """Measurements as real sensors make them, the same again after a `reset`.
+
+    Args:
+        settings: What they are like.
+        seed: Of the noise.
+        arms: By name, where each arm stands in vectors over the arm joints.
+        faults: What goes wrong, at the control period that is measured.
+    """
+
+    def __init__(
+        self, settings: SensorSettings, seed: int, arms: Mapping[str, slice], faults: Faults
+    ) -> None:
+        self._settings, self._seed, self._faults = settings, seed, faults
+        self._arms = tuple(arms.items())
+        self._bias = np.array([*settings.moment_bias, *settings.force_bias])
+        self._slow = [(arms[arm], p) for arm, p in settings.sample_periods.items() if p > 1]
+        self._noisy = any((settings.position, settings.velocity, settings.force, settings.moment))
+        self._ideal = settings == SensorSettings()
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin the noise anew."""
+        self._random = np.random.default_rng(self._seed)
+        self._wrenches: deque[Array] = deque(maxlen=self._settings.wrench_delay_periods + 1)
+        self._last: Measurement | None = None
+
+    def measure(self, true: Measurement) -> Measurement:
+        """Return what the sensors say of a true state, one control period after the other."""
+        seen = true if self._ideal else self._imperfect(true)
+        if self._faults.active:
+            seen = self._faulty(seen)
+        self._last = seen
+        return seen
+
+    def _imperfect(self, true: Measurement) -> Measurement:
+        s = self._settings
+        self._wrenches.append(true.wrenches)
+        q, qd, wrenches = true.q, true.qd, self._wrenches[0] + self._bias
+        if self._noisy:
+            draw = self._random.standard_normal
+            wrenches = wrenches + draw(wrenches.shape) * ([s.moment] * 3 + [s.force] * 3)
+            q = q + s.position * draw(q.shape)
+            qd = qd + s.velocity * draw(qd.shape)
+        if s.encoder_step:
+            q = s.encoder_step * np.round(q / s.encoder_step)
+        if not s.velocities:
+            qd = np.full(qd.shape, np.nan)
+        for own, periods in self._slow:
+            if self._last is not None and true.tick % periods:
+                q, qd = q.copy(), qd.copy()
+                q[own], qd[own] = self._last.q[own], self._last.qd[own]
+        return true._replace(q=q, qd=qd, wrenches=wrenches)
+
+    def _faulty(self, seen: Measurement) -> Measurement:
+        """Return a measurement with what is wrong with it at present."""
+        q, qd, wrenches = seen.q.copy(), seen.qd.copy(), seen.wrenches.copy()
+        is_on, last = self._faults.is_on, self._last
+        for i, (arm, own) in enumerate(self._arms):
+            if last is not None and is_on("stuck_sensors", arm):
+                q[own], qd[own], wrenches[i] = last.q[own], last.qd[own], last.wrenches[i]
+            if is_on("position_nan", arm):
+                q[own.start] = np.nan
+            if is_on("velocity_inf", arm):
+                qd[own.start] = np.inf
+            if is_on("wrench_nan", arm):
+                wrenches[i, 5] = np.nan
+        return seen._replace(q=q, qd=qd, wrenches=wrenches)
+
+
+class CommandDelay:
+    """A queue between command and drive.
+
+    Args:
+        periods: Control periods from a measurement to the action of the torque computed from it.
+    """
+
+    def __init__(self, periods: int) -> None:
+        self._periods = periods
+        self.reset()
+
+    def reset(self) -> None:
+        """Empty the queue: no command has been given yet."""
+        self._queue: deque[Array | None] = deque([None] * self._periods)
+
+    def push(self, torque: Array) -> Array | None:
+        """Take a new command and return the one that acts now, None before the first."""
+        self._queue.append(torque)
+        return self._queue.popleft()

@@ -1,6 +1,11 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One integration step of a closed-loop system, loops kept closed by projection: one kernel."""
+"""One integration step of a closed-loop system under its drives, loops closed by projection.
+
+The step is one kernel, `step_program`. At states where constraints depend on one another
+`singular_step` takes its place, and `largest_step` tells how long a step may be for the friction,
+springs and dampers of the joints.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +16,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program
+from robot_dynamics.dynamics.rank import constraint_rank
+from robot_dynamics.dynamics.redundant import rank_revealing_solution
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import pack
+from robot_dynamics.robot import Robot
 from robot_dynamics.scalar.functions import maximum, minimum, sqrt
-from robot_dynamics.simulation.closed_motion import ClosedMotion
-from robot_dynamics.simulation.runge_kutta import step_of
-from robot_dynamics.simulation.schemes import CLASSICAL
+from robot_dynamics.simulation.runge_kutta import CLASSICAL, ClosedMotion, Scheme, step_of
 from robot_dynamics.spatial import Scalar
 
 Array = NDArray[np.float64]
+
+# The linearisation is that at the start: elsewhere motions may be faster by about so much.
+_MARGIN = 1.1
+# Displacement for the slope of springs [rad, or lengths]: the cube root of rounding, at which
+# central differences are best.
+_SMALL = 1e-5
+_BISECTIONS = 40
 
 
 @dataclass(frozen=True)
@@ -118,3 +131,148 @@ def drive_forces(
         rate = qd[at]
         tau[at] = limited - damping[j] * rate - friction[j] * rate / sqrt(rate * rate + v0 * v0)
     return tau
+
+
+def singular_step(
+    robot: Robot, drives: Drives, step: float, q: Array, qd: Array, torque: Array
+) -> tuple[Array, Array, Array, Array, Array]:
+    """Return q, qd, multipliers, closure at the start and drift at the end of one step.
+
+    The same scheme as `step_program` in NumPy, with the rank-revealing solution in the place of
+    the factors that exist only at full rank: slow. The rank is that of the state from which the
+    step goes: at the states within it the loops are open by the square of its length, and
+    constraints that depend on one another when closed would contradict each other and stop the
+    motion. Constraints on velocities alone have no part in the projection of positions.
+
+    Args:
+        robot: The closed-loop system.
+        drives: Limits and friction.
+        step: Length of the step [s].
+        q: Positions (nq,).
+        qd: Velocities (nv,).
+        torque: Torques of the actuated joints (na,), held over the step.
+    """
+    model = robot.model
+    packed, actuated = drives.pack(), drives.v_index.tolist()
+
+    def joint_forces(at_v: Array) -> Array:
+        forces = drive_forces(model.nv, actuated, at_v.tolist(), torque.tolist(), packed.tolist())
+        return np.array(forces)
+
+    _, _, K, _, closure, _ = robot.constraint_terms(q, qd)
+    on_positions = model.holonomic[:, None]
+    rank = constraint_rank(model, K, closure, q).rank
+    rank_of_positions = constraint_rank(model, K * on_positions, closure, q).rank
+
+    def slopes(at_q: Array, at_v: Array) -> tuple[Array, Array]:
+        H, C, K, k, error, _ = robot.constraint_terms(at_q, at_v)
+        ranked = constraint_rank(model, K, error, at_q, rank=rank)
+        force = joint_forces(at_v) - C
+        motion = rank_revealing_solution(model, H, force, K, k, ranked=ranked)
+        return np.array(model.position_rate(at_q.tolist(), at_v.tolist())), motion.qdd
+
+    stages: list[tuple[Array, Array]] = []
+    for fraction in (0.0, 0.5, 0.5, 1.0):
+        dq, dv = stages[-1] if stages else (np.zeros(model.nq), np.zeros(model.nv))
+        stages.append(slopes(q + fraction * step * dq, qd + fraction * step * dv))
+    weights = np.array([1.0, 2.0, 2.0, 1.0]) * step / 6.0
+    new_q = np.array(model.normalized((q + weights @ np.array([s[0] for s in stages])).tolist()))
+    new_v = qd + weights @ np.array([s[1] for s in stages])
+
+    H, C, K, k, drift, speed = robot.constraint_terms(new_q, new_v)
+    ranked = constraint_rank(model, K, drift, new_q, rank=rank)
+    of_positions = K * on_positions
+    narrow = constraint_rank(model, of_positions, drift, new_q, rank=rank_of_positions)
+    end = rank_revealing_solution(model, H, joint_forces(new_v) - C, K, k, ranked=ranked)
+    # A jump of the motion by the constraints' errors is the same problem without forces.
+    at_rest = np.zeros(model.nv)
+    dq = rank_revealing_solution(model, H, at_rest, of_positions, -drift, ranked=narrow).qdd
+    dv = rank_revealing_solution(model, H, at_rest, K, -speed, ranked=ranked).qdd
+    return (
+        np.array(model.integrate(new_q.tolist(), dq.tolist())),
+        new_v + dv,
+        end.multipliers,
+        closure,
+        drift,
+    )
+
+
+def decay_rates(robot: Robot, q: Array, friction: Array) -> Array:
+    """Return the eigenvalues [1/s] of the motions that close the loops, at rest.
+
+    With M = G^T H G, and D and S the slopes of what slows and of what pulls back, they are those
+    of M y'' + D y' + S y = 0. Gravity is left out: it moves arms as slowly as they fall.
+
+    Args:
+        robot: The mechanism.
+        q: Positions (nq,) that close the loops.
+        friction: What slows each coordinate [N m s/rad or N s/m] (nv,); dampers of loop joints
+            come on top.
+    """
+    model = robot.model
+    H, _, K, _, error, _ = robot.constraint_terms(q, np.zeros(model.nv))
+    # A tree has no constraints, and no shape of K either.
+    K, error = np.reshape(K, (-1, model.nv)), np.reshape(error, -1)
+    ranked = constraint_rank(model, K, error, q)
+    G = ranked.motions / ranked.column_scales[:, None]
+    M, D, S = G.T @ H @ G, G.T * friction @ G, np.zeros((G.shape[1],) * 2)
+    weightless = Robot(model.replace(gravity=(0.0, 0.0, 0.0)))
+    rest = np.zeros(model.nv)
+    for i, y in enumerate(G.T):
+        if any(loop.damped for loop in model.loops):
+            # Forces are linear and quadratic in velocities: the difference is the linear part.
+            slowed = weightless.bias_forces(q, y) - weightless.bias_forces(q, -y)
+            D[:, i] += 0.5 * G.T @ slowed
+        if any(joint.elastic for joint in (*(b.joint for b in model.bodies), *model.loops)):
+            step = _SMALL * y / np.max(np.abs(y * ranked.column_scales)) * ranked.length
+            ends = [
+                weightless.bias_forces(np.array(model.integrate(q.tolist(), move.tolist())), rest)
+                for move in (step, -step)
+            ]
+            size = np.linalg.norm(step) / np.linalg.norm(y)
+            S[:, i] = G.T @ (ends[0] - ends[1]) / (2.0 * size)
+    m = len(M)
+    A = np.zeros((2 * m, 2 * m))
+    A[:m, m:] = np.eye(m)
+    A[m:, :m], A[m:, m:] = -np.linalg.solve(M, S), -np.linalg.solve(M, D)
+    return np.asarray(np.linalg.eigvals(A))
+
+
+def largest_step(scheme: Scheme, rates: Array, step: float) -> float:
+    """Return the longest step [s], at most a wished one, at which a scheme lets no motion grow.
+
+    Motions that grow by themselves may do so.
+
+    Args:
+        scheme: The scheme.
+        rates: The eigenvalues of the motions [1/s].
+        step: The wish [s].
+    """
+    if _is_stable(scheme, rates * step):
+        return step
+    shortest, longest = 0.0, step
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (shortest + longest)
+        shortest, longest = (
+            (middle, longest) if _is_stable(scheme, rates * middle) else (shortest, middle)
+        )
+    return shortest
+
+
+def _is_stable(scheme: Scheme, z: Array) -> bool:
+    """Return whether no motion grows by a step in which it should not, rates times step given."""
+    z = _MARGIN * z
+    A, b = np.zeros((len(scheme.b),) * 2), np.array(scheme.b)
+    for i, row in enumerate(scheme.A):
+        A[i, : len(row)] = row
+    # R(z) = 1 + z b^T (1 - z A)^-1 1, a polynomial since A is strictly triangular.
+    growth = np.ones_like(z)
+    power = np.ones(len(b))
+    factor = z.copy()
+    for _ in b:
+        growth = growth + factor * (b @ power)
+        power, factor = A @ power, factor * z
+    # What grows by itself may do so at twice the rate: the scheme has errors of its own.
+    allowed = np.exp(2.0 * np.maximum(z.real, 0.0))
+    # Undamped oscillations neither grow nor decay: to rounding of their eigenvalues.
+    return bool(np.all(np.abs(growth) <= allowed * (1.0 + 1e-6)))

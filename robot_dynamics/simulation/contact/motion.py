@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from robot_dynamics.simulation.contact.hunt_crossley import dissipation
 from robot_dynamics.simulation.contact.report import EnergyBooks
-from robot_dynamics.simulation.contact.scene import ContactScene
 from robot_dynamics.simulation.contact.solver import ContactSolver, Impulses
 from robot_dynamics.simulation.contact.terms import ContactTerms, StepTerms
+from robot_dynamics.simulation.scene import Scene
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -83,7 +83,7 @@ class ContactMotion:
             along what they leave (g,) [N m or N].
     """
 
-    def __init__(self, scene: ContactScene) -> None:
+    def __init__(self, scene: Scene) -> None:
         self.scene, self.terms = scene, ContactTerms(scene)
         b, w, c = self.terms.holding, self.terms.width, self.terms.opening
         self._b, self._w, self._rows = b, w, b + w * c

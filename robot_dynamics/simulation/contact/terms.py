@@ -32,7 +32,7 @@ from robot_dynamics.scalar.derivatives import gradient
 from robot_dynamics.scalar.functions import absolute, sqrt
 from robot_dynamics.scalar.linear_algebra import dot, factor, is_zero
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
-from robot_dynamics.simulation.contact.scene import ContactScene
+from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3, rotation_vector
 
 Array = NDArray[np.float64]
@@ -84,7 +84,7 @@ class ContactTerms:
         scene: The scene.
     """
 
-    def __init__(self, scene: ContactScene) -> None:
+    def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.width = 4 if any(cone.torsion > 0.0 for _, _, cone in scene.touches) else 3
         self.holding = scene.model.constraint_count + sum(
@@ -195,7 +195,7 @@ class _Geometry:
     """Rows, gaps and frames of all contacts at positions q, traceable."""
 
     def __init__(
-        self, scene: ContactScene, Xup: Sequence[Transform], q: Sequence[Scalar], width: int
+        self, scene: Scene, Xup: Sequence[Transform], q: Sequence[Scalar], width: int
     ) -> None:
         self._scene, self._Xup, self._q, self._width = scene, Xup, q, width
         self._X0 = body_transforms(scene.model, Xup)

@@ -26,8 +26,7 @@ from robot_dynamics.simulation.integrators.choice import (
 )
 from robot_dynamics.simulation.integrators.method import Force, Kernels, Method
 from robot_dynamics.simulation.integrators.trajectory import Effort, Trouble
-from robot_dynamics.simulation.singular_step import singular_step
-from robot_dynamics.simulation.step import Drives
+from robot_dynamics.simulation.step import Drives, singular_step
 
 Array = NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from robot_dynamics.dynamics.closed_loop import closed_loop_accelerations, const
 from robot_dynamics.dynamics.scaling import coordinate_scales, model_length
 from robot_dynamics.scalar.functions import minimum
 from robot_dynamics.scalar.linear_algebra import Factors, dot, factor, times
-from robot_dynamics.simulation.closed_motion import ClosedMotion
+from robot_dynamics.simulation.runge_kutta import ClosedMotion
 from robot_dynamics.spatial import Scalar
 
 # Stages are predicted to the square of the step, a part in a thousand at the worst: three

@@ -23,7 +23,7 @@ from robot_dynamics.simulation.integrators.trajectory import (
     Trajectory,
     Trouble,
 )
-from robot_dynamics.simulation.schemes import scheme_of_order
+from robot_dynamics.simulation.runge_kutta import scheme_of_order
 
 Array = NDArray[np.float64]
 

@@ -16,11 +16,9 @@ from robot_dynamics.compile import Program, load_kernel
 from robot_dynamics.compile.chain import Chain
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import pack
-from robot_dynamics.simulation.closed_motion import ClosedMotion, JointForces
 from robot_dynamics.simulation.integrators.choice import Choice
 from robot_dynamics.simulation.integrators.independent import IndependentMotion
-from robot_dynamics.simulation.runge_kutta import step_of
-from robot_dynamics.simulation.schemes import Scheme
+from robot_dynamics.simulation.runge_kutta import ClosedMotion, JointForces, Scheme, step_of
 
 Array = NDArray[np.float64]
 #: Joint forces (nv,) at a time, positions and velocities.

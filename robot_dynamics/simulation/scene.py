@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What touches what in the simulated world, and what it is made of."""
+"""What there is in the simulated world: who holds what and how, and what may be touched."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.grasp_map import GraspMap, transmitted_force_map
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model import Model
@@ -126,30 +127,60 @@ class SurfaceContact:
 
 
 @dataclass(frozen=True)
-class ContactScene:
-    """Arms, an object, how they touch, and what the object may touch.
+class Scene:
+    """Who holds what and how, and what the object may touch: all that a plant is built from.
 
-    Loops of the model other than the arms' grasps (hinges with the world, arms that are linkages)
-    stay as they are: they hold.
+    Internal closed chains of the arms and the joint between the parts of an object stay as they
+    are in the system's model: they hold.
 
     Attributes:
         system: Arms, object and where the arms' tools are on it at the start.
-        contacts: How each arm touches the object, in the order of the arms.
+        contacts: How each arm touches the object, in the order of the arms; rigidly by default.
         surfaces: What the object may touch.
         environment_joints: Hinges and lines that it is held by in the world.
+        internal_force: What is meant by the internal force; by default the wrench transmitted
+            through the object. That of an object with a joint is the force in the joint.
+        holds_object: Whether the arms hold the object; else they move alone, and it stays where
+            it is.
+
+    Raises:
+        ArgumentError: If there is not one contact for each arm, or what is held other than rigidly
+            has a joint.
     """
 
     system: GraspSystem
-    contacts: tuple[ArmContact, ...]
+    contacts: tuple[ArmContact, ...] = ()
     surfaces: tuple[SurfaceContact, ...] = ()
     environment_joints: tuple[EnvironmentJoint, ...] = ()
+    internal_force: GraspMap | None = None
+    holds_object: bool = True
 
     def __post_init__(self) -> None:
+        if not self.contacts:
+            rigid = [ArmContact(Contact.of_kind("rigid", one)) for one in self.system.grasps]
+            object.__setattr__(self, "contacts", tuple(rigid))
         if len(self.contacts) != len(self.system.arms):
             raise ArgumentError(
                 f"{len(self.system.arms)} arms have {len(self.contacts)} contacts, expected one "
                 "each."
             )
+        if self.system.object_loop_joint is not None and not self.rigid:
+            raise ArgumentError(
+                "an object with a joint is held by contacts, or touches surfaces; expected rigid "
+                "grasps, and nothing to touch."
+            )
+
+    @property
+    def rigid(self) -> bool:
+        """Whether everything holds rigidly: no contact slips or opens, nothing is touched."""
+        opens = any(one.contact.kind != "rigid" for one in self.contacts)
+        return not (opens or self.surfaces or self.environment_joints)
+
+    @cached_property
+    def grasp_map(self) -> GraspMap:
+        """What is meant by the internal force."""
+        shares = [arm.load_share for arm in self.system.arms]
+        return self.internal_force or transmitted_force_map(self.system.grasps, shares)
 
     @cached_property
     def model(self) -> Model:

@@ -1,0 +1,346 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What happens at the contacts of a scene in MuJoCo: reports, planes that follow points, hinges.
+
+`TangentPlanes` stand for surfaces without a shape in MuJoCo: under each point of the object a
+plane follows, tangent to the surface where the point is nearest to it, to first order: the
+surface's function is divided by the length of its gradient there. Over a step a point moves by a
+few hundredths of a millimetre, so that plane and surface differ by less than a thousandth of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from robot_dynamics.compile import compile_program, trace
+from robot_dynamics.scalar.derivatives import gradient
+from robot_dynamics.scalar.functions import sqrt
+from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
+from robot_dynamics.simulation.contact.report import ContactReport, Touch, held
+from robot_dynamics.simulation.contact.surfaces import PointFunction
+from robot_dynamics.simulation.mujoco_model import has_shape, surface_geoms, tangent_names
+from robot_dynamics.simulation.scene import Scene
+from robot_dynamics.spatial import Scalar, Vector3
+
+Array = NDArray[np.float64]
+
+_TINY = 1e-30
+_IMPEDANCES = (1e-4, 0.9999)  # MuJoCo's bounds.
+# A contact whose friction is used to this part slides; MuJoCo's cones are met to its tolerance.
+_EDGE = 0.99
+
+
+class MujocoContacts:
+    """Looks at contacts of a scene in MuJoCo.
+
+    Args:
+        engine: The module.
+        model: MuJoCo's model of the scene.
+        data: Its state.
+        scene: The scene.
+    """
+
+    def __init__(self, engine: Any, model: Any, data: Any, scene: Scene) -> None:
+        self._engine, self._model, self._data, self._scene = engine, model, data, scene
+        self._tools = [model.body(f"{arm.name}_tool_frame").id for arm in scene.system.arms]
+        self._object = model.body(scene.model.bodies[scene.system.object_body].name).id
+        self._surface_of = {
+            model.geom(name).id: surface.name
+            for surface in scene.surfaces
+            for name in tangent_names(surface)
+            or [part.name for part in surface_geoms(surface.name, surface.surface)]
+        }
+        self._impacts = {surface.name: 0 for surface in scene.surfaces}
+        self._pressed: set[str] = set()
+
+    def stepped(self) -> None:
+        """Count who has come anew after a step of the engine."""
+        geoms = self._data.contact.geom[self._data.contact.dist < 0.0].ravel().tolist()
+        pressed = {self._surface_of[geom] for geom in geoms if geom in self._surface_of}
+        for name in pressed - self._pressed:
+            self._impacts[name] += 1
+        self._pressed = pressed
+
+    def arms(self, wrenches: Array) -> list[ContactReport]:
+        """Return what there is to say of the arms' contacts.
+
+        Args:
+            wrenches: By the arms on the object, in tool frames (k, 6).
+        """
+        scene, data = self._scene, self._data
+        R = data.xmat[self._object].reshape(3, 3)
+        found = []
+        for i, (arm, contact) in enumerate(zip(scene.system.arms, scene.contacts, strict=True)):
+            finger, tool = scene.finger_frames[i], self._tools[i]
+            turn, at = data.xmat[tool].reshape(3, 3), finger[:3, 3]
+            point = data.xpos[tool] + turn @ at
+            axes = (R @ contact.contact.pose[:3, :3]).T
+            moment, force = wrenches[i, :3] - np.cross(at, wrenches[i, 3:]), wrenches[i, 3:]
+            if i in scene.holding:
+                # In the finger's own axes: the two are the same while it holds.
+                own = finger[:3, :3].T
+                found.append(held(arm.name, point, axes, own @ force, own @ moment))
+                continue
+            force, moment = axes @ turn @ force, axes @ turn @ moment
+            rates = self._velocity(self._object, point) - self._velocity(tool, point)
+            place = axes @ (point - data.xpos[self._object]) - (
+                contact.contact.pose[:3, :3].T @ contact.contact.pose[:3, 3]
+            )
+            used = float(contact.friction.used(np.concatenate([moment, force])))
+            pressed = force[2] > 0.0
+            found.append(
+                ContactReport(
+                    arm.name, _state(pressed, used), point, axes, force, moment,
+                    axes[:2] @ rates[3:], float(axes[2] @ rates[:3]), -float(place[2]),
+                    used if force.any() else 0.0, 0,
+                )
+            )  # fmt: skip
+        return found
+
+    def surfaces(self) -> list[ContactReport]:
+        """Return what there is to say of each surface: one report for each point that touches."""
+        data, wrench = self._data, np.zeros(6)
+        found = []
+        for i in range(data.ncon):
+            one = data.contact[i]
+            pair = (int(one.geom1), int(one.geom2))
+            name = next((self._surface_of[g] for g in pair if g in self._surface_of), None)
+            if name is None or one.dist >= 0.0:
+                continue
+            self._engine.mj_contactForce(self._model, data, i, wrench)
+            # From the first geom to the second, in axes whose first row is the normal.
+            sign = 1.0 if pair[0] in self._surface_of else -1.0
+            n, t1, t2 = one.frame.reshape(3, 3)
+            axes = np.array([sign * t1, t2, sign * n])
+            force = np.array([wrench[1], sign * wrench[2], wrench[0]])
+            rates = self._velocity(self._object, one.pos)
+            mu = float(one.friction[0])
+            used = float(np.hypot(*force[:2])) / (mu * force[2]) if force[2] > 0.0 else 0.0
+            found.append(
+                ContactReport(
+                    name, _state(force[2] > 0.0, used), one.pos.copy(), axes, force, np.zeros(3),
+                    axes[:2] @ rates[3:], 0.0, float(one.dist), used, self._impacts[name],
+                )
+            )  # fmt: skip
+        told = {one.name for one in found}
+        rest = np.zeros(3)
+        for name in self._impacts:
+            if name not in told:
+                found.append(
+                    ContactReport(
+                        name, Touch.OPEN, rest, np.eye(3), rest, rest, np.zeros(2), 0.0, np.inf,
+                        0.0, self._impacts[name],
+                    )
+                )  # fmt: skip
+        return found
+
+    def _velocity(self, body: int, point: Array) -> Array:
+        """Return angular and linear velocity (6,) in world axes of a body's point."""
+        result = np.zeros(6)
+        kind = self._engine.mjtObj.mjOBJ_XBODY
+        self._engine.mj_objectVelocity(self._model, self._data, kind, body, result, 0)
+        result[3:] += np.cross(result[:3], point - self._data.xpos[body])
+        return result
+
+
+def _state(pressed: bool, used: float) -> Touch:
+    if not pressed:
+        return Touch.OPEN
+    return Touch.SLIDING if used > _EDGE else Touch.STICKING
+
+
+class TangentPlanes:
+    """Planes that follow the points of an object along surfaces without a shape.
+
+    Args:
+        model: MuJoCo's model of the scene.
+        data: Its state.
+        scene: The scene.
+        object_q: Where the object stands in MuJoCo's qpos.
+        depth: How far below the surface the planes lie [m].
+    """
+
+    def __init__(self, model: Any, data: Any, scene: Scene, object_q: slice, depth: float) -> None:
+        self._data, self._object_q, self._depth = data, object_q, depth
+        self._at = [
+            int(model.body(name).mocapid[0])
+            for surface in scene.surfaces
+            for name in tangent_names(surface)
+        ]
+        if self._at:
+            self._feet = _compiled(list(_points(scene)))
+
+    def follow(self) -> None:
+        """Lay the planes where the points are now."""
+        if not self._at:
+            return
+        x, (w, *v) = self._data.qpos[self._object_q][:3], self._data.qpos[self._object_q][3:]
+        feet, normals = self._feet(x, Rotation.from_quat([*v, w]).as_matrix())
+        for at, foot, n in zip(self._at, feet, normals, strict=True):
+            self._data.mocap_pos[at] = foot - self._depth * n
+            # The shortest turn of z to the normal, half a turn about x where that is opposite.
+            turn = np.array([1.0 + n[2], -n[1], n[0], 0.0])
+            size = np.linalg.norm(turn)
+            self._data.mocap_quat[at] = turn / size if size > 1e-6 else [0.0, 1.0, 0.0, 0.0]
+
+
+def _points(scene: Scene) -> Iterator[tuple[PointFunction, list[float]]]:
+    """Yield surface and place in the object of each point that a plane follows."""
+    for surface in scene.surfaces:
+        if not has_shape(surface.surface):
+            for point in surface.points.tolist():
+                yield surface.surface, point
+
+
+def _compiled(points: list[tuple[PointFunction, list[float]]]) -> Any:
+    """Return `(x, R) -> feet (k, 3), normals (k, 3)` of points of a body with that pose."""
+
+    def run(x: Any, R: Any, _: Any) -> dict[str, Any]:
+        found = []
+        for surface, point in points:
+            along = (sum(r * c for r, c in zip(row, point, strict=True)) for row in R)
+            found.append(_tangent(surface, Vector3.of(x) + Vector3.of(list(along))))
+        return {"feet": [foot for foot, _ in found], "normals": [n for _, n in found]}
+
+    return compile_program(trace(run, "tangents", {"x": 3, "R": (3, 3)}), lanes=1).bind()
+
+
+def _tangent(surface: PointFunction, place: Vector3) -> tuple[list[Scalar], list[Scalar]]:
+    """Return the nearest place on a surface, to first order, and the normal there."""
+
+    def p(at: Sequence[Scalar]) -> Scalar:
+        return surface(Vector3.of(at))
+
+    slope = Vector3.of(gradient(p, list(place)))
+    size = sqrt(slope.dot(slope) + _TINY)
+    n = slope * (-1.0 / size)
+    return [*(place + n * (p(list(place)) / size))], [*n]
+
+
+class MujocoEnvironmentJoints:
+    """Looks at the hinges and lines of a scene in MuJoCo, and turns their yokes along.
+
+    Args:
+        mujoco: The engine's module.
+        model: MuJoCo's model of the scene.
+        data: Its state.
+        environment_joints: The hinges and lines.
+        body: Name of the object's body.
+    """
+
+    def __init__(
+        self,
+        mujoco: Any,
+        model: Any,
+        data: Any,
+        environment_joints: Sequence[EnvironmentJoint],
+        body: str,
+    ) -> None:
+        self._data, self._environment_joints = data, tuple(environment_joints)
+        self._body = model.body(body).id
+        first = int(model.jnt_qposadr[model.body_jntadr[self._body]])
+        self._object_q = slice(first, first + 7)
+        self._at = [
+            [int(model.sensor(f"{one.name}_{word}").adr[0]) for word in ("moment", "force")]
+            for one in self._environment_joints
+        ]
+        self._of_tendons = int(mujoco.mjtConstraint.mjCNSTR_FRICTION_TENDON)
+        self._resisting = {
+            int(model.tendon(f"{one.name}_{word}").id): i
+            for i, one in enumerate(self._environment_joints)
+            for word in ("friction", "damping")
+            if getattr(one, word) > 0.0
+        }
+        for one in self._environment_joints:
+            if one.damping > 0.0:
+                _damp(model, model.tendon(f"{one.name}_damping").id, one.damping)
+        self._yokes = [
+            (one, int(model.body(f"{one.name}_yoke").mocapid[0]))
+            for one in self._environment_joints
+            if one.resists and one.kind == "hinge"
+        ]
+        self._sum, self._count = np.zeros((len(self._at), 6)), 0
+        self._wrenches = np.zeros_like(self._sum)
+        self._resisted_sum = np.zeros(len(self._at))
+        self._resisted = np.zeros_like(self._resisted_sum)
+        self._follow()
+
+    def stepped(self) -> None:
+        """Look at the forces after a step of the engine."""
+        data = self._data
+        for total, starts in zip(self._sum, self._at, strict=True):
+            total += np.concatenate([data.sensordata[at : at + 3] for at in starts])
+        if self._resisting:
+            for row in np.flatnonzero(data.efc_type == self._of_tendons):
+                i = self._resisting[int(data.efc_id[row])]
+                self._resisted_sum[i] += data.efc_force[row]
+        self._count += 1
+        self._follow()
+
+    def _follow(self) -> None:
+        """Turn the yokes to where the object is now."""
+        for one, at in self._yokes:
+            x, (w, *v) = self._data.qpos[self._object_q][:3], self._data.qpos[self._object_q][3:]
+            turn = Rotation.from_quat([*v, w])
+            self._data.mocap_pos[at] = x + turn.apply(one.part[:3, 3])
+            qx, qy, qz, qw = (turn * Rotation.from_matrix(one.part[:3, :3])).as_quat()
+            self._data.mocap_quat[at] = [qw, qx, qy, qz]
+
+    def take(self) -> None:
+        """Let the forces of a control period be the mean of its steps."""
+        steps = max(self._count, 1)
+        self._wrenches, self._resisted = self._sum / steps, self._resisted_sum / steps
+        self._sum, self._resisted_sum = np.zeros_like(self._sum), np.zeros_like(self._resisted_sum)
+        self._count = 0
+
+    def openings(self) -> tuple[float, float]:
+        """Return by how much they are open at most [m], [rad]."""
+        position = rotation = 0.0
+        for one in self._environment_joints:
+            off = one.frame[:3, :3].T @ (self._place(one) - one.frame[:3, 3])
+            if one.kind == "line":
+                position = max(position, float(np.hypot(*off[:2])))
+                continue
+            turned = self._data.xmat[self._body].reshape(3, 3) @ one.part[:3, 2]
+            tilt = float(np.linalg.norm(np.cross(turned, one.frame[:3, 2])))
+            position, rotation = max(position, float(np.linalg.norm(off))), max(rotation, tilt)
+        return position, rotation
+
+    def reports(self) -> list[ContactReport]:
+        """Return what there is to say of each."""
+        found = []
+        for one, wrench, resisted in zip(
+            self._environment_joints, self._wrenches, self._resisted, strict=True
+        ):
+            axes, point = one.frame[:3, :3].T, self._place(one)
+            # As at a wrist, what the base's parent exerts; about the part, where it is now.
+            about = wrench.copy()
+            about[:3] -= np.cross(axes @ (point - one.frame[:3, 3]), wrench[3:])
+            exerted = np.zeros(6)
+            exerted[list(one.components)] = about[list(one.components)]
+            exerted[one.free] = resisted
+            found.append(held(one.name, point, axes, exerted[3:], exerted[:3]))
+        return found
+
+    def _place(self, one: EnvironmentJoint) -> Array:
+        turn = self._data.xmat[self._body].reshape(3, 3)
+        return np.asarray(self._data.xpos[self._body] + turn @ one.part[:3, 3])
+
+
+def _damp(model: Any, tendon: int, damping: float) -> None:
+    """Let a tendon damp by what its rate is at the end of the step, however much that is.
+
+    MuJoCo's friction is f = -(a + b v) / R within its bound, with R = (1 - d) / d of the mobility
+    A there. With h b = 1 and h R damping = 1 that is -damping (v + h a); d is bounded.
+    """
+    h, A = float(model.opt.timestep), float(model.tendon_invweight0[tendon])
+    d = float(np.clip(1.0 - 1.0 / (1.0 + h * damping * A), *_IMPEDANCES))
+    b = min(damping * A * (1.0 - d) / d, 1.0 / h)
+    model.tendon_solimp_fri[tendon, :2] = d
+    # What is negative is meant as it is: stiffness, which friction has none of, and damping.
+    model.tendon_solref_fri[tendon] = [-1.0, -b * d]

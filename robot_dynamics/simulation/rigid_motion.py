@@ -1,0 +1,338 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Motion of a scene in which everything holds: one kernel call an integration step.
+
+Grasps, the joint between an object's parts and internal closed chains of the arms are loop joints;
+wrenches are their multipliers. The kernel makes the step and what is told of its end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.compile import Program, call, load_kernel, trace
+from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.grasp_map import transmitted_force_map
+from robot_dynamics.manipulation.jointed_object.joint_space import world_triples
+from robot_dynamics.manipulation.system import Arm, GraspSystem
+from robot_dynamics.model import Model, pose_of
+from robot_dynamics.robot import Robot
+from robot_dynamics.scalar.functions import absolute, maximum, sqrt
+from robot_dynamics.scalar.linear_algebra import dot, times
+from robot_dynamics.simulation.plant import Truth, drives_of
+from robot_dynamics.simulation.runge_kutta import CLASSICAL
+from robot_dynamics.simulation.scene import Scene
+from robot_dynamics.simulation.settings import PlantSettings
+from robot_dynamics.simulation.step import (
+    decay_rates,
+    largest_step,
+    singular_step,
+    step_parameters,
+    step_program,
+)
+from robot_dynamics.spatial import Motion, Rotation, Scalar
+
+Array = NDArray[np.float64]
+
+
+class RigidMotion:
+    """Arms, object and grasps, integrated with a fixed step; loops closed by projection.
+
+    Args:
+        scene: Arms and object; all grasps are rigid, and there is nothing to touch.
+        start: Positions (nq,) of the whole system at the start, grasps closed.
+        period: Control period [s].
+        settings: Step and friction.
+
+    Raises:
+        ArgumentError: If the control period is no whole number of steps, or a stated step is too
+            long for the friction, springs and dampers of the joints. Where arms hold nothing, the
+            step is shortened instead: they are lighter than with the object.
+    """
+
+    def __init__(self, scene: Scene, start: Array, period: float, settings: PlantSettings) -> None:
+        self._scene, self._system = scene, scene.system
+        system = scene.system
+        self.model = system.model if scene.holds_object else system.arms_alone
+        self.drives = drives_of(system, settings, self.model)
+        self._robot = Robot(self.model)
+        self._object_pose = np.array(start[system.object_q])
+        self._start = self._own_positions(start)
+        self.substeps = settings.steps("step_s", period)
+        self.substeps = self._checked_substeps(period)
+        self._length = period / self.substeps
+        self._q_at, self._v_at = _places(self.model, system.joint_names)
+        self._passive_q, self._passive_v = _places(self.model, system.passive_joint_names)
+        self._wrench_rows = slice(0, 6 * len(system.arms) if scene.holds_object else 0)
+        figures = figures_program(scene, self.model)
+        actuated = self.drives.v_index.tolist()
+        step = load_kernel(
+            b"rigid step\0" + repr(actuated).encode() + figures.fingerprint
+            + self.model.structure_key,
+            lambda: step_and_figures(scene, self.model, actuated),
+            lanes=1,
+        )  # fmt: skip
+        recovery = scene.grasp_map.recovery.ravel() if figures.ports.parameters else np.zeros(0)
+        own = step_parameters(self.model, self.drives, self._length)
+        self._step = step.bind(np.concatenate([own, recovery]))
+        self._figures = load_kernel(
+            b"figures\0" + figures.fingerprint, lambda: figures, lanes=1
+        ).bind(recovery)
+        self.begin()
+
+    def begin(self) -> None:
+        """Return to the start, at rest."""
+        self.q, self.qd = self._start.copy(), np.zeros(self.model.nv)
+        self._wrenches = self._resting_multipliers()
+        closed = np.zeros(self.model.constraint_count)
+        self._told = self._figures(self.q, self.qd, self._wrenches, closed, closed)
+        self._correction = 0.0
+
+    def run(self, torque: Array) -> None:
+        """Advance by one control period under torques of the drives, passive joints' after them.
+
+        Raises:
+            RobotDynamicsError: If the motion grows without bound.
+        """
+        largest = 0.0
+        for _ in range(self.substeps):
+            result = self._step(self.q, self.qd, torque)
+            if result[-1] >= SMALLEST_PIVOT:
+                self.q, self.qd, self._wrenches, *self._told, _ = result
+            else:
+                self._singular_step(torque)
+            if self.substeps > 1:
+                largest = max(largest, float(self._told[0][2]))
+        self._correction = largest
+
+    def sensed(self) -> tuple[Array, Array, Array]:
+        """Return positions and velocities of the arm joints, and grasp wrenches (k, 6)."""
+        if not self._scene.holds_object:
+            wrenches = np.zeros((len(self._system.arms), 6))
+        else:
+            wrenches = self._wrenches[self._wrench_rows].reshape(-1, 6)
+        return self.q[self._q_at], self.qd[self._v_at], wrenches
+
+    def passive_joints(self) -> tuple[Array, Array]:
+        """Return positions and velocities of the joints without drives."""
+        return self.q[self._passive_q], self.qd[self._passive_v]
+
+    def truth(self, torque: Array) -> Truth:
+        """Return the true state, for the torque (na,) that was applied."""
+        system = self._system
+        if not self._scene.holds_object:  # no grasp is open, and the object stays where it is
+            nothing = np.zeros(len(system.internal_axes))
+            return Truth(self._object_pose, np.zeros(6), nothing, 0.0, 0.0, 0.0, torque)
+        gaps, twist, *rest = self._told
+        position, rotation, correction = gaps.tolist()
+        second: tuple[Array, ...] = ()
+        if system.object_loop_joint is not None:
+            second = self.q[self.model.q_slices[system.object_bodies[1]]].copy(), rest.pop(0)
+        force = rest[0] if rest else np.zeros(0)
+        return Truth(
+            self.q[system.object_q].copy(),
+            twist,
+            force,
+            position,
+            rotation,
+            max(correction, self._correction),
+            torque,
+            second,
+        )
+
+    def _own_positions(self, start: Array) -> Array:
+        """Return positions of `model` from those of the whole system."""
+        whole = self._system.model
+        if self.model is whole:
+            return np.array(start, dtype=float)
+        at = [whole.q_slices[whole.joint_index(name)] for name in self.model.joint_names]
+        return np.concatenate([np.zeros(0), *(start[own] for own in at)])
+
+    def _checked_substeps(self, period: float) -> int:
+        """Return the number of steps a period at which friction, springs and dampers are stable."""
+        drives, friction = self.drives, np.zeros(self.model.nv)
+        friction[drives.v_index] = drives.damping + drives.friction / drives.friction_velocity
+        rates = decay_rates(self._robot, self._start, friction)
+        step = period / self.substeps
+        longest = largest_step(CLASSICAL, rates, step)
+        if longest < step and self._scene.holds_object:
+            raise ArgumentError(
+                f"an integration step of {step:g} s is too long for the friction, "
+                f"springs and dampers of the joints, whose fastest motion has a rate of "
+                f"{np.max(np.abs(rates)):.0f} 1/s; expected at most {longest:.2g} s."
+            )
+        return max(self.substeps, math.ceil(period / longest * (1.0 - 1e-9)))
+
+    def _singular_step(self, torque: Array) -> None:
+        """Make one step where constraints depend on one another, or motion has no bound."""
+        q, qd, multipliers, closure, drift = singular_step(
+            self._robot, self.drives, self._length, self.q, self.qd, torque
+        )
+        self.q, self.qd, self._wrenches = q, qd, multipliers
+        self._told = self._figures(q, qd, multipliers, closure, drift)
+
+    def _resting_multipliers(self) -> Array:
+        """Return the forces of arms on brakes, which statics leaves open: shared as declared.
+
+        Each arm carries its own part of a jointed object, without force in the joint.
+        """
+        system, result = self._system, np.zeros(self.model.constraint_count)
+        if not self._scene.holds_object:
+            return result
+        bias = self._robot.bias_forces(self.q, self.qd)
+        own = result[self._wrench_rows]
+        if system.object_loop_joint is None:
+            own[:] = self._scene.grasp_map.distribution @ bias[system.object_v]
+        else:
+            parts = zip(system.arms, system.object_bodies, strict=True)
+            own[:] = np.concatenate(
+                [carrying_map(system, arm) @ bias[self.model.v_slices[b]] for arm, b in parts]
+            )
+        return result
+
+
+def carrying_map(system: GraspSystem, arm: Arm) -> Array:
+    """Return the map (6, 6) from a wrench on the part in an arm's hand to the grasp's wrench."""
+    grasp = pose_of(system.model.loops[arm.loop].successor_placement)
+    return transmitted_force_map([grasp], [1.0]).distribution
+
+
+def figures_program(scene: Scene, model: Model) -> Program:
+    """Return the program of `_figures`."""
+    count = model.constraint_count
+    inputs = {"q": model.nq, "qd": model.nv}
+    inputs |= dict.fromkeys(("multipliers", "closure", "drift"), count)
+    return trace(_figures(scene, model), "figures", inputs, _recovery_size(scene))
+
+
+def _recovery_size(scene: Scene) -> int:
+    """Return how many parameters there are in `_figures`."""
+    if not scene.holds_object or scene.system.object_loop_joint is not None:
+        return 0
+    return int(scene.grasp_map.recovery.size)
+
+
+def _figures(scene: Scene, model: Model) -> Callable[..., dict[str, Any]]:
+    """Return the function that tells of a state what no state variable is, traceable.
+
+    Inputs: q (nq,), qd (nv,), multipliers (n^c,), and position errors of the loops before and
+    after the last projection (n^c,). Outputs: gaps (3,), the largest distance [m] and angle [rad]
+    between the sides of a loop joint, and the largest error that was projected away; and where
+    an object is held its twist in world axes (6,), that of its second part if it has one, and the
+    internal force (m,), or the force in the object's joint (c,), world axes. The parameters are
+    the map that recovers the internal force.
+
+    Args:
+        scene: Arms and object.
+        model: Their model.
+    """
+    system, holds = scene.system, scene.holds_object
+    jointed = holds and system.object_loop_joint is not None
+    shape = scene.grasp_map.recovery.shape if _recovery_size(scene) else (0, 0)
+    turns, moves = _rows_of_loops(model)
+
+    def run(
+        q: Any, qd: Any, multipliers: Any, closure: Any, drift: Any, block: Any
+    ) -> dict[str, Any]:
+        outputs: dict[str, Any] = {
+            "gaps": [
+                _largest([_norm([closure[i] for i in rows]) for rows in moves]),
+                _largest([_norm([closure[i] for i in rows]) for rows in turns]),
+                _largest([absolute(value) for value in drift]),
+            ]
+        }
+        if not holds:
+            return outputs
+        names = ("twist", "second_twist")
+        for name, at in zip(names, system.object_bodies, strict=False):
+            E = Rotation.from_quaternion(*q[model.q_slices[at]][3:])
+            moving = Motion.of(qd[model.v_slices[at]])
+            turned = E.inverse_times(moving.angular), E.inverse_times(moving.linear)
+            outputs[name] = [*turned[0], *turned[1]]
+        if jointed:
+            outputs["internal_force"] = _force_in_joint(system, q, multipliers)
+        elif shape[0]:
+            rows, columns = shape
+            recovery = [block[i * columns : (i + 1) * columns] for i in range(rows)]
+            outputs["internal_force"] = times(recovery, multipliers[:columns])
+        return outputs
+
+    return run
+
+
+def _force_in_joint(system: GraspSystem, q: Any, multipliers: Any) -> list[Scalar]:
+    """Return the force in the object's joint on its second part, triples along world axes."""
+    joint, second = system.object_loop_joint, system.object_bodies[1]
+    assert joint is not None
+    names = system.internal_axes
+    first = 6 * len(system.arms)
+    force = list(multipliers[first : first + len(names)])
+    E = Rotation.from_quaternion(*q[system.model.q_slices[second]][3:])
+    frame = Rotation.of(pose_of(joint.successor_placement)[:3, :3].tolist())
+    to_world = E.transpose().compose(frame)
+    for triple in world_triples(names):
+        own = [force[i] for i in triple]
+        for i, row in zip(triple, to_world.rows, strict=True):
+            force[i] = dot(list(row), own)
+    return force
+
+
+def step_and_figures(scene: Scene, model: Model, actuated: Sequence[int]) -> Program:
+    """Return the program of one step and of what is told of its end.
+
+    Inputs and parameters are those of `step_program`, the parameters of `_figures` after them;
+    outputs are q, qd, the multipliers, those of `_figures` and the pivot of `step_program`.
+    """
+    step, figures = step_program(model, actuated), _figures(scene, model)
+    own = step.ports.parameters
+
+    def run(q: Any, qd: Any, torque: Any, block: Any) -> dict[str, Any]:
+        end = call(step, q, qd, torque, parameters=block[:own])
+        state = [end[name] for name in ("q", "qd", "multipliers", "closure", "drift")]
+        kept = {name: end[name] for name in ("q", "qd", "multipliers")}
+        return {**kept, **figures(*state, block[own:]), "pivot": end["pivot"]}
+
+    return trace(run, "rigid_step", dict(step.ports.inputs), own + _recovery_size(scene))
+
+
+def _rows_of_loops(model: Model) -> tuple[list[list[int]], list[list[int]]]:
+    """Return for each loop joint its rows of rotations, and those of translations."""
+    turns, moves, at = [], [], 0
+    for loop in model.loops:
+        flags = [row.rotational for row in loop.type.rows]
+        turns.append([at + i for i, flag in enumerate(flags) if flag])
+        moves.append([at + i for i, flag in enumerate(flags) if not flag])
+        at += len(flags)
+    return [rows for rows in turns if rows], [rows for rows in moves if rows]
+
+
+def _places(
+    model: Model, names: Sequence[str]
+) -> tuple[slice | NDArray[np.intp], slice | NDArray[np.intp]]:
+    """Return where joints stand in positions and velocities: a slice if they follow each other."""
+    at = [model.joint_index(name) for name in names]
+    return (
+        _slice_or_indices([model.q_slices[i].start for i in at]),
+        _slice_or_indices([model.v_slices[i].start for i in at]),
+    )
+
+
+def _slice_or_indices(at: list[int]) -> slice | NDArray[np.intp]:
+    if at and at == list(range(at[0], at[0] + len(at))):
+        return slice(at[0], at[0] + len(at))
+    return np.array(at, dtype=np.intp)
+
+
+def _norm(values: Sequence[Scalar]) -> Scalar:
+    return sqrt(dot(values, values))
+
+
+def _largest(values: Sequence[Scalar]) -> Scalar:
+    return reduce(maximum, values, 0.0)
