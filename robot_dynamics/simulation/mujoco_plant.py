@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""MuJoCo as an independent plant under our controllers: same masses, its own dynamics and contacts.
+"""MuJoCo as an independent plant: same masses, its own dynamics and contacts.
 
 Its equalities are stiff springs, not constraints: what holds gives way a little, which bounds how
 well the internal force can follow.

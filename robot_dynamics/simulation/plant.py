@@ -23,7 +23,7 @@ from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
 from robot_dynamics.simulation.step import Drives
 
 if TYPE_CHECKING:
-    from robot_dynamics.simulation.contact.observation import ContactReport
+    from robot_dynamics.simulation.contact.report import ContactReport
 
 Array = NDArray[np.float64]
 
@@ -138,7 +138,7 @@ class Plant(ABC):
         self._tick += 1
         self.faults.move(self._tick)
         for part in self._state():
-            self._hash.update(part)
+            self._hash.update(part.data)
         return self._measurement()
 
     @abstractmethod

@@ -156,7 +156,7 @@ class RigidMotion:
         return np.concatenate([np.zeros(0), *(start[own] for own in at)])
 
     def _checked_substeps(self, period: float) -> int:
-        """Return the number of steps a period at which friction, springs and dampers are stable."""
+        """Return steps a period at which friction, springs and dampers are stable."""
         drives, friction = self.drives, np.zeros(self.model.nv)
         friction[drives.v_index] = drives.damping + drives.friction / drives.friction_velocity
         rates = decay_rates(self._robot, self._start, friction)

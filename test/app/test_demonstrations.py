@@ -59,12 +59,12 @@ INTO_THE_WALL = "reference.touches=[{surface: wall, from_s: 12.5}]"
 )
 def test_bad_tasks_are_refused_before_any_torque(name, override, message, monkeypatch):
     """Each by a file with the mistake, with its reason; the plant never gets a torque."""
-    from robot_dynamics.simulation.contact import ContactPlant
+    from robot_dynamics.simulation.engine_plant import EnginePlant
 
     def never(self, torque):
         raise AssertionError("a torque was sent")
 
-    monkeypatch.setattr(ContactPlant, "step", never)
+    monkeypatch.setattr(EnginePlant, "step", never)
     with pytest.raises(RobotDynamicsError, match=message):
         simulate(load_scenario(name, [override]))
 

@@ -9,7 +9,7 @@ import pytest
 from app.hybrid_scenarios import prepared
 
 from robot_dynamics.app.hybrid_cell import object_frame, part_frame
-from robot_dynamics.app.hybrid_plant import contact_scene
+from robot_dynamics.app.hybrid_plant import scene_of
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.errors import ArgumentError
@@ -20,7 +20,7 @@ from robot_dynamics.spatial import Vector3
 def test_surfaces_are_where_they_truly_are():
     """The hole is 0.1 mm beside its believed place and askew, and 0.4 mm wider than the peg."""
     scenario, system, _, _ = prepared("peg")
-    hole, bottom = contact_scene(scenario, system).surfaces
+    hole, bottom = scene_of(scenario, system).surfaces
     x, y, z = scenario.cell.surfaces[0].xyz
     # 1 cm below its mouth the axis, turned by -0.02 rad about y, is aside; its bottom is farther
     # away than its side.
@@ -38,15 +38,15 @@ def test_surfaces_are_where_they_truly_are():
 def test_grasps_have_the_friction_of_the_scenario():
     """Palms push; rigid grasps hold."""
     scenario, system, _, _ = prepared("tray")
-    assert all(arm.pushing for arm in contact_scene(scenario, system).contacts)
+    assert all(arm.pushing for arm in scene_of(scenario, system).contacts)
     scenario, system, _, _ = prepared("wipe")
-    assert not any(arm.pushing for arm in contact_scene(scenario, system).contacts)
+    assert not any(arm.pushing for arm in scene_of(scenario, system).contacts)
 
 
 def test_an_object_is_on_its_hinge_wherever_that_truly_is():
     """It starts where it is believed to be, and turns about an axis 2 mm from the believed one."""
     scenario, system, _, _ = prepared("lid")
-    scene = contact_scene(scenario, system)
+    scene = scene_of(scenario, system)
     (hinge,) = scene.environment_joints
     assert (hinge.name, hinge.kind, scene.surfaces) == ("hinge", "hinge", ())
     x, y, z = scenario.cell.surfaces[0].xyz
@@ -62,18 +62,18 @@ def test_a_hinge_resists_as_the_scenario_says():
     """Friction and damping reach the plant; without any it has none."""
     resistance = "cell.surfaces.0.resistance={friction: 1.5, damping: 0.4}"
     scenario, system, held, _ = prepared("lid", resistance)
-    (hinge,) = contact_scene(scenario, system).environment_joints
+    (hinge,) = scene_of(scenario, system).environment_joints
     assert (hinge.friction, hinge.damping) == (1.5, 0.4)
     assert held.environment.sliding == (Guided(), None, None, None, None)
     scenario, system, held, _ = prepared("lid")
-    assert not contact_scene(scenario, system).environment_joints[0].resists
+    assert not scene_of(scenario, system).environment_joints[0].resists
     assert held.environment.sliding == (None,) * 5
 
 
 def test_a_point_is_on_its_line_wherever_that_truly_is():
     """The point of the object is the nearest on the true line to where it is believed to be."""
     scenario, system, _, _ = prepared("drawer")
-    first, second = contact_scene(scenario, system).environment_joints
+    first, second = scene_of(scenario, system).environment_joints
     held = object_frame(scenario.cell)
     for one, surface in zip((first, second), scenario.cell.surfaces, strict=True):
         assert one.kind == "line"
@@ -157,4 +157,4 @@ def test_hinges_that_cannot_be_simulated_are_refused(override, message):
     overrides = [override] if isinstance(override, str) else override
     scenario = load_scenario("lid", [f"cell.surfaces.0.{one}" for one in overrides])
     with pytest.raises(ArgumentError, match=message):
-        contact_scene(scenario, prepared("lid")[1])
+        scene_of(scenario, prepared("lid")[1])

@@ -16,7 +16,7 @@ from robot_dynamics.app.recorders import (
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.control.control_step import ControlStep
 from robot_dynamics.model import LinkElement, pose
-from robot_dynamics.simulation.contact import ContactReport, Touch
+from robot_dynamics.simulation.contact.report import ContactReport, Touch
 from robot_dynamics.simulation.plant import Measurement, Truth
 
 SEVEN = np.array([0.0, 0, 0, 0, 0, 0, 1.0])

@@ -24,6 +24,7 @@ from robot_dynamics.control.settings import (
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.engine_plant import EnginePlant
+from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
 
 SYSTEM = two_arms()
@@ -48,7 +49,7 @@ def controller(path=PATH) -> CoordinatedController:
 def test_the_rollout_is_what_the_plant_does():
     """Joints, self-motion included, and torques are those of a simulated run."""
     control = controller()
-    plant = EnginePlant(SYSTEM, START, control.period, PlantSettings())
+    plant = EnginePlant(Scene(SYSTEM), START, control.period, PlantSettings())
     measured = plant.reset()
     control.start(measured.q, measured.qd)
     ramp = control.ticks - round(control.reference.duration / control.period)

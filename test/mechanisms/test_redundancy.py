@@ -17,8 +17,7 @@ from support.mechanisms import consistent_velocity, random_state, two_arms
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.model import build, pose, transform_of
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.singular_step import singular_step
-from robot_dynamics.simulation.step import Drives, step_parameters, step_program
+from robot_dynamics.simulation.step import Drives, singular_step, step_parameters, step_program
 
 
 def finite(motion):

@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 from support.motions import Motion, parallelogram, skew_four_bar, turning_four_bar
 
 from robot_dynamics.model.parameters import pack
-from robot_dynamics.simulation.closed_motion import ClosedMotion, JointForces
 from robot_dynamics.simulation.integrators.choice import choose
+from robot_dynamics.simulation.runge_kutta import ClosedMotion, JointForces
 
 TAU = np.array([3.0, -1.0, 0.5])
 

@@ -16,7 +16,8 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.grasp_map import transmitted_force_map
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.engine_plant import EnginePlant, SimulationError
-from robot_dynamics.simulation.periodic_plant import checked_torque, drives_of
+from robot_dynamics.simulation.plant import checked_torque, drives_of
+from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
 
 PERIOD = 0.002
@@ -25,7 +26,7 @@ FREE = PlantSettings(damping_scale=0.0, friction_scale=0.0, command_delay_period
 
 
 def plant(settings=FREE, system=CELL.system, period=PERIOD):
-    return EnginePlant(system, CELL.start, period, settings)
+    return EnginePlant(Scene(system), CELL.start, period, settings)
 
 
 def support(system=CELL.system):
@@ -226,7 +227,7 @@ def test_it_goes_on_through_a_singularity():
         CELL.system, model=replace(model, loops=(*model.loops, replace(model.loops[0], name="w")))
     )
     torque, _ = support()
-    simulated = EnginePlant(twice, CELL.start, PERIOD, FREE)
+    simulated = EnginePlant(Scene(twice), CELL.start, PERIOD, FREE)
     other = plant()
     for _ in range(3):
         redundant, regular = simulated.step(torque + 2.0), other.step(torque + 2.0)

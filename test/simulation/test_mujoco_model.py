@@ -16,6 +16,7 @@ from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.model.joints import joint_type
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.mujoco_model import addresses, mass_properties, mujoco_xml
+from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.spatial import Inertia, Symmetric3, Vector3
 from test.two_arms import two_arms
 
@@ -24,13 +25,18 @@ mujoco = pytest.importorskip("mujoco")
 SYSTEM = two_arms()
 
 
+def text_of(system):
+    """Return the model's text, welds closing in two steps of 0.2 ms."""
+    return mujoco_xml(Scene(system), system.model.neutral(), 0.0002, 0.0004)
+
+
 @pytest.fixture(scope="module")
 def compiled():
     """Return MuJoCo's model and data at the closed start."""
-    model = mujoco.MjModel.from_xml_string(mujoco_xml(SYSTEM, 0.0002, 0.0004))
+    model = mujoco.MjModel.from_xml_string(text_of(SYSTEM))
     data = mujoco.MjData(model)
     q = closed_configuration(SYSTEM, np.array([0.0, 0.0, 0.6, 0.0, 0.0, 0.0, 1.0]))
-    q_at, _ = addresses(model, SYSTEM.model, SYSTEM.joint_names)
+    q_at, _ = addresses(model, SYSTEM.joint_names)
     data.qpos[q_at] = q[SYSTEM.q_index]
     name = SYSTEM.model.bodies[SYSTEM.object_body].joint.name
     at = int(model.joint(name).qposadr[0])
@@ -55,7 +61,7 @@ def test_inertia_matrix_agrees(compiled):
     model, data, q = compiled
     full = np.zeros((model.nv, model.nv))
     mujoco.mj_fullM(model, data, full)
-    _, v_at = addresses(model, SYSTEM.model, SYSTEM.joint_names)
+    _, v_at = addresses(model, SYSTEM.joint_names)
     ours = Robot(SYSTEM.model).inertia_matrix(q)[np.ix_(SYSTEM.v_index, SYSTEM.v_index)]
     # MuJoCo keeps inertias as principal axes: one eigen decomposition of rounding more.
     assert_allclose(full[np.ix_(v_at, v_at)], ours, rtol=1e-9, atol=1e-9)
@@ -67,8 +73,8 @@ def test_reflected_inertia_is_armature():
     at = SYSTEM.model.joint_index(SYSTEM.joint_names[2])
     bodies[at] = replace(bodies[at], joint=replace(bodies[at].joint, armature=0.25))
     geared = replace(SYSTEM, model=replace(SYSTEM.model, bodies=tuple(bodies)))
-    model = mujoco.MjModel.from_xml_string(mujoco_xml(geared, 0.0002, 0.0004))
-    _, v_at = addresses(model, geared.model, geared.joint_names)
+    model = mujoco.MjModel.from_xml_string(text_of(geared))
+    _, v_at = addresses(model, geared.joint_names)
     assert_allclose(model.dof_armature[v_at], np.eye(len(v_at))[2] * 0.25)
 
 
@@ -83,9 +89,9 @@ def test_springs_pull_as_ours_do():
     """MuJoCo's passive force of a spring, with its rest, is what it adds to our bias force."""
     at = SYSTEM.model.joint_index(SYSTEM.joint_names[1])
     sprung = with_joint(at, stiffness=35.0, rest=0.4)
-    model = mujoco.MjModel.from_xml_string(mujoco_xml(sprung, 0.0002, 0.0004))
+    model = mujoco.MjModel.from_xml_string(text_of(sprung))
     data = mujoco.MjData(model)
-    q_at, v_at = addresses(model, sprung.model, sprung.joint_names)
+    q_at, v_at = addresses(model, sprung.joint_names)
     q = closed_configuration(SYSTEM, np.array([0.0, 0.0, 0.6, 0.0, 0.0, 0.0, 1.0]))
     data.qpos[q_at] = q[SYSTEM.q_index]
     mujoco.mj_forward(model, data)
@@ -104,7 +110,7 @@ def test_loops_of_arms_are_closed_by_connects(kind, count):
     linked = replace(
         SYSTEM, model=replace(SYSTEM.model, loops=(*loops, rod)), internal_chains=len(loops)
     )
-    text = mujoco_xml(linked, 0.0002, 0.0004)
+    text = text_of(linked)
     assert mujoco.MjModel.from_xml_string(text).neq == len(loops) + count
     assert text.count('site1="rod_') == count
 
@@ -115,17 +121,17 @@ def test_what_is_not_translated_is_refused():
     prop = replace(grasp, name="prop")
     propped = replace(SYSTEM, model=replace(SYSTEM.model, loops=(*SYSTEM.model.loops, prop)))
     with pytest.raises(RobotDynamicsError, match=r"'prop' would close a loop, expected rigid"):
-        mujoco_xml(propped, 0.0002, 0.0004)
+        text_of(propped)
     ball = replace(grasp, type=joint_type("spherical"))
     pinched = replace(SYSTEM, model=replace(SYSTEM.model, loops=(ball, *SYSTEM.model.loops[1:])))
     with pytest.raises(RobotDynamicsError, match=f"'{grasp.name}' would close a loop"):
-        mujoco_xml(pinched, 0.0002, 0.0004)
+        text_of(pinched)
     free = with_joint(SYSTEM.object_body, stiffness=3.0)
     with pytest.raises(RobotDynamicsError, match=r"floating joint '.*' would have a spring"):
-        mujoco_xml(free, 0.0002, 0.0004)
+        text_of(free)
     screw = with_joint(0, type=joint_type("helical", pitch=0.1))
     with pytest.raises(RobotDynamicsError, match=r"would be helical, expected one of revolute"):
-        mujoco_xml(screw, 0.0002, 0.0004)
+        text_of(screw)
 
 
 def test_tool_and_grasp_sites_coincide(compiled):

@@ -13,6 +13,7 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.simulation.engine_plant import EnginePlant
 from robot_dynamics.simulation.mujoco_plant import MujocoPlant
+from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
 from test.two_arms import two_arms
 
@@ -28,8 +29,8 @@ SETTINGS = PlantSettings(command_delay_periods=0, step_s=0.0005)
 def plants():
     """Return both plants at the same start."""
     return (
-        MujocoPlant(SYSTEM, START, PERIOD, SETTINGS),
-        EnginePlant(SYSTEM, START, PERIOD, SETTINGS),
+        MujocoPlant(Scene(SYSTEM), START, PERIOD, SETTINGS),
+        EnginePlant(Scene(SYSTEM), START, PERIOD, SETTINGS),
     )
 
 
@@ -49,7 +50,7 @@ def test_wrists_carry_what_hangs_beside_the_origin():
     cell = beside()
     kinds = (MujocoPlant, EnginePlant)
     theirs, ours = (
-        kind(cell.system, cell.start, PERIOD, SETTINGS).reset().wrenches for kind in kinds
+        kind(Scene(cell.system), cell.start, PERIOD, SETTINGS).reset().wrenches for kind in kinds
     )
     assert np.abs(theirs[:, :3]).max() > 0.1
     assert_allclose(theirs, ours, atol=1e-9)

@@ -10,8 +10,9 @@ from robot_dynamics.app.jointed_cell import joint_order, jointed_system
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.hybrid import Contact
 from robot_dynamics.manipulation.jointed_object import JointSpaceModel
-from robot_dynamics.simulation.parts_plant import PartsPlant
+from robot_dynamics.simulation.scene import ArmContact, Scene
 
 FREE = ["plant.command_delay_periods=0", "plant.friction_scale=0", "plant.damping_scale=0"]
 
@@ -75,9 +76,9 @@ def test_at_rest_on_brakes_nothing_is_in_the_joint(cell):
     np.testing.assert_allclose(np.linalg.norm(measured.wrenches[:, 3:], axis=1), 1.5 * 9.81)
 
 
-def test_a_rigid_object_has_another_plant():
-    """It has no parts."""
-    scenario = load_scenario("lift_box")
-    system = build_system(scenario)
-    with pytest.raises(ArgumentError, match="no joint"):
-        PartsPlant(system, np.zeros(system.model.nq), 0.002, scenario.plant)
+def test_other_contacts_of_parts_are_refused(cell):
+    """A part is held rigidly: nothing says what the joint would do in fingers that slip."""
+    system, *_ = cell
+    fingers = tuple(ArmContact(Contact.of_kind("soft finger", one)) for one in system.grasps)
+    with pytest.raises(ArgumentError, match="object with a joint is held by contacts"):
+        Scene(system, fingers)

@@ -10,7 +10,8 @@ from numpy.testing import assert_array_equal
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.simulation.faults import FaultSettings
-from robot_dynamics.simulation.periodic_plant import PeriodicPlant, drives_of
+from robot_dynamics.simulation.plant import Plant, drives_of
+from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
 from test.two_arms import two_arms
 
@@ -18,11 +19,11 @@ SYSTEM = two_arms()
 NA = len(SYSTEM.joint_names)
 
 
-class Counting(PeriodicPlant):
+class Counting(Plant):
     """An engine whose positions are the number of times it was run."""
 
     def __init__(self, **settings):
-        super().__init__(SYSTEM, SYSTEM.model.neutral(), 0.002, PlantSettings(**settings))
+        super().__init__(Scene(SYSTEM), SYSTEM.model.neutral(), 0.002, PlantSettings(**settings))
         self.reset()
 
     def _begin(self):
@@ -32,10 +33,13 @@ class Counting(PeriodicPlant):
         self.runs.append(torque)
 
     def _state(self):
-        return bytes([len(self.runs)])
+        return np.array([float(len(self.runs))]), np.zeros(0)
 
-    def _seen(self):
+    def _sensed(self):
         return np.full(NA, float(len(self.runs))), np.zeros(NA), np.zeros((2, 6))
+
+    def passive_joints(self):
+        raise NotImplementedError
 
     def truth(self):
         raise NotImplementedError

@@ -10,9 +10,13 @@ from numpy.testing import assert_allclose
 from support.motions import turning_four_bar
 
 from robot_dynamics.model.parameters import pack
-from robot_dynamics.simulation.closed_motion import ClosedMotion, JointForces
-from robot_dynamics.simulation.runge_kutta import step_of
-from robot_dynamics.simulation.schemes import SCHEMES, scheme_of_order
+from robot_dynamics.simulation.runge_kutta import (
+    SCHEMES,
+    ClosedMotion,
+    JointForces,
+    scheme_of_order,
+    step_of,
+)
 
 OUTPUTS = ("q", "qd", "closure", "slip", "drift", "pivot", "margin")
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import DOP853, RK45
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.simulation.schemes import (
+from robot_dynamics.simulation.runge_kutta import (
     DORMAND_PRINCE_5,
     DORMAND_PRINCE_8,
     SCHEMES,

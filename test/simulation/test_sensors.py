@@ -9,8 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from robot_dynamics.simulation.faults import Faults, fault_of
-from robot_dynamics.simulation.plant import Measurement
-from robot_dynamics.simulation.sensors import CommandDelay, Sensors
+from robot_dynamics.simulation.plant import CommandDelay, Measurement, Sensors
 from robot_dynamics.simulation.settings import SensorSettings
 
 TRUE = Measurement(3, 0.006, np.arange(7.0), np.ones(7), np.full((2, 6), 5.0))

@@ -16,8 +16,7 @@ from support.mechanisms import consistent_velocity, two_arms
 
 from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, build, pose
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.singular_step import singular_step
-from robot_dynamics.simulation.step import Drives, step_parameters, step_program
+from robot_dynamics.simulation.step import Drives, singular_step, step_parameters, step_program
 
 H = 0.002
 

@@ -13,8 +13,8 @@ from support import linkages
 
 from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.schemes import CLASSICAL, DORMAND_PRINCE_8, SCHEMES
-from robot_dynamics.simulation.step_stability import decay_rates, largest_step
+from robot_dynamics.simulation.runge_kutta import CLASSICAL, DORMAND_PRINCE_8, SCHEMES
+from robot_dynamics.simulation.step import decay_rates, largest_step
 
 MASS, STIFFNESS, DAMPING = 2.0, 5e3, 30.0
 

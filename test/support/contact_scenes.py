@@ -11,7 +11,7 @@ import numpy as np
 from robot_dynamics.manipulation.hybrid import Contact
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, build, joined, pose
-from robot_dynamics.simulation.contact import ArmContact, ContactScene, Material
+from robot_dynamics.simulation.scene import ArmContact, Material, Scene
 from support.mechanisms import holding
 
 MASS = 2.0
@@ -25,9 +25,9 @@ def free_body(link: LinkElement = BOX, gravity=(0.0, 0.0, -9.81)) -> GraspSystem
     return GraspSystem(model, (), model.link(link.name).body)
 
 
-def on_surfaces(*surfaces, link: LinkElement = BOX, gravity=(0.0, 0.0, -9.81)) -> ContactScene:
+def on_surfaces(*surfaces, link: LinkElement = BOX, gravity=(0.0, 0.0, -9.81)) -> Scene:
     """Return a body that floats, and surfaces."""
-    return ContactScene(free_body(link, gravity), (), surfaces)
+    return Scene(free_body(link, gravity), (), surfaces)
 
 
 def between_fingers(
@@ -72,7 +72,7 @@ def between_fingers(
     contacts = tuple(
         ArmContact(Contact.of_kind(kind, grasp), material, face) for grasp in system.grasps
     )
-    return ContactScene(system, contacts), cell.start
+    return Scene(system, contacts), cell.start
 
 
 def run(motion, seconds: float, step: float = 2.5e-4, force=None, after=None) -> None:

@@ -17,18 +17,15 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import LinkElement, pose
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.contact import (
-    ArmContact,
-    ContactScene,
+from robot_dynamics.simulation.contact.environment_joints import (
     EnvironmentJoint,
-    Material,
-    SurfaceContact,
-    Touch,
-    plane,
+    require_independent,
 )
-from robot_dynamics.simulation.contact.environment_joints import require_independent
 from robot_dynamics.simulation.contact.motion import ContactMotion
 from robot_dynamics.simulation.contact.observation import ContactObservation
+from robot_dynamics.simulation.contact.report import Touch
+from robot_dynamics.simulation.contact.surfaces import plane
+from robot_dynamics.simulation.scene import ArmContact, Material, Scene, SurfaceContact
 
 STEP = 2.5e-4
 GRAVITY = np.array([1.0, -3.0, -9.0])  # along no axis
@@ -43,7 +40,7 @@ def held(kind, gravity=GRAVITY, link=BODY, part=PART):
     frame = random_pose(np.random.default_rng(5))
     start = frame @ np.linalg.inv(part)
     q = np.concatenate([start[:3, 3], Rotation.from_matrix(start[:3, :3]).as_quat()])
-    scene = ContactScene(
+    scene = Scene(
         free_body(link, tuple(gravity)), (), (), (EnvironmentJoint(kind, kind, frame, part),)
     )
     return scene, q, frame
@@ -238,7 +235,7 @@ def test_a_door_strikes_its_stop(place, restitution):
         Material(FrictionCone(0.0), restitution=restitution),
     )
     hinge = EnvironmentJoint("hinge", "hinge", np.eye(4), np.eye(4))
-    scene = ContactScene(free_body(door, (0.0, 0.0, 0.0)), (), (stop,), (hinge,))
+    scene = Scene(free_body(door, (0.0, 0.0, 0.0)), (), (stop,), (hinge,))
     motion = ContactMotion(scene)
     motion.start(np.array([0, 0, 0, 0, 0, 0, 1.0]), np.array([0, 0, omega, 0, 0, 0]))
     rest, impulse = np.zeros(6), np.zeros(6)
@@ -272,7 +269,7 @@ def test_two_arms_measure_what_the_closed_loop_engine_says(kind):
     environment_joint = EnvironmentJoint("door", kind, at @ part, part)
     grasps = tuple(ArmContact(Contact.of_kind("rigid", g)) for g in system.grasps)
     wall = SurfaceContact("far", plane((0, 0, -9.0), (0, 0, 1.0)), np.zeros((1, 3)), Material())
-    scene = ContactScene(system, grasps, (wall,), (environment_joint,))
+    scene = Scene(system, grasps, (wall,), (environment_joint,))
     loop = environment_joint.loop(system.object_body)
     engine = Robot(replace(system.model, loops=(*system.model.loops, loop)))
     rng = np.random.default_rng(1)
@@ -327,7 +324,7 @@ def test_what_breaks_away_is_resisted_by_coulomb(load):
     """
     link = LinkElement("box", 1.0, (0.0, 0.0, 0.0), 0.01 * np.eye(3))
     rail = EnvironmentJoint("rail", "line", np.eye(4), np.eye(4), 20.0)
-    motion = ContactMotion(ContactScene(free_body(link, (0.0, 0.0, load)), (), (), (rail,)))
+    motion = ContactMotion(Scene(free_body(link, (0.0, 0.0, load)), (), (), (rail,)))
     q = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
     motion.start(q)
     for _ in range(400):

@@ -16,10 +16,15 @@ from support.mechanisms import two_arms
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import LinkElement, pose
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.contact import ArmContact, ContactScene, Material, SurfaceContact
 from robot_dynamics.simulation.contact.motion import ContactMotion
-from robot_dynamics.simulation.contact.scene import points_of_face
 from robot_dynamics.simulation.contact.surfaces import plane, sphere
+from robot_dynamics.simulation.scene import (
+    ArmContact,
+    Material,
+    Scene,
+    SurfaceContact,
+    points_of_face,
+)
 
 G = 9.81
 UP = (0.0, 0.0, 1.0)
@@ -372,7 +377,7 @@ def test_impacts_of_two_points_on_what_is_held_never_give_energy():
         SurfaceContact("wall", plane(tuple(places[1]), (-1.0, 0.0, 0.0)), points[1:], dull),
     )
     rigid = tuple(ArmContact(Contact.of_kind("rigid", g), Material()) for g in system.grasps)
-    motion = ContactMotion(ContactScene(system, rigid, surfaces))
+    motion = ContactMotion(Scene(system, rigid, surfaces))
     rest = np.zeros(system.model.nv)
     K = Robot(system.model).constraint_terms(cell.start, rest)[2]
     onto = np.eye(len(rest)) - np.linalg.pinv(K) @ K  # what the grasps allow

@@ -10,15 +10,11 @@ from numpy.testing import assert_allclose
 from support.contact_scenes import between_fingers
 
 from robot_dynamics.manipulation.hybrid import FrictionCone
-from robot_dynamics.simulation.contact import (
-    ContactPlant,
-    ContactScene,
-    Material,
-    SurfaceContact,
-    Touch,
-    plane,
-)
-from robot_dynamics.simulation.contact.mujoco_plant import MujocoContactPlant
+from robot_dynamics.simulation.contact.report import Touch
+from robot_dynamics.simulation.contact.surfaces import plane
+from robot_dynamics.simulation.engine_plant import EnginePlant
+from robot_dynamics.simulation.mujoco_plant import MujocoPlant
+from robot_dynamics.simulation.scene import Material, Scene, SurfaceContact
 from robot_dynamics.simulation.settings import PlantSettings
 
 pytest.importorskip("mujoco")
@@ -37,9 +33,9 @@ def test_a_wall_is_open_is_touched_and_sticks():
     touch = Material(FrictionCone(0.5), stiffness=1e5, restitution=0.3)
     tips = [[0.05, 0.02, 0.0], [0.05, -0.02, 0.0]]
     wall = SurfaceContact("wall", plane((0.051, 0, 0), normal), tips, touch)
-    scene = ContactScene(scene.system, scene.contacts, (wall,))
+    scene = Scene(scene.system, scene.contacts, (wall,))
     reports = []
-    for kind in (ContactPlant, MujocoContactPlant):
+    for kind in (EnginePlant, MujocoPlant):
         plant = kind(scene, start, 0.002, SETTINGS)
         plant.step(np.zeros(2))
         assert {c.state for c in plant.contacts()[2:]} == {Touch.OPEN}
@@ -71,7 +67,7 @@ def test_fingers_that_slide_and_one_that_leaves():
     """A box slides down between two fingers and past them: sliding, then open, and falling on."""
     material = Material(FrictionCone(0.2))
     scene, start = between_fingers(material, "frictional point", face=(0.03, 0.03))
-    plant = MujocoContactPlant(scene, start, 0.002, SETTINGS)
+    plant = MujocoPlant(scene, start, 0.002, SETTINGS)
     for _ in range(30):
         plant.step(np.full(2, 20.0))
     speed = plant.truth().object_twist[5]

@@ -13,16 +13,13 @@ from support.mechanisms import two_arms
 
 from robot_dynamics.manipulation.hybrid import Contact
 from robot_dynamics.model import LinkElement, pose
-from robot_dynamics.simulation.contact import (
-    ArmContact,
-    ContactPlant,
-    ContactScene,
-    EnvironmentJoint,
-    MujocoContactPlant,
-    Touch,
-)
-from robot_dynamics.simulation.contact.mujoco_environment_joints import MujocoEnvironmentJoints
-from robot_dynamics.simulation.contact.mujoco_scene import mujoco_scene
+from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
+from robot_dynamics.simulation.contact.report import Touch
+from robot_dynamics.simulation.engine_plant import EnginePlant
+from robot_dynamics.simulation.mujoco_contacts import MujocoEnvironmentJoints
+from robot_dynamics.simulation.mujoco_model import mujoco_xml
+from robot_dynamics.simulation.mujoco_plant import MujocoPlant
+from robot_dynamics.simulation.scene import ArmContact, Scene
 from robot_dynamics.simulation.settings import PlantSettings
 
 mujoco = pytest.importorskip("mujoco")
@@ -50,11 +47,9 @@ def test_two_arms_swing_a_box_alike(kind, resisted):
     # The line's origin is elsewhere on it.
     frame = at @ part @ pose((0.0, 0.0, 0.3 if kind == "line" else 0.0))
     contacts = tuple(ArmContact(Contact.of_kind("rigid", g)) for g in system.grasps)
-    scene = ContactScene(
-        system, contacts, (), (EnvironmentJoint("door", kind, frame, part, *against),)
-    )
-    ours = ContactPlant(scene, CELL.start, PERIOD, SETTINGS)
-    theirs = MujocoContactPlant(scene, CELL.start, PERIOD, SETTINGS)
+    scene = Scene(system, contacts, (), (EnvironmentJoint("door", kind, frame, part, *against),))
+    ours = EnginePlant(scene, CELL.start, PERIOD, SETTINGS)
+    theirs = MujocoPlant(scene, CELL.start, PERIOD, SETTINGS)
     assert_allclose(theirs.reset().wrenches, ours.reset().wrenches, atol=1e-9)
     torque = np.linspace(-2.0, 2.0, len(system.joint_names))
     for _ in range(50):
@@ -82,9 +77,9 @@ def resisted(load, *environment_joints):
     It is on hinges and lines, under a load [N] along z.
     """
     link = LinkElement("box", 1.0, (0.0, 0.0, 0.0), 0.01 * np.eye(3))
-    scene = ContactScene(free_body(link, (0.0, 0.0, load)), (), (), environment_joints)
+    scene = Scene(free_body(link, (0.0, 0.0, load)), (), (), environment_joints)
     start, step = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]), 2e-4
-    model = mujoco.MjModel.from_xml_string(mujoco_scene(scene, start, step, 2.0 * step))
+    model = mujoco.MjModel.from_xml_string(mujoco_xml(scene, start, step, 2.0 * step))
     data = mujoco.MjData(model)
     box = model.joint("world_to_box")
     watched = MujocoEnvironmentJoints(mujoco, model, data, environment_joints, "box")

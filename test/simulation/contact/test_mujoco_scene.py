@@ -15,20 +15,13 @@ from support.contact_scenes import between_fingers
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
-from robot_dynamics.simulation.contact import (
-    ContactScene,
-    Material,
-    SurfaceContact,
-    cylinder,
-    hole,
-    plane,
-    sphere,
-)
-from robot_dynamics.simulation.contact.mujoco_scene import (
+from robot_dynamics.simulation.contact.surfaces import cylinder, hole, plane, sphere
+from robot_dynamics.simulation.mujoco_model import (
     damping_ratio,
-    mujoco_scene,
+    mujoco_xml,
     surface_geoms,
 )
+from robot_dynamics.simulation.scene import Material, Scene, SurfaceContact
 from robot_dynamics.spatial import Vector3
 
 TIP = [[0.05, 0.0, 0.0]]
@@ -37,8 +30,8 @@ TIP = [[0.05, 0.0, 0.0]]
 def model(kind="rigid", surfaces=(), material=None):
     """Return the parsed model of a box between two fingers."""
     scene, start = between_fingers(material or Material(FrictionCone(0.4, 0.01)), kind)
-    scene = ContactScene(scene.system, scene.contacts, surfaces)
-    return etree.fromstring(mujoco_scene(scene, start, 2e-4, 4e-4))
+    scene = Scene(scene.system, scene.contacts, surfaces)
+    return etree.fromstring(mujoco_xml(scene, start, 2e-4, 4e-4))
 
 
 @pytest.mark.parametrize(
@@ -171,6 +164,6 @@ def test_what_is_not_translated_is_refused():
     scene, start = between_fingers(Material())
     contact = Contact.of_directions(np.eye(6)[:, 3:], scene.system.grasps[0])
     first = replace(scene.contacts[0], contact=contact)
-    scene = ContactScene(scene.system, (first, scene.contacts[1]))
+    scene = Scene(scene.system, (first, scene.contacts[1]))
     with pytest.raises(RobotDynamicsError, match="arm 'arm0' would hold by directions"):
-        mujoco_scene(scene, start, 2e-4, 4e-4)
+        mujoco_xml(scene, start, 2e-4, 4e-4)

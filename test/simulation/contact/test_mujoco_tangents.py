@@ -11,17 +11,11 @@ from support.contact_scenes import between_fingers
 from support.mechanisms import two_arms
 
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
-from robot_dynamics.simulation.contact import (
-    ArmContact,
-    ContactPlant,
-    ContactScene,
-    Material,
-    MujocoContactPlant,
-    SurfaceContact,
-    Touch,
-    plane,
-    sphere,
-)
+from robot_dynamics.simulation.contact.report import Touch
+from robot_dynamics.simulation.contact.surfaces import plane, sphere
+from robot_dynamics.simulation.engine_plant import EnginePlant
+from robot_dynamics.simulation.mujoco_plant import MujocoPlant
+from robot_dynamics.simulation.scene import ArmContact, Material, Scene, SurfaceContact
 from robot_dynamics.simulation.settings import PlantSettings
 
 pytest.importorskip("mujoco")
@@ -45,9 +39,7 @@ def test_a_plane_as_a_function(side):
         lambda r: 7.0 * (side * r.x - 0.052),  # no distance: it is divided by its slope
     ):
         tip = SurfaceContact("wall", wall, [[side * 0.05, 0, 0]], TOUCH)
-        plant = MujocoContactPlant(
-            ContactScene(scene.system, scene.contacts, (tip,)), start, PERIOD, SETTINGS
-        )
+        plant = MujocoPlant(Scene(scene.system, scene.contacts, (tip,)), start, PERIOD, SETTINGS)
         for _ in range(200):
             plant.step(side * np.array([1.3, -1.3]))
         found.append((plant.truth().object_pose, plant.contacts()[-1]))
@@ -72,8 +64,8 @@ def test_two_arms_slide_through_a_bowl_as_in_ours():
     ball = sphere(at + np.array([0.15, 0.0, np.sqrt(0.3**2 - 0.15**2)]), 0.3, inside=True)
     touch = Material(FrictionCone(0.1), stiffness=2e5, restitution=0.3, speed=0.062)
     contacts = tuple(ArmContact(Contact.of_kind("rigid", g)) for g in system.grasps)
-    scene = ContactScene(system, contacts, (SurfaceContact("bowl", ball, corner, touch),))
-    kinds = (ContactPlant, MujocoContactPlant)
+    scene = Scene(system, contacts, (SurfaceContact("bowl", ball, corner, touch),))
+    kinds = (EnginePlant, MujocoPlant)
     ours, theirs = (kind(scene, cell.start, PERIOD, SETTINGS) for kind in kinds)
     for _ in range(60):
         for plant in (ours, theirs):

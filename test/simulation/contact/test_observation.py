@@ -12,17 +12,17 @@ from support.mechanisms import two_arms, world_poses
 
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import pose
-from robot_dynamics.simulation.contact import (
-    ArmContact,
-    ContactScene,
-    Material,
-    SurfaceContact,
-    Touch,
-)
 from robot_dynamics.simulation.contact.motion import ContactMotion
 from robot_dynamics.simulation.contact.observation import ContactObservation
-from robot_dynamics.simulation.contact.scene import points_of_face
+from robot_dynamics.simulation.contact.report import Touch
 from robot_dynamics.simulation.contact.surfaces import plane
+from robot_dynamics.simulation.scene import (
+    ArmContact,
+    Material,
+    Scene,
+    SurfaceContact,
+    points_of_face,
+)
 
 CELL = two_arms()
 
@@ -34,7 +34,7 @@ def mixed():
         ArmContact(Contact.of_kind(kind, grasp), Material(FrictionCone(0.5, 0.02)))
         for kind, grasp in zip(("rigid", "soft finger"), CELL.system.grasps, strict=True)
     )
-    scene = ContactScene(CELL.system, contacts)
+    scene = Scene(CELL.system, contacts)
     motion = ContactMotion(scene)
     return scene, motion, ContactObservation(motion.terms)
 

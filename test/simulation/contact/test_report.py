@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from robot_dynamics.simulation.contact import EnergyBooks, Touch
+from robot_dynamics.simulation.contact.report import EnergyBooks, Touch
 
 
 def test_the_total_is_of_all_entries():

@@ -13,9 +13,14 @@ from support.mechanisms import two_arms
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import pose
-from robot_dynamics.simulation.contact import ArmContact, ContactScene, Material, SurfaceContact
-from robot_dynamics.simulation.contact.scene import points_of_face
 from robot_dynamics.simulation.contact.surfaces import plane
+from robot_dynamics.simulation.scene import (
+    ArmContact,
+    Material,
+    Scene,
+    SurfaceContact,
+    points_of_face,
+)
 
 FLOOR = plane((0, 0, 0), (0, 0, 1))
 
@@ -29,7 +34,7 @@ def test_what_holds_and_what_pushes():
         for kind, grasp in zip(kinds, system.grasps, strict=True)
     )
     table = SurfaceContact("table", FLOOR, np.eye(3), Material(FrictionCone(0.2, 0.1)))
-    scene = ContactScene(system, contacts, (table,))
+    scene = Scene(system, contacts, (table,))
     assert scene.model.loops == ()
     assert (scene.holding, scene.pushing) == ((0,), (1,))
     assert [name for name, _, _ in scene.touches] == ["arm1", "table", "table", "table"]
@@ -69,7 +74,7 @@ def test_corners_of_a_face():
         lambda: SurfaceContact("floor", FLOOR, [[0.0, 0.0]]),
         lambda: SurfaceContact("floor", FLOOR, [[0.0, 0.0, np.nan]]),
         lambda: ArmContact(Contact.of_kind("soft finger", np.eye(4)), face=(0.0, 1.0)),
-        lambda: ContactScene(two_arms().system, ()),
+        lambda: Scene(two_arms().system, (ArmContact(Contact.of_kind("rigid", np.eye(4))),)),
     ],
 )
 def test_what_cannot_be_is_refused(make):

@@ -11,9 +11,9 @@ from support.mechanisms import two_arms
 
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation.contact import ArmContact, ContactScene, Material, SurfaceContact
 from robot_dynamics.simulation.contact.surfaces import plane, sphere
 from robot_dynamics.simulation.contact.terms import ContactTerms
+from robot_dynamics.simulation.scene import ArmContact, Material, Scene, SurfaceContact
 
 CELL = two_arms()
 SMALL = 1e-6  # differences are good to about its square over rounding, 1e-10 and less
@@ -31,7 +31,7 @@ def terms():
         SurfaceContact("table", plane((0, 0, 0.2), (0.1, 0.2, 1)), [[0.1, 0, 0], [0, 0.1, 0]]),
         SurfaceContact("ball", sphere((0.5, 0.3, 0.1), 0.2), [[0.0, 0.1, -0.1]]),
     )
-    return ContactTerms(ContactScene(CELL.system, contacts, surfaces))
+    return ContactTerms(Scene(CELL.system, contacts, surfaces))
 
 
 def state(rng):

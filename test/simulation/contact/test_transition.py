@@ -23,15 +23,10 @@ from robot_dynamics.control.normal_damping import gain_warnings, normal_damping
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import JointElement, LinkElement, Mechanism
 from robot_dynamics.reproductions.yoshikawa_zheng.law import ForceServo, ForceServoSettings
-from robot_dynamics.simulation.contact import (
-    ArmContact,
-    ContactPlant,
-    ContactScene,
-    Material,
-    SurfaceContact,
-    Touch,
-    plane,
-)
+from robot_dynamics.simulation.contact.report import Touch
+from robot_dynamics.simulation.contact.surfaces import plane
+from robot_dynamics.simulation.engine_plant import EnginePlant
+from robot_dynamics.simulation.scene import ArmContact, Material, Scene, SurfaceContact
 from robot_dynamics.simulation.settings import PlantSettings
 
 PERIOD = 0.002
@@ -72,7 +67,7 @@ def gantry(stiffness):
     material = Material(FrictionCone(0.3), stiffness, restitution=0.3, speed=SPEED)
     wall = SurfaceContact("wall", plane((0.06, 0, 0), (-1, 0, 0)), [[0.05, 0, 0]], material)
     held = ArmContact(Contact.of_kind("rigid", np.eye(4)))
-    return ContactScene(replace(cell.system, model=model), (held,), (wall,)), cell.start
+    return Scene(replace(cell.system, model=model), (held,), (wall,)), cell.start
 
 
 @cache
@@ -85,7 +80,7 @@ def touch_down(stiffness, *, literal):
     """
     scene, start = gantry(stiffness)
     settings = PlantSettings(command_delay_periods=0, damping_scale=0.0)
-    plant = ContactPlant(scene, start, PERIOD, settings)
+    plant = EnginePlant(scene, start, PERIOD, settings)
     phase = ContactPhase(ContactSettings(touch=0.5, lost_after=0.1), PERIOD)
     damping = 0.0 if literal else normal_damping(MASS, GAIN, 0.5 * PERIOD).damping
     limits = {} if literal else {"error_limit": 5.0, "integral_limit": 3.0, "late": 1}

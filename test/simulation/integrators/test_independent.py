@@ -10,9 +10,9 @@ from numpy.testing import assert_allclose
 from support.motions import skew_four_bar, swinging_platform, turning_four_bar
 
 from robot_dynamics.model.parameters import pack
-from robot_dynamics.simulation.closed_motion import JointForces
 from robot_dynamics.simulation.integrators.choice import choose
 from robot_dynamics.simulation.integrators.independent import IndependentMotion
+from robot_dynamics.simulation.runge_kutta import JointForces
 
 
 def programs(robot, q):

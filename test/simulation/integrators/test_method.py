@@ -11,7 +11,7 @@ from support.motions import turning_four_bar
 
 from robot_dynamics.simulation.integrators.choice import Choice
 from robot_dynamics.simulation.integrators.method import Kernels, Method
-from robot_dynamics.simulation.schemes import CLASSICAL
+from robot_dynamics.simulation.runge_kutta import CLASSICAL
 
 CHOICE = Choice((2, 3), (1, 2))
 
