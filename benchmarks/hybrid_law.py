@@ -22,7 +22,6 @@ from benchmarks.timing import Timing
 from benchmarks.two_arms import states_of, system_of
 from robot_dynamics.control.hybrid.controller import HybridController
 from robot_dynamics.control.hybrid.posture_motion import desired_posture_motion
-from robot_dynamics.control.hybrid.settings import HybridSettings
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.settings import ControlSettings, FrictionSettings, SafetySettings
 from robot_dynamics.manipulation.hybrid import Environment
@@ -84,11 +83,10 @@ def rows_of(name: str, rounds: int) -> list[Row]:
     def controller(limits: float, ahead: bool) -> HybridController:
         return HybridController(
             system,
-            ControlSettings(friction=FrictionSettings(share=0.0)),
+            ControlSettings(friction=FrictionSettings(share=0.0), ahead=ahead),
             SafetySettings(torque_rate=np.inf, effort_fraction=limits),
             Plan(start),
             environment=environment,
-            hybrid=HybridSettings(ahead=ahead),
         )
 
     # Slow, and along the plane or not: what the law makes of it is compared, not the motion.

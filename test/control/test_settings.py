@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
+
 import pytest
 
 from robot_dynamics.control.settings import (
@@ -32,6 +34,25 @@ def problems(cls: type, text: str) -> str:
     with pytest.raises(DescriptionError) as caught:
         decode(cls, parse_yaml(text, "settings.yaml"))
     return str(caught.value)
+
+
+def numbers_of(settings):
+    """Return all numbers of settings, and of settings in them, with what their fields say."""
+    for f in fields(settings):
+        value = getattr(settings, f.name)
+        if is_dataclass(value):
+            yield from numbers_of(value)
+        elif isinstance(value, float) and f.metadata:
+            yield f.metadata, value
+
+
+@pytest.mark.parametrize("cls", [ControlSettings, SafetySettings])
+def test_every_default_is_in_its_bounds(cls):
+    """Numbers say their unit; defaults are between the bounds that a file is held to."""
+    for metadata, value in numbers_of(cls()):
+        assert "unit" in metadata
+        assert value >= metadata.get("minimum", metadata.get("above", value))
+        assert value <= metadata.get("maximum", metadata.get("below", value))
 
 
 @pytest.mark.parametrize("cls", [ControlSettings, ReferenceSettings, SafetySettings])

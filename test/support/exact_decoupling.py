@@ -15,8 +15,9 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.control.hybrid.law_inputs import LawOptions
-from robot_dynamics.control.hybrid.settings import HybridSettings
+from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.manipulation.hybrid import ForceDistribution, system_motion
+from robot_dynamics.manipulation.hybrid.decoupling_law import FREE_CAUTION
 from robot_dynamics.model import pose
 from robot_dynamics.reproductions.yoshikawa_zheng.law import hybrid_torque
 from support.hybrid_step import bare_gains, law_of
@@ -24,9 +25,11 @@ from support.hybrid_systems import LINKAGE, environment_of, state_of
 
 # Of the servos: K_P, K_V and K_I of the motion, b of the surfaces.
 PROPORTIONAL, DERIVATIVE, INTEGRAL, DAMPING = 100.0, 20.0, 30.0, 5.0
+# Of the hands.
+HAND_PROPORTIONAL, HAND_DERIVATIVE = 50.0, 7.0
 # How far ahead of the measurement, half a period of 2 ms, and of the trend of accelerations.
 LEAD, TREND = 1e-3, 0.5
-SAFE_PIVOT = HybridSettings().safe_pivot
+SAFE_PIVOT = ControlSettings().safe_pivot
 
 
 class Exactness(NamedTuple):
@@ -34,10 +37,12 @@ class Exactness(NamedTuple):
 
     Attributes:
         error: Of accelerations, contact forces and internal forces, under forward dynamics.
+        hands: Of accelerations of the hands where contacts leave them free, likewise.
         torque: Of the torque, to the law in NumPy.
     """
 
     error: float
+    hands: float
     torque: float
 
 
@@ -161,7 +166,42 @@ def later(state, joints, of_object):
     )
 
 
-def worst(count, kind, joints, surfaces, states, compiled=True, shipped=False, own=False):
+def hand_accelerations(state, acceleration, gains):
+    """Return d_ah (6k,) in world axes: hands go with the object, and back to their grasps.
+
+    Args:
+        state: The state.
+        acceleration: Of the object's centre of mass (6,), world axes.
+        gains: K_P and K_D as `hand_proportional` and `hand_derivative`.
+    """
+    terms, R = state.terms, state.pose[:3, :3]
+    omega, alpha = state.twist[:3], acceleration[:3]
+    found = []
+    for i, (tool, contact) in enumerate(zip(state.system.tools, state.system.contacts, strict=True)):
+        hand, grasp = state.robot.pose(tool, state.q), state.pose @ contact.pose
+        r = R @ (contact.pose[:3, 3] - np.asarray(state.system.held.center))
+        moving = (terms.J @ terms.qd)[6 * i : 6 * i + 6]
+        carried = np.concatenate([omega, state.twist[3:] + np.cross(omega, r)])
+        bend = np.cross(alpha, r) + np.cross(omega, np.cross(omega, r))
+        rate = moving - carried
+        turn = Rotation.from_matrix(hand[:3, :3] @ grasp[:3, :3].T).as_rotvec()
+        offset = np.concatenate([turn, hand[:3, 3] - grasp[:3, 3]])
+        found.append(
+            np.concatenate([alpha, acceleration[3:] + bend])
+            + np.concatenate([np.cross(omega, rate[:3]), np.cross(omega, rate[3:])])
+            - gains.hand_derivative * rate - gains.hand_proportional * offset
+        )  # fmt: skip
+    return np.concatenate(found)
+
+
+def hands_regular(state):
+    """Tell whether the arms can move hands well in all directions: the law damps nothing."""
+    terms = state.terms
+    half = np.linalg.solve(np.linalg.cholesky(terms.M), terms.J.T)
+    return np.linalg.cond(half.T @ half) < 1.0 / (FREE_CAUTION * SAFE_PIVOT)
+
+
+def worst(count, kind, joints, surfaces, states, compiled=True, shipped=False, own=False, **more):
     """Return how exact the law is over some states (`Exactness`).
 
     Args:
@@ -174,19 +214,22 @@ def worst(count, kind, joints, surfaces, states, compiled=True, shipped=False, o
         shipped: Whether it looks ahead of the measurement and is damped near singularities, as
             controllers do by default, and shares of the load are unequal; else none of these.
         own: Whether the motion is along the coordinates of the user's own.
+        more: More of `LawOptions`.
     """
     rng = np.random.default_rng([count, 0 if joints == LINKAGE else joints, surfaces, len(kind)])
     environment = environment_of(surfaces, own)
-    law = law_of(count, kind, joints, surfaces, LawOptions(ahead=shipped), compiled, own)
+    law = law_of(count, kind, joints, surfaces, LawOptions(ahead=shipped, **more), compiled, own)
     found = []
     for _ in range(states):
         state = state_of(count, kind, joints, environment, rng)
+        while shipped and not hands_regular(state):
+            state = state_of(count, kind, joints, environment, rng)
         found.append(_errors(law, state, Request.near(state, law.layout, rng), rng, shipped))
     return Exactness(*np.max(found, axis=0).tolist())
 
 
 def _errors(law, state, request, rng, shipped):
-    """Return the errors of motion and forces, and of the torque (2,)."""
+    """Return the errors of motion and forces, of the hands, and of the torque (3,)."""
     system, layout = state.system, law.layout
     shares = rng.uniform(0.5, 1.5, layout.arms) if shipped else np.ones(layout.arms)
     distribution = ForceDistribution.of_contacts(system, shares / shares.sum())
@@ -194,6 +237,7 @@ def _errors(law, state, request, rng, shipped):
         system,
         proportional=PROPORTIONAL, derivative=DERIVATIVE, integral=INTEGRAL,
         damping=np.full(layout.surfaces, DAMPING),
+        hand_proportional=HAND_PROPORTIONAL, hand_derivative=HAND_DERIVATIVE,
         **({"safe_pivot": SAFE_PIVOT, "lead": LEAD, "trend": TREND} if shipped else {}),
     )  # fmt: skip
     changes, then = {}, state
@@ -220,7 +264,10 @@ def _errors(law, state, request, rng, shipped):
     u2 = request.contact + request.contact_integral - DAMPING * (here.E_F @ then.twist)
     u3 = request.internal + request.internal_integral
     free = -state.drives[1]  # damping of self-motion, the only wish of bare gains
-    plain = hybrid_torque(terms, then.pose[:3, :3], distribution, u1, u2, u3, free).torque
+    d_ah = hand_accelerations(then, acceleration, gains)
+    plain = hybrid_torque(
+        terms, then.pose[:3, :3], distribution, u1, u2, u3, free, d_ah, law.options.null_space
+    ).torque
     motion = system_motion(terms, got["torque"])
     inside = distribution.internal_force(motion.contact_forces)
     moved = max(np.abs(motion.qdd).max(), np.abs(acceleration).max())
@@ -230,4 +277,7 @@ def _errors(law, state, request, rng, shipped):
         np.abs(motion.surface_forces - u2).max(initial=0.0) / pushed,
         np.abs(inside - u3).max() / pushed,
     )
-    return error, np.abs(plain - got["torque"]).max() / pushed
+    off = terms.J @ motion.qdd + terms.J_dot_qd - d_ah
+    off = off - np.linalg.pinv(terms.S.T) @ (terms.S.T @ off)
+    hands = np.abs(off).max() / max(moved, np.abs(d_ah).max())
+    return error, hands, np.abs(plain - got["torque"]).max() / pushed

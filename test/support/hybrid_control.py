@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from robot_dynamics.control.hybrid.controller import HybridController
@@ -69,7 +71,9 @@ class Plan:
 
 
 def controller(plan=None, *, settings=SETTINGS, safety=SAFETY, system=SYSTEM, **more):
-    """Return a controller of the box."""
+    """Return a controller of the box; `more` changes its settings or is given to it."""
+    changes = {name: more.pop(name) for name in ("ahead", "object_pose", "posture") if name in more}
+    settings = replace(settings, **changes)
     surfaces = len(more["environment"].surfaces) if "environment" in more else 0
     return HybridController(system, settings, safety, plan or Plan(surfaces), **more)
 

@@ -32,6 +32,7 @@ def bare_gains(system, **changes) -> HybridGains:
         plain,
         derivative=1.0,
         posture_derivative=1.0,
+        hand_derivative=1.0,
         contact_error=np.inf,
         contact_bound=np.inf,
         internal_bound=np.inf,

@@ -77,6 +77,7 @@ class HeldState(NamedTuple):
     qd: np.ndarray
     pose: np.ndarray
     twist: np.ndarray
+    robot: Robot
 
     @property
     def drives(self):
@@ -116,7 +117,8 @@ def state_of(count, kind, joints, environment, rng):
             rng.uniform(-0.5, 0.5, 3), Rotation.from_rotvec(rng.uniform(-0.5, 0.5, 3)).as_matrix()
         )
         contacts = tuple(
-            Contact.of_kind(kind, np.linalg.inv(at) @ robot.pose(tool, q)) for tool in tools
+            Contact.of_kind(kind, np.linalg.inv(at) @ robot.pose(tool, q) @ _turned(kind, rng))
+            for tool in tools
         )
         held = LinkElement("held", 3.0, (0.02, -0.01, 0.03), np.diag([0.02, 0.03, 0.04]))
         system = HybridSystem(robot.model, tools, held, contacts, environment, *own)
@@ -128,4 +130,11 @@ def state_of(count, kind, joints, environment, rng):
     # The arms go with the object, and move besides as they can.
     wish = speed * rng.standard_normal(len(passive_joints.drives))
     yd = wish + np.linalg.pinv(J.J_S) @ (J.W_S.T @ twist - J.J_S @ wish)
-    return HeldState(system, q, passive_joints.rates(q, yd), at, twist)
+    return HeldState(system, q, passive_joints.rates(q, yd), at, twist, robot)
+
+
+def _turned(kind, rng):
+    """Return a hand's turn (4, 4) from its grasp, about an axis that a kind of contact leaves free."""
+    free = {"soft finger": (1.0, 1.0, 0.0), "frictional point": (1.0, 1.0, 1.0)}
+    turn = 0.2 * rng.standard_normal(3) * free.get(kind, 0.0)
+    return pose((0.0, 0.0, 0.0), Rotation.from_rotvec(turn).as_matrix())

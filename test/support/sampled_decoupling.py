@@ -10,7 +10,6 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.control.hybrid.controller import HybridController
-from robot_dynamics.control.hybrid.settings import HybridSettings
 from robot_dynamics.control.reference import TIME_LAWS
 from robot_dynamics.control.settings import (
     ControlSettings,
@@ -227,7 +226,7 @@ def off_plan(plant, control, row):
     return np.concatenate([plant.surface_forces - row[19 : 19 + C], inside - row[19 + 2 * C :]])
 
 
-def controller_of(plant, cell, what, period, hybrid=None, **more):
+def controller_of(plant, cell, what, period, **more):
     """Return the controller of a plant, without friction, delay or limits."""
     settings = ControlSettings(
         rate_hz=1.0 / period,
@@ -246,5 +245,4 @@ def controller_of(plant, cell, what, period, hybrid=None, **more):
         plan,
         contacts=plant.contacts,
         environment=plant.environment,
-        hybrid=hybrid or HybridSettings(),
     )

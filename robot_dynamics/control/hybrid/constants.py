@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.hybrid.layout import Layout
 from robot_dynamics.manipulation.hybrid import ForceDistribution, HybridSystem
+from robot_dynamics.manipulation.hybrid.contacts import wrench_map
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import (
     PLACE_SIZE,
     ContactPoint,
@@ -49,6 +50,7 @@ def law_parameters(
     matrices += [maps.velocity, maps.position, maps.open]
     places = [pack_place(contact, np.asarray(held.center)) for contact in system.contacts]
     parts = [pack(system.arms), gains.pack(), *about, *places, *(m.ravel() for m in matrices)]
+    parts.append(wrench_map(system.free_directions, np.asarray(held.center, dtype=float)).ravel())
     parts.append(np.zeros(distribution.internal.shape[1]) if holding is None else holding)
     return np.concatenate([np.asarray(part, dtype=float) for part in parts])
 
@@ -63,6 +65,7 @@ class LawConstants:
         inertia: Its inertia about that.
         inverse: The inverse of it.
         points: The contacts.
+        free_points: Those contacts in the directions that they leave free; none that leave nothing.
         W: W_S (6, d).
         share: W^# (d, 6).
         internal: A (d, m).
@@ -70,6 +73,7 @@ class LawConstants:
         velocity: `ObserverMaps.velocity`.
         position: `ObserverMaps.position`.
         open_part: `ObserverMaps.open`; None where positions determine the object.
+        W_free: The same as W_S of the free directions (6, f).
         holding: Internal force (m,) that belongs to the support.
     """
 
@@ -78,6 +82,7 @@ class LawConstants:
     inertia: Symmetric3
     inverse: Symmetric3
     points: list[ContactPoint]
+    free_points: list[ContactPoint]
     W: Matrix
     share: Matrix
     internal: Matrix
@@ -85,6 +90,7 @@ class LawConstants:
     velocity: Matrix
     position: Matrix
     open_part: Matrix | None
+    W_free: Matrix
     holding: list[Scalar]
 
     @classmethod
@@ -92,7 +98,7 @@ class LawConstants:
         """Return the length of this part of the block."""
         of_object = 1 + 3 + 9 + 9
         matrices = 4 * 6 * layout.directions + 2 * layout.directions * layout.internal + 36
-        return of_object + layout.arms * PLACE_SIZE + matrices + layout.internal
+        return of_object + layout.arms * PLACE_SIZE + matrices + 6 * layout.free + layout.internal
 
     @classmethod
     def unpack(cls, system: HybridSystem, block: Sequence[Scalar]) -> LawConstants:
@@ -105,14 +111,21 @@ class LawConstants:
             ContactPoint.of(contact, system.arms.link(tool), taken.some(PLACE_SIZE))
             for contact, tool in zip(system.contacts, system.tools, strict=True)
         ]
-        W, share, internal, recovery, velocity, position, open_part = (
+        free_points = [
+            replace(point, contact=free)
+            for point, free in zip(points, system.free_directions, strict=True)
+            if free.directions.shape[1]
+        ]
+        W, share, internal, recovery, velocity, position, open_part, W_free = (
             taken.matrix(*shape)
-            for shape in ((6, d), (d, 6), (d, m), (m, d), (6, d), (6, d), (6, 6))
+            for shape in (
+                (6, d), (d, 6), (d, m), (m, d), (6, d), (6, d), (6, 6), (6, layout.free)
+            )
         )
         determined = ObserverMaps.of(system).determined
         return cls(
-            mass, center, inertia, inverse, points, W, share, internal, recovery, velocity,
-            position, None if determined else open_part, taken.some(m),
+            mass, center, inertia, inverse, points, free_points, W, share, internal, recovery,
+            velocity, position, None if determined else open_part, W_free, taken.some(m),
         )  # fmt: skip
 
 

@@ -25,7 +25,6 @@ from robot_dynamics.control.hybrid.named_forces import wrench_components
 from robot_dynamics.control.hybrid.planned_forces import object_motion
 from robot_dynamics.control.hybrid.rows import HybridPlan
 from robot_dynamics.control.hybrid.sensed import finite_array, unit_pose
-from robot_dynamics.control.hybrid.settings import HybridSettings
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.hybrid.surface_check import Grip, SurfaceRow
 from robot_dynamics.control.hybrid.task_check import (
@@ -71,7 +70,6 @@ class HybridController(ControlLaw):
             has `own_coordinates`.
         distribution: Sharing of forces and internal forces; by default those with a physical
             meaning, shared as the arms' load is.
-        hybrid: What else is to be said about hybrid control.
 
     Attributes:
         hybrid_system: Arms, object, contacts and surfaces.
@@ -96,11 +94,10 @@ class HybridController(ControlLaw):
         contacts: Sequence[Contact] | None = None,
         environment: Environment | None = None,
         distribution: ForceDistribution | None = None,
-        hybrid: HybridSettings | None = None,
     ) -> None:
         check_gains(settings)
         self.system, self.settings, self.safety = system, settings, safety
-        self.reference, self.hybrid = reference, hybrid or HybridSettings()
+        self.reference = reference
         self.hybrid_system = hybrid_system(system, contacts, environment)
         self.hybrid_system.require_force_closure()
         self.rigid_grasps = all(
@@ -115,7 +112,7 @@ class HybridController(ControlLaw):
         names = self.hybrid_system.drive_names
         #: For each arm joint its index among the drives of the arms' model.
         self._order = [names.index(name) for name in system.joint_names]
-        options = LawOptions.of(self.hybrid, self.hybrid_system)
+        options = LawOptions.of(settings, self.hybrid_system)
         program = law_program(self.hybrid_system, self._order, options)
         # A surface's source does not tell the constants it has caught: the trace does.
         self.kernel = load_kernel(b"hybrid_law\0" + program.fingerprint, lambda: program, lanes=1)
@@ -126,7 +123,7 @@ class HybridController(ControlLaw):
             self.period,
             begin=self._ramp_ticks,
             delay=settings.command_delay_periods,
-            blend_s=self.hybrid.blend_s,
+            blend_s=settings.blend_s,
         )
         self._choice = InternalChoice.of(self.hybrid_system, self.distribution, settings, layout)
         self._fade = TorqueFade(self.period)
@@ -267,7 +264,7 @@ class HybridController(ControlLaw):
         row = self._followed.row(0)
         seen = self._evaluate(q, qd, self._no_wrenches, row, memory, 0.0)
         wanted = row[self.layout.reference["wanted"]]
-        near = np.abs(seen.distance) <= self.hybrid.touching
+        near = np.abs(seen.distance) <= self.settings.start.touch_tolerance
         memory[at["twist"]] = seen.memory[at["twist"]]
         memory[at["touched"]] = wanted * near
         memory[at["torque"]][self._order] = seen.support if last is None else last
@@ -457,7 +454,7 @@ class HybridController(ControlLaw):
         damping = contact_damping(system, settings, self._joints(q), self.reference.start)
         self._gain_warnings = damping.warnings
         self.gains = hybrid_gains(
-            settings, self.safety, self.hybrid, damping.values, own, self._limits
+            settings, self.safety, damping.values, own, self._limits
         )
         holding = holding_force(self.reference, system, self.layout.reference)
         block = law_parameters(system, self.gains, self.distribution, holding)

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.gains import servo_gains
-from robot_dynamics.control.hybrid.settings import HybridSettings
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 
 Array = NDArray[np.float64]
@@ -40,6 +39,8 @@ class HybridGains:
         motion_bound: What the integral of the pose error adds at most [m/s^2, rad/s^2].
         posture_proportional: Of the arms' distance from their posture [1/s^2].
         posture_derivative: Of their velocity, in their self-motion [1/s].
+        hand_proportional: Of a hand's offset from its grasp, where the contact leaves it free [1/s^2].
+        hand_derivative: Of its velocity relative to the object there [1/s].
         limit_proportional: Of what a joint is within the margin of its limits [1/s^2].
         limit_margin: That margin [rad or m].
         avoidance: Of the gradient of the arms' manipulability [rad^2/s^2].
@@ -73,6 +74,8 @@ class HybridGains:
     motion_bound: Any
     posture_proportional: Any
     posture_derivative: Any
+    hand_proportional: Any
+    hand_derivative: Any
     limit_proportional: Any
     limit_margin: Any
     avoidance: Any
@@ -121,7 +124,6 @@ class HybridGains:
 def hybrid_gains(
     settings: ControlSettings,
     safety: SafetySettings,
-    hybrid: HybridSettings,
     damping: Array,
     posture: Array,
     limits: Mapping[str, Array],
@@ -131,13 +133,13 @@ def hybrid_gains(
     Args:
         settings: Rate and servos.
         safety: Limits of torque and of its rate.
-        hybrid: What is special to hybrid control.
         damping: b of each surface (C,) [N s/m].
         posture: Positions that the arms stay near (n,).
         limits: "lower", "upper" and "effort" of the joints (n,).
     """
     servo, contact = servo_gains(settings.object), settings.contact_force
-    self_motion, literal = settings.posture.bandwidth, contact.law == "literal"
+    hand, posture_servo = settings.hand, settings.posture
+    literal = contact.law == "literal"
     return HybridGains(
         proportional=servo.proportional,
         derivative=servo.derivative,
@@ -149,12 +151,14 @@ def hybrid_gains(
         internal_integral=settings.internal_force.bandwidth,
         internal_bound=_LARGEST_FORCE,
         motion_bound=_LARGEST_CORRECTION,
-        posture_proportional=self_motion**2,
-        posture_derivative=2.0 * settings.posture.damping_ratio * max(self_motion, 1.0),
-        limit_proportional=hybrid.limit_bandwidth**2,
-        limit_margin=hybrid.limit_margin,
-        avoidance=hybrid.avoidance,
-        safe_pivot=hybrid.safe_pivot,
+        posture_proportional=posture_servo.bandwidth**2,
+        posture_derivative=2.0 * posture_servo.damping_ratio * max(posture_servo.bandwidth, 1.0),
+        hand_proportional=hand.bandwidth**2,
+        hand_derivative=2.0 * hand.damping_ratio * max(hand.bandwidth, 1.0),
+        limit_proportional=posture_servo.limit_bandwidth**2,
+        limit_margin=posture_servo.limit_margin,
+        avoidance=posture_servo.singularity_avoidance,
+        safe_pivot=settings.safe_pivot,
         touch=contact.touch_n,
         lost_after=contact.lost_after_s,
         touch_within=contact.touch_within_m,

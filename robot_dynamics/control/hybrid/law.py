@@ -42,11 +42,12 @@ from robot_dynamics.control.hybrid.measured_forces import (
 )
 from robot_dynamics.control.hybrid.motion_servo import MotionServo
 from robot_dynamics.control.hybrid.own_coordinates import servo_along_coordinates
-from robot_dynamics.control.hybrid.posture_motion import desired_posture_motion
+from robot_dynamics.control.hybrid.posture_motion import PostureMotion, hand_motion
 from robot_dynamics.control.hybrid.state import ArmState
 from robot_dynamics.manipulation.hybrid.decoupling_law import (
     ArmSide,
     DesiredMotion,
+    FreeDirections,
     HybridTorqueParts,
     ObjectTerms,
     decoupling_torque,
@@ -56,6 +57,7 @@ from robot_dynamics.manipulation.hybrid.grasp_kinematics import (
     ContactPoint,
     Matrix,
     Place,
+    blocked_velocity,
 )
 from robot_dynamics.manipulation.hybrid.manipulability import manipulability_gradient
 from robot_dynamics.manipulation.hybrid.object_observer import (
@@ -291,16 +293,21 @@ class LawStep:
         contacts = arms.blocked(
             model, fixed.points, place, then.seen.twist.angular, given.parameters.gravity
         )
-        side = ArmSide(H, contacts.J, gain.safe_pivot)
+        free = self._free_directions(given, then)
+        side = ArmSide(H, contacts.J, gain.safe_pivot, free, self.options.null_space)
         away = self._away_from_singularities(given, side, arms, place)
-        posture, posture_velocity = desired_posture_motion(gain, given.q, given.qd, away)
+        posture = PostureMotion.of(gain, given.q, given.qd, away)
+        hands, hand_velocity = hand_motion(
+            gain, *self._hands(given, then), free.motion.J, posture.avoidance
+        )
         # Planned is the drag of a planned push at a planned speed: what is measured of both would
         # feed back.
         push = _sum(surfaces.wrench(u2), surfaces.drag(wanted["contact"]))
         law = decoupling_torque(
             side, C_arms, contacts, then.held, fixed.W, fixed.share, fixed.internal,
-            DesiredMotion(acceleration, posture), DesiredMotion(towards, posture_velocity),
-            push, u3, fixed.holding,
+            DesiredMotion(acceleration, posture.acceleration, hands),
+            DesiredMotion(towards, posture.velocity, hand_velocity),
+            push, u3, fixed.holding, free,
         )  # fmt: skip
         driven = [model.bodies[i].joint for i in self.system.passive_joints.drives]
         limited = within_limits(driven, law, last["torque"], gain, given.ramp)
@@ -308,6 +315,29 @@ class LawStep:
         grip = [side.joint_torques(column) for column in columns]
         gripping = side.joint_torques(times(fixed.internal, wanted["internal"]))
         return _Commanded(law, limited, acceleration, push, grip, gripping)
+
+    def _free_directions(self, given: LawInputs, then: Instant) -> FreeDirections:
+        """Return what contacts leave free of the hands."""
+        points = given.fixed.free_points
+        motion = then.arms.blocked(
+            self.system.arms, points, then.seen.place, then.seen.twist.angular,
+            given.parameters.gravity,
+        )  # fmt: skip
+        sizes = [point.contact.directions.shape[1] for point in points]
+        return FreeDirections(motion, given.fixed.W_free, sizes)
+
+    def _hands(self, given: LawInputs, then: Instant) -> tuple[list[Scalar], list[Scalar]]:
+        """Return offset and velocity (f,) of the hands from their grasps, in free directions."""
+        points, place, arms = given.fixed.free_points, then.seen.place, then.arms
+        offset = [
+            value
+            for point in points
+            for value in times(point.selection, point.offset(place, arms.X0))
+        ]
+        own = blocked_velocity(points, place, arms.X0, arms.v)
+        twist = then.seen.twist.components()
+        carried = transposed_times(given.fixed.W_free, twist, self.layout.free)
+        return offset, _less(own, carried)
 
     def _away_from_singularities(
         self, given: LawInputs, side: ArmSide, arms: ArmState, place: Place

@@ -11,8 +11,9 @@ from typing import Any
 from robot_dynamics.control.hybrid.constants import LawConstants
 from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.hybrid.layout import Layout
-from robot_dynamics.control.hybrid.settings import HybridSettings
+from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.hybrid.decoupling_law import GeneralisedInverse
 from robot_dynamics.manipulation.hybrid.system import HybridSystem
 from robot_dynamics.model.parameters import Parameters, block_size, unpack
 from robot_dynamics.spatial import Scalar
@@ -27,26 +28,30 @@ class LawOptions:
         ahead: Whether the model is evaluated ahead of the measurement, in the middle of the time
             in which the torque acts; else at the measurement.
         avoid: Whether arms with freedom to spare move away from singularities.
+        null_space: Generalised inverse of (34); see `ArmSide`.
     """
 
     sensor: bool = False
     ahead: bool = True
     avoid: bool = False
+    null_space: GeneralisedInverse = "inertia"
 
     @classmethod
-    def of(cls, settings: HybridSettings, system: HybridSystem) -> LawOptions:
+    def of(cls, settings: ControlSettings, system: HybridSystem) -> LawOptions:
         """Return the options that settings ask for.
 
         Raises:
             ArgumentError: If arms with internal closed chains are to avoid singularities.
         """
-        avoid = settings.avoidance > 0.0
-        if avoid and system.drives:
+        avoidance = settings.posture.singularity_avoidance
+        if avoidance > 0.0 and system.drives:
             raise ArgumentError(
-                f"`avoidance` of {settings.avoidance:g}: expected 0 for arms with loops of their "
+                f"`posture.singularity_avoidance` of {avoidance:g}: expected 0 for arms with loops of their "
                 "own, whose singularities are not avoided."
             )
-        return cls(settings.object_pose == "sensor", settings.ahead, avoid)
+        return cls(
+            settings.object_pose == "sensor", settings.ahead, avoidance > 0.0, settings.null_space
+        )
 
 
 @dataclass(frozen=True)

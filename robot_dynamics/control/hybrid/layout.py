@@ -21,6 +21,7 @@ class Layout:
         surfaces: C.
         arms: k.
         passive_joints: Joints without drives, which arms with loops have.
+        free: f, directions that contacts leave free of the hands, where arms can use them.
     """
 
     joints: int
@@ -28,6 +29,7 @@ class Layout:
     surfaces: int
     arms: int
     passive_joints: int = 0
+    free: int = 0
 
     @classmethod
     def of(cls, system: HybridSystem) -> Layout:
@@ -38,6 +40,7 @@ class Layout:
             len(system.environment.surfaces),
             len(system.contacts),
             system.arms.nv - len(system.drive_names),
+            sum(contact.directions.shape[1] for contact in system.free_directions),
         )
 
     @property

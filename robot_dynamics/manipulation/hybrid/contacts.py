@@ -79,6 +79,21 @@ class Contact:
             )
         return cls(np.asarray(pose, dtype=float), S / np.linalg.norm(S, axis=0), "user's", limits)
 
+    def of_free_directions(self) -> Contact:
+        """Return the directions in which the contact leaves the hand free: (I - (S^T)^+ S^T).
+
+        They are an orthonormal basis (6, 6 - d) of the velocities that S^T does not see; axes of
+        the frame where the contact's own directions are.
+        """
+        S = self.directions
+        free = np.eye(6) - S @ np.linalg.pinv(S)  # a projector
+        U, sizes, _ = np.linalg.svd(free)
+        basis = U[:, sizes > 0.5]
+        axes = np.abs(np.diag(free)) > 0.5
+        if np.allclose(free, np.diag(axes), atol=_INDEPENDENT):
+            basis = np.eye(6)[:, axes]
+        return Contact(self.pose, basis, f"free of {self.kind}")
+
     def on_object(self) -> Array:
         """Return the wrenches (6, d) on the object, about its frame's origin and in its axes."""
         R, p = self.pose[:3, :3], self.pose[:3, 3]

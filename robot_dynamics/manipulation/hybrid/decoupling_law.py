@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from typing import Literal
 
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import BlockedMotion, Matrix
-from robot_dynamics.scalar.functions import maximum
+from robot_dynamics.scalar.functions import maximum, minimum
 from robot_dynamics.scalar.linear_algebra import (
     Factors,
     dot,
@@ -24,6 +26,11 @@ from robot_dynamics.spatial import Scalar, Symmetric3, Vector3
 
 # Keeps the first factors finite at a singularity itself; far below any pivot that matters.
 _FINITE = 1e-14
+# How many times the safe pivot free directions are damped from; the part of that which keeps trial
+# factors finite where arms cannot move in them; and their least size, as a part of the contact's largest.
+FREE_CAUTION, _TRIAL, _TINY_PART = 100.0, 1e-3, 1e-6
+
+GeneralisedInverse = Literal["inertia", "plain"]
 
 
 @dataclass(frozen=True)
@@ -69,11 +76,32 @@ class DesiredMotion:
 
     Attributes:
         object: Of the object (6,), in its axes, of its centre of mass.
-        posture: Of the arm joints (n,), followed where arms have freedom left.
+        posture: Of the arm joints (n,), d_q: followed where arms have freedom left.
+        hands: Of the hands relative to the contacts' frames, in the directions that contacts leave
+            free (f,): what d_ah asks for besides following the object.
     """
 
     object: Sequence[Scalar]
     posture: Sequence[Scalar]
+    hands: Sequence[Scalar] = ()
+
+
+@dataclass(frozen=True)
+class FreeDirections:
+    """Directions in which contacts leave the hands free, as far as arms can move in them.
+
+    Attributes:
+        motion: U^T J and its rate times qd, with U the free directions of all contacts.
+        W: Their wrench map (6, f), in the object's axes: W_U^T v is the object's motion along them.
+        sizes: How many of them each contact has.
+    """
+
+    motion: BlockedMotion
+    W: Matrix
+    sizes: Sequence[int] = ()
+
+
+_NONE_FREE = FreeDirections(BlockedMotion([], []), [[] for _ in range(6)])
 
 
 @dataclass(frozen=True)
@@ -86,7 +114,7 @@ class HybridTorqueParts:
         internal: What makes the internal force.
         contact: What makes the force on the surfaces.
         motion: What accelerates the object, and the arms with it.
-        posture: What moves arms with freedom to spare besides, without moving the object.
+        posture: What moves hands and arms with freedom to spare besides, without moving the object.
         acceleration: qdd (n,) (34).
         velocity: Velocities (n,) that go with the wanted velocity of the object.
         pivot: Smallest relative pivot of J_S H^-1 J_S^T: zero at a singularity.
@@ -107,36 +135,70 @@ class HybridTorqueParts:
 class ArmSide:
     """The arms' side of the contacts: (34), damped near singularities.
 
+    Solves G qdd = task for the qdd nearest to a given one, with the rows of G = [U^T J; S^T J]. What
+    contacts block, S^T J, is met exactly away from singularities. What they leave free, U^T J, is met
+    as far as the arms can besides: its equations are damped for themselves, which leaves those of
+    S^T J exact. "Nearest" is by the generalised inverse:
+
+        "inertia": G^# = H^-1 G^T (G H^-1 G^T)^-1, the least kinetic energy of the difference.
+        "plain": G^+ = G^T (G G^T)^-1, the least sum of squares, over whatever units joints have.
+
     Args:
         H: Inertia of the arms (n, n).
         J: S^T J (d, n).
-        safe_pivot: Smallest relative pivot of J H^-1 J^T that is not damped; the damping grows to
-            this part of the diagonal at a singularity.
+        safe_pivot: Smallest relative pivot of J H^-1 J^T (or J J^T) that is not damped; the damping
+            grows to this part of the diagonal at a singularity. Free directions are damped from 100
+            times that on.
+        free: U^T J (f, n), and how many rows each contact has; none by default.
+        inverse: Which generalised inverse.
     """
 
-    def __init__(self, H: Matrix, J: Matrix, safe_pivot: Scalar) -> None:
+    def __init__(
+        self,
+        H: Matrix,
+        J: Matrix,
+        safe_pivot: Scalar,
+        free: FreeDirections = _NONE_FREE,
+        inverse: GeneralisedInverse = "inertia",
+    ) -> None:
         self.H, self.J = H, J
-        self._H_factors = of_H = factor(H)
-        half = [of_H.half_solve(row) for row in J]
-        scaled = [of_H.scale(row) for row in half]
-        A = [[dot(half[i], scaled[j]) for j in range(i + 1)] for i in range(len(J))]
-        self.pivot = _damped(A, _FINITE).smallest_pivot
+        self._plain, self._H_factors = inverse == "plain", factor(H)
+        self._G = [*free.motion.J, *J]
+        A, f = self._normal_matrix(), len(free.motion.J)
+        blocked = [row[f:] for row in A[f:]]
+        self.pivot = _damped(blocked, _FINITE).smallest_pivot
         near = maximum(0.0, 1.0 - self.pivot / safe_pivot)
         damping = safe_pivot * near * near
-        self._damping = [damping * A[i][i] for i in range(len(A))]
-        self._A = _damped(A, damping)
+        self._damping = [damping * row[-1] for row in blocked]
+        for row in A[f:]:
+            row[-1] = row[-1] + damping * row[-1]
+        self._A = factor(_damped_free(A, free.sizes, FREE_CAUTION * safe_pivot))
+
+    def _normal_matrix(self) -> Matrix:
+        """Return the lower triangle of G H^-1 G^T, or of G G^T."""
+        half = scaled = self._G
+        if not self._plain:
+            half = [self._H_factors.half_solve(row) for row in self._G]
+            scaled = [self._H_factors.scale(row) for row in half]
+        return [[dot(half[i], scaled[j]) for j in range(i + 1)] for i in range(len(half))]
 
     def push(
-        self, wanted: Sequence[Scalar], free: Sequence[Scalar]
+        self, wanted: Sequence[Scalar], posture: Sequence[Scalar]
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """Return the joint force (n,) that turns a free motion into one with J qdd wanted (d,).
+        """Return the joint force (n,) that turns a posture's motion into one with G qdd wanted.
 
-        Also what is missing from that because of damping (d,).
+        Also what is missing from that in the blocked directions because of damping (d,).
+
+        Args:
+            wanted: Along the rows of G (f + d,).
+            posture: Joint accelerations (n,) that are to change as little as can be.
         """
-        rest = [a - b for a, b in zip(wanted, times(self.J, free), strict=True)]
+        rest = [a - b for a, b in zip(wanted, times(self._G, posture), strict=True)]
         multipliers = self._A.solve(rest)
-        missing = [d * y for d, y in zip(self._damping, multipliers, strict=True)]
-        return transposed_times(self.J, multipliers, len(free)), missing
+        blocked = multipliers[len(multipliers) - len(self.J) :]
+        missing = [d * y for d, y in zip(self._damping, blocked, strict=True)]
+        force = transposed_times(self._G, multipliers, len(posture))
+        return (times(self.H, force) if self._plain else force), missing
 
     def moved(self, free: Sequence[Scalar], push: Sequence[Scalar]) -> list[Scalar]:
         """Return free + H^-1 push (n,)."""
@@ -152,6 +214,40 @@ def _damped(A: Matrix, part: Scalar) -> Factors:
     return factor([[*row[:i], row[i] + part * row[i]] for i, row in enumerate(A)])
 
 
+def _damped_free(A: Matrix, sizes: Sequence[int], safe_pivot: Scalar) -> Matrix:
+    """Return a matrix whose first rows, of the free directions, are damped where they must be.
+
+    The pivots of the first rows are those of their Schur complement: what arms can do in the free
+    directions without moving in the blocked ones. Each contact's rows are damped by its smallest.
+
+    Args:
+        A: Lower triangle; the rows of each contact's free directions, then the blocked ones.
+        sizes: How many free directions each contact has.
+        safe_pivot: Smallest relative pivot that is not damped.
+    """
+    if not sizes:
+        return A
+    scales: list[Scalar] = []
+    for size in sizes:  # a direction in which an arm cannot move at all has no size of its own
+        own = [A[i][i] for i in range(len(scales), len(scales) + size)]
+        floor = _TINY_PART * reduce(maximum, own)
+        scales += [value + floor for value in own]
+    trial = factor(_added_to_diagonal(A, [_TRIAL * safe_pivot * scale for scale in scales]))
+    damping: list[Scalar] = []
+    for size in sizes:
+        rows = range(len(damping), len(damping) + size)
+        pivots = [1.0 / (trial.inverse_diagonal[i] * scales[i]) for i in rows]
+        near = maximum(0.0, 1.0 - reduce(minimum, pivots) / safe_pivot)
+        damping += [safe_pivot * near * near * scales[i] for i in rows]
+    return _added_to_diagonal(A, damping)
+
+
+def _added_to_diagonal(A: Matrix, values: Sequence[Scalar]) -> Matrix:
+    """Return a lower triangle with values added to the first of its diagonal."""
+    first = [[*row[:-1], row[-1] + value] for row, value in zip(A, values, strict=False)]
+    return [*first, *A[len(values) :]]
+
+
 def decoupling_torque(
     arms: ArmSide,
     C: Sequence[Scalar],
@@ -165,6 +261,7 @@ def decoupling_torque(
     push: Sequence[Scalar],
     squeeze: Sequence[Scalar],
     holding: Sequence[Scalar] = (),
+    free: FreeDirections = _NONE_FREE,
 ) -> HybridTorqueParts:
     """Return the joint torques of the law.
 
@@ -182,15 +279,22 @@ def decoupling_torque(
         squeeze: Internal force u3 (m,), less that which holds the object.
         holding: Internal force (m,) without which contacts that only push let the object fall; it
             belongs to the support. None by default.
+        free: What the contacts leave free of the hands; nothing by default.
     """
-    n, d = len(C), len(contacts.bias)
-    # (29): S^T J qdd = W_S^T a + rate(W_S^T) v - rate(S^T J) qd; W_S turns with the object
+    n, d, f = len(C), len(contacts.bias), len(free.motion.bias)
+    # (29): S^T J qdd = W_S^T a + rate(W_S^T) v - rate(S^T J) qd; W_S turns with the object. Along the
+    # free directions hands go with the object in the same way, and move by d_ah besides.
     spun = [0.0, 0.0, 0.0, *held.turning.cross(held.velocity)]
     of_object = [a - b for a, b in zip(acceleration.object, spun, strict=True)]
-    wanted = [a - b for a, b in zip(transposed_times(W, of_object, d), contacts.bias, strict=True)]
-    drive, lost = arms.push(wanted, acceleration.posture)
-    kept, _ = arms.push([0.0] * d, acceleration.posture)  # of it, what keeps the object unmoved
-    towards, _ = arms.push(transposed_times(W, velocity.object, d), velocity.posture)
+    following = [
+        *_differences(transposed_times(free.W, of_object, f), free.motion.bias),
+        *_differences(transposed_times(W, of_object, d), contacts.bias),
+    ]
+    hands = [*acceleration.hands, *[0.0] * d]  # of the self-motion: the object stays unmoved
+    drive, lost = arms.push([*_sum(following[:f], acceleration.hands), *following[f:]], acceleration.posture)
+    kept, _ = arms.push(hands, acceleration.posture)
+    going = [*transposed_times(free.W, velocity.object, f), *transposed_times(W, velocity.object, d)]
+    towards, _ = arms.push([*_sum(going[:f], velocity.hands), *going[f:]], velocity.posture)
     inertial = times(share, held.times(acceleration.object))
     carrying = times(share, held.bias)
     if holding:
@@ -200,9 +304,7 @@ def decoupling_torque(
         internal=arms.joint_torques(times(internal, squeeze)) if squeeze else [0.0] * n,
         contact=arms.joint_torques(times(share, push)),
         # H qdd = H free + drive, without a second product with H
-        motion=_sum(
-            [a - b for a, b in zip(drive, kept, strict=True)], arms.joint_torques(inertial)
-        ),
+        motion=_sum(_differences(drive, kept), arms.joint_torques(inertial)),
         posture=_sum(times(arms.H, acceleration.posture), kept),
         acceleration=arms.moved(acceleration.posture, drive),
         velocity=arms.moved(velocity.posture, towards),
@@ -213,3 +315,7 @@ def decoupling_torque(
 
 def _sum(a: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
     return [x + y for x, y in zip(a, b, strict=True)]
+
+
+def _differences(a: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
+    return [x - y for x, y in zip(a, b, strict=True)]

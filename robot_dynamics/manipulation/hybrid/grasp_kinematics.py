@@ -106,16 +106,26 @@ class ContactPoint:
         Rates have none: pure rotations that the contact blocks without its keeping an axis in
         place, as a soft finger does, and directions in which rotation and displacement mix.
         """
-        tool = X0[self.link.body]
-        origin = tool.r + tool.E.inverse_times(self.link.placement.r)
-        away = self.E * (place.E * (origin - place.x) - self.at)
-        turn = self._turn(self.turned(place, X0))
+        away, turn = self._away(place, X0), self._turn(self.turned(place, X0))
         return [
             value if holonomic else 0.0
             for value, holonomic in zip(
                 times(self.selection, [*turn, *away]), holonomic_rows(self.contact), strict=True
             )
         ]
+
+    def offset(self, place: Place, X0: Sequence[Transform]) -> list[Scalar]:
+        """Return how far the tool is from the contact's frame, in all directions (6,).
+
+        Rotation vector and displacement in contact axes.
+        """
+        return [*rotation_vector(self.turned(place, X0)), *self._away(place, X0)]
+
+    def _away(self, place: Place, X0: Sequence[Transform]) -> Vector3:
+        """Return the displacement of the tool's origin from the contact point, in its axes."""
+        tool = X0[self.link.body]
+        origin = tool.r + tool.E.inverse_times(self.link.placement.r)
+        return self.E * (place.E * (origin - place.x) - self.at)
 
     def _turn(self, turned: Rotation) -> Vector3:
         """Return the rotation (3,) of the tool against the contact, as far as it is blocked."""

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -157,6 +157,23 @@ class HybridSystem:
     def constant_wrench_map(self) -> Array:
         """W_S (6, d) in the object's axes about its centre of mass: it does not change."""
         return wrench_map(self.contacts, np.asarray(self.held.center, dtype=float))
+
+    @cached_property
+    def free_directions(self) -> tuple[Contact, ...]:
+        """For each contact the directions in which its hand may move, where its arm can move it.
+
+        An arm without more joints than the contact blocks directions has none: a finger with three
+        joints at a point contact is determined by the object's motion.
+        """
+        found = []
+        for contact, tool in zip(self.contacts, self.tools, strict=True):
+            free = contact.of_free_directions()
+            path = self.arms.support(self.arms.link(tool).body)
+            joints = sum(s.stop - s.start for s in (self.arms.v_slices[body] for body in path))
+            if not self.drives and joints <= contact.directions.shape[1]:
+                free = replace(free, directions=np.zeros((6, 0)))
+            found.append(free)
+        return tuple(found)
 
     def terms(self, q: Array, qd: Array, pose: Array, twist: Array) -> HybridTerms:
         """Return all terms at a state.

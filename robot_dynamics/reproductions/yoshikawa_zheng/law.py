@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,6 +48,8 @@ def hybrid_torque(
     contact_force: Array,
     internal_force: Array,
     joint_motion: Array | None = None,
+    hand_motion: Array | None = None,
+    inverse: Literal["inertia", "plain"] = "inertia",
 ) -> HybridTorque:
     """Return the torques for which s accelerates at u1, f_F = u2 and f_IS = u3, model permitting.
 
@@ -59,16 +62,25 @@ def hybrid_torque(
         internal_force: u3 (m,).
         joint_motion: Accelerations (n,) that arms with freedom to spare follow (the paper's d_q);
             zero by default.
+        hand_motion: Accelerations (6k,) of the arms' contact points, world axes, followed where
+            contacts leave them free (the paper's d_ah); by default these are left to d_q.
+        inverse: Generalised inverse of (34): in the metric of the arms' inertia, or the plain one.
 
     Raises:
         RobotDynamicsError: If an arm cannot make all velocities that its contact blocks.
     """
     wanted = terms.environment.acceleration(np.asarray(motion))
-    # The general form of (34): S^T J need only have full row rank, J itself need not, so that
-    # fingers with three joints are served as well. In the metric of the arms' inertia.
-    free = np.zeros(len(terms.h)) if joint_motion is None else np.asarray(joint_motion)
-    J = terms.J_S
-    lower = np.linalg.cholesky(terms.M)
+    d_q = np.zeros(len(terms.h)) if joint_motion is None else np.asarray(joint_motion)
+    if hand_motion is None:
+        # The general form of (34): S^T J need only have full row rank, J itself need not, so that
+        # fingers with three joints are served as well.
+        J, task = terms.J_S, terms.W_S.T @ wanted + terms.drift
+    else:  # (34) as it is printed
+        S_T = terms.S.T
+        blocked = terms.W_S.T @ wanted + terms.W_S_dot_v - terms.S_dot.T @ (terms.J @ terms.qd)
+        free = np.asarray(hand_motion) - np.linalg.pinv(S_T) @ (S_T @ hand_motion)
+        J, task = terms.J, np.linalg.pinv(S_T) @ blocked + free - terms.J_dot_qd
+    lower = np.linalg.cholesky(terms.M) if inverse == "inertia" else np.eye(len(terms.M))
     half = np.linalg.solve(lower, J.T)  # L^-1 J^T
     A = half.T @ half
     sizes = np.linalg.eigvalsh(A)
@@ -76,14 +88,12 @@ def hybrid_torque(
         raise RobotDynamicsError(
             "an arm is at a singularity: it cannot make all velocities that its contact blocks."
         )
-    rest = terms.W_S.T @ wanted + terms.drift - J @ free
-    push = np.linalg.solve(A, rest)
-    qdd = free + np.linalg.solve(lower.T, half @ push)
+    qdd = d_q + np.linalg.solve(lower.T, half @ np.linalg.solve(A, task - J @ d_q))
     # (37), in the object's axes
     needed = terms.I_B @ wanted + terms.Q_B + terms.environment.E_F.T @ contact_force
     own = np.concatenate([rotation.T @ needed[:3], rotation.T @ needed[3:]])
     forces = distribution.contact_forces(own, np.asarray(internal_force))
-    torque = terms.M @ qdd + terms.h + J.T @ forces  # (32), (33), (36)
+    torque = terms.M @ qdd + terms.h + terms.J_S.T @ forces  # (32), (33), (36)
     return HybridTorque(torque, qdd, wanted, forces)
 
 

@@ -28,11 +28,10 @@ from support.hybrid_systems import LINKAGE
 from support.sampled_decoupling import cell_of
 
 from robot_dynamics.control.coordinated import CoordinatedController
-from robot_dynamics.control.hybrid.settings import HybridSettings
 from robot_dynamics.control.preflight import PreflightError
 from robot_dynamics.control.reference import plan_reference
 from robot_dynamics.control.rotation_path import product
-from robot_dynamics.control.settings import ForceServoSettings, ReferenceSettings
+from robot_dynamics.control.settings import ForceServoSettings, PostureSettings, ReferenceSettings
 from robot_dynamics.control.start_check import StartError
 from robot_dynamics.control.touch_settings import ContactForceSettings
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
@@ -55,7 +54,7 @@ def test_in_free_space_it_is_the_coordinated_controller():
     evaluated at the measurement, as the other one does.
     """
     rng = np.random.default_rng(0)
-    ours = controller(hybrid=HybridSettings(ahead=False))
+    ours = controller(ahead=False)
     theirs = CoordinatedController(
         SYSTEM, SETTINGS, SAFETY, plan_reference(ReferenceSettings(), START)
     )
@@ -361,7 +360,7 @@ def test_a_grasp_that_cannot_hold_is_refused():
 
 def test_the_object_may_be_seen_from_outside():
     """With a sensor the pose is what it says, not what the arms do."""
-    control = controller(hybrid=HybridSettings(object_pose="sensor"))
+    control = controller(object_pose="sensor")
     control.start(Q, REST)
     elsewhere = START + np.array([0.0, 0.0, 0.01, 0.0, 0.0, 0.0, 0.0])
     control.sense(pose=elsewhere, twist=[0.0, 0.0, 0.0, 0.1, 0.0, 0.0])
@@ -375,7 +374,7 @@ def test_the_object_may_be_seen_from_outside():
 def test_what_sensors_cannot_mean_is_refused_and_forgotten():
     """A pose, twist or force that is none raises, and the torques stay what they were."""
     control = controller(
-        Plan(1), environment=touching(), hybrid=HybridSettings(object_pose="sensor")
+        Plan(1), environment=touching(), object_pose="sensor"
     )
     control.start(Q, REST)
     control.sense(pose=START, twist=np.zeros(6))
@@ -430,5 +429,5 @@ def test_drives_alone_are_measured_of_arms_with_loops():
     with pytest.raises(ArgumentError, match="expected 0 for arms with loops"):
         controller(
             Plan(start=cell.start[system.object_q]), system=system,
-            hybrid=HybridSettings(avoidance=1.0),
+            posture=PostureSettings(singularity_avoidance=1.0),
         )  # fmt: skip

@@ -16,7 +16,6 @@ from robot_dynamics.control.hybrid.gains import (
     acceleration_trend,
     hybrid_gains,
 )
-from robot_dynamics.control.hybrid.settings import HybridSettings
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.touch_settings import ContactForceSettings
 
@@ -29,7 +28,7 @@ def gains(**contact):
     """Return the gains of three joints and two surfaces."""
     settings = ControlSettings(contact_force=ContactForceSettings(**contact))
     return hybrid_gains(
-        settings, SafetySettings(), HybridSettings(), np.array([5.0, 6.0]), np.zeros(3), LIMITS
+        settings, SafetySettings(), np.array([5.0, 6.0]), np.zeros(3), LIMITS
     )
 
 

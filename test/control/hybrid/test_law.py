@@ -13,20 +13,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
-from support.exact_decoupling import worst
-from support.hybrid_systems import GRASPS, LINKAGE, SURFACES
+from numpy.testing import assert_allclose
+from scipy.linalg import null_space
+from support.exact_decoupling import SAFE_PIVOT, worst
+from support.hybrid_step import HybridLaw, bare_gains
+from support.hybrid_systems import GRASPS, LINKAGE, SURFACES, environment_of, state_of
 
+from robot_dynamics.control.hybrid import law
+from robot_dynamics.control.hybrid.constants import LawConstants
+from robot_dynamics.control.hybrid.law_inputs import LawOptions
 from robot_dynamics.control.hybrid.motion_servo import MotionServo
+from robot_dynamics.manipulation.hybrid import system_motion
+from robot_dynamics.manipulation.hybrid.decoupling_law import ArmSide
 
 
 def check(*combination, **how):
-    """Assert that requests are met, and that torques are those of NumPy.
+    """Assert that requests are met, of the hands as well, and that torques are those of NumPy.
 
     Both lose digits with the condition of J: to 1e-16 times some powers of 100.
     """
     found = worst(*combination, **how)
     assert found.error < 1e-9
+    assert found.hands < 1e-9
     assert found.torque < 1e-10
 
 
@@ -90,6 +100,108 @@ def test_a_wrong_servo_is_found(falsified, monkeypatch):
     found = worst(3, "soft finger", 6, 1, 1, compiled=False)
     assert found.error > 1e-6
     assert found.torque > 1e-6
+
+
+@pytest.mark.parametrize("shipped", [False, True])
+@pytest.mark.parametrize("count_kind", [(2, "soft finger"), (3, "frictional point")])
+def test_the_plain_pseudo_inverse_meets_the_task_as_well(count_kind, shipped):
+    """(34) with J^+: motion, forces and hands are those of the request, as of the other one."""
+    check(*count_kind, 7, 1, 3, compiled=False, shipped=shipped, null_space="plain")
+
+
+def test_the_generalised_inverses_differ_in_the_self_motion():
+    """Each leaves out its own part of the joints' motion, and both give the same of the object.
+
+    With N a basis of the self-motion, N^T H qdd = N^T H d_q in the metric of the inertia, which is
+    dynamically consistent: the task makes no force on the self-motion. With the plain one it is
+    N^T qdd = N^T d_q.
+    """
+    rng = np.random.default_rng(7)
+    state = state_of(2, "soft finger", 7, environment_of(0), rng)
+    terms, gains = state.terms, bare_gains(state.system)
+    motion = {}
+    for inverse in ("inertia", "plain"):
+        options = LawOptions(ahead=False, null_space=inverse)
+        step = HybridLaw(state.system, options, compiled=False)
+        got = step.run(state, gains=gains, acceleration=np.arange(6.0))
+        motion[inverse] = system_motion(terms, got["torque"])
+    first, second = motion["inertia"], motion["plain"]
+    assert_allclose(first.object_acceleration, second.object_acceleration, atol=1e-9)
+    assert_allclose(first.contact_forces, second.contact_forces, atol=1e-7)
+    assert_allclose(terms.J @ first.qdd, terms.J @ second.qdd, atol=1e-8)
+    N, d_q = null_space(terms.J), -state.drives[1]
+    assert N.shape == (14, 2)
+    assert_allclose(N.T @ terms.M @ (first.qdd - d_q), 0.0, atol=1e-9)
+    assert_allclose(N.T @ (second.qdd - d_q), 0.0, atol=1e-9)
+    assert np.abs(first.qdd - second.qdd).max() > 0.1
+
+
+@pytest.mark.parametrize("inverse", ["inertia", "plain"])
+@pytest.mark.parametrize(("kind", "joints"), [("frictional point", 3), ("soft finger", 5)])
+def test_arms_with_few_joints_move_hands_as_far_as_they_can(kind, joints, inverse):
+    """Fingers with three joints at points have no say; five joints leave one of two tilts.
+
+    The object and the forces are exactly those of the request all the same, and nothing grows.
+    """
+    rng = np.random.default_rng(3)
+    state = state_of(3, kind, joints, environment_of(0), rng)
+    options = LawOptions(ahead=False, null_space=inverse)
+    step = HybridLaw(state.system, options, compiled=False)
+    assert step.layout.free == (0 if joints == 3 else 6)
+    # Far from the grasps: hands are told to turn, and servos are stiff.
+    gains = bare_gains(
+        state.system, hand_proportional=400.0, hand_derivative=40.0, safe_pivot=SAFE_PIVOT
+    )
+    got = step.run(state, gains=gains, acceleration=np.arange(6.0), internal=5.0)
+    terms = state.terms
+    motion = system_motion(terms, got["torque"])
+    system, R = state.system, state.pose[:3, :3]
+    asked = np.arange(6.0)
+    asked[3:] += np.cross(asked[:3], R @ np.asarray(system.held.center))
+    omega = state.twist[:3]
+    r = R @ np.asarray(system.held.center)
+    asked[3:] += np.cross(omega, np.cross(omega, r))
+    assert_allclose(motion.object_acceleration, asked, atol=1e-8)
+    inside = got["distribution"].internal_force(motion.contact_forces)
+    assert_allclose(inside, 5.0, atol=1e-7)
+    assert np.abs(motion.qdd).max() < 1e4
+
+
+@pytest.mark.parametrize("part", ["servo", "projection", "following"])
+def test_a_wrong_motion_of_the_hands_is_found(part, monkeypatch):
+    """By 1 %: of d_ah itself, of what keeps it from the object, of the motion with the object."""
+    if part == "servo":
+        honest = law.hand_motion
+        monkeypatch.setattr(
+            law, "hand_motion",
+            lambda *given: tuple([1.01 * value for value in values] for values in honest(*given)),
+        )  # fmt: skip
+    elif part == "following":
+        honest = LawConstants.unpack
+
+        def wrong(*given):
+            fixed = honest(*given)
+            W_free = [[1.01 * value for value in row] for row in fixed.W_free]
+            return replace(fixed, W_free=W_free)
+
+        monkeypatch.setattr(LawConstants, "unpack", wrong)
+    else:
+        honest_push = ArmSide.push
+
+        def unprojected(side, wanted, posture):
+            force, missing = honest_push(side, wanted, posture)
+            free = len(wanted) - len(side.J)
+            added = np.array(side._G[:free]).T @ np.array(wanted[:free])
+            return [a + 0.01 * b for a, b in zip(force, added, strict=True)], missing
+
+        monkeypatch.setattr(ArmSide, "push", unprojected)
+    found = worst(3, "soft finger", 7, 1, 2, compiled=False)
+    assert found.hands > 1e-6
+    assert found.torque > 1e-6
+    if part == "projection":
+        assert found.error > 1e-6
+    else:  # whatever hands do, the object does not feel it
+        assert found.error < 1e-9
 
 
 @pytest.mark.slow

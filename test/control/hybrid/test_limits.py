@@ -13,7 +13,6 @@ from support.mechanisms import plain_arm
 
 from robot_dynamics.control.hybrid.gains import hybrid_gains
 from robot_dynamics.control.hybrid.limits import within_limits
-from robot_dynamics.control.hybrid.settings import HybridSettings
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.manipulation.hybrid.decoupling_law import HybridTorqueParts
 from robot_dynamics.model import build
@@ -28,7 +27,7 @@ def limited(
     """Return the limited torque of parts (3,), from the support."""
     gains = hybrid_gains(
         ControlSettings(), SafetySettings(effort_fraction=1.0, torque_rate=rate),
-        HybridSettings(), np.zeros(0), np.zeros(3), MODEL.limits() | {"effort": EFFORT},
+        np.zeros(0), np.zeros(3), MODEL.limits() | {"effort": EFFORT},
     )  # fmt: skip
     still = [0.0] * 3
     law = HybridTorqueParts(

@@ -37,7 +37,6 @@ from support.sampled_decoupling import (
 from support.sampled_decoupling import FORCE as FORCES
 
 from robot_dynamics.control.hybrid import gains
-from robot_dynamics.control.hybrid.settings import HybridSettings
 from robot_dynamics.control.settings import ForceServoSettings
 from robot_dynamics.control.touch_settings import ContactForceSettings
 from robot_dynamics.model import pose
@@ -149,8 +148,7 @@ def at_the_instant(count, kind, surfaces, joints, seed):
     start[system.object_q] = aside
     control = controller_of(
         plant, cell._replace(start=start), "internal", 2e-3,
-        HybridSettings(ahead=False, object_pose="sensor"),
-        contact_force=ContactForceSettings(damping=0.0),
+        ahead=False, object_pose="sensor", contact_force=ContactForceSettings(damping=0.0),
     )  # fmt: skip
     plant.moving(rng.standard_normal(6), rng)
     R, body = Rotation.from_quat(plant.q[system.object_q][3:]), plant.qd[system.object_v]
