@@ -77,10 +77,11 @@ class PostureSettings:
     Attributes:
         bandwidth: Natural frequency of the self-motion [rad/s]; 0 only damps it.
         damping_ratio: Its damping ratio.
-        limit_margin: Distance from a joint's limits within which the joint is driven back [rad, m].
+        limit_margin: Distance from a joint's limits within which the joint is driven back [rad,
+            m].
         limit_bandwidth: How fast [rad/s]; 0 for not at all.
-        singularity_avoidance: Gain of the way out of singularities, along the gradient of the arms'
-            manipulability [rad^2/s^2]; 0 for none.
+        singularity_avoidance: Gain of the way out of singularities, along the gradient of the
+            arms' manipulability [rad^2/s^2]; 0 for none.
     """
 
     bandwidth: float = _number(10.0, "rad/s", minimum=0.0)
@@ -94,10 +95,10 @@ class PostureSettings:
 class HandSettings:
     """How hands move where their contacts leave them free: d_ah of (34).
 
-    A soft finger leaves the tilt of the hand free, a point contact its turning. The hand goes with the
-    object there, and its offset e from the grasp decays as e'' + 2 z w e' + w^2 e = 0. This moves
-    neither the object nor any contact force. What the hand does comes before the arm's posture, and is
-    driven off by joint limits as that is.
+    A soft finger leaves the tilt of the hand free, a point contact its turning. The hand goes with
+    the object there, and its offset e from the grasp decays as e'' + 2 z w e' + w^2 e = 0. This
+    moves neither the object nor any contact force. What the hand does comes before the arm's
+    posture, and is driven off by joint limits as that is.
 
     Attributes:
         bandwidth: w [rad/s]; 0 only damps the motion of the hand relative to the object.
@@ -135,8 +136,8 @@ class StartSettings:
             reference starts [m].
         rotation_tolerance_rad: Likewise for its orientation [rad].
         velocity_tolerance: Largest speed of a joint [rad/s or m/s].
-        touch_tolerance: Distance within which a surface that is to be touched at the start counts as
-            touched [m or rad].
+        touch_tolerance: Distance within which a surface that is to be touched at the start counts
+            as touched [m or rad].
     """
 
     ramp_s: float = _number(0.2, "s", minimum=0.0, maximum=LONGEST_S)
@@ -157,18 +158,18 @@ class ControlSettings:
             "gravity": none of them, and no object: arms that only hold themselves up.
         rate_hz: Control rate [Hz].
         object: Servo of the object's position and orientation.
-        object_pose: Where the object is. "joints": what the arms' joints say, through the contacts.
-            "sensor": what a camera or tracker measures of its pose and twist.
+        object_pose: Where the object is. "joints": what the arms' joints say, through the
+            contacts. "sensor": what a camera or tracker measures of its pose and twist.
         internal_force: Servo of the internal force.
         jointed: Servos of an object with a joint, of the law "jointed".
         contact_force: Servo of the force on surfaces.
         hand: Servo of the hands in the directions that contacts leave free.
         posture: Servo of the arms' self-motion.
-        null_space: Generalised inverse of (34), which decides on the self-motion. "inertia": that in
-            the metric of the arms' inertia, dynamically consistent. "plain": the pseudo-inverse of
-            the paper, which takes all joint coordinates alike.
-        safe_pivot: Smallest relative pivot of J_S H^-1 J_S^T at which arms are moved exactly; nearer
-            to singularities the solution is damped, and what that costs is reported.
+        null_space: Generalised inverse of (34), which decides on the self-motion. "inertia": that
+            in the metric of the arms' inertia, dynamically consistent. "plain": the pseudo-inverse
+            of the paper, which takes all joint coordinates alike.
+        safe_pivot: Smallest relative pivot of J_S H^-1 J_S^T at which arms are moved exactly;
+            nearer to singularities the solution is damped, and what that costs is reported.
         ahead: Whether the model is evaluated in the middle of the time in which the torque acts,
             not at the measurement.
         blend_s: Time over which a new reference takes over from the one that is followed [s].

@@ -177,7 +177,9 @@ def hand_accelerations(state, acceleration, gains):
     terms, R = state.terms, state.pose[:3, :3]
     omega, alpha = state.twist[:3], acceleration[:3]
     found = []
-    for i, (tool, contact) in enumerate(zip(state.system.tools, state.system.contacts, strict=True)):
+    for i, (tool, contact) in enumerate(
+        zip(state.system.tools, state.system.contacts, strict=True)
+    ):
         hand, grasp = state.robot.pose(tool, state.q), state.pose @ contact.pose
         r = R @ (contact.pose[:3, 3] - np.asarray(state.system.held.center))
         moving = (terms.J @ terms.qd)[6 * i : 6 * i + 6]

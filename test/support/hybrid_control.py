@@ -72,7 +72,9 @@ class Plan:
 
 def controller(plan=None, *, settings=SETTINGS, safety=SAFETY, system=SYSTEM, **more):
     """Return a controller of the box; `more` changes its settings or is given to it."""
-    changes = {name: more.pop(name) for name in ("ahead", "object_pose", "posture") if name in more}
+    changes = {
+        name: more.pop(name) for name in ("ahead", "object_pose", "posture") if name in more
+    }
     settings = replace(settings, **changes)
     surfaces = len(more["environment"].surfaces) if "environment" in more else 0
     return HybridController(system, settings, safety, plan or Plan(surfaces), **more)

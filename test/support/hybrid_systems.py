@@ -134,7 +134,7 @@ def state_of(count, kind, joints, environment, rng):
 
 
 def _turned(kind, rng):
-    """Return a hand's turn (4, 4) from its grasp, about an axis that a kind of contact leaves free."""
+    """Return a hand's turn (4, 4) from its grasp, about axes that a contact leaves free."""
     free = {"soft finger": (1.0, 1.0, 0.0), "frictional point": (1.0, 1.0, 1.0)}
-    turn = 0.2 * rng.standard_normal(3) * free.get(kind, 0.0)
+    turn = 0.2 * rng.standard_normal(3) * free[kind] if kind in free else np.zeros(3)
     return pose((0.0, 0.0, 0.0), Rotation.from_rotvec(turn).as_matrix())

@@ -65,7 +65,8 @@ class LawConstants:
         inertia: Its inertia about that.
         inverse: The inverse of it.
         points: The contacts.
-        free_points: Those contacts in the directions that they leave free; none that leave nothing.
+        free_points: Those contacts in the directions that they leave free; none that leave
+            nothing.
         W: W_S (6, d).
         share: W^# (d, 6).
         internal: A (d, m).
@@ -118,9 +119,7 @@ class LawConstants:
         ]
         W, share, internal, recovery, velocity, position, open_part, W_free = (
             taken.matrix(*shape)
-            for shape in (
-                (6, d), (d, 6), (d, m), (m, d), (6, d), (6, d), (6, 6), (6, layout.free)
-            )
+            for shape in ((6, d), (d, 6), (d, m), (m, d), (6, d), (6, d), (6, 6), (6, layout.free))
         )
         determined = ObserverMaps.of(system).determined
         return cls(

@@ -453,9 +453,7 @@ class HybridController(ControlLaw):
         own, system, settings = self._of_model(q), self.hybrid_system, self.settings
         damping = contact_damping(system, settings, self._joints(q), self.reference.start)
         self._gain_warnings = damping.warnings
-        self.gains = hybrid_gains(
-            settings, self.safety, damping.values, own, self._limits
-        )
+        self.gains = hybrid_gains(settings, self.safety, damping.values, own, self._limits)
         holding = holding_force(self.reference, system, self.layout.reference)
         block = law_parameters(system, self.gains, self.distribution, holding)
         self._law = self.kernel.bind(block)

@@ -39,7 +39,8 @@ class HybridGains:
         motion_bound: What the integral of the pose error adds at most [m/s^2, rad/s^2].
         posture_proportional: Of the arms' distance from their posture [1/s^2].
         posture_derivative: Of their velocity, in their self-motion [1/s].
-        hand_proportional: Of a hand's offset from its grasp, where the contact leaves it free [1/s^2].
+        hand_proportional: Of a hand's offset from its grasp, where the contact leaves it free
+            [1/s^2].
         hand_derivative: Of its velocity relative to the object there [1/s].
         limit_proportional: Of what a joint is within the margin of its limits [1/s^2].
         limit_margin: That margin [rad or m].

@@ -46,8 +46,8 @@ class LawOptions:
         avoidance = settings.posture.singularity_avoidance
         if avoidance > 0.0 and system.drives:
             raise ArgumentError(
-                f"`posture.singularity_avoidance` of {avoidance:g}: expected 0 for arms with loops of their "
-                "own, whose singularities are not avoided."
+                f"`posture.singularity_avoidance` of {avoidance:g}: expected 0 for arms with "
+                "loops of their own, whose singularities are not avoided."
             )
         return cls(
             settings.object_pose == "sensor", settings.ahead, avoidance > 0.0, settings.null_space

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What arms do with the freedom that the object's motion leaves them: d_q and d_ah of (34), traceable."""
+"""Motion of arms and hands that does not move the object: d_q and d_ah of (34), traceable."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PostureMotion:
     def of(
         cls, gain: HybridGains, q: Sequence[Scalar], qd: Sequence[Scalar], away: Sequence[Scalar]
     ) -> PostureMotion:
-        """Return what keeps arms near their posture, damped, and off joint limits and singularities.
+        """Return what keeps arms near their posture, and off joint limits and singularities.
 
         Args:
             gain: Gains, posture and limits.
@@ -60,10 +60,10 @@ def hand_motion(
     J: Sequence[Sequence[Scalar]],
     avoidance: Sequence[Scalar],
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """Return d_ah (f,): accelerations of the hands relative to the object, and velocities with them.
+    """Return d_ah (f,): accelerations of hands relative to the object; and their velocities.
 
-    The offset e of a hand from its grasp decays as e'' + K_D e' + K_P e = 0. What leads joints away
-    from their limits and from singularities moves the hands as well: U^T J of it is added.
+    The offset e of a hand from its grasp decays as e'' + K_D e' + K_P e = 0. What leads joints
+    away from their limits and from singularities moves the hands as well: U^T J of it is added.
 
     Args:
         gain: Gains.

@@ -27,7 +27,8 @@ from robot_dynamics.spatial import Scalar, Symmetric3, Vector3
 # Keeps the first factors finite at a singularity itself; far below any pivot that matters.
 _FINITE = 1e-14
 # How many times the safe pivot free directions are damped from; the part of that which keeps trial
-# factors finite where arms cannot move in them; and their least size, as a part of the contact's largest.
+# factors finite where arms cannot move in them; and their least size, as a part of the contact's
+# largest.
 FREE_CAUTION, _TRIAL, _TINY_PART = 100.0, 1e-3, 1e-6
 
 GeneralisedInverse = Literal["inertia", "plain"]
@@ -92,7 +93,8 @@ class FreeDirections:
 
     Attributes:
         motion: U^T J and its rate times qd, with U the free directions of all contacts.
-        W: Their wrench map (6, f), in the object's axes: W_U^T v is the object's motion along them.
+        W: Their wrench map (6, f), in the object's axes: W_U^T v is the object's motion along
+            them.
         sizes: How many of them each contact has.
     """
 
@@ -114,7 +116,8 @@ class HybridTorqueParts:
         internal: What makes the internal force.
         contact: What makes the force on the surfaces.
         motion: What accelerates the object, and the arms with it.
-        posture: What moves hands and arms with freedom to spare besides, without moving the object.
+        posture: What moves hands and arms with freedom to spare besides, without moving the
+            object.
         acceleration: qdd (n,) (34).
         velocity: Velocities (n,) that go with the wanted velocity of the object.
         pivot: Smallest relative pivot of J_S H^-1 J_S^T: zero at a singularity.
@@ -135,10 +138,10 @@ class HybridTorqueParts:
 class ArmSide:
     """The arms' side of the contacts: (34), damped near singularities.
 
-    Solves G qdd = task for the qdd nearest to a given one, with the rows of G = [U^T J; S^T J]. What
-    contacts block, S^T J, is met exactly away from singularities. What they leave free, U^T J, is met
-    as far as the arms can besides: its equations are damped for themselves, which leaves those of
-    S^T J exact. "Nearest" is by the generalised inverse:
+    Solves G qdd = task for the qdd nearest to a given one, with the rows of G = [U^T J; S^T J].
+    What contacts block, S^T J, is met exactly away from singularities. What they leave free, U^T
+    J, is met as far as the arms can besides: its equations are damped for themselves, which leaves
+    those of S^T J exact. "Nearest" is by the generalised inverse:
 
         "inertia": G^# = H^-1 G^T (G H^-1 G^T)^-1, the least kinetic energy of the difference.
         "plain": G^+ = G^T (G G^T)^-1, the least sum of squares, over whatever units joints have.
@@ -146,9 +149,9 @@ class ArmSide:
     Args:
         H: Inertia of the arms (n, n).
         J: S^T J (d, n).
-        safe_pivot: Smallest relative pivot of J H^-1 J^T (or J J^T) that is not damped; the damping
-            grows to this part of the diagonal at a singularity. Free directions are damped from 100
-            times that on.
+        safe_pivot: Smallest relative pivot of J H^-1 J^T (or J J^T) that is not damped; the
+            damping grows to this part of the diagonal at a singularity. Free directions are damped
+            from 100 times that on.
         free: U^T J (f, n), and how many rows each contact has; none by default.
         inverse: Which generalised inverse.
     """
@@ -282,8 +285,8 @@ def decoupling_torque(
         free: What the contacts leave free of the hands; nothing by default.
     """
     n, d, f = len(C), len(contacts.bias), len(free.motion.bias)
-    # (29): S^T J qdd = W_S^T a + rate(W_S^T) v - rate(S^T J) qd; W_S turns with the object. Along the
-    # free directions hands go with the object in the same way, and move by d_ah besides.
+    # (29): S^T J qdd = W_S^T a + rate(W_S^T) v - rate(S^T J) qd; W_S turns with the object. Along
+    # the free directions hands go with the object in the same way, and move by d_ah besides.
     spun = [0.0, 0.0, 0.0, *held.turning.cross(held.velocity)]
     of_object = [a - b for a, b in zip(acceleration.object, spun, strict=True)]
     following = [
@@ -291,9 +294,14 @@ def decoupling_torque(
         *_differences(transposed_times(W, of_object, d), contacts.bias),
     ]
     hands = [*acceleration.hands, *[0.0] * d]  # of the self-motion: the object stays unmoved
-    drive, lost = arms.push([*_sum(following[:f], acceleration.hands), *following[f:]], acceleration.posture)
+    drive, lost = arms.push(
+        [*_sum(following[:f], acceleration.hands), *following[f:]], acceleration.posture
+    )
     kept, _ = arms.push(hands, acceleration.posture)
-    going = [*transposed_times(free.W, velocity.object, f), *transposed_times(W, velocity.object, d)]
+    going = [
+        *transposed_times(free.W, velocity.object, f),
+        *transposed_times(W, velocity.object, d),
+    ]
     towards, _ = arms.push([*_sum(going[:f], velocity.hands), *going[f:]], velocity.posture)
     inertial = times(share, held.times(acceleration.object))
     carrying = times(share, held.bias)

@@ -373,9 +373,7 @@ def test_the_object_may_be_seen_from_outside():
 
 def test_what_sensors_cannot_mean_is_refused_and_forgotten():
     """A pose, twist or force that is none raises, and the torques stay what they were."""
-    control = controller(
-        Plan(1), environment=touching(), object_pose="sensor"
-    )
+    control = controller(Plan(1), environment=touching(), object_pose="sensor")
     control.start(Q, REST)
     control.sense(pose=START, twist=np.zeros(6))
     before = control.update(SETTLED, Q, REST).torque

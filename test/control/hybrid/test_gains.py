@@ -27,9 +27,7 @@ LIMITS = {
 def gains(**contact):
     """Return the gains of three joints and two surfaces."""
     settings = ControlSettings(contact_force=ContactForceSettings(**contact))
-    return hybrid_gains(
-        settings, SafetySettings(), np.array([5.0, 6.0]), np.zeros(3), LIMITS
-    )
+    return hybrid_gains(settings, SafetySettings(), np.array([5.0, 6.0]), np.zeros(3), LIMITS)
 
 
 def test_a_block_is_all_of_them():

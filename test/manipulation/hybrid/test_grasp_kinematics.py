@@ -45,7 +45,7 @@ def test_blocked_motion_is_that_of_the_terms(kind):
     state = state_of(3, "rigid", 7, environment_of(0), np.random.default_rng(4))
     contacts = tuple(Contact.of_kind(kind, c.pose) for c in state.system.contacts)
     system = type(state.system)(state.system.arms, state.system.tools, state.system.held, contacts)
-    terms, parameters = system.terms(*state[1:]), parameters_of(system.arms)
+    terms, parameters = system.terms(*state[1:5]), parameters_of(system.arms)
     arms = ArmState.of(system.passive_joints, state.q.tolist(), state.qd.tolist(), parameters)
     points, place = points_of(system), place_at(system, state.pose)
     spin = state.pose[:3, :3].T @ state.twist[:3]
