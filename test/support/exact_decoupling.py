@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import block_diag
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.control.hybrid.law_inputs import LawOptions
@@ -197,10 +198,19 @@ def hand_accelerations(state, acceleration, gains):
 
 
 def hands_regular(state):
-    """Tell whether the arms can move hands well in all directions: the law damps nothing."""
-    terms = state.terms
-    half = np.linalg.solve(np.linalg.cholesky(terms.M), terms.J.T)
-    return np.linalg.cond(half.T @ half) < 1.0 / (FREE_CAUTION * SAFE_PIVOT)
+    """Tell whether the arms can move hands well in all free directions: the law damps nothing."""
+    terms, free = state.terms, []
+    for contact in state.system.free_directions:
+        R = state.pose[:3, :3] @ contact.pose[:3, :3]
+        free.append(np.kron(np.eye(2), R) @ contact.directions)
+    U, A = block_diag(*free), terms.J @ np.linalg.solve(terms.M, terms.J.T)
+    if not U.size:
+        return True
+    B, C, D = U.T @ A @ U, terms.S.T @ A @ U, terms.S.T @ A @ terms.S
+    size = np.sqrt(np.diag(B))
+    # No relative pivot is below the smallest eigenvalue.
+    pivot = np.linalg.eigvalsh((B - C.T @ np.linalg.solve(D, C)) / np.outer(size, size))[0]
+    return pivot > 1.1 * FREE_CAUTION * SAFE_PIVOT
 
 
 def worst(count, kind, joints, surfaces, states, compiled=True, shipped=False, own=False, **more):
