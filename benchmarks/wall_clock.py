@@ -105,8 +105,8 @@ def measured(folder: Path, seconds: float, priority: int, *, guarded: bool) -> d
         CONTROLLER,
         GUARD,
         SIMULATOR,
+        NodeMonitor,
         Session,
-        Witness,
         start_ros,
     )
 
@@ -116,11 +116,11 @@ def measured(folder: Path, seconds: float, priority: int, *, guarded: bool) -> d
     machine = [answered(seconds / 4.0, period, SIMULATED_S, CONTROLLED_S, priority)]
     system = build_system(scenario)
     # To be heard by a third process would cost the two time.
-    witness = Witness(system, hears_commands=False)
+    monitor = NodeMonitor(system, reads_commands=False)
     recorded = folder / "run.npz"
     try:
         with Session(
-            witness,
+            monitor,
             scenario,
             folder,
             lockstep=False,
@@ -132,9 +132,9 @@ def measured(folder: Path, seconds: float, priority: int, *, guarded: bool) -> d
             session.start_nodes(SIMULATOR, output=str(recorded), duration=seconds + 60.0, **more)
             session.start_nodes(*([GUARD] if guarded else []), CONTROLLER, **more)
             session.recover()
-            witness.watch(seconds, interval=1.0)  # diagnostics come once a second
-            seen = witness.status(SIMULATOR).values
-            told = witness.status(CONTROLLER).values
+            monitor.spin_for(seconds, interval=1.0)  # diagnostics come once a second
+            seen = monitor.status(SIMULATOR).values
+            told = monitor.status(CONTROLLER).values
             state = session.condition
         machine.append(answered(seconds / 4.0, period, SIMULATED_S, CONTROLLED_S, priority))
         # It was written when the session ended.
@@ -156,7 +156,7 @@ def measured(folder: Path, seconds: float, priority: int, *, guarded: bool) -> d
             "safe": bool(np.isfinite(torque).all()) and largest <= 1.0 + 1e-9,
         }
     finally:
-        witness.close()
+        monitor.close()
         rclpy.try_shutdown()
 
 

@@ -9,14 +9,13 @@ from typing import Any
 from rclpy.node import Node
 from waiting import PATIENCE_S, wait_until
 
+from robot_dynamics.nodes.services import RepeatedCall
+
 _AGAIN_S = 8.0  # less than a simulator in lockstep waits for whoever is called
 
 
 class Caller:
-    """Calls services, and calls again when an answer is lost.
-
-    A server drops the answer to a client that it has not discovered yet, and a call may reach a
-    node that has just been killed. Clients are kept, so that they are discovered once.
+    """Calls services, again when a response is lost; keeps clients, to discover each once.
 
     Args:
         ros: The module rclpy, as the fixture starts it.
@@ -36,16 +35,12 @@ class Caller:
     def __call__(self, kind: Any, name: str, request: Any = None) -> Any:
         """Return the answer to a request; to an empty one if none is given."""
         self.expect(kind, name)
-        client, wish = self._clients[name], request or kind.Request()
+        client = self._clients[name]
         assert client.wait_for_service(PATIENCE_S), f"there is no service {name}"
-        calls: list[Any] = []
-
-        def answered() -> bool:
-            return any(call.done() for call in calls)
-
-        def call_and_listen() -> None:
-            calls.append(client.call_async(wish))
-            self._ros.spin_until_future_complete(self._node, calls[-1], timeout_sec=_AGAIN_S)
-
-        wait_until(answered, call_and_listen, words=lambda: f"no answer from {name}")
-        return next(call for call in calls if call.done()).result()
+        call = RepeatedCall(client, request or kind.Request(), _AGAIN_S)
+        wait_until(
+            call.is_answered,
+            lambda: self._ros.spin_once(self._node, timeout_sec=0.1),
+            words=lambda: f"no answer from {name}",
+        )
+        return call.response()

@@ -91,6 +91,36 @@ class ServiceExecutor:
         return any(wait_set.get_ready_entities(kind) for kind in ("timer", "client", "service"))
 
 
+class RepeatedCall:
+    """A service call that is sent again while no response arrives.
+
+    A server drops its response to a client that it has not discovered yet, as happens on busy
+    machines.
+
+    Args:
+        client: The client.
+        request: The request.
+        interval_s: Time without a response after which the request is sent again [s].
+    """
+
+    def __init__(self, client: Any, request: Any, interval_s: float) -> None:
+        self._client, self._request, self._interval = client, request, interval_s
+        self._futures: list[Any] = []
+        self._sent_at = 0.0
+
+    def is_answered(self) -> bool:
+        """Return whether a response has arrived; send the request if that is due."""
+        now = time.monotonic()
+        if not self._futures or now > self._sent_at + self._interval:
+            self._futures.append(self._client.call_async(self._request))
+            self._sent_at = now
+        return any(future.done() for future in self._futures)
+
+    def response(self) -> Any:
+        """Return the first response; there has to be one."""
+        return next(future.result() for future in self._futures if future.done())
+
+
 async def retry_while(
     action: Callable[[], str], transient: tuple[type[RobotDynamicsError], ...], timeout_s: float
 ) -> str:

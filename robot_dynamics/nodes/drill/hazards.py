@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The hazards of the drill: what goes wrong, and what nodes are to make of it."""
+"""The hazards of the drill: what goes wrong, what the nodes have to do, and how it is tried."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from robot_dynamics.nodes.drill.session import (
     GUARD,
     SIMULATOR,
     DrillError,
+    NodeMonitor,
     Session,
-    Witness,
 )
 
 Bound = Literal["periods", "stale", "heartbeat", "law"]
@@ -27,24 +27,22 @@ Bound = Literal["periods", "stale", "heartbeat", "law"]
 
 @dataclass(frozen=True)
 class Hazard:
-    """Something that goes wrong.
+    """A hazard, and what the nodes have to do about it.
 
     Attributes:
-        name: What it is called.
+        name: Its name.
         lockstep: Whether it is tried in lockstep, where every period counts; else on the wall
             clock.
-        faults: For the simulator's parameter of that name.
-        cause: What the diagnostics must say of it; empty if control has to go on as if nothing
-            had happened.
-        bound: Until when the fallback is reached: two control periods, the declared silence of a
-            stream or of the controller, or as the safety layer states for what only the motion
-            shows.
-        witness: Who says so.
-        signal: Sent to a node instead.
-        node: The node.
-        lasts_s: Until the hazard is over [s].
+        faults: Value for the simulator's parameter `faults`.
+        cause: Text that the diagnostics must contain; empty if control has to go on undisturbed.
+        bound: Time until the fallback: two control periods, the declared silence of a stream or of
+            the controller, or what the safety layer states for faults that only the motion shows.
+        monitor: The node whose diagnostics report it.
+        signal: A signal that is sent to a node instead of faults.
+        node: The node that gets the signal.
+        lasts_s: Duration of the hazard [s].
         restart: Whether the node has to be started again.
-        full_disk: Whether the controller's recording cannot be written instead.
+        full_disk: Whether the controller's recording cannot be written, instead of faults.
         recovery: What is done to run again, in words.
     """
 
@@ -53,7 +51,7 @@ class Hazard:
     faults: str = ""
     cause: str = ""
     bound: Bound = "periods"
-    witness: str = CONTROLLER
+    monitor: str = CONTROLLER
     signal: int = 0
     node: str = ""
     lasts_s: float = 0.1
@@ -121,7 +119,7 @@ HAZARDS = (
         False,
         cause="no heartbeat",
         bound="heartbeat",
-        witness=GUARD,
+        monitor=GUARD,
         signal=signal.SIGSTOP,
         node=CONTROLLER,
         lasts_s=1.0,
@@ -132,7 +130,7 @@ HAZARDS = (
         False,
         cause="no heartbeat",
         bound="heartbeat",
-        witness=GUARD,
+        monitor=GUARD,
         signal=signal.SIGKILL,
         node=CONTROLLER,
         restart=True,
@@ -150,18 +148,17 @@ HAZARDS = (
 
 
 _AFTERWARDS_S = 0.3  # for which the fallback is watched
-_LONGEST_S = 20.0  # until it
+_LONGEST_S = 20.0  # until the fallback
 _NANOSECOND_S = 1e-9
 _ROUNDING = 1e-9
 _ATTEMPTS = 3
-_STANDSTILL_S = 2.0
 _RECORDED_S = 2.0  # of a run that is to be recorded
 
 
 def bound_s(
     hazard: Hazard, session: Session, period: float, safety: SafetySettings
 ) -> float | None:
-    """Return until when the fallback has to be reached [s]; None if control has to go on."""
+    """Return the longest time until the fallback [s]; None if control has to go on."""
     if hazard.goes_on:
         return None
     declared = {
@@ -181,22 +178,22 @@ class Trial:
 
     Args:
         session: The running nodes, moving the object.
-        witness: Who watches them.
-        scenario: What they run.
+        monitor: The node that monitors them.
+        scenario: The scenario.
     """
 
-    def __init__(self, session: Session, witness: Witness, scenario: Scenario) -> None:
-        self.session, self._witness = session, witness
+    def __init__(self, session: Session, monitor: NodeMonitor, scenario: Scenario) -> None:
+        self.session, self._monitor = session, monitor
         self._period, self._safety = scenario.control.period, scenario.safety
 
     def run(self, hazard: Hazard) -> DrillResult:
-        """Try a hazard, and return to a run without it.
+        """Try a hazard, and go back to a run without it.
 
-        A trial on the wall clock that fails is repeated: a machine that does other things may
-        have spoiled it. What the nodes do wrong, they do every time.
+        A trial on the wall clock that fails is repeated, because other processes of the machine
+        may have disturbed it; errors of the nodes repeat themselves.
 
         Raises:
-            DrillError: If nodes fail in what has nothing to do with the hazard.
+            DrillError: If nodes fail for another reason than the hazard.
         """
         result = self._once(hazard)
         for attempt in range(2, _ATTEMPTS + 1):
@@ -206,11 +203,11 @@ class Trial:
         return result
 
     def _once(self, hazard: Hazard) -> DrillResult:
-        witness = self._witness
+        monitor = self._monitor
         problems: list[str] = []
-        witness.stalled_s = 0.0
+        monitor.stalled_s = 0.0
         bound = bound_s(hazard, self.session, self._period, self._safety)
-        witness.forget()
+        monitor.reset()
         began = self._inject(hazard)
         fallback, seen = None, ""
         if hazard.full_disk:
@@ -227,21 +224,21 @@ class Trial:
                 fallback, seen = self._wait_for_fallback(hazard, began)
             except DrillError as error:
                 problems.append(str(error))
-        stalled = witness.stalled_s
+        stalled = monitor.stalled_s
         self._end(hazard)
         self._let_pass(_AFTERWARDS_S)
         if bound is not None and fallback is not None:
-            # On the wall clock a machine that stood still is no fault of the nodes.
+            # On the wall clock, less the time in which the machine did not run this process.
             allowed = 0.0 if self.session.lockstep else stalled
             if fallback > bound + allowed + _ROUNDING:
                 problems.append(f"the fallback came after {1e3 * fallback:.1f} ms.")
             if fallback < 0.0:
                 problems.append("control had ended before.")
-        if witness.not_finite:
-            problems.append(f"{witness.not_finite} commands were not finite.")
-        if witness.largest > 1.0 + _ROUNDING:
-            problems.append(f"a torque was {witness.largest:.3f} of its limit.")
-        largest, commands = witness.largest, witness.commands
+        if monitor.not_finite:
+            problems.append(f"{monitor.not_finite} commands were not finite.")
+        if monitor.largest > 1.0 + _ROUNDING:
+            problems.append(f"a torque was {monitor.largest:.3f} of its limit.")
+        largest, commands = monitor.largest, monitor.commands
         if hazard.full_disk:
             self.session.end_node(hazard.node, signal.SIGINT)
         if hazard.restart:
@@ -264,20 +261,20 @@ class Trial:
         )
 
     def _inject(self, hazard: Hazard) -> int:
-        """Let the hazard happen; return when it began, in ticks or nanoseconds."""
-        witness, session = self._witness, self.session
+        """Cause the hazard; return when it began, in ticks or nanoseconds."""
+        monitor, session = self._monitor, self.session
         if hazard.faults:
-            simulator = witness.status("simulator")
+            simulator = monitor.status("simulator")
             simulator.values = {}
-            witness.switch_faults(hazard.faults)
+            monitor.set_faults(hazard.faults)
             key = "simulated fault since"
-            witness.wait_for(lambda: key in simulator.values, "the simulated fault")
+            monitor.wait_for(lambda: key in simulator.values, "the simulated fault")
             return int(simulator.values[key])
         if hazard.full_disk:
             session.end_node(hazard.node, signal.SIGINT)
             session.start_nodes(hazard.node, output="drill.npz", duration=_RECORDED_S)
             session.begin()
-            # No file may grow any more, as on a disk that is full.
+            # No file may grow any more, as on a full disk.
             limit = (0, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
             resource.prlimit(session.nodes[hazard.node].pid, resource.RLIMIT_FSIZE, limit)
             return 0
@@ -289,49 +286,45 @@ class Trial:
         return now
 
     def _wait_for_fallback(self, hazard: Hazard, began: int) -> tuple[float, str]:
-        """Return the time until the fallback [s], and what the diagnostics say of it."""
-        status = self._witness.status(hazard.witness)
+        """Return the time until the fallback [s], and the fault in the diagnostics."""
+        status = self._monitor.status(hazard.monitor)
 
-        def told() -> list[str]:
+        def reported() -> list[str]:
             faults = [text for key, text in status.values.items() if key.startswith("fault ")]
             return [text for text in faults if hazard.cause in text]
 
-        self._witness.wait_for(
-            lambda: bool(told()) and "first fault at" in status.values,
+        self._monitor.wait_for(
+            lambda: bool(reported()) and "first fault at" in status.values,
             f"{hazard.cause or 'a cause'!r} in the diagnostics",
             _LONGEST_S,
         )
         unit = self._period if self.session.lockstep else _NANOSECOND_S
-        return (int(status.values["first fault at"]) - began) * unit, told()[0]
+        return (int(status.values["first fault at"]) - began) * unit, reported()[0]
 
     def _wait_for_warning(self, hazard: Hazard) -> str:
-        """Return what the diagnostics say of a hazard that does not end control."""
-        status = self._witness.status(hazard.witness)
+        """Return the warning in the diagnostics about a hazard that does not end control."""
+        status = self._monitor.status(hazard.monitor)
 
-        def told() -> list[str]:
+        def reported() -> list[str]:
             said = (status.message, *status.values.values())
             return [text for text in said if hazard.cause in text]
 
-        self._witness.wait_for(
-            lambda: bool(told()), f"{hazard.cause!r} in the diagnostics", _LONGEST_S
+        self._monitor.wait_for(
+            lambda: bool(reported()), f"{hazard.cause!r} in the diagnostics", _LONGEST_S
         )
-        return told()[0]
+        return reported()[0]
 
     def _let_pass(self, seconds: float) -> None:
-        """Watch for some time of the run, or of the wall clock where that stands still."""
-        wanted = self._witness.tick + round(seconds / self._period)
-        until = time.monotonic() + seconds
-        while time.monotonic() < until or (
-            self.session.lockstep
-            and self._witness.tick < wanted
-            and time.monotonic() < until + _STANDSTILL_S
-        ):
-            self._witness.look()
+        """Watch for some time [s]: of the wall clock, in lockstep also of the simulation."""
+        first = self._monitor.tick
+        self._monitor.spin_for(seconds)
+        if self.session.lockstep:
+            self.session.run_for(seconds - (self._monitor.tick - first) * self._period)
 
     def _end(self, hazard: Hazard) -> None:
-        """Let the hazard be over."""
+        """End the hazard."""
         if hazard.signal == signal.SIGSTOP:
-            self._witness.watch(hazard.lasts_s)
+            self._monitor.spin_for(hazard.lasts_s)
             self.session.nodes[hazard.node].send(signal.SIGCONT)
         elif hazard.faults and not self.session.lockstep:
-            self._witness.switch_faults("")
+            self._monitor.set_faults("")

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The process of a drill: it starts nodes, tries every hazard, and says so, one JSON a line."""
+"""The process of a drill: starts nodes, tries hazards or soaks, and reports JSON, one a line."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from robot_dynamics.app.progress import print_event
 from robot_dynamics.app.scenario import Scenario, build_system, load_scenario
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.nodes.drill.hazards import HAZARDS, Trial
-from robot_dynamics.nodes.drill.session import Session, Witness, start_ros
+from robot_dynamics.nodes.drill.session import NodeMonitor, Session, start_ros
 from robot_dynamics.simulation.faults import KINDS
 
-WALL_CLOCK_RATE_HZ = 250.0  # which a laptop keeps beside whatever else it does
+WALL_CLOCK_RATE_HZ = 250.0  # that a busy laptop can keep
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a drill, and return the exit status: 0 when it is over, however it went."""
+    """Run a drill, and return the exit status: 0 when it has finished, whatever it found."""
     parser = argparse.ArgumentParser()
     parser.add_argument("scenario")
     parser.add_argument("--only", action="append", default=[])
@@ -39,16 +39,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         scenario = load_scenario(options.scenario)
         slower = at_most(scenario, WALL_CLOCK_RATE_HZ)
-        witness = Witness(build_system(scenario))
+        monitor = NodeMonitor(build_system(scenario))
         folder = Path.cwd()
         try:
             if options.soak:
-                found = Soak(witness, scenario, folder, options.soak, options.seed).run()
+                found = Soak(monitor, scenario, folder, options.soak, options.seed).run()
                 print_event("soak", **found)
             else:
-                try_hazards(witness, options.only, scenario, slower, folder)
+                try_hazards(monitor, options.only, scenario, slower, folder)
         finally:
-            witness.close()
+            monitor.close()
         print_event("done")
         return 0
     except KeyboardInterrupt:
@@ -61,26 +61,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def at_most(scenario: Scenario, rate_hz: float) -> Scenario:
-    """Return the scenario with a control rate of at most so many Hz."""
+    """Return the scenario with its control rate limited."""
     control = scenario.control
     return replace(scenario, control=replace(control, rate_hz=min(control.rate_hz, rate_hz)))
 
 
 def try_hazards(
-    witness: Witness, only: Sequence[str], scenario: Scenario, slower: Scenario, folder: Path
+    monitor: NodeMonitor, only: Sequence[str], scenario: Scenario, slower: Scenario, folder: Path
 ) -> None:
-    """Try hazards in lockstep, then on the wall clock, and print what came of each.
+    """Try hazards in lockstep, then on the wall clock, and report each result.
 
     Args:
-        witness: Who watches.
+        monitor: The node that monitors them.
         only: Names of hazards; none for all.
-        scenario: What runs in lockstep.
-        slower: What runs on the wall clock.
-        folder: Where nodes run.
+        scenario: The scenario in lockstep.
+        slower: The scenario on the wall clock.
+        folder: The working directory of the nodes.
 
     Raises:
-        UnknownNameError: If a name is that of no hazard.
-        DrillError: If nodes do not do what they do without any hazard.
+        UnknownNameError: If there is no hazard of a name.
+        DrillError: If the nodes fail without any hazard.
     """
     names = [hazard.name for hazard in HAZARDS]
     for name in only:
@@ -94,31 +94,26 @@ def try_hazards(
         if not own:
             continue
         print_event("progress", tick=done, ticks=len(hazards), doing="starting nodes")
-        with Session(witness, run, folder, lockstep=lockstep) as session:
+        with Session(monitor, run, folder, lockstep=lockstep) as session:
             session.start_nodes()
             session.begin()
-            trial = Trial(session, witness, run)
+            trial = Trial(session, monitor, run)
             for hazard in own:
                 print_event("progress", tick=done, ticks=len(hazards), doing=hazard.name)
                 print_event("result", **asdict(trial.run(hazard)))
                 done += 1
-        witness.forget_services()
-        witness.statuses.clear()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        monitor.destroy_clients()
+        monitor.statuses.clear()
 
 
 MOST_GROWTH_MB = 5.0
 _WARM_S = 60.0  # of simulated time, after which nothing new has to be loaded
-_STANDSTILL_S = 1.5  # of wall clock: some faults stop simulated time until they are over
 _MEGABYTE = 2.0**20
 
 
 @dataclass
 class Usage:
-    """What a process holds.
+    """Memory and open files of a process.
 
     Attributes:
         memory_mb: Resident memory, after warming up and at the end [MiB].
@@ -128,8 +123,8 @@ class Usage:
     memory_mb: list[float] = field(default_factory=list)
     files: list[int] = field(default_factory=list)
 
-    def note(self, pid: int) -> None:
-        """Look at a process, the first time and the last."""
+    def measure(self, pid: int) -> None:
+        """Measure a process; the first and the last values are kept."""
         pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
         memory = pages * os.sysconf("SC_PAGE_SIZE") / _MEGABYTE
         self.memory_mb[1:] = [memory]
@@ -149,30 +144,30 @@ class Usage:
 
 
 class Soak:
-    """Runs of random length, each with a fault of a random kind, until enough time has passed.
+    """Runs of random length in lockstep, each with a random fault: nothing may grow or end.
 
     Args:
-        witness: Who watches.
-        scenario: What runs.
-        folder: Where nodes run.
+        monitor: The node that monitors them.
+        scenario: The scenario.
+        folder: The working directory of the nodes.
         seconds: Simulated time [s].
-        seed: Of what is random.
+        seed: Seed of the random numbers.
     """
 
     def __init__(
-        self, witness: Witness, scenario: Scenario, folder: Path, seconds: float, seed: int
+        self, monitor: NodeMonitor, scenario: Scenario, folder: Path, seconds: float, seed: int
     ) -> None:
-        self._witness, self._seconds = witness, seconds
+        self._monitor, self._seconds = monitor, seconds
         self._period = scenario.control.period
         self._arms = [arm.name for arm in scenario.cell.arms]
-        self._session = Session(witness, scenario, folder, lockstep=True)
+        self._session = Session(monitor, scenario, folder, lockstep=True)
         self._random = np.random.default_rng(seed)
         self._faults: Counter[str] = Counter()
         self._simulated = self._largest = 0.0
         self._commands = self._not_finite = 0
 
     def run(self) -> dict[str, Any]:
-        """Run, and return what was found (JSON values).
+        """Run, and return the figures (JSON values).
 
         Raises:
             DrillError: If a node ends, or does not get back to a run.
@@ -185,7 +180,7 @@ class Soak:
                 self._once()
                 if self._simulated >= min(_WARM_S, 0.3 * self._seconds):
                     for name, process in session.nodes.items():
-                        usage.setdefault(name, Usage()).note(process.pid)
+                        usage.setdefault(name, Usage()).measure(process.pid)
                 print_event(
                     "progress",
                     tick=int(min(self._simulated, self._seconds)),
@@ -216,29 +211,21 @@ class Soak:
 
     def _once(self) -> None:
         """Run from the start until after a fault."""
-        witness, draw = self._witness, self._random
+        monitor, draw = self._monitor, self._random
         self._session.recover()
-        self._let_pass(draw.uniform(1.0, 12.0))
+        self._session.run_for(draw.uniform(1.0, 12.0))
         kind = str(draw.choice(KINDS))
         arm = str(draw.choice(["", *self._arms]))
-        witness.switch_faults(f"{kind} {arm} {10.0 ** draw.uniform(-3.0, 0.0):.4f}")
+        monitor.set_faults(f"{kind} {arm} {10.0 ** draw.uniform(-3.0, 0.0):.4f}")
         self._faults[kind] += 1
-        self._let_pass(1.0)
-        witness.switch_faults("")
-        self._let_pass(draw.uniform(0.1, 1.0))
-        self._simulated += (witness.tick + 1) * self._period
-        self._largest = max(self._largest, witness.largest)
-        self._commands += witness.commands
-        self._not_finite += witness.not_finite
+        self._session.run_for(1.0)
+        monitor.set_faults("")
+        self._session.run_for(draw.uniform(0.1, 1.0))
+        self._simulated += (monitor.tick + 1) * self._period
+        self._largest = max(self._largest, monitor.largest)
+        self._commands += monitor.commands
+        self._not_finite += monitor.not_finite
 
-    def _let_pass(self, seconds: float) -> None:
-        """Wait until simulated time has gone on, or has stood still for a while."""
-        wanted = self._witness.tick + round(seconds / self._period)
-        last, moved = -1, time.monotonic()
-        while self._witness.tick < wanted:
-            self._witness.look()
-            if self._witness.tick != last:
-                last, moved = self._witness.tick, time.monotonic()
-            elif time.monotonic() - moved > _STANDSTILL_S:
-                self._session.check()
-                return
+
+if __name__ == "__main__":
+    sys.exit(main())

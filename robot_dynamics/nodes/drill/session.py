@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Who watches running nodes from outside: every torque that is sent, and what nodes say."""
+"""Running nodes of a drill: their processes, and a node that monitors and controls them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
+from numpy.typing import NDArray
 from rcl_interfaces.srv import SetParameters
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, QoSReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
@@ -31,96 +33,103 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.nodes.conversions import read_command
 from robot_dynamics.nodes.diagnostics import OK
+from robot_dynamics.nodes.services import RepeatedCall
 from robot_dynamics.nodes.topics import Inbox
 
-_PATIENCE_S = 30.0
-# After which a request is sent again: an answer to a client that the server has not found yet is
-# lost, which happens on busy machines.
-_ANSWER_S = 6.0
-# Deep enough for everything that comes while this process waits for the machine.
-_EVERYTHING = QoSProfile(depth=2000, reliability=QoSReliabilityPolicy.RELIABLE)
-_NEVER = 1 << 31  # numbers of ticks beyond it are those of clocks that were set back
+SIMULATOR, CONTROLLER, GUARD = "simulator", "controller", "guard"
+MOVING_S = 0.6  # of simulated time from a start until the object moves
+_TIMEOUT_S = 30.0
+_START_S = 60.0
+_LONGEST_S = 3600.0
+_IN_TRANSIT_S = 0.05  # in which commands of the run that was reset arrive
+_STANDSTILL_S = 2.0  # of wall clock: some faults stop simulated time until they are over
+_ATTEMPTS = 4  # on the wall clock, where a busy machine may spoil a start
+_CALL_AGAIN_S = 6.0
+# Deep enough for all messages that arrive while this process waits for the machine.
+_DEEP = QoSProfile(depth=2000, reliability=QoSReliabilityPolicy.RELIABLE)
+_NEGATIVE = 1 << 31  # numbers above it are ticks of clocks that were set back
 
 
 class DrillError(RobotDynamicsError):
-    """A drill that cannot go on: nodes do not do what they do without any hazard."""
+    """A drill that cannot go on: the nodes fail without any hazard."""
+
+
+def start_ros() -> None:
+    """Initialise ROS in this process; signals stay Python's."""
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
 
 
 @dataclass
 class Status:
-    """What a node said last of itself.
+    """The last diagnostics of a node.
 
     Attributes:
-        level: Of the diagnostics.
+        level: The level.
         message: The sentence.
         values: The figures, as texts.
-        heard: Number of messages.
+        count: Number of messages.
     """
 
     level: bytes = OK
     message: str = ""
     values: dict[str, str] = field(default_factory=dict)
-    heard: int = 0
+    count: int = 0
 
 
-class Witness:
-    """A node that hears commands and diagnostics, and calls services.
+class NodeMonitor:
+    """A node that reads commands and diagnostics of the others, and calls their services.
 
     Attributes:
-        statuses: What each node said last, by name.
-        largest: The largest torque over its limit since `forget`.
-        not_finite: Number of commands since then with a number that is none.
+        statuses: The last diagnostics of each node, by its name.
+        largest: The largest torque over its limit since `reset`.
+        not_finite: Number of commands since then that were not finite.
         commands: Number of commands since then.
-        tick: The last control tick that was answered.
-        stalled_s: The longest time for which the machine did not run this process [s]; to be set
-            to zero by who asks.
+        tick: The last control tick that was answered since then.
+        stalled_s: The longest time in which the machine did not run this process [s]; reset by
+            the caller.
 
     Args:
         system: The arms.
-        hears_commands: Whether to hear commands, which is work for who sends them as well.
+        reads_commands: Whether to subscribe to commands, which costs their publishers time.
     """
 
-    def __init__(self, system: GraspSystem, *, hears_commands: bool = True) -> None:
+    def __init__(self, system: GraspSystem, *, reads_commands: bool = True) -> None:
         self._node = Node("drill")
         self._inbox = Inbox(self._node)
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self._node)
         effort = system.limits["effort"]
-        arms = zip(system.arms, system.arm_slices, strict=True) if hears_commands else ()
+        arms = zip(system.arms, system.arm_slices, strict=True) if reads_commands else ()
         for arm, own in arms:
-            self._inbox.subscribe(
-                Float64MultiArray,
-                topics.commands(arm.name),
-                partial(self._on_command, effort[own]),
-                _EVERYTHING,
-                awaited=True,
-            )
+            callback = partial(self._on_command, effort[own])
+            topic = topics.commands(arm.name)
+            self._inbox.subscribe(Float64MultiArray, topic, callback, _DEEP, awaited=True)
         self._inbox.subscribe(
-            DiagnosticArray, "/diagnostics", self._on_diagnostics, _EVERYTHING, awaited=True
+            DiagnosticArray, "/diagnostics", self._on_diagnostics, _DEEP, awaited=True
         )
-        self._services: dict[str, Any] = {}
+        self._clients: dict[str, Any] = {}
         self.stalled_s = 0.0
         self.statuses: dict[str, Status] = {}
-        self.forget()
+        self.reset()
 
     def close(self) -> None:
-        """End."""
+        """Destroy the node."""
         self._inbox.close()
         self._executor.shutdown(timeout_sec=0.5)
         self._node.destroy_node()
 
-    def forget(self) -> None:
-        """Begin to count anew."""
+    def reset(self) -> None:
+        """Reset the counts of commands."""
         self.largest, self.not_finite, self.commands, self.tick = 0.0, 0, 0, -1
 
     def status(self, node: str) -> Status:
-        """Return what a node said last; an empty status if it has not said anything."""
+        """Return the last diagnostics of a node; an empty status if there are none."""
         return self.statuses.setdefault(node, Status())
 
-    def _on_command(self, effort: np.ndarray, message: Float64MultiArray) -> None:
+    def _on_command(self, effort: NDArray[np.float64], message: Float64MultiArray) -> None:
         number, torque = read_command(message)
         self.commands += 1
-        if number < _NEVER:
+        if number < _NEGATIVE:
             self.tick = max(self.tick, number)
         if not torque.size:
             return
@@ -131,136 +140,112 @@ class Witness:
             self.not_finite += 1
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        for said in message.status:
-            status = self.status(said.name.partition(":")[0])
-            status.level, status.message = said.level, said.message
-            status.values = {value.key: value.value for value in said.values}
-            status.heard += 1
+        for received in message.status:
+            status = self.status(received.name.partition(":")[0])
+            status.level, status.message = received.level, received.message
+            status.values = {value.key: value.value for value in received.values}
+            status.count += 1
 
-    def look(self, seconds: float = 0.01) -> None:
-        """Take in what has come, waiting for something for at most so long [s]."""
+    def spin_once(self, seconds: float = 0.01) -> None:
+        """Read what has arrived, waiting for a message for at most so long [s]."""
         begin = time.monotonic()
         self._inbox.wait(seconds)
         self.stalled_s = max(self.stalled_s, time.monotonic() - begin - seconds)
         self._inbox.read()
         self._executor.spin_once(timeout_sec=0)
 
-    def watch(self, seconds: float, interval: float = 0.01) -> None:
-        """Watch for a while [s], with a look at services in every interval [s]."""
+    def spin_for(self, seconds: float, interval: float = 0.01) -> None:
+        """Read messages for a while [s]; services at least once in every interval [s]."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            self.look(interval)
+            self.spin_once(interval)
 
     def wait_for(
         self,
         condition: Callable[[], bool],
         what: str,
-        seconds: float = _PATIENCE_S,
+        seconds: float = _TIMEOUT_S,
         check: Callable[[], None] | None = None,
     ) -> None:
-        """Wait until something is so.
+        """Wait for a condition.
 
         Args:
-            condition: What is waited for.
-            what: In words.
-            seconds: The longest wait [s].
-            check: Called now and then; raises if it cannot come any more.
+            condition: The condition.
+            what: Its name, for the error.
+            seconds: The timeout [s].
+            check: Called meanwhile; raises if the condition cannot come true any more.
 
         Raises:
-            DrillError: If it does not come.
+            DrillError: After the timeout.
         """
         until = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > until:
-                said = "; ".join(f"{name}: {s.message}" for name, s in self.statuses.items())
-                raise DrillError(f"{what} did not come in {seconds:g} s ({said}).")
+                last = "; ".join(f"{name}: {s.message}" for name, s in self.statuses.items())
+                raise DrillError(f"{what} did not come in {seconds:g} s ({last}).")
             if check is not None:
                 check()
-            self.look()
+            self.spin_once()
 
     def call(self, service: str) -> tuple[bool, str]:
-        """Call a service without arguments, as "controller/start"; return what it answers.
+        """Call a `Trigger` service, as "controller/start"; return success and message.
 
         Raises:
             DrillError: If it does not answer.
         """
-        answer = self._call(Trigger, service, Trigger.Request())
-        return bool(answer.success), str(answer.message)
+        response = self._call(Trigger, service, Trigger.Request())
+        return bool(response.success), str(response.message)
 
-    def insist(self, service: str, meanwhile: Callable[[], None] | None = None) -> None:
-        """Call a service until it succeeds.
+    def call_until_success(self, service: str, between: Callable[[], None] | None = None) -> None:
+        """Call a `Trigger` service until it succeeds.
 
         Args:
             service: Its name.
-            meanwhile: What is done before it is called again.
+            between: Called before every further call.
 
         Raises:
-            DrillError: If it does not; with what it answered last.
+            DrillError: After the timeout, with the last message of the service.
         """
-        until = time.monotonic() + _PATIENCE_S
+        until = time.monotonic() + _TIMEOUT_S
         while True:
             success, message = self.call(service)
             if success:
                 return
             if time.monotonic() > until:
                 raise DrillError(f"{service}: {message}")
-            if meanwhile is not None:
-                meanwhile()
+            if between is not None:
+                between()
 
-    def switch_faults(self, faults: str) -> None:
-        """Set the simulator's faults.
+    def set_faults(self, faults: str) -> None:
+        """Set the parameter `faults` of the simulator.
 
         Raises:
-            DrillError: If it refuses them.
+            DrillError: If the simulator refuses it.
         """
-        wish = [Parameter("faults", value=faults).to_parameter_msg()]
-        request = SetParameters.Request(parameters=wish)
+        parameter = Parameter("faults", value=faults).to_parameter_msg()
+        request = SetParameters.Request(parameters=[parameter])
         (result,) = self._call(SetParameters, "simulator/set_parameters", request).results
         if not result.successful:
             raise DrillError(f"simulator: {result.reason}")
 
     def _call(self, kind: Any, name: str, request: Any) -> Any:
-        if name not in self._services:
-            self._services[name] = self._node.create_client(kind, name)
-        client = self._services[name]
+        if name not in self._clients:
+            self._clients[name] = self._node.create_client(kind, name)
+        client = self._clients[name]
         self.wait_for(client.service_is_ready, f"the service {name}")
-        futures: list[Any] = []
-        asked_at = -math.inf
+        call = RepeatedCall(client, request, _CALL_AGAIN_S)
+        self.wait_for(call.is_answered, f"the answer of {name}")
+        return call.response()
 
-        def answered() -> bool:
-            nonlocal asked_at
-            if time.monotonic() > asked_at + _ANSWER_S:
-                futures.append(client.call_async(request))
-                asked_at = time.monotonic()
-            return any(future.done() for future in futures)
-
-        self.wait_for(answered, f"the answer of {name}")
-        return next(future.result() for future in futures if future.done())
-
-    def forget_services(self) -> None:
-        """Let go of services of nodes that have ended."""
-        for client in self._services.values():
+    def destroy_clients(self) -> None:
+        """Destroy the clients of services, because their nodes have ended."""
+        for client in self._clients.values():
             self._node.destroy_client(client)
-        self._services.clear()
-
-
-def start_ros() -> None:
-    """Start ROS in this process; signals stay Python's."""
-    from rclpy.signals import SignalHandlerOptions
-
-    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-
-
-SIMULATOR, CONTROLLER, GUARD = "simulator", "controller", "guard"
-MOVING_S = 0.6  # of simulated time from a start until the object moves
-_LONGEST_S = 3600.0
-_START_S = 60.0
-_ON_THEIR_WAY_S = 0.05  # commands of the run that was reset
-_ATTEMPTS = 4  # on the wall clock, where a busy machine may spoil a start
+        self._clients.clear()
 
 
 class Session:
-    """Running nodes, and the way back to a run without faults.
+    """The processes of the nodes, and the way back to a run without faults.
 
     Attributes:
         nodes: The processes, by name.
@@ -269,19 +254,19 @@ class Session:
         heartbeat_timeout_s: See below.
 
     Args:
-        witness: Who watches.
-        scenario: What is run.
-        folder: Where nodes run.
+        monitor: The node that monitors them.
+        scenario: The scenario.
+        folder: The working directory of the processes.
         lockstep: Whether simulated time waits for commands.
         guarded: On the wall clock, whether drives hold the last torque for ever and there is a
-            guard; else they brake when commands cease.
-        stale_after_s: On the wall clock, silence of a stream that counts as its loss [s].
-        heartbeat_timeout_s: Likewise of the controller [s].
+            guard; else drives brake when commands stop.
+        stale_after_s: On the wall clock, time after which a silent stream is lost [s].
+        heartbeat_timeout_s: On the wall clock, time after which a silent controller is lost [s].
     """
 
     def __init__(
         self,
-        witness: Witness,
+        monitor: NodeMonitor,
         scenario: Scenario,
         folder: Path,
         *,
@@ -290,8 +275,11 @@ class Session:
         stale_after_s: float = 0.1,
         heartbeat_timeout_s: float = 0.25,
     ) -> None:
-        self._witness, self._scenario, self._folder = witness, scenario, folder
+        self._monitor, self._folder = monitor, folder
+        self._period = scenario.control.period
         self.lockstep = lockstep
+        self.stale_after_s, self.heartbeat_timeout_s = stale_after_s, heartbeat_timeout_s
+        self.nodes: dict[str, NodeProcess] = {}
         source = folder / "scenario.yaml"
         source.write_text(scenario.text(), encoding="utf-8")
         common: dict[str, Any] = {"scenario": str(source)}
@@ -302,17 +290,13 @@ class Session:
             common |= {"mode": "wall_clock"}
             held = {"on_command_timeout": "hold"} if guarded else {}
             watched = {"heartbeat_timeout": heartbeat_timeout_s, "stale_after": stale_after_s}
+            # Tolerant, so that slow machines may be tried too.
+            started = {"autostart": "never", "sample_rate_tolerance": 1.0}
             self._parameters = {
                 SIMULATOR: common | held,
                 **({GUARD: common | watched} if guarded else {}),
-                # Every machine may be tried, also one that brings fewer samples.
-                CONTROLLER: common
-                | held
-                | watched
-                | {"autostart": "never", "sample_rate_tolerance": 1.0},
+                CONTROLLER: common | held | watched | started,
             }
-        self.stale_after_s, self.heartbeat_timeout_s = stale_after_s, heartbeat_timeout_s
-        self.nodes: dict[str, NodeProcess] = {}
 
     def __enter__(self) -> Session:
         return self
@@ -325,14 +309,15 @@ class Session:
         self.nodes.clear()
 
     def start_nodes(self, *names: str, **more: object) -> None:
-        """Start nodes, all by default, and wait until they are heard.
+        """Start nodes, all by default, and wait for their diagnostics.
 
         Args:
             names: Their names.
             more: Further parameters.
         """
-        for name in names or self._parameters:
-            self._witness.statuses.pop(name, None)
+        names = names or tuple(self._parameters)
+        for name in names:
+            self._monitor.statuses.pop(name, None)
             self.nodes[name] = start_with_parameters(
                 name,
                 f"robot_dynamics.nodes.{name}",
@@ -340,23 +325,22 @@ class Session:
                 self._folder,
                 os.environ,
             )
-        status = self._witness.status
-        for name in names or self._parameters:
-            heard = partial(lambda name: status(name).heard > 0, name)
-            self._witness.wait_for(heard, f"the {name}", _START_S, self.check)
+        for name in names:
+            runs = partial(lambda name: self._monitor.status(name).count > 0, name)
+            self._monitor.wait_for(runs, f"the {name}", _START_S, self.check)
 
     def end_node(self, name: str, signal_number: int) -> None:
-        """Send a signal that ends a node, and forget the node."""
+        """End a node by a signal."""
         process = self.nodes.pop(name)
         process.send(signal_number)
         process.end()
-        self._witness.forget_services()
+        self._monitor.destroy_clients()
 
     def check(self) -> None:
-        """Raise if a node has ended by itself.
+        """Check that all nodes are running.
 
         Raises:
-            DrillError: With what it said.
+            DrillError: With the last output of a node that has ended.
         """
         for process in self.nodes.values():
             if process.exit_status is not None:
@@ -365,36 +349,27 @@ class Session:
                     f"the {process.name} ended with status {process.exit_status}: {words}"
                 )
 
-    @property
-    def has_guard(self) -> bool:
-        """Whether a guard belongs to the session."""
-        return GUARD in self._parameters
-
     def begin(self) -> None:
-        """Bring the arms to the start, and wait until control moves the object.
+        """Bring the arms to the start, start control, and wait until it moves the object.
 
         Raises:
-            DrillError: If that does not come about.
+            DrillError: If that fails.
         """
-
-        def begin() -> None:
-            self._recover()
-            self._wait_until_moving()
-
-        self._try(begin)
+        self._attempt(self._recover, self._wait_until_moving)
 
     def recover(self) -> None:
-        """Do what the documentation says one does after a fault, and start anew.
+        """Reset and start all nodes as the documentation tells after a fault.
 
         Raises:
-            DrillError: If that does not come about.
+            DrillError: If that fails.
         """
-        self._try(self._recover)
+        self._attempt(self._recover)
 
-    def _try(self, action: Callable[[], object]) -> None:
+    def _attempt(self, *actions: Callable[[], object]) -> None:
         for left in reversed(range(1 if self.lockstep else _ATTEMPTS)):
             try:
-                action()
+                for action in actions:
+                    action()
                 return
             except DrillError:
                 self.check()
@@ -402,39 +377,34 @@ class Session:
                     raise
 
     def _recover(self) -> None:
-        witness = self._witness
-        witness.switch_faults("")
-        witness.call("controller/stop")
-        # Its brakes hold the arms until those who command have been reset as well.
-        witness.insist("simulator/reset")
-        witness.insist("controller/reset")
-        if self.has_guard and witness.status(GUARD).message.startswith("in charge"):
-            witness.insist("guard/reset")
-        witness.watch(_ON_THEIR_WAY_S)
-        witness.forget()
-        self._start()
-
-    def _start(self) -> None:
-        """Start control; in lockstep nothing changes while one waits, so that it is asked once."""
+        monitor = self._monitor
+        monitor.set_faults("")
+        monitor.call("controller/stop")
+        # Its brakes hold the arms until controller and guard have been reset as well.
+        monitor.call_until_success("simulator/reset")
+        monitor.call_until_success("controller/reset")
+        if monitor.status(GUARD).message.startswith("in charge"):
+            monitor.call_until_success("guard/reset")
+        monitor.spin_for(_IN_TRANSIT_S)
+        monitor.reset()
         if not self.lockstep:
-            # A guard may have taken over meanwhile, and holds the arms somewhere else.
-            self._witness.insist("controller/start", self._take_from_guard)
+            # A guard may have taken over meanwhile, and holds the arms at another place.
+            monitor.call_until_success("controller/start", self._take_from_guard)
             return
-        success, message = self._witness.call("controller/start")
-        # Asked twice, because an answer was lost, it says that control runs.
+        # Called once: in lockstep nothing changes while one waits.
+        success, message = monitor.call("controller/start")
+        # A call that was repeated because its answer was lost says that control runs.
         if not success and not message.startswith("start refused: active;"):
             raise DrillError(f"controller/start: {message}")
 
     def _take_from_guard(self) -> None:
-        self._witness.insist("simulator/reset")
-        self._witness.call("guard/reset")
+        self._monitor.call_until_success("simulator/reset")
+        self._monitor.call("guard/reset")
 
     def _wait_until_moving(self) -> None:
-        witness, period = self._witness, self._scenario.control.period
-        first = max(witness.tick, 0)
-        wanted = round(MOVING_S / period)
-        witness.wait_for(
-            lambda: self.is_active and witness.tick - first >= wanted,
+        wanted = max(self._monitor.tick, 0) + round(MOVING_S / self._period)
+        self._monitor.wait_for(
+            lambda: self.is_active and self._monitor.tick >= wanted,
             "moving the object",
             check=self._check_moving,
         )
@@ -445,12 +415,28 @@ class Session:
         if refused or self.condition.startswith(("fallback", "stopped")):
             raise DrillError(f"control ended before any hazard: {self.condition}")
 
+    def run_for(self, seconds: float) -> None:
+        """Return after some simulated time [s] in lockstep, or when it has come to a standstill.
+
+        Raises:
+            DrillError: If a node has ended then.
+        """
+        wanted = self._monitor.tick + round(seconds / self._period)
+        last, moved_at = self._monitor.tick, time.monotonic()
+        while self._monitor.tick < wanted:
+            self._monitor.spin_once()
+            if self._monitor.tick != last:
+                last, moved_at = self._monitor.tick, time.monotonic()
+            elif time.monotonic() - moved_at > _STANDSTILL_S:
+                self.check()
+                return
+
     @property
     def is_active(self) -> bool:
-        """Whether the controller says that control runs without a fault."""
+        """Whether the diagnostics of the controller say that control runs without a fault."""
         return self.condition.startswith("active")
 
     @property
     def condition(self) -> str:
-        """What the controller says of itself."""
-        return self._witness.status(CONTROLLER).message
+        """The message of the controller's diagnostics."""
+        return self._monitor.status(CONTROLLER).message

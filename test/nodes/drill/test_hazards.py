@@ -12,7 +12,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.nodes.drill.hazards import HAZARDS, Trial, bound_s
-from robot_dynamics.nodes.drill.session import Session, Witness
+from robot_dynamics.nodes.drill.session import NodeMonitor, Session
 from robot_dynamics.simulation.faults import KINDS, fault_of
 
 
@@ -38,12 +38,12 @@ SCENARIO = load_scenario("lift_box")
 @pytest.fixture(scope="module")
 def trial(ros, tmp_path_factory):
     """Return a trial of nodes that move the object."""
-    witness = Witness(build_system(SCENARIO))
-    with Session(witness, SCENARIO, tmp_path_factory.mktemp("nodes"), lockstep=True) as session:
+    monitor = NodeMonitor(build_system(SCENARIO))
+    with Session(monitor, SCENARIO, tmp_path_factory.mktemp("nodes"), lockstep=True) as session:
         session.start_nodes()
         session.begin()
-        yield Trial(session, witness, SCENARIO)
-    witness.close()
+        yield Trial(session, monitor, SCENARIO)
+    monitor.close()
 
 
 def _others(*names):

@@ -15,7 +15,7 @@ from robot_dynamics.app.command_line import main
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.nodes.drill.process import Soak, Usage, at_most, try_hazards
-from robot_dynamics.nodes.drill.session import Witness
+from robot_dynamics.nodes.drill.session import NodeMonitor
 
 
 @pytest.mark.slow
@@ -53,11 +53,11 @@ def test_refusals_reach_the_command_line(capsys):
 def test_usage_of_a_process(tmp_path):
     """The first look and the last one: memory and files that have come since are told."""
     usage = Usage()
-    usage.note(os.getpid())
+    usage.measure(os.getpid())
     assert usage.problems("test") == []
     kept = [b"x" * 2**20 for _ in range(20)]
     with open(tmp_path / "file", "w"):
-        usage.note(os.getpid())
+        usage.measure(os.getpid())
     assert len(usage.memory_mb) == 2
     memory, files = usage.problems("test")
     assert memory.startswith("memory of the test grew by")
@@ -69,9 +69,9 @@ def test_usage_of_a_process(tmp_path):
 def test_a_minute(ros, tmp_path):
     """Proves that nodes survive faults of every kind and keep nothing: see docs for an hour."""
     scenario = load_scenario("lift_box", ["control.rate_hz=250"])
-    witness = Witness(build_system(scenario))
-    found = Soak(witness, scenario, tmp_path, 60.0, 1).run()
-    witness.close()
+    monitor = NodeMonitor(build_system(scenario))
+    found = Soak(monitor, scenario, tmp_path, 60.0, 1).run()
+    monitor.close()
     assert found["problems"] == []
     assert found["simulated_s"] >= 60.0
     assert found["largest_torque"] <= 1.0

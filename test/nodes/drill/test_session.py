@@ -19,7 +19,13 @@ from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.nodes.conversions import CommandWriter
 from robot_dynamics.nodes.diagnostics import WARN, Diagnostics
 from robot_dynamics.nodes.drill import session as module
-from robot_dynamics.nodes.drill.session import CONTROLLER, SIMULATOR, DrillError, Session, Witness
+from robot_dynamics.nodes.drill.session import (
+    CONTROLLER,
+    SIMULATOR,
+    DrillError,
+    NodeMonitor,
+    Session,
+)
 from robot_dynamics.nodes.topics import STREAM
 from test.two_arms import two_arms
 
@@ -30,36 +36,36 @@ def test_there_and_back(ros, tmp_path):
     itself is told of; a trial goes there and back in the short run.
     """
     scenario = load_scenario("lift_box")
-    witness = Witness(build_system(scenario))
-    with Session(witness, scenario, tmp_path, lockstep=True) as session:
+    monitor = NodeMonitor(build_system(scenario))
+    with Session(monitor, scenario, tmp_path, lockstep=True) as session:
         session.start_nodes()
         processes = list(session.nodes.values())
         session.begin()
         assert session.is_active
-        witness.switch_faults("torque_dropout right 0.2")
-        witness.wait_for(lambda: session.condition.startswith("fallback"), "the fallback")
+        monitor.set_faults("torque_dropout right 0.2")
+        monitor.wait_for(lambda: session.condition.startswith("fallback"), "the fallback")
         session.begin()
         assert session.is_active
         session.nodes[SIMULATOR].send(9)
         with pytest.raises(DrillError, match="the simulator ended with status -9"):
-            witness.wait_for(lambda: False, "the end", check=session.check)
+            monitor.wait_for(lambda: False, "the end", check=session.check)
         assert session.nodes[CONTROLLER].exit_status is None
     assert all(process.exit_status is not None for process in processes)
-    witness.close()
+    monitor.close()
 
 
 SYSTEM = two_arms()
 
 
 @pytest.fixture
-def witness(ros):
-    """Return a witness."""
-    witness = Witness(SYSTEM)
-    yield witness
-    witness.close()
+def monitor(ros):
+    """Return a monitor."""
+    monitor = NodeMonitor(SYSTEM)
+    yield monitor
+    monitor.close()
 
 
-def test_torques_are_counted_against_their_limits(ros, witness):
+def test_torques_are_counted_against_their_limits(ros, monitor):
     """The largest of both arms; what is not finite by itself; empty commands are commands."""
     node = ros.create_node("commander")
     send = [
@@ -68,30 +74,30 @@ def test_torques_are_counted_against_their_limits(ros, witness):
     ]
     effort = SYSTEM.limits["effort"]
     left, right = SYSTEM.arm_slices
-    witness.wait_for(lambda: all(s.get_subscription_count() for s in send), "topics")
-    witness.forget()
+    monitor.wait_for(lambda: all(s.get_subscription_count() for s in send), "topics")
+    monitor.reset()
     send[0].publish(CommandWriter().fill(4, 0.25 * effort[left]))
     send[1].publish(CommandWriter().fill(5, -0.75 * effort[right]))
     send[1].publish(CommandWriter().fill(6, np.full(right.stop - right.start, np.nan)))
     send[0].publish(CommandWriter().fill(-7, np.zeros(0)))
-    witness.wait_for(lambda: witness.commands == 4, "four commands")
-    assert witness.largest == pytest.approx(0.75)
-    assert witness.not_finite == 1
-    assert witness.tick == 6  # that of a clock that was set back is none
+    monitor.wait_for(lambda: monitor.commands == 4, "four commands")
+    assert monitor.largest == pytest.approx(0.75)
+    assert monitor.not_finite == 1
+    assert monitor.tick == 6  # that of a clock that was set back is none
     node.destroy_node()
 
 
-def test_diagnostics_are_heard_by_node(ros, witness):
+def test_diagnostics_are_heard_by_node(ros, monitor):
     """Level, sentence and figures of the last message."""
     node = ros.create_node("speaker")
     diagnostics = Diagnostics(node, "arms")
 
     def speak():
-        diagnostics.publish(WARN, "something", {"a figure": 3})
-        witness.watch(0.05)
+        diagnostics.update(WARN, "something", lambda: {"a figure": 3}, at_once=True)
+        monitor.spin_for(0.05)
 
-    wait_until(lambda: witness.status("speaker").heard, speak)
-    status = witness.status("speaker")
+    wait_until(lambda: monitor.status("speaker").count, speak)
+    status = monitor.status("speaker")
     assert (status.level, status.message, status.values) == (WARN, "something", {"a figure": "3"})
     node.destroy_node()
 
@@ -115,16 +121,16 @@ class Deaf:
         return future
 
 
-def test_a_lost_answer_is_asked_for_again(witness, monkeypatch):
+def test_a_lost_answer_is_asked_for_again(monitor, monkeypatch):
     """As servers that have not found the client yet lose it."""
-    monkeypatch.setattr(module, "_ANSWER_S", 0.05)
-    witness._services["arm/stop"] = Deaf()
-    assert witness.call("arm/stop") == (True, "2")
-    witness._services.clear()
+    monkeypatch.setattr(module, "_CALL_AGAIN_S", 0.05)
+    monitor._clients["arm/stop"] = Deaf()
+    assert monitor.call("arm/stop") == (True, "2")
+    monitor._clients.clear()
 
 
-def test_what_does_not_come_is_named(witness):
+def test_what_does_not_come_is_named(monitor):
     """With what the nodes said last."""
-    witness.status("arm").message = "asleep"
+    monitor.status("arm").message = "asleep"
     with pytest.raises(DrillError, match=r"a sign did not come in 0.05 s \(arm: asleep\)"):
-        witness.wait_for(lambda: False, "a sign", 0.05)
+        monitor.wait_for(lambda: False, "a sign", 0.05)
