@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.app.laws import supervised_law
+from robot_dynamics.app.laws import control_loop
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.compile import compile_program, trace
@@ -65,8 +65,7 @@ def _of_safety() -> dict[str, float]:
     """Return what an instant of the safety layer of two arms costs, when all is well."""
     scenario = load_scenario("lift_box")
     system = build_system(scenario)
-    supervised = supervised_law(scenario, system, unit_s=scenario.control.period)
-    safety, q = supervised.safety, make_plant(scenario, system).reset().q
+    safety, q = control_loop(scenario, system).safety, make_plant(scenario, system).reset().q
     still, wrenches = np.zeros(q.size), np.zeros((len(system.arms), 6))
     safety.observe(0, q, still, wrenches)
     safety.start(0)

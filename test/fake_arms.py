@@ -17,7 +17,7 @@ from waiting import PATIENCE_S, wait_until
 
 from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.scenario import Scenario, build_system
-from robot_dynamics.app.topic_names import stamp_of
+from robot_dynamics.control.clock import stamp_of
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.nodes.conversions import JointStateWriter, WrenchWriter

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.jointed_cell import joint_order, jointed_system
-from robot_dynamics.app.scenario import Scenario, build_system
+from robot_dynamics.app.scenario import Scenario, build_system, locked_joints
+from robot_dynamics.control.clock import Clock, LockstepClock
 from robot_dynamics.control.control_law import ControlLaw
+from robot_dynamics.control.control_loop import ControlLoop, Streams
 from robot_dynamics.control.coordinated import CoordinatedController
 from robot_dynamics.control.gravity import GravityLaw
 from robot_dynamics.control.jointed.fold_plan import FoldPlan
 from robot_dynamics.control.jointed.law import JointedLaw
-from robot_dynamics.control.supervised import SupervisedController
 from robot_dynamics.description.load import load_description
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.jointed_object import JointSpaceModel
@@ -38,34 +39,38 @@ def make_law(scenario: Scenario, system: GraspSystem | None = None) -> ControlLa
     return LAWS[scenario.control.law](scenario, system or build_system(scenario))
 
 
-def supervised_law(
+def control_loop(
     scenario: Scenario,
     system: GraspSystem | None = None,
+    clock: Clock | None = None,
     *,
-    unit_s: float | None = None,
     wrist_sensors: bool = True,
-) -> SupervisedController:
-    """Return the control law of a scenario behind its safety layer.
+    streams: Streams | None = None,
+) -> ControlLoop:
+    """Return the control loop of a scenario.
 
     Args:
         scenario: The scenario.
         system: `build_system(scenario)`, if the caller has it already.
-        unit_s: Unit of the safety layer's times [s]; the control period, that of lockstep, by
-            default.
+        clock: What times mean; that of lockstep by default.
         wrist_sensors: Whether the arms have sensors of the grasp wrenches.
+        streams: How samples come over topics; None if they do not.
 
     Raises:
         RobotDynamicsError: If the scenario is refused.
     """
-    return SupervisedController(
+    if streams is not None:
+        ignored = {*locked_joints(scenario), *streams.ignored_joints}
+        streams = streams._replace(ignored_joints=ignored)
+    return ControlLoop(
         make_law(scenario, system),
         scenario.control,
         scenario.safety,
-        unit_s=unit_s or scenario.control.period,
+        clock or LockstepClock(scenario.control.period),
         wrist_sensors=wrist_sensors,
         object_box=_box_around_object(scenario),
         friction=max((surface.friction for surface in scenario.cell.surfaces), default=0.0),
-        holds_object=scenario.control.law != "gravity",
+        streams=streams,
     )
 
 

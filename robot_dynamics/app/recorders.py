@@ -24,7 +24,7 @@ from robot_dynamics.control.reference import FORCE, POSE, TWIST
 from robot_dynamics.control.settled import settled_rows, settled_until
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation.contact.report import ContactReport, Touch
-from robot_dynamics.simulation.plant import Measurement, Truth
+from robot_dynamics.simulation.plant import Measurement, Plant
 from robot_dynamics.version import find_version
 
 Array = NDArray[np.float64]
@@ -169,30 +169,23 @@ class PlantRecorder:
             widths |= dict.fromkeys(UNITS_OF_PASSIVE_JOINTS, self._passive_joints)
         self.recorder = Recorder(widths, ticks)
 
-    def write(
-        self,
-        measurement: Measurement,
-        truth: Truth,
-        contacts: Sequence[ContactReport] = (),
-        passive_joints: Sequence[Array] = (),
-    ) -> None:
+    def write(self, measurement: Measurement, plant: Plant) -> None:
         """Write one control period down, before the plant moves on.
 
         Args:
             measurement: What was measured.
-            truth: What was true.
-            contacts: What there is to say of contacts.
-            passive_joints: Positions and velocities of the joints without drives, if there are
-                any.
+            plant: What knows the truth.
         """
         tick, time, q, qd, wrenches = measurement
+        truth = plant.truth()
         *seen, more = truth
         if self._contacts is not None:
-            inside = self._contacts.internal_force(contacts)
-            *seen, _ = truth._replace(internal_force=inside)
+            contacts = plant.contacts()
+            *seen, _ = truth._replace(internal_force=self._contacts.internal_force(contacts))
             more = self._contacts.values(contacts)
+        if self._passive_joints:
+            more = (*more, *plant.passive_joints())
         wrench = wrenches.reshape(self._wrench_size)
-        more = (*more, *passive_joints) if self._passive_joints else more
         self.recorder.write((tick, time, q, qd, wrench, *seen, *more))
 
     def finish(self, **metadata: Any) -> Recording:

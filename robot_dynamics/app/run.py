@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.hybrid_plant import scene_of
-from robot_dynamics.app.laws import supervised_law
+from robot_dynamics.app.laws import control_loop
 from robot_dynamics.app.metrics import squeezes_of
 from robot_dynamics.app.progress import Listener, Progress
 from robot_dynamics.app.recorders import ControlRecorder, PlantRecorder
@@ -106,40 +106,38 @@ def simulate(
     if plant:
         scenario = scenario.changed([f"plant.engine={plant}"])
     control, believed = scenario.control, build_system(scenario)
-    supervised = supervised_law(scenario, believed)
-    ticks = scenario.ticks(supervised.reference, duration)
+    loop = control_loop(scenario, believed)
+    safety, law = loop.safety, loop.law
+    ticks = scenario.ticks(law.reference, duration)
     truth = true_system(scenario, believed)
     simulated = make_plant(scenario, truth)
     seen = PlantRecorder(truth, scenario, ticks)
-    done = ControlRecorder(supervised.controller, scenario, ticks)
-    watch = _Watch(supervised.controller, ticks, control.period, progress)
+    done = ControlRecorder(law, scenario, ticks)
+    watch = _Watch(law, ticks, control.period, progress)
     measurement = simulated.reset()
-    supervised.check(measurement.q, measurement.qd)
-    last = supervised.start(0, measurement.q, measurement.qd, measurement.wrenches)
+    loop.check(measurement.q, measurement.qd)
+    last = loop.start_at(0, 0, measurement.q, measurement.qd, measurement.wrenches)
     sent = np.zeros(len(measurement.q))
     clock = time.perf_counter
     first_torque = clock() - started
     begin = clock()
     for tick in range(ticks):
-        before = clock()
         _, _, q, qd, wrenches = measurement
-        torque, step = supervised.update(tick, tick, q, qd, wrenches)
-        elapsed = clock() - before
+        torque, released, step, elapsed_s = loop.update(tick, tick, q, qd, wrenches)
         # While the law does not run, what it saw last stands in the recording.
         step = last = step or last
         if torque is None:
-            raise RobotDynamicsError(f"control failed: {supervised.safety.cause}")
-        passive_joints = simulated.passive_joints()
-        seen.write(measurement, simulated.truth(), simulated.contacts(), passive_joints)
-        done.write(tick, torque, step, 1e6 * elapsed)
-        sent = _with_holding_drives(torque, sent, believed, supervised.safety.released)
+            raise RobotDynamicsError(f"control failed: {safety.cause}")
+        seen.write(measurement, simulated)
+        done.write(tick, torque, step, 1e6 * elapsed_s)
+        sent = _with_holding_drives(torque, sent, believed, released) if released else torque
         measurement = simulated.step(sent)
         if tick == watch.next:
             watch.tell(tick, step)
     wall = clock() - begin
     more: dict[str, Any] = {"start_to_first_torque_s": first_torque}
-    if supervised.safety.faults:
-        fault_tick, found = supervised.safety.faults[0]
+    if safety.faults:
+        fault_tick, found = safety.faults[0]
         more["fault"] = f"at {fault_tick * control.period:g} s: {found}"
     recording = seen.finish(wall_time_s=wall, plant_state_hash=simulated.state_hash()).merged(
         done.finish(scenario.start_tick, **more)
@@ -151,8 +149,6 @@ def _with_holding_drives(
     torque: Array, last: Array, system: GraspSystem, released: Sequence[str]
 ) -> Array:
     """Return the torque (na,) that acts: drives that get no commands keep their last torque."""
-    if not released:
-        return torque
     acting = torque.copy()
     for arm, own in zip(system.arms, system.arm_slices, strict=True):
         if arm.name in released:

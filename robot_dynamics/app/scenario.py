@@ -312,6 +312,11 @@ def build_system(scenario: Scenario) -> GraspSystem:
         raise RobotDynamicsError(f"{where}: {error}") from error
 
 
+def locked_joints(scenario: Scenario) -> set[str]:
+    """Return the names of joints that the robots' descriptions have and the arms do without."""
+    return {robot.prefix + name for robot in scenario.cell.robots for name in robot.locked}
+
+
 def true_system(scenario: Scenario, believed: GraspSystem | None = None) -> GraspSystem:
     """Return the arms and the object as they are in the simulated plant.
 

@@ -30,7 +30,6 @@ APPLIED_TORQUES = "true/applied_torques"
 COLUMNS = "columns/"
 
 WORLD = "world"  # the frame in which everything stands
-SECOND = 1_000_000_000  # [ns]
 
 
 def commands(arm: str) -> str:
@@ -46,18 +45,3 @@ def wrench(arm: str) -> str:
 def middle_frame(body: str) -> str:
     """Return the frame of internal forces of two arms, in the middle of their grasps."""
     return f"{body}_grasp_middle"
-
-
-def stamp_of(tick: int, period: float) -> int:
-    """Return the time [ns] of a control tick: never a sum, so that it does not drift.
-
-    Args:
-        tick: Control periods since the start of simulated time.
-        period: Control period [s].
-    """
-    return round(tick * period * SECOND)
-
-
-def tick_of(stamp: int, period: float) -> int:
-    """Return the control tick that a time [ns] belongs to: the nearest."""
-    return round(stamp / (period * SECOND))

@@ -7,15 +7,18 @@ Comparisons are written so that a NaN is beyond every bound: nothing else has to
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from math import sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.control.faults import Cause, Finding
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.scalar.functions import absolute, maximum, sqrt
 from robot_dynamics.wording import apart
 
 Array = NDArray[np.float64]
@@ -123,33 +126,88 @@ class MeasurementCheck:
                     yield f"{what} of joint {joint!r} is {value}; expected a finite number."
 
 
-class TorqueCheck:
-    """Torques of the law, against effort limits: the last line of defence.
+class StepFigures(NamedTuple):
+    """A step of the law in the few numbers that are compared with limits.
 
-    Args:
-        joints: Names of the arm joints.
-        effort: Largest torques (na,).
-        fraction: Part of them that control may use.
+    Attributes:
+        excess: Largest torque beyond its effort limit [N m or N]; negative within.
+        change: Largest change of a torque since the last one that was sent.
+        turned: Angle from the object to its reference [rad].
+        moved: Distance from the object to its reference [m].
+        closure_angle: Largest disagreement of an arm with the first about the object [rad].
+        closure_distance: The same of its position [m].
     """
 
-    def __init__(self, joints: Sequence[str], effort: Array, fraction: float) -> None:
-        self._joints = tuple(joints)
+    excess: float
+    change: float
+    turned: float
+    moved: float
+    closure_angle: float
+    closure_distance: float
+
+
+class StepCheck:
+    """Torques of the law against effort limits, tracking errors, and disagreements of the arms.
+
+    One compiled call reduces the arrays of a step to `StepFigures`; the sentences about what is
+    wrong are made only then.
+
+    Args:
+        arms: Names of the arms' joints by arm name, in the order of vectors.
+        effort: Largest torques (na,).
+        settings: Limits.
+    """
+
+    def __init__(
+        self, arms: Mapping[str, Sequence[str]], effort: Array, settings: SafetySettings
+    ) -> None:
+        self._arms, self._settings = tuple(arms), settings
+        self._joints = tuple(joint for joints in arms.values() for joint in joints)
+        self._shape = (len(self._joints),)
         # What the law has limited itself may exceed the limit by its rounding.
         self._effort = np.minimum(effort * (1.0 + 1e-9), _HUGE)
-        self._usable = np.minimum(effort * fraction, _HUGE)
-        self._all = bytes([1]) * len(self._joints)
+        self._usable = np.minimum(effort * settings.effort_fraction, _HUGE)
+        na, others = len(self._joints), len(self._arms) - 1
+        kernel = load_kernel(
+            b"step_check\0%d %d" % (na, others), lambda: _step_program(na, others), lanes=1
+        )
+        self._kernel = kernel.bind(self._effort)
+        self._no_error, self._no_closure = np.zeros(6), np.zeros(6 * others)
 
-    def passes(self, torque: Array) -> bool:
-        """Return whether every torque (na,) is a number within its limit."""
-        if len(torque) != len(self._joints):
-            return False
-        return (abs(torque) <= self._effort).tobytes() == self._all
+    def torque_missing(self, torque: Array | None) -> Finding | None:
+        """Return that the law gave no torque, or not one for each joint, if that is so."""
+        if torque is None:
+            return Finding(Cause.CONTROLLER_FAILED, "controller", "the law gave no torque.")
+        if torque.shape == self._shape:
+            return None
+        sentence = f"the law gave {torque.size} torques, expected {len(self._joints)}."
+        return Finding(Cause.TORQUE_INVALID, "controller", sentence)
 
-    def finding(self, torque: Array) -> Finding:
-        """Return what is wrong with torques that do not pass."""
-        if torque.shape != self._effort.shape:
-            sentence = f"the law gave {torque.size} torques, expected {len(self._joints)}."
-            return Finding(Cause.TORQUE_INVALID, "controller", sentence)
+    def figures(
+        self,
+        torque: Array,
+        last: Array,
+        error: Array | None = None,
+        closure: Array | None = None,
+    ) -> StepFigures:
+        """Return the figures of a step.
+
+        Args:
+            torque: The law's torque (na,).
+            last: The torque that was sent last (na,).
+            error: Rotation vector and displacement from the object to its reference (6,).
+            closure: Disagreement with the first arm, rotation vector and displacement, of every
+                other arm (6(k-1),) [rad, m].
+        """
+        if error is None:
+            error = self._no_error
+        if closure is None:
+            closure = self._no_closure
+        arrays = (torque, last, error, closure) if len(closure) else (torque, last, error)
+        return StepFigures._make(self._kernel(*arrays).tolist())
+
+    def torque_finding(self, torque: Array) -> Finding:
+        """Return which torque is beyond its limit, or no number."""
         i = int(np.argmin(abs(torque) <= self._effort))
         wanted, most = apart(torque[i], self._effort[i], digits=4)
         return Finding(
@@ -170,50 +228,12 @@ class TorqueCheck:
             f"holding arms and object up takes {taken} N m; expected at most {most} N m.",
         )
 
-
-class ClosureCheck:
-    """The disagreement of the arms about the pose of what they hold.
-
-    Attributes:
-        warning: Whether it was more than is good when last looked at.
-
-    Args:
-        arms: Names of the arms.
-        settings: What is good, and what means that a grasp is lost.
-    """
-
-    def __init__(self, arms: Sequence[str], settings: SafetySettings) -> None:
-        self._arms = tuple(arms)
-        self._settings = settings
-        self._warning_m, self._warning_rad = (
-            settings.closure_warning_m,
-            settings.closure_warning_rad,
-        )
-        self.warning = False
-
-    def passes(self, closure: Array) -> bool:
-        """Return whether no grasp is lost.
-
-        Args:
-            closure: Disagreement with the first arm, rotation vector and displacement, of every
-                other arm (6(k-1),) [rad, m].
-        """
-        good = True
-        self.warning = False
-        values = closure.tolist()
-        for i in range(0, len(values), 6):
-            angle, distance = _sizes(values[i : i + 6])
-            if not (distance <= self._warning_m and angle <= self._warning_rad):
-                self.warning = True
-                good = good and self._is_held(angle, distance)
-        return good
-
-    def findings(self, closure: Array) -> Iterator[Finding]:
+    def closure_findings(self, closure: Array) -> Iterator[Finding]:
         """Yield the grasps that are lost."""
         settings = self._settings
         for arm, values in zip(self._arms[1:], closure.reshape(-1, 6).tolist(), strict=True):
-            angle, distance = _sizes(values)
-            if not self._is_held(angle, distance):
+            angle, distance = math.hypot(*values[:3]), math.hypot(*values[3:])
+            if not (distance <= settings.closure_limit_m and angle <= settings.closure_limit_rad):
                 yield Finding(
                     Cause.GRASP_LOST,
                     arm,
@@ -222,11 +242,37 @@ class ClosureCheck:
                     f"{settings.closure_limit_rad:g} rad.",
                 )
 
-    def _is_held(self, angle: float, distance: float) -> bool:
-        settings = self._settings
-        return distance <= settings.closure_limit_m and angle <= settings.closure_limit_rad
+
+def _step_program(na: int, others: int) -> Program:
+    """Return the program of `StepFigures`; NaN goes through `maximum`, so that it is beyond all.
+
+    Inputs: torque (na,), last (na,), error (6,) and, of more than one arm, closure (6(k-1),).
+    Parameters: largest torques (na,).
+    """
+
+    def run(torque: Any, last: Any, error: Any, *more: Any) -> dict[str, Any]:
+        *closure, effort = more
+        excess = _largest([absolute(torque[j]) - effort[j] for j in range(na)])
+        change = _largest([absolute(torque[j] - last[j]) for j in range(na)])
+        sizes = _sizes(error)
+        pairs = [_sizes(closure[0][6 * i : 6 * i + 6]) for i in range(others)]
+        apart = [_largest([0.0, *values]) for values in zip(*pairs, strict=True)] or [0.0, 0.0]
+        return {"figures": [excess, change, *sizes, *apart]}
+
+    inputs: dict[str, int | tuple[int, ...]] = {"torque": na, "last": na, "error": 6}
+    if others:
+        inputs["closure"] = 6 * others
+    return trace(run, name="step_check", inputs=inputs, parameters=na)
 
 
-def _sizes(closure: Sequence[float]) -> tuple[float, float]:
-    rx, ry, rz, x, y, z = closure
+def _largest(values: Sequence[Any]) -> Any:
+    largest = values[0]
+    for value in values[1:]:
+        largest = maximum(largest, value)
+    return largest
+
+
+def _sizes(values: Any) -> tuple[Any, Any]:
+    """Return the sizes of rotation vector and displacement (6,)."""
+    rx, ry, rz, x, y, z = (values[i] for i in range(6))
     return sqrt(rx * rx + ry * ry + rz * rz), sqrt(x * x + y * y + z * z)

@@ -91,6 +91,8 @@ class FaultLatch:
         faults: What has gone wrong since the last reset, in order, with the time of each.
         response: The most drastic response to it.
         law_runs: Whether the law's torque is what is sent.
+        wrenches_usable: Whether force feedback may go on; a lost wrench taken as zero makes it
+            push harder.
         in_charge: Whether arms rely on the torques that are sent. True from the first start on,
             also after a reset: who lets go of arms that hang on torques drops them.
     """
@@ -103,6 +105,7 @@ class FaultLatch:
         self.state = State.INACTIVE
         self.response = Response.NONE
         self.law_runs = False
+        self.wrenches_usable = True
         self.faults: tuple[tuple[int, Finding], ...] = ()
         self._began = 0
         self._held_at: int | None = None  # time at which the reference was frozen
@@ -111,11 +114,6 @@ class FaultLatch:
     def cause(self) -> str:
         """The sentence of the first fault; empty without one."""
         return str(self.faults[0][1]) if self.faults else ""
-
-    @property
-    def wrenches_usable(self) -> bool:
-        """Whether force feedback may go on; a lost wrench taken as zero makes it push harder."""
-        return not any(found.cause is Cause.WRENCH_LOST for _, found in self.faults)
 
     @property
     def reference_held(self) -> bool:
@@ -163,6 +161,7 @@ class FaultLatch:
             return False
         self.faults += ((now, found),)
         self.response = max(self.response, found.cause.response)
+        self.wrenches_usable &= found.cause is not Cause.WRENCH_LOST
         if self._held_at is None:
             self._held_at = now
         if self.state is not State.STOPPED:

@@ -1,6 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How close links come to each other and to the object, with a capsule around each link."""
+"""How close links come to each other and to the object, with a capsule around each link.
+
+`LinkDistances` computes the distances of a motion or of an instant; `Proximity` compares them with
+what the settings ask for at every control instant.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.compile import Program, load_kernel, trace
+from robot_dynamics.control.faults import Cause, Finding
+from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
@@ -84,13 +90,22 @@ class LinkDistances:
         if not self.pairs:
             return
         self._system, self._last = system, system.positions(system.posture)
+        self._block = np.concatenate([pack(system.model), half, middle])
         layout = repr([(system.path(arm), arm.loop) for arm in system.arms])
-        kernel = load_kernel(
+        self._program = load_kernel(
             b"link_distances\0" + layout.encode() + system.model.structure_key,
             lambda: _program(system),
             lanes=1,
         )
-        self._kernel = kernel.bind(np.concatenate([pack(system.model), half, middle]))
+        self.set_least(np.zeros(len(self.pairs)))
+
+    def set_least(self, least: Array) -> None:
+        """State the least distances (pairs,) [m] that `margin` compares with."""
+        if self.pairs:
+            # The program has the pairs with the object in any case; they come last.
+            unused = np.full(len(_pairs(self._system)) - len(self.pairs), -np.inf)
+            block = np.concatenate([self._block, least + self._radii, unused])
+            self._kernel = self._program.bind(block)
 
     def __call__(self, q: ArrayLike, pose: ArrayLike) -> Array:
         """Return the distances between surfaces (..., pairs) [m]; negative where they overlap.
@@ -104,8 +119,22 @@ class LinkDistances:
         if self._system.internal_chains is not None:
             q = np.asarray(q, dtype=float)
             q = self._every(q) if q.ndim == 1 else np.apply_along_axis(self._every, -1, q)
-        # The distances to the object come last.
-        return np.asarray(self._kernel(q, pose))[..., : len(self.pairs)] - self._radii
+        return np.asarray(self._kernel(q, pose)[0])[..., : len(self.pairs)] - self._radii
+
+    def margin(self, q: Array, pose: Array) -> float:
+        """Return by how much the distances of an instant exceed the least ones, at the worst pair.
+
+        It is no number where a distance is none.
+
+        Args:
+            q: Positions of the arm joints (na,).
+            pose: The object's pose (7,).
+        """
+        if not self.pairs:
+            return np.inf
+        if self._system.internal_chains is not None:
+            q = self._every(q)
+        return float(self._kernel(q, pose)[1])
 
     def _every(self, q: Array) -> Array:
         """Return positions of all joints of arms with loops for those of their drives (na,).
@@ -151,7 +180,54 @@ class LinkDistances:
         return f"{what}, expected at least {least:g} m (links of radius {self._radius:g} m)."
 
 
-def _pairs(system: GraspSystem, *, with_object: bool) -> tuple[Pair, ...]:
+class Proximity:
+    """Watches the distances of links while control runs.
+
+    Args:
+        system: Arms and object.
+        settings: How close they may come.
+        box: Lower and upper corner of the object's box in its own frame (2, 3) [m]; without it
+            the object is not looked at.
+    """
+
+    def __init__(
+        self, system: GraspSystem, settings: SafetySettings, box: ArrayLike | None = None
+    ) -> None:
+        self._distances = LinkDistances(system, settings.link_radius_m, box)
+        to_object = [pair.second == "object" for pair in self._distances.pairs]
+        self._stated = np.where(
+            to_object, settings.minimum_object_distance_m, settings.minimum_arm_distance_m
+        )
+        self._least = self._stated
+        self._distances.set_least(self._least)
+
+    def begin(self, q: Array, pose: Array) -> None:
+        """Leave out the pairs of which capsules say nothing, because they touch at the start.
+
+        Args:
+            q: Positions of the arm joints (na,).
+            pose: Of the object in the world, x y z qx qy qz qw (7,).
+        """
+        self._least = self._stated.copy()
+        self._least[self._distances.touching(self._stated, q, pose)] = -np.inf
+        self._distances.set_least(self._least)
+
+    def finding(self, q: Array, pose: Array) -> Finding | None:
+        """Return the pair that is too close, if there is one.
+
+        Args:
+            q: Positions of the arm joints (na,).
+            pose: Of the object (7,).
+        """
+        if self._distances.margin(q, pose) >= 0.0:
+            return None
+        distances = self._distances(q, pose)
+        pair = int(np.argmin(distances - self._least))
+        sentence = self._distances.sentence(pair, float(distances[pair]), float(self._least[pair]))
+        return Finding(Cause.TOO_CLOSE, self._distances.pairs[pair].first, sentence)
+
+
+def _pairs(system: GraspSystem, *, with_object: bool = True) -> tuple[Pair, ...]:
     """Return all pairs, in the order of the program's outputs."""
     found = []
     for one, other in combinations(system.arms, 2):
@@ -173,9 +249,15 @@ def _within(path: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _program(system: GraspSystem) -> Program:
-    """Return the program of distances between axes, of all joints and the object's pose (7,)."""
+    """Return the program of distances between axes.
+
+    Inputs: positions of all joints and the object's pose (7,). Parameters: those of the model,
+    half the size and the middle of the object's box, then for each pair the least distance of what
+    is measured. Outputs: the distances, and by how much the worst of them exceeds its least one.
+    """
     model = system.model
     size, na = block_size(model), len(system.every_q)
+    count = len(_pairs(system))
 
     def run(q: Any, pose: Any, block: Any) -> dict[str, Any]:
         unpack(model, block[:size])
@@ -189,22 +271,26 @@ def _program(system: GraspSystem) -> Program:
             links_of = _links(own)
             within = _within(system.path(arm))
             found += [segment_distance(*links_of[i], *links_of[j]) for i, j in within]
-        E = Rotation.from_quaternion(*pose[3:])
-        at = Vector3.of(pose[:3])
+        E, at = Rotation.from_quaternion(*pose[3:]), Vector3.of(pose[:3])
         for own in points:
-            for p, p_end in _links(own)[:-_HOLDING]:
-                to_box = [
-                    _box_distance(E * (p + (p_end - p) * s - at) - middle, half)
-                    for s in _SAMPLES.tolist()
-                ]
-                nearest = to_box[0]
-                for value in to_box[1:]:
-                    nearest = minimum(nearest, value)
-                found.append(nearest)
-        return {"distances": found}
+            in_box = [E * (p - at) - middle for p in own]
+            found += [_axis_to_box(*axis, half) for axis in _links(in_box)[:-_HOLDING]]
+        excess = [a - b for a, b in zip(found, block[size + 6 :], strict=True)]
+        margin = excess[0]
+        for value in excess[1:]:
+            margin = minimum(margin, value)
+        return {"distances": found, "margin": margin}
 
     inputs: dict[str, int | tuple[int, ...]] = {"q": na, "pose": 7}
-    return trace(run, name="link_distances", inputs=inputs, parameters=size + 6)
+    return trace(run, name="link_distances", inputs=inputs, parameters=size + 6 + count)
+
+
+def _axis_to_box(p: Vector3, p_end: Vector3, half: Vector3) -> Scalar:
+    """Return the distance of the nearest of some points of an axis from a box at the origin."""
+    nearest = _box_distance(p, half)
+    for s in _SAMPLES[1:].tolist():
+        nearest = minimum(nearest, _box_distance(p + (p_end - p) * s, half))
+    return nearest
 
 
 def _links(points: list[Vector3]) -> list[tuple[Vector3, Vector3]]:

@@ -10,21 +10,21 @@ It knows neither ROS nor the law. At every control instant a caller does
     else:
         torque = safety.command(now)              # the fallback, or None before the first start
 
-and sends `torque`, except to the arms named in `safety.released`. Times are integers of `unit_s`
-seconds (see `streams.py`). The layer is no safety function in the sense of the standards: it is
+and sends `torque`, except to the arms named in `safety.released`. Times are integers in the
+unit of a `clock.Clock`. The layer is no safety function in the sense of the standards: it is
 software beside the software it watches, and does not replace an emergency stop.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.control.checks import ClosureCheck, MeasurementCheck, TorqueCheck
+from robot_dynamics.control.checks import MeasurementCheck, StepCheck, StepFigures
+from robot_dynamics.control.clock import Clock
 from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.faults import (
     Cause,
@@ -36,7 +36,7 @@ from robot_dynamics.control.faults import (
 )
 from robot_dynamics.control.lost_arms import LostArms
 from robot_dynamics.control.settings import SafetySettings
-from robot_dynamics.control.streams import JointStream, StreamError, StreamWatch, VectorStream
+from robot_dynamics.control.streams import StreamError, StreamWatch
 from robot_dynamics.control.torque_rate import within_rate
 from robot_dynamics.errors import ArgumentError, require_length
 
@@ -49,6 +49,7 @@ class SafetyLayer(FaultLatch):
     Attributes:
         released: Names of arms that no command must be sent to any more: their drives hold them.
         rate_limited: How often the law wanted torques to change faster than they may.
+        closure_warning: Whether the arms disagree more than is good about the object's pose.
 
     Args:
         settings: Limits and what the fallback is.
@@ -56,7 +57,7 @@ class SafetyLayer(FaultLatch):
         limits: "lower", "upper", "velocity" and "effort" over the arm joints (na,).
         fallback: Computes the torque when the law may not.
         period: Control period [s].
-        unit_s: Unit of time stamps [s]: the period in lockstep, 1e-9 for nanoseconds.
+        clock: What times mean.
         ramp_s: Time from start to active [s].
         wrench_count: Number of measured wrenches.
         holds_object: Whether the arms hold the object while the law runs.
@@ -70,7 +71,7 @@ class SafetyLayer(FaultLatch):
         fallback: FallbackTorque,
         *,
         period: float,
-        unit_s: float,
+        clock: Clock,
         ramp_s: float = 0.0,
         wrench_count: int = 0,
         holds_object: bool = True,
@@ -80,20 +81,21 @@ class SafetyLayer(FaultLatch):
         ends = np.cumsum([0, *(len(names) for names in arms.values())]).tolist()
         self._slices = tuple(slice(a, b) for a, b in pairwise(ends))
         self._fallback, self._period = fallback, period
-        self._ramp = round(ramp_s / unit_s)
-        self._end_after = round(settings.lost_arm_end_after_s / unit_s)
+        self._ramp = clock.count(ramp_s)
+        self._end_after = clock.count(settings.lost_arm_end_after_s)
         self._drives_hold = settings.lost_arm_end == "drive_hold"
         self._joints = tuple(joints)
-        self._settings, self._unit_s = settings, unit_s
+        self._settings = settings
+        self._scaled_for = clock.count(settings.scaled_for_s)
         self._scaled_since: int | None = None
         self._measurement = MeasurementCheck(
             arms, limits, wrench_count, (settings.wrench_limit_nm, settings.wrench_limit_n)
         )
-        self._torque = TorqueCheck(joints, limits["effort"], settings.effort_fraction)
+        self._check = StepCheck(arms, limits["effort"], settings)
         # What the law has limited itself may exceed the limit by its rounding.
         self._largest_change = settings.torque_rate * period * (1.0 + 1e-9)
         self.rate_limited = 0
-        self._closure = ClosureCheck(self._arms, settings)
+        self.closure_warning = False
         self._watches: list[tuple[StreamWatch, Cause]] = []
         # What the fallback works with: numbers that were good, and the last torque sent.
         self._q, self._qd, self._last = (np.zeros(len(joints)) for _ in range(3))
@@ -112,11 +114,6 @@ class SafetyLayer(FaultLatch):
         self._fallback.drives_add = added
 
     @property
-    def closure_warning(self) -> bool:
-        """Whether the arms disagree more than is good about the object's pose."""
-        return self._closure.warning
-
-    @property
     def object_held(self) -> bool:
         """Whether the object is taken to be held, so that its weight counts."""
         return self._object_held
@@ -130,17 +127,16 @@ class SafetyLayer(FaultLatch):
         """Return how much of the task is let through after the start, from 0 to 1."""
         return min(1.0, (now - self._began) / self._ramp) if self._ramp else 1.0
 
-    def monitor(self, stream: JointStream | VectorStream | StreamWatch, cause: Cause) -> None:
+    def monitor(self, watch: StreamWatch, cause: Cause) -> None:
         """Let `observe` watch a stream for staleness.
 
         Args:
-            stream: The stream; one of joint states has the name of its arm.
+            watch: Of the stream; that of joint states has the name of its arm.
             cause: What it means if the stream is lost.
 
         Raises:
             ArgumentError: If the stream of an arm has the name of none.
         """
-        watch = stream if isinstance(stream, StreamWatch) else stream.watch
         if cause is Cause.ARM_LOST and watch.name not in self._arms:
             raise ArgumentError(
                 f"stream {watch.name!r} of joint states: expected the name of an arm, one of "
@@ -243,23 +239,23 @@ class SafetyLayer(FaultLatch):
         if not self.in_charge:
             return None
         if self.law_runs:
-            if torque is None:
-                sentence = "the law gave no torque."
-                self.trip(now, Finding(Cause.CONTROLLER_FAILED, "controller", sentence))
-            elif not self._torque.passes(torque):
-                self.trip(now, self._torque.finding(torque))
-            if closure is not None and not self._closure.passes(closure):
-                for found in self._closure.findings(closure):
-                    self.trip(now, found)
-            if error is not None:
-                self._watch_tracking(now, error, task_scale)
+            found = self._check.torque_missing(torque)
+            if found is not None:
+                self.trip(now, found)
+            good = self._last if torque is None or found is not None else torque
+            figures = self._check.figures(good, self._last, error, closure)
+            if not figures.excess <= 0.0:
+                self.trip(now, self._check.torque_finding(good))
+            self._watch_object(now, figures, closure, task_scale)
             if support is not None:
-                lacking = self._torque.support_finding(support)
+                lacking = self._check.support_finding(support)
                 if lacking:
                     self.trip(now, lacking)
-            if self.law_runs and torque is not None:
-                sent = within_rate(torque, self._last, self._largest_change)
-                self.rate_limited += sent is not torque
+            if self.law_runs:
+                sent = good
+                if not figures.change <= self._largest_change:
+                    sent = within_rate(good, self._last, self._largest_change)
+                    self.rate_limited += 1
                 self._last[:] = sent
                 return sent
         return self._fall_back(now)
@@ -269,10 +265,17 @@ class SafetyLayer(FaultLatch):
         """The torque that was sent last (na,)."""
         return self._last.copy()
 
-    def _watch_tracking(self, now: int, error: Array, task_scale: float) -> None:
-        """Trip if the object is far from its reference, or limits rule over the law for long."""
-        settings = self._settings
-        turned, moved = math.hypot(*error[:3].tolist()), math.hypot(*error[3:].tolist())
+    def _watch_object(
+        self, now: int, figures: StepFigures, closure: Array | None, task_scale: float
+    ) -> None:
+        """Trip if a grasp is lost, the object is far from its reference, or limits rule long."""
+        settings, (_, _, turned, moved, angle, distance) = self._settings, figures
+        self.closure_warning = not (
+            distance <= settings.closure_warning_m and angle <= settings.closure_warning_rad
+        )
+        if self.closure_warning and closure is not None:
+            for found in self._check.closure_findings(closure):
+                self.trip(now, found)
         if not (turned <= settings.tracking_limit_rad and moved <= settings.tracking_limit_m):
             sentence = (
                 f"{moved:.3g} m and {turned:.3g} rad from its reference, expected at most "
@@ -283,7 +286,7 @@ class SafetyLayer(FaultLatch):
             self._scaled_since = None
         elif self._scaled_since is None:
             self._scaled_since = now
-        elif (now - self._scaled_since) * self._unit_s > settings.scaled_for_s:
+        elif now - self._scaled_since > self._scaled_for:
             sentence = (
                 f"torque limits let no more than {100 * task_scale:.0f} % of it through for "
                 f"{settings.scaled_for_s:g} s."

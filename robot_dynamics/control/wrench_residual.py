@@ -36,9 +36,6 @@ _GONE = 0.5  # part of what is to be carried below which it is no object
 class WrenchResidual:
     """Watches what holds a body.
 
-    Attributes:
-        value: The residual, moment and force, smoothed (6,).
-
     Args:
         name: What the body is called.
         weight: Its weight [N].
@@ -68,10 +65,14 @@ class WrenchResidual:
 
     def begin(self) -> None:
         """Forget what was measured."""
-        self.value = np.zeros(6)
-        self._carried = np.zeros(3)
+        self._smoothed = [0.0] * 9  # the residual, and the force that is carried
         self._samples = 0
         self._pushed = 0.0
+
+    @property
+    def value(self) -> Array:
+        """The residual, moment and force, smoothed (6,)."""
+        return np.array(self._smoothed[:6])
 
     def finding(self, measured: HeldBodyWrench) -> Finding | None:
         """Return what a control instant's wrenches say about grasp and contact, if anything."""
@@ -82,16 +83,19 @@ class WrenchResidual:
         # What was measured first has no past; then a filter of first order.
         self._samples += 1
         new = max(1.0 - self._keep, 1.0 / self._samples)
-        self.value = self.value + new * (residual - self.value)
-        self._carried = self._carried + new * (force - self._carried)
-        sizes = [math.hypot(*part.tolist()) for part in (self.value[:3], self.value[3:])]
+        measurement = residual.tolist() + force.tolist()
+        self._smoothed = [
+            a + new * (b - a) for a, b in zip(self._smoothed, measurement, strict=True)
+        ]
         if self._samples * (1.0 - self._keep) < 1.0:  # not yet as long as it is smoothed over
             return None
+        n_x, n_y, n_z, f_x, f_y, f_z, c_x, c_y, c_z = self._smoothed
+        moment, size = math.hypot(n_x, n_y, n_z), math.hypot(f_x, f_y, f_z)
         most, most_moment = self._force + more, self._moment + more * self._lever
-        if sizes[0] <= most_moment and sizes[1] <= most:
+        if moment <= most_moment and size <= most:
             return None
-        carried = math.hypot(*self._carried.tolist())
-        needed = math.hypot(*(self._carried - self.value[3:]).tolist())
+        carried = math.hypot(c_x, c_y, c_z)
+        needed = math.hypot(c_x - f_x, c_y - f_y, c_z - f_z)
         if carried < _GONE * needed:
             return Finding(
                 Cause.GRASP_LOST,
@@ -100,8 +104,8 @@ class WrenchResidual:
                 "and motion, and what it pushes with.",
             )
         (force_words, most_words), (moment_words, most_moment_words) = (
-            apart(sizes[1], most),
-            apart(sizes[0], most_moment),
+            apart(size, most),
+            apart(moment, most_moment),
         )
         return Finding(
             Cause.UNEXPECTED_CONTACT,

@@ -14,33 +14,33 @@ from typing import Any
 from rclpy.node import Node
 
 from robot_dynamics.app import topic_names as topics
+from robot_dynamics.app.laws import control_loop
 from robot_dynamics.app.scenario import Scenario
-from robot_dynamics.app.topic_names import SECOND, stamp_of
+from robot_dynamics.control.clock import Clock, LockstepClock, WallClock, stamp_of
+from robot_dynamics.control.control_loop import ControlLoop, Outcome, Streams
 from robot_dynamics.control.faults import Cause, State
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
 from robot_dynamics.nodes.background_work import BackgroundWork
-from robot_dynamics.nodes.check_thread import CheckThread
-from robot_dynamics.nodes.command_pace import CommandPace
 from robot_dynamics.nodes.command_topics import (
     PROCESS,
     PROCESS_KEY,
     CommandPublisherMonitor,
     CommandTopics,
 )
-from robot_dynamics.nodes.control_loop import ControlLoop, Outcome
-from robot_dynamics.nodes.control_record import ControlRecord
-from robot_dynamics.nodes.control_status import condition, figures
+from robot_dynamics.nodes.control_report import ControlRecord, condition, figures
 from robot_dynamics.nodes.diagnostics import ERROR, OK, Diagnostics, Durations, log
 from robot_dynamics.nodes.drives import DriveGravityCompensation, DriveProperties
 from robot_dynamics.nodes.heartbeat import GuardLink
-from robot_dynamics.nodes.lockstep import Action
 from robot_dynamics.nodes.object_topics import ObjectTopics
 from robot_dynamics.nodes.process import RefusedError, Reporter, RunError
 from robot_dynamics.nodes.reference_topics import ReferenceTopics
-from robot_dynamics.nodes.sample_intake import SampleIntake
-from robot_dynamics.nodes.silence_watch import SilenceWatch
-from robot_dynamics.nodes.start_conditions import StartConditions
-from robot_dynamics.nodes.start_preparation import StartPreparation
+from robot_dynamics.nodes.sample_intake import Action, SampleIntake
+from robot_dynamics.nodes.start_preparation import (
+    CheckThread,
+    StartConditions,
+    StartPreparation,
+)
+from robot_dynamics.nodes.timeouts import CommandPace, SilenceWatch
 from robot_dynamics.nodes.topics import Inbox, MissingPublishers
 
 _SILENT_STEPS = 1000  # steps of the law that the other side may take to answer
@@ -85,33 +85,37 @@ class ControlSession:
     ) -> None:
         self._node, self._inbox, self._scenario = node, inbox, scenario
         self._diagnostics, self._begin = diagnostics, begin
-        self._lockstep = values["mode"] == "lockstep"
+        self._period = period = scenario.control.period
+        lockstep = values["mode"] == "lockstep"
+        self._clock: Clock = LockstepClock(period) if lockstep else WallClock(period)
         self._attended = bool(values["progress"] or values["output"])
         self.start_wanted = values["autostart"] == "always" or (
-            self._lockstep and values["autostart"] == "in_lockstep"
+            lockstep and values["autostart"] == "in_lockstep"
         )
-        self._period = period = scenario.control.period
-        self.due = None if self._lockstep else time.monotonic()
-        self.loop = loop = ControlLoop(
+        self.due = None if lockstep else time.monotonic()
+        self.loop: ControlLoop = control_loop(
             scenario,
-            period if self._lockstep else 1.0 / SECOND,
-            use_wrenches=values["use_wrenches"],
-            ignored_joints=filter(None, values["ignored_joints"]),
-            stale_after_s=0.0 if self._lockstep else values["stale_after"],
-            rate_tolerance=1.0 if self._lockstep else values["sample_rate_tolerance"],
+            clock=self._clock,
+            wrist_sensors=values["use_wrenches"],
+            streams=Streams(
+                tuple(filter(None, values["ignored_joints"])),
+                0.0 if lockstep else values["stale_after"],
+                1.0 if lockstep else values["sample_rate_tolerance"],
+            ),
         )
-        limited = self._lockstep or values["output"] or values["duration"] > 0.0
-        ticks = scenario.ticks(loop.supervised.reference, values["duration"] or None)
+        loop = self.loop
+        limited = lockstep or values["output"] or values["duration"] > 0.0
+        ticks = scenario.ticks(loop.law.reference, values["duration"] or None)
         self._record = ControlRecord(
             scenario, loop, reporter, values["output"], ticks if limited else sys.maxsize
         )
         facts = DriveProperties(scenario.cell.arms, values, given)
         gravity = DriveGravityCompensation(
-            loop.system, facts.compensate_gravity, lambda: loop.arms.state()[0]
+            loop.system, facts.compensate_gravity, lambda: loop.joint_states.state()[0]
         )
         loop.safety.note_drives(gravity.added)
         self._outcome: Outcome | None = None
-        self._tick, self._ran = -1, False  # of the last control cycle, and whether the law ran
+        self._ran = False  # whether the law ran in the last control cycle
         self._durations = Durations(period)
         self._starting = False
         self._preparation: StartPreparation | None = None
@@ -122,32 +126,28 @@ class ControlSession:
             inbox,
             loop,
             values["joint_state_topics"],
-            period,
             self._background,
-            in_lockstep=self._lockstep,
         )
         # Both sides are slow without a code generator.
-        slowness = _SILENT_STEPS * loop.supervised.step_time
+        slowness = _SILENT_STEPS * loop.step_time
         silence = values["silence_limit"] + slowness
         self._check_limit = _CHECK_S + 10.0 * slowness
-        self._silence = SilenceWatch(
-            loop, silence, values["patience"] if self._attended else None, self._lockstep
-        )
+        self._silence = SilenceWatch(loop, silence, values["patience"] if self._attended else None)
         self._commands = CommandTopics(
-            node, loop.system, gravity.to_commands, in_lockstep=self._lockstep
+            node, loop.system, gravity.to_commands, in_lockstep=lockstep
         )
-        timeout = math.inf if self._lockstep else max(values["command_timeout"], 2.0 * period)
+        timeout = math.inf if lockstep else max(values["command_timeout"], 2.0 * period)
         self._pace = CommandPace(loop, facts.without_commands, timeout)
         self._publisher_monitor = CommandPublisherMonitor(node, self._commands.names)
         self._objects = ObjectTopics(
             node,
             scenario,
             loop,
-            in_real_time=not self._lockstep,
+            in_real_time=not lockstep,
             joint_state_topics=values["joint_state_topics"],
         )
         guard = facts.guard(values["guard"])
-        timeout = values["silence_limit" if self._lockstep else "heartbeat_timeout"]
+        timeout = values["silence_limit" if lockstep else "heartbeat_timeout"]
         self._link = (
             None
             if guard == "none"  # else its reports are read first of all
@@ -161,11 +161,10 @@ class ControlSession:
             facts,
             values["joint_state_topics"],
             lambda: self._intake.heard_at,
-            in_lockstep=self._lockstep,
         )
         self._intake.subscribe_to_wrenches()
         if values["references"] == "topics":
-            ReferenceTopics(node, inbox, loop, self._now, self._message_time)
+            ReferenceTopics(node, inbox, loop, self._clock.now, self._message_time)
         self._intake.subscribe_to_joint_states()
         self._missing_publishers = MissingPublishers(
             node, [*values["joint_state_topics"], *map(topics.wrench, loop.wrenches)]
@@ -175,17 +174,17 @@ class ControlSession:
     def leave(self) -> None:
         """Leave the arms with what holds them up, and save what was recorded."""
         loop = self.loop
-        if loop.safety.in_charge and not (self._lockstep and self._record.done):
+        if loop.safety.in_charge and not (self._clock.lockstep and self._record.done):
             outcome = loop.fall_back(
-                self._now(), Cause.STOP_REQUESTED, "controller", "the controller ends."
+                self._clock.now(), Cause.STOP_REQUESTED, "controller", "the controller ends."
             )
-            self._send(self._tick, outcome)
+            self._send(self._clock.tick, outcome)
             # The torque goes to that of the fallback at a limited rate, over several commands.
-            until = time.monotonic() + (0.0 if self._lockstep else GOODBYE_S)
+            until = time.monotonic() + (0.0 if self._clock.lockstep else GOODBYE_S)
             while time.monotonic() < until:
                 time.sleep(self._period)
                 self._inbox.read()
-                self._send(self._tick, loop.cycle_without_samples(self._now()))
+                self._send(self._clock.tick, loop.cycle_without_samples(self._clock.now()))
             self._commands.wait_for_delivery(GOODBYE_S)
         self._record.close()
         self._checks.close(_CHECK_GOODBYE_S)
@@ -202,55 +201,44 @@ class ControlSession:
 
     # -- samples and commands -----------------------------------------------------------------
 
-    def _now(self) -> int:
-        """Return the time of the safety layer: the tick in lockstep, else a steady clock [ns]."""
-        return self._tick if self._lockstep else time.monotonic_ns()
-
     def _message_time(self) -> int:
         """Return the present time of messages: simulated in lockstep, else that of ROS [ns]."""
-        if self._lockstep:
-            return stamp_of(self._tick, self._period)
-        return int(self._node.get_clock().now().nanoseconds)
+        return self._clock.message_time(int(self._node.get_clock().now().nanoseconds))
 
     @property
     def incomplete(self) -> bool:
         """Whether some messages of a state have come and others are awaited."""
-        return self._lockstep and self._intake.gate.incomplete
+        return self._intake.incomplete
 
     def on_messages(self) -> None:
         """Compute or repeat an answer."""
-        tick = self._intake.tick
-        if not self._lockstep:
-            # Once every arm has something new, and not twice in a control period; before the
-            # start, time may go back.
-            later = tick > self._tick or self.loop.safety.state is State.INACTIVE
-            if later and self.loop.arms.all_newer:
-                self._cycle(time.monotonic_ns(), tick)
-            return
-        gate = self._intake.gate
-        action = gate.decide()
-        tick = gate.tick
+        action = self._intake.decide()
         if action is Action.WAIT:
             return
-        if action is Action.REPEAT and self._outcome is not None and tick == self._tick:
+        tick = self._intake.tick
+        if action is Action.REPEAT and self._outcome is not None and tick == self._clock.tick:
             self._send(tick, self._outcome)
             return
-        if tick == 0 < self._tick and not self._ran:
+        if self._clock.lockstep and tick == 0 < self._clock.tick and not self._ran:
             # The simulator was reset after a stop or fault: its time waits for the next start.
             self.loop.let_go()
-            gate.forget()  # this state is refused, because time has jumped; it will come again
-        self._cycle(tick, tick)
+            self._intake.forget()  # refused, because time has jumped; it will come again
+        self._cycle(tick)
 
-    def _cycle(self, now: int, tick: int) -> None:
+    def _cycle(self, tick: int) -> None:
         """Compute and send what belongs to a tick."""
         begin = time.perf_counter()
-        if self._lockstep and self.start_wanted and self.loop.complete and self._guarded():
-            self._tick, self._starting = tick, True  # simulated time waits for it
-            self._start_by_itself()
-            self._starting = False
+        clock, loop = self._clock, self.loop
+        if clock.lockstep:
+            if self.start_wanted and loop.complete and self._guarded():
+                clock.tick, self._starting = tick, True  # simulated time waits for it
+                self._start_by_itself()
+                self._starting = False
+            clock.tick = tick
+        now = clock.now()
         self._pace.watch(now)
-        outcome = self.loop.cycle(now, tick)
-        self._tick, self._ran = tick, self.loop.safety.law_runs
+        outcome = loop.cycle(now, tick)
+        clock.tick, self._ran = tick, loop.safety.law_runs
         self._expect_samples(1.5)
         if outcome.torque is None:
             self._outcome = None
@@ -269,7 +257,7 @@ class ControlSession:
         if outcome.torque is None:
             return
         link = self._link
-        if link is not None and not link.may_command(self._now()):
+        if link is not None and not link.may_command(self._clock.now()):
             return
         sent = self._commands.send(tick, outcome.torque, outcome.released)
         if sent:
@@ -279,16 +267,16 @@ class ControlSession:
 
     def on_period(self) -> None:
         """Keep the arms supplied when states stop coming (wall clock)."""
-        now, safety = time.monotonic_ns(), self.loop.safety
+        now, safety = self._clock.now(), self.loop.safety
         self._expect_samples(1.0)
         self._pace.watch(now)
-        if safety.in_charge and not (safety.law_runs and self.loop.arms.known(now)):
+        if safety.in_charge and not (safety.law_runs and self.loop.joint_states.known(now)):
             self._outcome = self.loop.cycle_without_samples(now)
-            self._send(self._tick, self._outcome)
+            self._send(self._clock.tick, self._outcome)
 
     def _expect_samples(self, periods: float) -> None:
         """Have silence noticed after some control periods without a control instant."""
-        if not self._lockstep:
+        if not self._clock.lockstep:
             self.due = time.monotonic() + periods * self._period
 
     def take_error(self, error: Exception) -> None:
@@ -300,7 +288,7 @@ class ControlSession:
         safety = self.loop.safety
         if safety.law_runs:
             self.loop.fall_back(
-                self._now(), Cause.CONTROLLER_FAILED, "controller", sentence_of(error)
+                self._clock.now(), Cause.CONTROLLER_FAILED, "controller", sentence_of(error)
             )
 
     # -- start, stop, reset -------------------------------------------------------------------
@@ -308,7 +296,7 @@ class ControlSession:
     def _start_by_itself(self) -> None:
         """Start control as soon as that can be; when it is refused, do not try again."""
         try:
-            if not self._lockstep:
+            if not self._clock.lockstep:
                 if self._preparation is None:
                     self.prepare()
                 if self._preparation is None or not self._preparation.look():
@@ -325,7 +313,7 @@ class ControlSession:
     def prepare(self) -> StartPreparation:
         """Begin with what comes before a start; it is over when its `look` returns true."""
         known = partial(self._conditions.require_known, time.monotonic())
-        waits = self._beat if self._lockstep else None  # simulated time does
+        waits = self._beat if self._clock.lockstep else None  # simulated time does
         self._preparation = self._preparation_of(known, waits)
         return self._preparation
 
@@ -333,7 +321,7 @@ class ControlSession:
         self, conditions: Callable[[], object], meanwhile: Callable[[], None] | None = None
     ) -> StartPreparation:
         limit = self._check_limit
-        return StartPreparation(self.loop, conditions, self._now, self._checks, limit, meanwhile)
+        return StartPreparation(self.loop, conditions, self._checks, limit, meanwhile)
 
     def start(self) -> None:
         """Start control from where the arms are, after a preparation or with one at once.
@@ -347,14 +335,14 @@ class ControlSession:
         if preparation is None or not preparation.done:
             self._catch_up()
             self._preparation_of(self._conditions.require).finish(self._beat)
-        tick = max(self._tick if self._lockstep else self._intake.tick, 0)
-        loop.start(self._now(), tick)
+        tick = max(self._clock.tick if self._clock.lockstep else self._intake.tick, 0)
+        loop.start(self._clock.now(), tick)
         self._pace.forget()
         self._silence.forget()  # nobody was listened to while the path was checked
         self._refusal = ""
         self._background.do("recording", self._record.begin)
         if self._outcome is None and not self._starting:
-            self._cycle(self._now(), tick)  # simulated time waits for it
+            self._cycle(tick)  # simulated time waits for it
 
     def refuse(self, sentence: str) -> None:
         """Note why a start was refused, for the diagnostics."""
@@ -362,12 +350,12 @@ class ControlSession:
 
     def pause(self) -> None:
         """Hand over to the fallback until the next start."""
-        self.loop.pause(self._now())
+        self.loop.pause(self._clock.now())
 
     def stop(self) -> str:
         """Hand over to the fallback until a reset; return what is told about it."""
         self.start_wanted = False
-        self.loop.stop(self._now())
+        self.loop.stop(self._clock.now())
         return f"stopped; {self._scenario.safety.fallback.replace('_', ' ')} until a reset"
 
     def reset(self) -> str:
@@ -377,13 +365,13 @@ class ControlSession:
             RobotDynamicsError: If control runs, or a stream is still stale.
         """
         self._catch_up()
-        self.loop.reset(self._now())
-        self._intake.gate.forget()  # a state that comes again may have been refused
+        self.loop.reset(self._clock.now())
+        self._intake.forget()  # a state that comes again may have been refused
         self._objects.reset()
         self._background.reset()
         self._refusal = ""
         if self._link is not None:  # a guard may be asked to hand back at once
-            self._link.beat(commanding=self._link.may_command(self._now()))
+            self._link.beat(commanding=self._link.may_command(self._clock.now()))
         return "faults are forgotten; the fallback goes on until the next start"
 
     def _catch_up(self) -> None:
@@ -398,14 +386,14 @@ class ControlSession:
 
     def _beat(self) -> None:
         if self._link is not None:
-            self._link.beat_when_idle(self._now())
+            self._link.beat_when_idle(self._clock.now())
 
     # -- idle work -------------------------------------------------------------------------
 
     def on_idle(self) -> None:
         """Start if that is due, watch the simulator, save what is to be saved."""
         self._beat()
-        if self.start_wanted and not self._lockstep:
+        if self.start_wanted and not self._clock.lockstep:
             preparing = self._preparation is not None
             if preparing or (self.loop.complete and self._guarded()):
                 self._start_by_itself()
@@ -424,11 +412,11 @@ class ControlSession:
     def _watch_simulator(self) -> None:
         if self._preparation is not None:
             self._silence.forget()  # simulated time may wait for the start
-        outcome = self._silence.look(self._intake.heard_at, self._tick)
+        outcome = self._silence.look(self._intake.heard_at)
         if outcome is not None:
-            self._send(self._tick, outcome)
+            self._send(self._clock.tick, outcome)
             if self._attended:
-                raise RunError(f"tick {self._tick}: {self._silence.sentence}")
+                raise RunError(f"tick {self._clock.tick}: {self._silence.sentence}")
 
     def _tell(self) -> None:
         if self._diagnostics.due:
@@ -442,7 +430,7 @@ class ControlSession:
 
     def _figures(self) -> dict[str, object]:
         found = figures(self.loop, self._record.step) | self._intake.latency.figures()
-        found |= {"tick": self._tick, **self._durations.figures("control cycle")}
+        found |= {"tick": self._clock.tick, **self._durations.figures("control cycle")}
         return found | {PROCESS_KEY: PROCESS}
 
     def _complain(self, sentence: str, level: bytes = ERROR) -> None:

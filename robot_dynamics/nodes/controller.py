@@ -86,7 +86,7 @@ class Controller:
         )
         for sentence in (*scenario.warnings(), *unbounded_drives(session.loop.system)):
             self.node.get_logger().warning(sentence)
-        law = session.loop.supervised.controller
+        law = session.loop.law
         if law.tunable:
             gains.connect(law.retune)
         self._parameters.freeze(True)

@@ -25,7 +25,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, UInt64MultiArray
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
-from robot_dynamics.app.topic_names import SECOND, WORLD
+from robot_dynamics.app.topic_names import WORLD
+from robot_dynamics.control.clock import SECOND
 from robot_dynamics.nodes.serialized import Layout, Reader, Writer
 
 Array = NDArray[np.float64]

@@ -21,14 +21,19 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, UInt64MultiArray
 
 from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.scenario import Scenario, build_system, load_scenario
-from robot_dynamics.app.topic_names import SECOND, tick_of
+from robot_dynamics.app.scenario import (
+    Scenario,
+    build_system,
+    load_scenario,
+    locked_joints,
+)
 from robot_dynamics.control.arm_model import ArmModel, with_load_in_hand
+from robot_dynamics.control.clock import Clock, LockstepClock, WallClock, tick_of
 from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.faults import Cause, Finding, StaleStreamError, State
+from robot_dynamics.control.joint_states import JointStates
 from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
-from robot_dynamics.nodes.arm_streams import ArmStreams
 from robot_dynamics.nodes.command_topics import CommandTopics
 from robot_dynamics.nodes.conversions import (
     JointSample,
@@ -85,21 +90,22 @@ class Guard:
         )
         self._period = scenario.control.period
         self.due = time.monotonic()
+        self._clock: Clock = (LockstepClock if self._lockstep else WallClock)(self._period)
         self._loop = GuardLoop(
             scenario,
-            self._period if self._lockstep else 1.0 / SECOND,
+            self._clock,
             ignored_joints=filter(None, values["ignored_joints"]),
             stale_after_s=0.0 if self._lockstep else values["stale_after"],
         )
         self._monitor = HeartbeatMonitor(
             values["silence_limit"] if self._lockstep else values["heartbeat_timeout"]
         )
-        self._tick = self._answered = -1
+        self._answered = -1
         self._torque: Array | None = None
         self._gravity = DriveGravityCompensation(
             self._loop.system,
             DriveProperties(scenario.cell.arms, values, ()).compensate_gravity,
-            lambda: self._loop.arms.state()[0],
+            lambda: self._loop.joint_states.state()[0],
         )
         self._loop.safety.note_drives(self._gravity.added)
         self._cycle_at = 0.0
@@ -146,10 +152,6 @@ class Guard:
 
     # -- messages -----------------------------------------------------------------------------
 
-    def _now(self) -> int:
-        """Return the time of the safety layer: the tick in lockstep, else a steady clock [ns]."""
-        return self._tick if self._lockstep else time.monotonic_ns()
-
     def _on_beat(self, message: UInt64MultiArray) -> None:
         beat = Beat.of(message.data)
         if beat is None:
@@ -170,24 +172,23 @@ class Guard:
 
     def _on_joints(self, topic: str, sample: JointSample) -> None:
         stamp, names, position, velocity = sample
-        now = time.monotonic_ns()
         tick = tick_of(stamp, self._period)
         # Commands of the guard after a fault keep the number of the run that the fault ended, as
         # those of the controller do: a simulator that is reset then keeps its brakes on until
         # guard and controller are reset as well.
-        if self._lockstep or tick > self._tick or self._loop.safety.state is State.INACTIVE:
-            self._tick = tick
-        if self._lockstep:
-            stamp = now = tick
-        self._loop.arms.take(topic, stamp, names, position, velocity, now)
+        clock = self._clock
+        if clock.lockstep or tick > clock.tick or self._loop.safety.state is State.INACTIVE:
+            clock.tick = tick
+        stamp, now = clock.times_of(stamp)
+        self._loop.joint_states.take(topic, stamp, names, position, velocity, now)
 
     def on_messages(self) -> None:
         """Answer new joint states while in charge; in lockstep repeat an answer if asked to."""
         if self._monitor.state is GuardState.WATCHING:
             return
-        if self._loop.arms.all_newer:
+        if self._loop.joint_states.all_newer:
             self._cycle()
-        elif self._lockstep and self._tick == self._answered:
+        elif self._lockstep and self._clock.tick == self._answered:
             self._send()
 
     # -- commands -----------------------------------------------------------------------------
@@ -196,7 +197,7 @@ class Guard:
         """Check the heartbeat; on the wall clock command the arms also without joint states."""
         now = time.monotonic()
         self.due = now + self._period
-        if self._loop.arms.all_heard and self._monitor.check(now):
+        if self._loop.joint_states.all_heard and self._monitor.check(now):
             self._take_over()
             return
         late = not self._lockstep and now - self._cycle_at > 1.5 * self._period
@@ -210,19 +211,19 @@ class Guard:
         sentence = (
             f"no heartbeat for {monitor.silence:.3g} s; expected one within {monitor.timeout:g} s."
         )
-        self._loop.take_over(self._now(), sentence, held=beat is None or beat.held)
+        self._loop.take_over(self._clock.now(), sentence, held=beat is None or beat.held)
         self._takeovers += 1
         self._cycle()
         self._reporter.report("took over", silence_s=monitor.silence)
 
     def _cycle(self) -> None:
-        self._torque = self._loop.cycle(self._now())
-        self._answered, self._cycle_at = self._tick, time.monotonic()
+        self._torque = self._loop.cycle(self._clock.now())
+        self._answered, self._cycle_at = self._clock.tick, time.monotonic()
         self._send()
 
     def _send(self) -> None:
         if self._torque is not None:
-            self._commands.send(self._tick, self._torque, self._loop.safety.released)
+            self._commands.send(self._clock.tick, self._torque, self._loop.safety.released)
 
     async def _reset(self) -> str:
         if self._monitor.state is not GuardState.IN_CHARGE:
@@ -238,7 +239,7 @@ class Guard:
         state = self._monitor.state
         self._monitor.reset(time.monotonic())
         try:
-            self._loop.reset(self._now())
+            self._loop.reset(self._clock.now())
         except RobotDynamicsError:
             self._monitor.state = state
             raise
@@ -257,7 +258,7 @@ class Guard:
     def on_idle(self) -> None:
         """Report to the controller, and check for missing publishers."""
         self._report()
-        waiting = not self._loop.arms.all_heard or self._monitor.beat is None
+        waiting = not self._loop.joint_states.all_heard or self._monitor.beat is None
         self._missing_publishers.check(waiting=waiting)
 
     def publish_diagnostics(self) -> None:
@@ -269,12 +270,14 @@ class Guard:
     def _report(self) -> None:
         monitor = self._monitor
         heard = 0 if monitor.beat is None else monitor.beat.number
-        report = GuardReport(heard, monitor.sender, monitor.state, self._loop.arms.all_heard)
+        report = GuardReport(
+            heard, monitor.sender, monitor.state, self._loop.joint_states.all_heard
+        )
         self._report_topic.publish(self._report_writer.fill(report))
 
     def _condition(self, now: float) -> tuple[bytes, str]:
         """Return the level and the sentence of the diagnostics."""
-        monitor, arms = self._monitor, self._loop.arms
+        monitor, arms = self._monitor, self._loop.joint_states
         if monitor.state is GuardState.IN_CHARGE:
             return ERROR, f"in charge: {self._loop.safety.cause}"
         if monitor.state is GuardState.HANDING_BACK:
@@ -324,7 +327,7 @@ class GuardLoop:
 
     Args:
         scenario: The scenario.
-        unit_s: Unit of times [s]: the control period in lockstep, 1e-9 otherwise.
+        clock: What times mean.
         ignored_joints: Names that joint states may hold besides those of the arms.
         stale_after_s: Time without a sample after which an arm counts as lost [s]; 0 for the
             number of periods that the scenario states.
@@ -336,7 +339,7 @@ class GuardLoop:
     def __init__(
         self,
         scenario: Scenario,
-        unit_s: float,
+        clock: Clock,
         *,
         ignored_joints: Iterable[str] = (),
         stale_after_s: float = 0.0,
@@ -358,11 +361,19 @@ class GuardLoop:
                 system.arm_slices,
             ),
             period=period,
-            unit_s=unit_s,
+            clock=clock,
         )
-        self.arms = ArmStreams(
-            scenario, system, self.safety, unit_s, ignored_joints, stale_after_s
+        self.joint_states = JointStates(
+            system,
+            scenario.control,
+            settings,
+            self.safety,
+            clock,
+            ignored=(*locked_joints(scenario), *ignored_joints),
+            stale_after_s=stale_after_s,
         )
+        for watch in self.joint_states.watches:
+            self.safety.monitor(watch, Cause.ARM_LOST)
         self._slices = dict(zip(arms, system.arm_slices, strict=True))
         self._commanded: dict[str, Array] = {}
         # Loads the kernels now: nothing may be compiled during a takeover.
@@ -383,8 +394,8 @@ class GuardLoop:
             sentence: What happened to the controller and what was expected.
             held: Whether the object is assumed to be held.
         """
-        self.arms.now = now
-        q, qd = self.arms.state()
+        self.joint_states.now = now
+        q, qd = self.joint_states.state()
         self.safety.observe(now, q, qd)
         torque = self._support(q, held)
         for arm, commanded in self._commanded.items():
@@ -397,7 +408,7 @@ class GuardLoop:
 
         No command must be sent to the arms in `safety.released`.
         """
-        self.safety.observe(now, *self.arms.use(now))
+        self.safety.observe(now, *self.joint_states.use(now))
         return self.safety.command(now)
 
     def reset(self, now: int) -> None:
@@ -407,7 +418,7 @@ class GuardLoop:
             SafetyError: If a stream of joint states is stale.
         """
         self.safety.reset(now)
-        self.arms.complaints.clear()
+        self.joint_states.complaints.clear()
 
     def release(self) -> None:
         """Stop commanding: a controller commands the arms again."""

@@ -34,9 +34,9 @@ from rclpy.node import Node
 from std_msgs.msg import UInt64MultiArray
 
 from robot_dynamics.app import topic_names as topics
+from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.faults import Cause, State
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.conversions import NumberWriter
 from robot_dynamics.nodes.topics import STREAM, Inbox
 

@@ -24,13 +24,14 @@ from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.recorders import common_metadata, reference_metadata
 from robot_dynamics.app.recording import FORMAT
 from robot_dynamics.app.scenario import Scenario
-from robot_dynamics.app.topic_names import SECOND, WORLD
+from robot_dynamics.app.topic_names import WORLD
+from robot_dynamics.control.clock import SECOND
 from robot_dynamics.control.control_law import LawStep
+from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
 from robot_dynamics.description.load import load_description
 from robot_dynamics.description.orientations import quaternion_of_rotation
 from robot_dynamics.manipulation.grasp_map import middle_frame
-from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.conversions import (
     OdometryWriter,
     ReferenceWriter,
@@ -72,7 +73,7 @@ class ObjectTopics:
         joint_state_topics: Sequence[str] = (topics.JOINT_STATES,),
     ) -> None:
         self._node, self._scenario, self._loop = node, scenario, loop
-        system, law = loop.system, loop.supervised.controller
+        system, law = loop.system, loop.law
         bodies = [system.model.bodies[i].name for i in system.object_bodies]
         middle = topics.middle_frame(bodies[0])
         create = node.create_publisher
@@ -156,7 +157,7 @@ class ObjectTopics:
         cell = self._scenario.cell
         second = () if cell.object.joint is None else (cell.object.joint.urdf,)
         bodies = [load_description(urdf).shapes for urdf in (cell.object.urdf, *second)]
-        reference = self._loop.supervised.reference
+        reference = self._loop.law.reference
         times = np.linspace(0.0, reference.duration, _PATH_SAMPLES)
         path = reference.rows(times)[:, POSE][:, :3]
         return Display(bodies, self._loop.system.grasps, path, cell.surfaces)
@@ -257,7 +258,7 @@ class RunMetadata:
         if began is None or began == self._began:
             return
         self._began = began
-        law = self._loop.supervised.controller
+        law = self._loop.law
         end = law.reference.duration + self._scenario.acceptance.settle_s
         own = reference_metadata(self._scenario, law, self._scenario.start_tick + began, end)
         self.publisher.publish(String(data=json.dumps({**self._common, **own})))

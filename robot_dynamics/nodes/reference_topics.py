@@ -15,10 +15,11 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.topic_names import SECOND, WORLD
+from robot_dynamics.app.topic_names import WORLD
+from robot_dynamics.control.clock import SECOND
+from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.streamed.trajectory import TrajectoryError
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.conversions import read_time, read_wrench
 from robot_dynamics.nodes.topics import STREAM, Inbox
 
@@ -46,7 +47,7 @@ class ReferenceTopics:
         now: Callable[[], int],
         clock: Callable[[], int],
     ) -> None:
-        self._node, self._pilot, self._now, self._clock = node, loop.supervised, now, clock
+        self._node, self._loop, self._now, self._clock = node, loop, now, clock
         self._body = loop.system.model.bodies[loop.system.object_body].name
         for kind, topic, take in (
             (MultiDOFJointTrajectory, topics.REFERENCE_TRAJECTORY, self._take_path),
@@ -64,8 +65,8 @@ class ReferenceTopics:
             try:
                 take(message)
             except RobotDynamicsError as error:
-                if self._pilot.intake is not None:  # diagnostics tell of the last one
-                    self._pilot.intake.refuse(str(error))
+                if self._loop.intake is not None:  # diagnostics tell of the last one
+                    self._loop.intake.refuse(str(error))
                 self._node.get_logger().warning(str(error))
 
         return callback
@@ -77,7 +78,7 @@ class ReferenceTopics:
         if any(len(point.transforms) != 1 for point in message.points):
             raise TrajectoryError("expected one transform, that of the object, in every point.")
         stamp = read_time(message.header.stamp)
-        self._pilot.follow_path(
+        self._loop.follow_path(
             self._now(),
             [read_time(point.time_from_start) / SECOND for point in message.points],
             [_pose(point.transforms[0]) for point in message.points],
@@ -88,14 +89,14 @@ class ReferenceTopics:
 
     def _take_internal_force(self, message: WrenchStamped) -> None:
         _require("frame", message.header.frame_id, ("", topics.middle_frame(self._body)))
-        self._pilot.follow_internal_force(read_wrench(message))
+        self._loop.follow_internal_force(read_wrench(message))
 
     def _take_contact_force(self, message: WrenchStamped) -> None:
-        self._pilot.follow_contact_force(message.header.frame_id, read_wrench(message))
+        self._loop.follow_contact_force(message.header.frame_id, read_wrench(message))
 
     def _take_surfaces(self, message: String) -> None:
         names = (name.strip() for name in message.data.split(","))
-        self._pilot.follow_surfaces([name for name in names if name])
+        self._loop.follow_surfaces([name for name in names if name])
 
 
 def _require(what: str, given: str, expected: Sequence[str]) -> None:

@@ -1,11 +1,19 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states and wrenches of a controller: from topics into its loop, in either kind of time."""
+"""Joint states and wrenches of a controller: from topics into its loop, in either kind of time.
+
+In lockstep the simulator publishes the state of tick n, stamped n times the period: a joint state
+and a wrench for each arm. It steps when the commands of all arms for that tick are there, and
+repeats the state when they are not after a while. The controller computes when all messages of a
+tick are there, and repeats its answer when a state is repeated. Nothing depends on the wall clock
+but when a message is repeated, and repetitions change nothing.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from enum import Enum
 from functools import partial
 from typing import Any
 
@@ -15,25 +23,88 @@ from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.topic_names import tick_of
-from robot_dynamics.control.faults import Cause
+from robot_dynamics.control.clock import stamp_of, tick_of
+from robot_dynamics.control.control_loop import ControlLoop
+from robot_dynamics.control.faults import Cause, State
 from robot_dynamics.errors import sentence_of
 from robot_dynamics.nodes.background_work import BackgroundWork
-from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.conversions import JointSample, joint_state_reader, wrench_reader
 from robot_dynamics.nodes.diagnostics import Latency
-from robot_dynamics.nodes.lockstep import StateGate
 from robot_dynamics.nodes.topics import STREAM, Inbox
 
 Array = NDArray[np.float64]
+
+
+class Action(Enum):
+    """What the controller does when it has read all messages."""
+
+    WAIT = "wait"
+    COMPUTE = "compute"
+    REPEAT = "repeat the last answer"
+
+
+class StateGate:
+    """The controller's side: collects the messages of a tick.
+
+    Attributes:
+        tick: The tick that is being collected.
+
+    Args:
+        parts: Names of the messages that make a state.
+    """
+
+    def __init__(self, parts: Sequence[str]) -> None:
+        self._parts = frozenset(parts)
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew: a state that is repeated is taken and answered as if it were new."""
+        self.tick = -1
+        self._missing = set(self._parts)
+        self._answered = self._again = False
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Names of the messages that are awaited."""
+        return tuple(sorted(self._missing))
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether some messages of the tick have come and others have not."""
+        return bool(self._missing) and not self._answered and self.tick >= 0
+
+    def offer(self, part: str, tick: int) -> bool:
+        """Note a message of a tick; return whether it is the first of its kind for this tick."""
+        if tick != self.tick:  # also an earlier one: the simulator was reset
+            self.tick = tick
+            self._missing = set(self._parts)
+            self._answered = self._again = False
+        if part in self._missing:
+            self._missing.discard(part)
+            return True
+        self._again = True
+        return False
+
+    def decide(self) -> Action:
+        """Return what to do now that all messages have been read.
+
+        A message that comes again before the others have come was repeated: those were lost, or
+        do not exist, and the answer is computed without them.
+        """
+        again, self._again = self._again, False
+        if self._answered:
+            return Action.REPEAT if again else Action.WAIT
+        if self._missing and not again:
+            return Action.WAIT
+        self._answered = True
+        return Action.COMPUTE
 
 
 class SampleIntake:
     """Reads samples for a control loop.
 
     Attributes:
-        gate: In lockstep, which messages of a state have come.
-        tick: That of the last joint states; -1 before them.
+        tick: That of the last joint states, in lockstep of the last message; -1 before them.
         heard_at: When they came, by the steady clock [s].
         latency: How old samples are when they are answered.
 
@@ -41,9 +112,7 @@ class SampleIntake:
         inbox: The node's subscriptions.
         loop: What takes the samples.
         joint_state_topics: Where joint states come from.
-        period: Control period [s].
         background_work: Tells of messages that could not be read.
-        in_lockstep: Whether times are ticks.
     """
 
     def __init__(
@@ -51,16 +120,38 @@ class SampleIntake:
         inbox: Inbox,
         loop: ControlLoop,
         joint_state_topics: Sequence[str],
-        period: float,
         background_work: BackgroundWork,
-        *,
-        in_lockstep: bool,
     ) -> None:
-        self._inbox, self._loop, self._period = inbox, loop, period
+        self._inbox, self._loop, self._clock = inbox, loop, loop.clock
         self._background = background_work
-        self._joint_state_topics, self._in_lockstep = tuple(joint_state_topics), in_lockstep
-        self.gate = StateGate([*joint_state_topics, *loop.wrenches])
+        self._joint_state_topics = tuple(joint_state_topics)
+        self._gate: StateGate | None = None
+        if loop.clock.lockstep:
+            self._gate = StateGate([*joint_state_topics, *loop.wrenches])
         self.tick, self.heard_at, self.latency = -1, time.monotonic(), Latency()
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether some messages of a state have come that is answered as a whole."""
+        return self._gate is not None and self._gate.incomplete
+
+    def forget(self) -> None:
+        """Answer a state that comes again as if it were new: it may have been refused."""
+        if self._gate is not None:
+            self._gate.forget()
+
+    def decide(self) -> Action:
+        """Return what to do now that all messages have been read.
+
+        In lockstep that is for `StateGate` to say. On the wall clock an answer is computed once
+        every arm has something new, and not twice in a control period; before the start, time may
+        go back.
+        """
+        if self._gate is not None:
+            return self._gate.decide()
+        loop = self._loop
+        later = self.tick > self._clock.tick or loop.safety.state is State.INACTIVE
+        return Action.COMPUTE if later and loop.joint_states.all_newer else Action.WAIT
 
     def subscribe_to_wrenches(self) -> None:
         """Listen to wrist sensors, before anything that is awaited: topics are read in order."""
@@ -100,27 +191,28 @@ class SampleIntake:
             take(source, message)
         except Exception as error:
             self._background.add_error(f"samples of {source!r}", error)
-            now = self.tick if self._in_lockstep else time.monotonic_ns()
             sentence = f"a sample could not be read: {sentence_of(error)}"
+            now = self._clock.times_of(stamp_of(self.tick, self._clock.period))[1]
             self._loop.fall_back(now, Cause.CONTROLLER_FAILED, source, sentence)
 
     def _on_wrench(self, arm: str, sample: tuple[int, Array]) -> None:
-        stamp, wrench = sample
-        if not self._in_lockstep:
-            self._loop.take_wrench(arm, stamp, wrench, time.monotonic_ns())
-            return
-        tick = tick_of(stamp, self._period)
-        if self.gate.offer(arm, tick):
-            self._loop.take_wrench(arm, tick, wrench, tick)
+        message_stamp, wrench = sample
+        stamp, now = self._clock.times_of(message_stamp)
+        if self._is_new(arm, stamp):
+            self._loop.take_wrench(arm, stamp, wrench, now)
 
     def _on_joints(self, topic: str, sample: JointSample) -> None:
         self.heard_at = time.monotonic()
         self.latency.sampled(topic, self._inbox.published)
-        stamp, names, position, velocity = sample
-        now = time.monotonic_ns()
-        self.tick = tick_of(stamp, self._period)
-        if self._in_lockstep:
-            stamp = now = self.tick
-            if not self.gate.offer(topic, stamp):
-                return
-        self._loop.arms.take(topic, stamp, names, position, velocity, now)
+        message_stamp, names, position, velocity = sample
+        stamp, now = self._clock.times_of(message_stamp)
+        self.tick = tick_of(message_stamp, self._clock.period)
+        if self._is_new(topic, stamp):
+            self._loop.joint_states.take(topic, stamp, names, position, velocity, now)
+
+    def _is_new(self, part: str, stamp: int) -> bool:
+        """Return whether a message is no repetition of one of the same tick."""
+        if self._gate is None:
+            return True
+        self.tick = stamp
+        return self._gate.offer(part, stamp)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rclpy.serialization import deserialize_message, serialize_message
 
-from robot_dynamics.app.topic_names import SECOND
+from robot_dynamics.control.clock import SECOND
 from robot_dynamics.errors import RobotDynamicsError
 
 Array = NDArray[np.float64]

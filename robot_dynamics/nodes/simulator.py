@@ -222,7 +222,7 @@ class Simulator:
             if seen.tick != self._tick:
                 seen = seen._replace(tick=self._tick, time=self._tick * self._period)
             plant = self._plant
-            self._recorder.write(seen, plant.truth(), plant.contacts(), plant.passive_joints())
+            self._recorder.write(seen, plant)
 
     def _publish_state(self) -> None:
         self._states.publish(self._tick, self._measurement, self._plant.passive_joints())

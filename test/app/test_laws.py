@@ -6,7 +6,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from robot_dynamics.app.laws import LAWS, make_law, supervised_law
+from robot_dynamics.app.laws import LAWS, control_loop, make_law
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.control.coordinated import CoordinatedController
 from robot_dynamics.control.settings import ControlSettings
@@ -25,7 +25,7 @@ def test_the_law_of_a_scenario():
     law = make_law(scenario, system)
     assert isinstance(law, CoordinatedController)
     assert law.system is system
-    assert supervised_law(scenario).system.joint_names == system.joint_names
+    assert control_loop(scenario).system.joint_names == system.joint_names
 
 
 def test_a_law_that_does_not_exist():

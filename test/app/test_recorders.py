@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the two sides of a run write down."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from support.linkage_arms import linkage_cell
@@ -29,12 +31,12 @@ def law(scenario):
 
 
 def measured(tick, period=0.002):
-    """Return a measurement and a truth with numbers that tell them apart."""
+    """Return a measurement and a plant with numbers that tell them apart."""
     measurement = Measurement(
         tick, tick * period, np.full(14, 1.0), np.full(14, 2.0), np.full((2, 6), 3.0)
     )
     truth = Truth(SEVEN, np.full(6, 4.0), np.full(6, 5.0), 1e-10, 2e-10, 3e-10, np.full(14, 6.0))
-    return measurement, truth
+    return measurement, SimpleNamespace(truth=lambda: truth)
 
 
 def stepped():

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time in messages, and names."""
 
-from robot_dynamics.app.topic_names import middle_frame, stamp_of, tick_of
+from robot_dynamics.app.topic_names import middle_frame
+from robot_dynamics.control.clock import stamp_of, tick_of
 
 
 def test_an_hour_does_not_drift():

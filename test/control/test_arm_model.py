@@ -7,7 +7,7 @@ import pytest
 from support.hybrid_systems import LINKAGE
 from support.sampled_decoupling import cell_of
 
-from robot_dynamics.app.laws import supervised_law
+from robot_dynamics.app.laws import control_loop
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.control.arm_model import ArmModel, with_load_in_hand
 from robot_dynamics.manipulation.assembly import closed_configuration
@@ -19,7 +19,7 @@ def supervised(request):
     """Return the controller of a scenario, and where its arms stand at the start."""
     scenario = load_scenario(request.param)
     system = build_system(scenario)
-    pilot = supervised_law(scenario, system)
+    pilot = control_loop(scenario, system)
     return pilot, closed_configuration(system, scenario.object_pose)[system.q_index]
 
 
@@ -33,7 +33,7 @@ def test_shares_of_the_load_in_the_hands_hold_the_object_up(supervised):
     pilot, q = supervised
     torque = ArmModel(with_load_in_hand(pilot.system)).support(q)
     alone = ArmModel(pilot.system).support(q)
-    np.testing.assert_allclose(torque, pilot.controller.hold_support(q), rtol=0.0, atol=1e-6)
+    np.testing.assert_allclose(torque, pilot.law.hold_support(q), rtol=0.0, atol=1e-6)
     assert np.abs(torque - alone).max() > 1.0  # the load matters
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robot_dynamics.control.checks import ClosureCheck, MeasurementCheck, TorqueCheck
+from robot_dynamics.control.checks import MeasurementCheck, StepCheck
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.errors import ArgumentError
@@ -21,6 +21,7 @@ LIMITS = {
     "effort": np.array([50.0, 50.0, 50.0, np.inf]),
 }
 BAD = [np.nan, np.inf, -np.inf]
+SETTINGS = SafetySettings(effort_fraction=0.9)
 
 
 @pytest.mark.parametrize("bad", BAD)
@@ -77,20 +78,22 @@ def test_wrong_lengths_are_refused():
 @pytest.mark.parametrize("bad", [*BAD, 50.1, -51.0])
 def test_torques_are_numbers_within_their_limits(bad):
     """The finding names the joint; rounding beyond the limit is let through."""
-    check = TorqueCheck(JOINTS, LIMITS["effort"], 0.9)
-    assert check.passes(np.array([50.0 * (1 + 1e-12), -50.0, 0.0, 1e12]))
+    check = StepCheck(ARMS, LIMITS["effort"], SETTINGS)
+    last = np.zeros(4)
+    assert check.figures(np.array([50.0 * (1 + 1e-12), -50.0, 0.0, 1e12]), last).excess <= 0.0
     torque = np.array([0.0, bad, 0.0, 0.0])
-    assert not check.passes(torque)
-    found = check.finding(torque)
+    assert not check.figures(torque, last).excess <= 0.0
+    found = check.torque_finding(torque)
     assert found.cause is Cause.TORQUE_INVALID
     assert found.subject == "left_b"
-    assert not check.passes(np.zeros(3))
-    assert "3 torques, expected 4" in str(check.finding(np.zeros(3)))
+    assert "3 torques, expected 4" in str(check.torque_missing(np.zeros(3)))
+    assert check.torque_missing(None).cause is Cause.CONTROLLER_FAILED
+    assert check.torque_missing(torque) is None
 
 
 def test_support_beyond_its_limit_names_the_joint_that_lacks_most():
     """Support may use the fraction of the effort that control may use."""
-    check = TorqueCheck(JOINTS, LIMITS["effort"], 0.9)
+    check = StepCheck(ARMS, LIMITS["effort"], SETTINGS)
     assert check.support_finding(np.array([45.0, -45.0, 0.0, 1e9])) is None
     found = check.support_finding(np.array([46.0, -48.0, 0.0, 0.0]))
     assert (found.cause, found.subject) == (Cause.SUPPORT_LIMIT, "left_b")
@@ -112,12 +115,34 @@ def test_support_beyond_its_limit_names_the_joint_that_lacks_most():
 )
 def test_the_closure_is_warned_of_then_lost(closure, warns, lost):
     """Warning and limit are sizes of rotation vector and displacement; a NaN is a lost grasp."""
-    check = ClosureCheck(["left", "right"], SafetySettings())
+    settings = SafetySettings()
+    check = StepCheck(ARMS, LIMITS["effort"], settings)
     values = np.array(closure, dtype=float)
-    assert check.passes(values) == (not lost)
-    assert check.warning == warns
-    found = list(check.findings(values))
+    *_, angle, distance = check.figures(np.zeros(4), np.zeros(4), None, values)
+    good = distance <= settings.closure_warning_m and angle <= settings.closure_warning_rad
+    assert good != warns
+    found = list(check.closure_findings(values))
     assert [f.subject for f in found] == (["right"] if lost else [])
     if lost:
         assert found[0].cause is Cause.GRASP_LOST
         assert "arm 'left' disagree" in found[0].sentence
+
+
+def test_the_figures_of_a_step_are_those_of_numpy():
+    """Against vector norms, of three arms and of one; the worst arm counts."""
+    rng = np.random.default_rng(5)
+    for count in (1, 3):
+        arms = {f"arm{i}": (f"{i}_a", f"{i}_b") for i in range(count)}
+        effort = rng.uniform(10.0, 20.0, 2 * count)
+        check = StepCheck(arms, effort, SETTINGS)
+        torque, last = rng.normal(size=(2, 2 * count))
+        error, closure = rng.normal(size=6), rng.normal(size=6 * (count - 1))
+        sizes = np.linalg.norm(closure.reshape(-1, 2, 3), axis=2)
+        expected = [
+            np.max(np.abs(torque) - effort),
+            np.max(np.abs(torque - last)),
+            np.linalg.norm(error[:3]),
+            np.linalg.norm(error[3:]),
+            *sizes.max(axis=0, initial=0.0),
+        ]
+        np.testing.assert_allclose(check.figures(torque, last, error, closure), expected, 1e-7)

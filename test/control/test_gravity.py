@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.app.laws import supervised_law
+from robot_dynamics.app.laws import control_loop
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.control.arm_model import ArmModel
@@ -19,7 +19,7 @@ SYSTEM = build_system(SCENARIO)
 @pytest.fixture
 def pilot():
     """Return the law behind its safety layer."""
-    return supervised_law(SCENARIO, SYSTEM)
+    return control_loop(SCENARIO, SYSTEM)
 
 
 @pytest.fixture
@@ -37,8 +37,8 @@ def test_starts_anywhere_but_not_in_motion(pilot, elsewhere):
     with pytest.raises(StartError, match=r"moves at 0\.1 rad/s"):
         pilot.check(elsewhere, moving)
     pilot.check(elsewhere, still)
-    pilot.start(0, elsewhere, still, None)
-    torque, step = pilot.update(1, 1, elsewhere, still, None)
+    pilot.start_at(0, 0, elsewhere, still, None)
+    torque, _, step, _ = pilot.update(1, 1, elsewhere, still, None)
     np.testing.assert_array_equal(torque, ArmModel(SYSTEM).support(elsewhere))
     assert step is not None
 
@@ -49,10 +49,10 @@ def test_stays_where_a_hand_puts_it(pilot):
     seen = plant.reset()
     begin = seen.q
     pilot.check(seen.q, seen.qd)
-    pilot.start(0, seen.q, seen.qd, None)
+    pilot.start_at(0, 0, seen.q, seen.qd, None)
     speeds = []
     for tick in range(1200):
-        torque, _ = pilot.update(tick, tick, seen.q, seen.qd, None)
+        torque = pilot.update(tick, tick, seen.q, seen.qd, None).torque
         assert (np.abs(torque) <= SYSTEM.limits["effort"]).all()
         hand = np.zeros(len(torque))
         if 10 <= tick < 160:
@@ -70,10 +70,10 @@ def test_torque_keeps_its_rate(pilot, elsewhere):
     """A measured velocity that jumps moves the torque no faster than the settings allow."""
     still = np.zeros(len(elsewhere))
     pilot.check(elsewhere, still)
-    pilot.start(0, elsewhere, still, None)
+    pilot.start_at(0, 0, elsewhere, still, None)
     last = pilot.safety.last
     for tick in range(1, 20):
-        torque, _ = pilot.update(tick, tick, elsewhere, still + 1.5 * (tick % 2), None)
+        torque = pilot.update(tick, tick, elsewhere, still + 1.5 * (tick % 2), None).torque
         most = SCENARIO.safety.torque_rate * SCENARIO.control.period
         assert np.abs(torque - last).max() <= most * (1.0 + 1e-9)
         last = torque
@@ -83,11 +83,11 @@ def test_fallback_carries_no_object(pilot, elsewhere):
     """A stop leaves the arms with their own weight: they hold no object."""
     still = np.zeros(len(elsewhere))
     pilot.check(elsewhere, still)
-    pilot.start(0, elsewhere, still, None)
+    pilot.start_at(0, 0, elsewhere, still, None)
     assert not pilot.safety.object_held  # which the heartbeat tells the guard
     pilot.safety.stop(1)
     for tick in range(1, 50):
-        torque, _ = pilot.update(tick, tick, elsewhere, still, None)
+        torque = pilot.update(tick, tick, elsewhere, still, None).torque
     np.testing.assert_allclose(torque, ArmModel(SYSTEM).support(elsewhere), rtol=0, atol=1e-9)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from two_arms import BASE, BOX, two_arms
 
 from robot_dynamics.control.faults import Cause
-from robot_dynamics.control.proximity import Proximity
+from robot_dynamics.control.link_distance import Proximity
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.manipulation.assembly import closed_configuration
 

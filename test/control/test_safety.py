@@ -7,11 +7,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from robot_dynamics.control.clock import LockstepClock
 from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.faults import Cause, Finding, Response, SafetyError, State
 from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.control.settings import SafetySettings
-from robot_dynamics.control.streams import JointStream, StreamError, StreamWatch, VectorStream
+from robot_dynamics.control.streams import StreamError, StreamWatch, VectorStream
 from robot_dynamics.errors import ArgumentError
 
 PERIOD = 0.002
@@ -47,7 +48,7 @@ def layer(ramp_s=0.0, **options) -> SafetyLayer:
         LIMITS,
         fallback,
         period=PERIOD,
-        unit_s=PERIOD,
+        clock=LockstepClock(PERIOD),
         ramp_s=ramp_s,
         wrench_count=2,
     )
@@ -123,18 +124,17 @@ def test_an_arm_that_sends_numbers_again():
 def test_a_sample_that_was_refused_is_not_the_one_before_it():
     """Numbers stay those of the last good sample: an arm is back only with a newer one."""
     safety = layer()
-    streams = {arm: JointStream(arm, joints, 0.1, PERIOD) for arm, joints in ARMS.items()}
-    for stream in streams.values():
-        safety.monitor(stream, Cause.ARM_LOST)
+    watches = {arm: StreamWatch(arm, 0.1, LockstepClock(PERIOD)) for arm in ARMS}
+    for watch in watches.values():
+        safety.monitor(watch, Cause.ARM_LOST)
 
     def instant(tick, bad=()):
-        for i, (arm, stream) in enumerate(streams.items()):
-            own = slice(2 * i, 2 * i + 2)
+        for arm, watch in watches.items():
             if arm in bad:
                 error = StreamError(arm, "refused.")
                 safety.rejected(tick, error, Cause.ARM_LOST)
             else:
-                stream.accept(tick, list(ARMS[arm]), Q[own], qd[own], tick)
+                watch.advance(tick, tick)
         safety.observe(tick, Q, qd)
 
     qd = QD + 0.5
@@ -160,19 +160,16 @@ def test_a_lost_arm_may_end_with_zero_torque():
 def test_an_arm_that_sends_nothing():
     """A stale stream is a lost arm, on ticks and without a wall clock."""
     safety = layer()
-    streams = {
-        arm: JointStream(arm, joints, stale_after_s=0.01, unit_s=PERIOD)
-        for arm, joints in ARMS.items()
-    }
-    for stream in streams.values():
-        safety.monitor(stream, Cause.ARM_LOST)
+    watches = {arm: StreamWatch(arm, 0.01, LockstepClock(PERIOD)) for arm in ARMS}
+    for watch in watches.values():
+        safety.monitor(watch, Cause.ARM_LOST)
     safety.observe(0, Q, QD)
     with pytest.raises(SafetyError, match="start refused: left: no sample has come yet"):
         safety.start(0)
     for tick in range(1, 12):
-        streams["left"].accept(tick, list(ARMS["left"]), Q[:2], QD[:2], tick)
+        watches["left"].advance(tick, tick)
         if tick < 6:
-            streams["right"].accept(tick, list(ARMS["right"]), Q[2:], QD[2:], tick)
+            watches["right"].advance(tick, tick)
         runs = safety.observe(tick, Q, QD)
         if tick == 1:
             safety.start(tick)
@@ -210,9 +207,9 @@ def test_positions_and_velocities_beyond_limits(q, qd, joint):
 def test_the_reference_is_lost():
     """The law goes on at the pose of that instant, and its torque is still checked."""
     safety = running()
-    reference = VectorStream("reference", 25, stale_after_s=0.01, unit_s=PERIOD)
+    reference = VectorStream("reference", 25, 0.01, LockstepClock(PERIOD))
     reference.accept(1, np.zeros(25), 1)
-    safety.monitor(reference, Cause.REFERENCE_LOST)
+    safety.monitor(reference.watch, Cause.REFERENCE_LOST)
     assert safety.observe(6, Q, QD, WRENCHES)
     assert not safety.reference_held
     assert safety.observe(7, Q, QD, WRENCHES)
@@ -378,4 +375,4 @@ def test_wrong_lengths_are_refused():
     with pytest.raises(ArgumentError, match="torque has 3 entries"):
         safety.start(0, np.zeros(3))
     with pytest.raises(ArgumentError, match="expected the name of an arm, one of left, right"):
-        safety.monitor(StreamWatch("head", 0.01, PERIOD), Cause.ARM_LOST)
+        safety.monitor(StreamWatch("head", 0.01, LockstepClock(PERIOD)), Cause.ARM_LOST)

@@ -19,12 +19,12 @@ from waiting import PATIENCE_S, wait_until
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.control.faults import SafetyError, State
 from robot_dynamics.control.start_check import StartError
-from robot_dynamics.nodes import silence_watch, start_preparation
-from robot_dynamics.nodes.check_thread import NotYetError
+from robot_dynamics.nodes import start_preparation, timeouts
 from robot_dynamics.nodes.control_session import ControlSession
 from robot_dynamics.nodes.diagnostics import Diagnostics
 from robot_dynamics.nodes.parameters import CONTROLLER
 from robot_dynamics.nodes.process import RefusedError, Reporter
+from robot_dynamics.nodes.start_preparation import NotYetError
 from robot_dynamics.nodes.topics import Inbox
 
 SCENARIO = load_scenario("lift_box")
@@ -63,8 +63,10 @@ class Bench:
             return message
 
         self.arms.publish(spoil)
-        self.loop.arms.now = None
-        self.read_until(lambda: self.loop.arms.now is not None and not self.session.incomplete)
+        self.loop.joint_states.now = None
+        self.read_until(
+            lambda: self.loop.joint_states.now is not None and not self.session.incomplete
+        )
         self.session.on_messages()
 
     def read_until(self, happened):
@@ -81,7 +83,7 @@ class Bench:
         tick = self.arms.tick
         self.arms.publish()
         self.arms.tick = tick + 1
-        self.read_until(lambda: self.loop.complete and self.loop.arms.all_newer)
+        self.read_until(lambda: self.loop.complete and self.loop.joint_states.all_newer)
         self.session.on_messages()
 
     def live_until(self, happened):
@@ -207,10 +209,10 @@ def test_a_long_check_is_no_silence_of_the_simulator(make, monkeypatch):
     """In lockstep simulated time waits for it, however long it takes."""
     passed = [0.0]
     monkeypatch.setattr(
-        silence_watch, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + passed[0])
+        timeouts, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + passed[0])
     )
     bench = make(mode="lockstep", silence_limit=PATIENCE_S)
-    law = bench.loop.supervised.controller
+    law = bench.loop.law
     check = law.check_path
 
     def slow(q):
@@ -232,8 +234,8 @@ def test_the_first_torque_is_that_of_the_support(make):
     bench.state()
     bench.session.start()
     assert bench.loop.began == 41
-    q, _ = bench.loop.arms.state()
-    support = bench.loop.supervised.controller.hold_support(q)
+    q, _ = bench.loop.joint_states.state()
+    support = bench.loop.law.hold_support(q)
     # What holds up is sent first; the sum is rounded differently.
     assert np.allclose(bench.loop.safety.last, support, rtol=0.0, atol=1e-9)
 
@@ -266,7 +268,7 @@ def test_arms_are_held_while_their_path_is_checked(make):
     bench.session.pause()
     bench.live_until(lambda: bench.loop.safety.state is State.STOPPED)
     checks = threading.Event()
-    law = bench.loop.supervised.controller
+    law = bench.loop.law
     law.check_path = lambda q: checks.wait(PATIENCE_S)
     preparation = bench.session.prepare()
     bench.live_until(lambda: preparation.look() or preparation._check is not None)
@@ -370,7 +372,7 @@ def test_an_error_of_the_control_step_ends_in_the_fallback(make, monkeypatch):
     def fail(*_):
         raise IndexError("out of range")
 
-    monkeypatch.setattr(bench.loop.supervised, "update", fail)
+    monkeypatch.setattr(bench.loop.law, "update", fail)
     bench.live_until(lambda: bench.loop.safety.state is State.FALLBACK)
     assert bench.loop.safety.cause == "controller: unexpected IndexError: out of range"
     assert np.isfinite(bench.loop.safety.last).all()

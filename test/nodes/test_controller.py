@@ -115,14 +115,14 @@ def bench(ros, start_node):
 @pytest.fixture(scope="module")
 def support():
     """Return what holds arms and box up at the start."""
-    from robot_dynamics.app.laws import supervised_law
+    from robot_dynamics.app.laws import control_loop
     from robot_dynamics.app.scenario import build_system
     from robot_dynamics.manipulation.assembly import closed_configuration
 
     system = build_system(SCENARIO)
-    supervised = supervised_law(SCENARIO, system)
+    loop = control_loop(SCENARIO, system)
     q = closed_configuration(system, SCENARIO.object_pose)[system.q_index]
-    return supervised.controller.hold_support(q)
+    return loop.law.hold_support(q)
 
 
 def test_nothing_is_sent_before_the_start(bench):

@@ -10,7 +10,7 @@ pytest.importorskip("sensor_msgs", reason="ROS 2 is not installed")
 from builtin_interfaces.msg import Time
 from rclpy.serialization import deserialize_message, serialize_message
 
-from robot_dynamics.app.topic_names import SECOND, stamp_of, tick_of
+from robot_dynamics.control.clock import SECOND, stamp_of, tick_of
 from robot_dynamics.nodes import conversions
 from robot_dynamics.nodes.conversions import (
     ClockWriter,

@@ -13,11 +13,12 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from support.control_loops import sampled_loop
 
 from robot_dynamics.app.run import make_plant, simulate
 from robot_dynamics.app.scenario import load_scenario, true_system
+from robot_dynamics.control.clock import LockstepClock, WallClock
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.control_loop import ControlLoop
 
 SCENARIO = load_scenario("lift_box")
 PERIOD = SCENARIO.control.period
@@ -36,15 +37,15 @@ SPOILS = st.sampled_from(
 class Messages:
     """What is sent to a controller that has been started, and what it sends back."""
 
-    def __init__(self, unit_s):
-        self.loop = ControlLoop(SCENARIO, unit_s)
-        self.step = round(PERIOD / unit_s)
+    def __init__(self, clock):
+        self.loop = sampled_loop(SCENARIO, clock(PERIOD))
+        self.step = self.loop.clock.count(PERIOD)
         self.plant = make_plant(SCENARIO, true_system(SCENARIO))
         self.seen = self.plant.reset()
         self.effort = self.loop.system.limits["effort"]
         self.now = self.tick = 0
         self.good()
-        self.loop.supervised.step_time = 0.0  # a busy machine is no message
+        self.loop.step_time = 0.0  # a busy machine is no message
         self.loop.prepare(0)()
         self.loop.start(0, 0)
         self.torque = self.loop.safety.last
@@ -77,7 +78,7 @@ class Messages:
             names.pop(at)
         elif spoil == "twice":
             names[at] = names[at - 1]
-        self.loop.arms.take("joint_states", stamp, names, q, qd, self.now)
+        self.loop.joint_states.take("joint_states", stamp, names, q, qd, self.now)
 
     def cycle(self, fresh):
         """Go on by a control period; the plant moves under what was sent."""
@@ -117,9 +118,9 @@ ACTIONS = st.one_of(
 )
 
 
-def play(actions, unit_s):
+def play(actions, clock):
     """Send what a list of actions says."""
-    messages = Messages(unit_s)
+    messages = Messages(clock)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of numbers near the largest there are
         for action, *how in actions:
@@ -141,7 +142,7 @@ def play(actions, unit_s):
     assert all(messages.refusals)  # in words
 
 
-@pytest.mark.parametrize("unit_s", [PERIOD, 1e-9], ids=["lockstep", "wall clock"])
+@pytest.mark.parametrize("clock", [LockstepClock, WallClock])
 @settings(max_examples=8, **LOOP)
 @example(  # found by the long run: the fallback's damping was no number
     actions=[
@@ -152,19 +153,19 @@ def play(actions, unit_s):
     ]
 )
 @given(actions=st.lists(ACTIONS, max_size=30))
-def test_messages(actions, unit_s):
+def test_messages(actions, clock):
     """Whatever comes, in whatever order: torques are finite and within the limits."""
-    play(actions, unit_s)
+    play(actions, clock)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("unit_s", [PERIOD, 1e-9], ids=["lockstep", "wall clock"])
+@pytest.mark.parametrize("clock", [LockstepClock, WallClock])
 @settings(max_examples=2000, **{**LOOP, "derandomize": False})
 @given(actions=st.lists(ACTIONS, max_size=60))
-def test_many_messages(actions, unit_s):
+def test_many_messages(actions, clock):
     """Proves the same of 250 times as many, and others every time."""
-    play(actions, unit_s)
+    play(actions, clock)
 
 
 SECTIONS = ("control", "safety", "plant", "reference", "acceptance", "cell")

@@ -29,7 +29,7 @@ from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.run import simulate
 from robot_dynamics.app.scenario import build_system, load_scenario
-from robot_dynamics.app.topic_names import tick_of
+from robot_dynamics.control.clock import tick_of
 from robot_dynamics.nodes.conversions import NumberWriter, read_command, read_time
 from robot_dynamics.nodes.heartbeat import Beat, GuardReport, GuardState
 from robot_dynamics.nodes.topics import STREAM

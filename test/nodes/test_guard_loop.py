@@ -7,9 +7,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robot_dynamics.app.laws import supervised_law
+from robot_dynamics.app.laws import control_loop
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import load_scenario, true_system
+from robot_dynamics.control.clock import LockstepClock
 from robot_dynamics.control.faults import State
 
 pytest.importorskip("rclpy", reason="the nodes' modules are not importable without ROS 2")
@@ -25,12 +26,12 @@ class Cell:
     """A plant that holds the last torque for ever, its controller, and a guard."""
 
     def __init__(self):
-        self.pilot = supervised_law(SCENARIO)
-        self.guard = GuardLoop(SCENARIO, PERIOD)
+        self.pilot = control_loop(SCENARIO)
+        self.guard = GuardLoop(SCENARIO, LockstepClock(PERIOD))
         self.plant = make_plant(SCENARIO, true_system(SCENARIO, self.pilot.system))
         self.seen = self.plant.reset()
         self.pilot.check(self.seen.q, self.seen.qd)
-        self.pilot.start(0, self.seen.q, self.seen.qd, self.seen.wrenches)
+        self.pilot.start_at(0, 0, self.seen.q, self.seen.qd, self.seen.wrenches)
         self.torque = np.zeros(14)
         self.speed = self.closure = 0.0
 
@@ -44,7 +45,7 @@ class Cell:
         self.seen = self.plant.step(self.torque)
         seen, tick = self.seen, self.seen.tick
         names = list(self.guard.system.joint_names)
-        self.guard.arms.take("joint_states", tick, names, seen.q, seen.qd, tick)
+        self.guard.joint_states.take("joint_states", tick, names, seen.q, seen.qd, tick)
         truth = self.plant.truth()
         self.speed = max(self.speed, float(np.abs(seen.qd).max()))
         self.closure = max(self.closure, truth.closure_position, truth.closure_rotation)
@@ -53,7 +54,7 @@ class Cell:
         """Let the controller run for some periods."""
         for _ in range(ticks):
             seen = self.seen
-            torque, _ = self.pilot.update(seen.tick, seen.tick, seen.q, seen.qd, seen.wrenches)
+            torque = self.pilot.update(seen.tick, seen.tick, seen.q, seen.qd, seen.wrenches).torque
             self.step(torque)
 
     def watch(self, ticks):
@@ -122,7 +123,7 @@ def test_what_it_commands_at_rest_is_what_the_controller_would(cell):
     cell.guard.take_over(cell.seen.tick, "no heartbeat.", held=True)
     sent = cell.watch(1500)
     # Three seconds at 20 1/s leave nothing of the motion; the two models differ by rounding.
-    support = cell.pilot.controller.hold_support(cell.seen.q)
+    support = cell.pilot.law.hold_support(cell.seen.q)
     assert np.abs(sent[-1] - support).max() < 1e-6
     cell.guard.release()
     assert cell.guard.cycle(cell.seen.tick) is None
@@ -142,8 +143,8 @@ def test_states_that_end_as_well(cell):
         cell.guard.reset(end + 2)
     cell.step()
     names = list(cell.guard.system.joint_names)
-    cell.guard.arms.take("joint_states", 3, names, cell.seen.q, cell.seen.qd, end + 3)
-    cell.guard.arms.take("joint_states", 4, names, cell.seen.q, cell.seen.qd, end + 4)
+    cell.guard.joint_states.take("joint_states", 3, names, cell.seen.q, cell.seen.qd, end + 3)
+    cell.guard.joint_states.take("joint_states", 4, names, cell.seen.q, cell.seen.qd, end + 4)
     cell.guard.reset(end + 4)
     assert cell.guard.safety.released == ()
     assert np.isfinite(cell.guard.cycle(end + 4)).all()
@@ -155,8 +156,8 @@ def test_a_bad_sample_is_not_used(cell):
     tick = cell.seen.tick
     q = cell.seen.q.copy()
     q[0] = np.nan
-    cell.guard.arms.take("joint_states", tick + 1, names, q, cell.seen.qd, tick + 1)
-    assert "left: position of joint 'left_joint1' is nan" in cell.guard.arms.complaint
+    cell.guard.joint_states.take("joint_states", tick + 1, names, q, cell.seen.qd, tick + 1)
+    assert "left: position of joint 'left_joint1' is nan" in cell.guard.joint_states.complaint
     cell.guard.take_command("left", np.full(7, np.inf))
     cell.guard.take_over(tick, "no heartbeat.", held=False)
     assert np.isfinite(cell.watch(10)).all()
@@ -164,12 +165,12 @@ def test_a_bad_sample_is_not_used(cell):
 
 def test_it_is_able_when_every_arm_has_been_heard_of():
     """Before that there is no position to hold an arm up at."""
-    guard = GuardLoop(SCENARIO, PERIOD)
-    assert not guard.arms.all_heard
+    guard = GuardLoop(SCENARIO, LockstepClock(PERIOD))
+    assert not guard.joint_states.all_heard
     names = list(guard.system.joint_names)
     q = guard.system.posture
-    guard.arms.take("joint_states", 0, names[:7], q[:7], 0 * q[:7], 0)
-    assert not guard.arms.all_heard
-    guard.arms.take("joint_states", 0, names[7:], q[7:], 0 * q[7:], 0)
-    assert guard.arms.all_heard
+    guard.joint_states.take("joint_states", 0, names[:7], q[:7], 0 * q[:7], 0)
+    assert not guard.joint_states.all_heard
+    guard.joint_states.take("joint_states", 0, names[7:], q[7:], 0 * q[7:], 0)
+    assert guard.joint_states.all_heard
     assert guard.cycle(0) is None

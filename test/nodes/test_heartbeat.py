@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 pytest.importorskip("rclpy", reason="the nodes' modules are not importable without ROS 2")
 
 from std_msgs.msg import UInt64MultiArray
+from support.control_loops import sampled_loop
 from waiting import wait_until
 
 from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import load_scenario, true_system
 from robot_dynamics.control.faults import State
-from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.conversions import NumberWriter
 from robot_dynamics.nodes.heartbeat import (
     REPORT_S,
@@ -333,7 +333,7 @@ class Line:
 
     def __init__(self, ros):
         self.node = ros.create_node("line")
-        self.loop = ControlLoop(SCENARIO, SCENARIO.control.period)
+        self.loop = sampled_loop(SCENARIO)
         self.inbox = Inbox(self.node)
         # A long timeout: what a controller that sleeps does is in test_heartbeat.py.
         self.link = GuardLink(self.node, self.inbox, self.loop, 60.0, required=True)
@@ -355,7 +355,7 @@ class Line:
         for arm, wrench in zip(self.loop.wrenches, seen.wrenches, strict=True):
             self.loop.take_wrench(arm, 0, wrench, 0)
         names = list(self.loop.system.joint_names)
-        self.loop.arms.take("joint_states", 0, names, seen.q, seen.qd, 0)
+        self.loop.joint_states.take("joint_states", 0, names, seen.q, seen.qd, 0)
         self.loop.prepare(0)()
         self.loop.start(0, 0)
 

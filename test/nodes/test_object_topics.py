@@ -16,13 +16,13 @@ from geometry_msgs.msg import TransformStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from rclpy.serialization import serialize_message
+from support.control_loops import sampled_loop
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 from visualization_msgs.msg import Marker, MarkerArray
 from waiting import wait_until
 
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import load_scenario, true_system
-from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.conversions import (
     OdometryWriter,
     ReferenceWriter,
@@ -45,14 +45,14 @@ KINDS = {
 def moved(name, ticks):
     """Return a scenario, its loop, and the step after some control periods."""
     scenario = load_scenario(name)
-    loop = ControlLoop(scenario, scenario.control.period)
+    loop = sampled_loop(scenario)
     plant = make_plant(scenario, true_system(scenario))
     measured = plant.reset()
     names = list(loop.system.joint_names)
     for tick in range(ticks):
         for arm, wrench in zip(loop.wrenches, measured.wrenches, strict=True):
             loop.take_wrench(arm, tick, wrench, tick)
-        loop.arms.take("joint_states", tick, names, measured.q, measured.qd, tick)
+        loop.joint_states.take("joint_states", tick, names, measured.q, measured.qd, tick)
         if tick == 0:
             loop.prepare(0)()
             loop.start(0, 0)
@@ -135,7 +135,7 @@ def test_other_laws_tell_of_their_objects_as_well(ros, name):
         along = force.points[1].x - force.points[0].x
         assert along == pytest.approx(FORCE_SCALE * step.contact_force[0], abs=1e-9)
         wanted = read_wrench(heard["object/internal_force_reference"])
-        law = loop.supervised.controller
+        law = loop.law
         squeeze, *_ = step.reference[law.layout.reference["internal"]].tolist()
         assert wanted.tolist() == [0.0, 0.0, 0.0, squeeze, 0.0, 0.0]
         assert squeeze == 30.0

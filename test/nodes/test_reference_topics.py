@@ -54,9 +54,9 @@ class Bench:
         self.node, self.pilot = ros.create_node("listener"), Pilot()
         bodies = [SimpleNamespace(name="box")]
         system = SimpleNamespace(model=SimpleNamespace(bodies=bodies), object_body=0)
-        loop = SimpleNamespace(supervised=self.pilot, system=system)
+        self.pilot.system = system
         self.inbox = Inbox(self.node)
-        ReferenceTopics(self.node, self.inbox, loop, lambda: 7, lambda: 5_000_000_000)
+        ReferenceTopics(self.node, self.inbox, self.pilot, lambda: 7, lambda: 5_000_000_000)
         self.path = self.node.create_publisher(
             MultiDOFJointTrajectory, topics.REFERENCE_TRAJECTORY, STREAM
         )

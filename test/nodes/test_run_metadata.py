@@ -17,6 +17,7 @@ from nav_msgs.msg import Odometry
 from rosbags.rosbag2 import StoragePlugin, Writer
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
+from support.control_loops import sampled_loop
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 from waiting import PATIENCE_S, wait_until
 
@@ -24,7 +25,6 @@ from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.bags.messages import Messages
 from robot_dynamics.app.recording_files import load_merged, load_recording
 from robot_dynamics.app.scenario import load_scenario
-from robot_dynamics.nodes.control_loop import ControlLoop
 from robot_dynamics.nodes.object_topics import RunMetadata
 from robot_dynamics.nodes.topics import LATCHED, STREAM, Inbox
 
@@ -50,7 +50,7 @@ STREAMS = set(RECORDED) - {topics.RUN_METADATA, topics.JOINT_STATES}
 def test_told_when_a_run_begins(ros):
     """Once for each start, to those who come later as well, with the names after remapping."""
     scenario = load_scenario("lift_box")
-    loop = ControlLoop(scenario, scenario.control.period)
+    loop = sampled_loop(scenario)
     node = ros.create_node("teller", namespace="cell", cli_args=[
         "--ros-args", "-r", "left/commands:=/left_effort_controller/commands"
     ])  # fmt: skip

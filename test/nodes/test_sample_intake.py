@@ -11,13 +11,14 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from fake_arms import FakeArms
+from support.control_loops import sampled_loop
 from waiting import wait_until
 
 from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.control.clock import LockstepClock, WallClock
 from robot_dynamics.control.faults import State
 from robot_dynamics.nodes.background_work import BackgroundWork
-from robot_dynamics.nodes.control_loop import ControlLoop
-from robot_dynamics.nodes.sample_intake import SampleIntake
+from robot_dynamics.nodes.sample_intake import Action, SampleIntake, StateGate
 from robot_dynamics.nodes.topics import Inbox
 
 SCENARIO = load_scenario("lift_box")
@@ -29,19 +30,17 @@ def make(ros):
     """Return a function that makes an intake with its loop, and the arms that it hears."""
     nodes, inboxes = [], []
 
-    def make(*, in_lockstep):
+    def make(clock):
         node = ros.create_node("intake")
         nodes.append(node)
         inboxes.append(Inbox(node))
-        loop = ControlLoop(SCENARIO, PERIOD if in_lockstep else 1e-9, stale_after_s=10.0)
+        loop = sampled_loop(SCENARIO, clock(PERIOD), stale_after_s=10.0)
         told = []
         intake = SampleIntake(
             inboxes[-1],
             loop,
             ["joint_states"],
-            PERIOD,
             BackgroundWork(told.append),
-            in_lockstep=in_lockstep,
         )
         intake.subscribe_to_wrenches()
         intake.subscribe_to_joint_states()
@@ -68,18 +67,18 @@ def make(ros):
 
 def test_in_lockstep_times_are_ticks(make):
     """Of the messages' own stamps; a state is complete with its wrenches."""
-    intake, loop, _, hear = make(in_lockstep=True)
+    intake, loop, _, hear = make(LockstepClock)
     before = time.monotonic()
     hear(5)
-    assert loop.arms.now == 5
+    assert loop.joint_states.now == 5
     assert [watch.arrival for watch in loop._watches] == [5] * 4
-    assert not intake.gate.incomplete
+    assert not intake.incomplete
     assert intake.heard_at >= before
 
 
 def test_on_the_wall_clock_they_are_of_a_steady_clock(make):
     """In nanoseconds."""
-    _, loop, _, hear = make(in_lockstep=False)
+    _, loop, _, hear = make(WallClock)
     before = time.monotonic_ns()
     hear(5)
     assert all(before <= watch.arrival <= time.monotonic_ns() for watch in loop._watches)
@@ -87,7 +86,7 @@ def test_on_the_wall_clock_they_are_of_a_steady_clock(make):
 
 def test_what_nobody_expected_of_a_sample(make, monkeypatch):
     """It is told once, and ends in the fallback where arms hang on the loop."""
-    _, loop, told, hear = make(in_lockstep=True)
+    _, loop, told, hear = make(LockstepClock)
     hear(5)
     loop.prepare(5)()
     loop.start(5, 5)
@@ -95,7 +94,7 @@ def test_what_nobody_expected_of_a_sample(make, monkeypatch):
     def fail(*_):
         raise TypeError("odd")
 
-    monkeypatch.setattr(loop.arms, "take", fail)
+    monkeypatch.setattr(loop.joint_states, "take", fail)
     hear(6)
     hear(7)
     assert told == ["samples of 'joint_states': unexpected TypeError: odd"]
@@ -103,3 +102,48 @@ def test_what_nobody_expected_of_a_sample(make, monkeypatch):
     assert (
         loop.safety.cause == "joint_states: a sample could not be read: unexpected TypeError: odd"
     )
+
+
+# -- which messages of a tick have come
+
+
+def test_an_answer_waits_for_the_whole_state():
+    """And is computed once, when the last message has come."""
+    gate = StateGate(["left", "right", "joint_states"])
+    for part in ("left", "right"):
+        assert gate.offer(part, 0)
+        assert gate.decide() is Action.WAIT
+        assert gate.incomplete
+    assert gate.offer("joint_states", 0)
+    assert gate.decide() is Action.COMPUTE
+    assert gate.decide() is Action.WAIT
+    assert not gate.incomplete
+
+
+def test_a_repeated_state_gets_the_same_answer_again():
+    """Its messages are not taken a second time."""
+    gate = StateGate(["wrench", "joint_states"])
+    gate.offer("wrench", 3)
+    gate.offer("joint_states", 3)
+    assert gate.decide() is Action.COMPUTE
+    assert not gate.offer("wrench", 3)
+    assert not gate.offer("joint_states", 3)
+    assert gate.decide() is Action.REPEAT
+
+
+def test_a_message_that_never_comes_does_not_stop_time():
+    """When the others are repeated, the answer is computed without it."""
+    gate = StateGate(["wrench", "joint_states"])
+    gate.offer("joint_states", 0)
+    assert gate.decide() is Action.WAIT
+    gate.offer("joint_states", 0)
+    assert gate.decide() is Action.COMPUTE
+
+
+def test_a_reset_simulator_is_answered():
+    """A tick that is earlier than the last one is collected like any other."""
+    gate = StateGate(["joint_states"])
+    for tick in (0, 1, 2, 0):
+        assert gate.offer("joint_states", tick)
+        assert gate.tick == tick
+        assert gate.decide() is Action.COMPUTE

@@ -16,7 +16,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from waiting import wait_until
 
-from robot_dynamics.app.topic_names import SECOND
+from robot_dynamics.control.clock import SECOND
 from robot_dynamics.nodes import serialized
 from robot_dynamics.nodes.conversions import (
     CommandWriter,

@@ -7,18 +7,25 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from waiting import PATIENCE_S, wait_until
 
 pytest.importorskip("rclpy", reason="the nodes' modules are not importable without ROS 2")
 
+from robot_dynamics.control.clock import LockstepClock, WallClock
 from robot_dynamics.control.faults import SafetyError
 from robot_dynamics.control.preflight import PreflightError, Problem
 from robot_dynamics.nodes import start_preparation
-from robot_dynamics.nodes.check_thread import CheckThread, NotYetError
 from robot_dynamics.nodes.heartbeat import GuardError
-from robot_dynamics.nodes.start_preparation import SlowCheckError, StartPreparation
+from robot_dynamics.nodes.start_preparation import (
+    CheckThread,
+    NotYetError,
+    SlowCheckError,
+    StartConditions,
+    StartPreparation,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +41,7 @@ class Loop:
     def __init__(self):
         self.refusals, self.checks, self.error = [], threading.Event(), None
         self.threads = []
+        self.clock = LockstepClock(0.002)
 
     def require_startable(self):
         """Refuse the next thing."""
@@ -61,7 +69,7 @@ class Loop:
 def prepare(loop, conditions=lambda: None, meanwhile=None, limit_s=PATIENCE_S, thread=None):
     """Return a preparation with a thread of its own."""
     thread = thread or CheckThread()
-    return StartPreparation(loop, conditions, lambda: 0, thread, limit_s, meanwhile)
+    return StartPreparation(loop, conditions, thread, limit_s, meanwhile)
 
 
 def test_the_check_is_done_elsewhere():
@@ -183,3 +191,122 @@ def test_the_check_comes_to_an_end_beside_a_loop_that_never_rests():
         wait_until(preparation.look, never_rest)
     finally:
         sys.setswitchinterval(before)
+
+
+# -- conditions around the controller
+
+
+class World:
+    """A guard, other command publishers, drives and samples that are as they are told to be."""
+
+    def __init__(self, clock=WallClock):
+        self.guard = self.slow = ""
+        self.other_publishers_known = self.drives_known = self.rates_known = True
+        self.heard_at = time.monotonic() + 1.0
+        loop = SimpleNamespace(joint_states=self, clock=clock(0.002))
+        self.conditions = StartConditions(
+            None,
+            loop,
+            self,
+            self,
+            self,
+            ["states"],
+            lambda: self.heard_at,
+        )
+
+    def require_guard(self):
+        """Be its line to a guard."""
+        if self.guard:
+            raise GuardError(self.guard)
+
+    def require_none(self):
+        """Be its other command publishers."""
+        return self.other_publishers_known
+
+    def require_known(self, node, topics):
+        """Be what is known of drives."""
+        return self.drives_known
+
+    @property
+    def rate_warning(self):
+        """Be its samples."""
+        return self.slow
+
+
+def test_all_is_well():
+    """Known, and with a state that is newer than the wish."""
+    World().conditions.require_known(time.monotonic())
+
+
+@pytest.mark.parametrize("what", ["other_publishers_known", "drives_known", "rates_known"])
+def test_what_is_not_known_yet(what):
+    """It is waited for, except where simulated time waits for everything."""
+    world = World()
+    setattr(world, what, False)
+    assert not world.conditions.require()
+    with pytest.raises(NotYetError, match="not known yet"):
+        world.conditions.require_known(time.monotonic())
+    patient = World(LockstepClock)
+    setattr(patient, what, False)
+    assert patient.conditions.require()
+
+
+def test_what_is_known_to_be_wrong():
+    """Guards and rates are refused in their own words."""
+    world = World()
+    world.slow = "arm 'left' is slow."
+    with pytest.raises(NotYetError, match="start refused: arm 'left' is slow"):
+        world.conditions.require()
+    world.guard = "the guard is in charge."
+    with pytest.raises(GuardError, match="the guard is in charge"):
+        world.conditions.require()
+    assert world.conditions.about_guard() == "the guard is in charge."
+    world.guard = ""
+    assert world.conditions.about_guard() == ""
+
+
+def test_a_state_newer_than_the_wish_is_waited_for_a_moment():
+    """A simulator that was reset is elsewhere; in lockstep time may stand still."""
+    world = World()
+    now = time.monotonic()
+    world.heard_at = now - 1.0
+    with pytest.raises(NotYetError, match="no joint states have come since it was asked for"):
+        world.conditions.require_known(now + 60.0)
+    world.conditions.require_known(now - 0.5)
+
+
+# -- the thread of the check
+
+
+def test_outcomes():
+    """What a check finds is raised, in whatever thread asks for it."""
+    thread = CheckThread()
+    thread.submit(lambda: None).result(PATIENCE_S)
+
+    def check():
+        raise ValueError("found")
+
+    with pytest.raises(ValueError, match="found"):
+        thread.submit(check).result(PATIENCE_S)
+    thread.close(0.0)
+
+
+def test_a_check_that_goes_on():
+    """Nothing waits for it for ever, not even the process; another one has to."""
+    thread, begun, over = CheckThread(), threading.Event(), threading.Event()
+    thread.close(PATIENCE_S)  # none has begun
+
+    def check():
+        begun.set()
+        over.wait(PATIENCE_S)
+
+    outcome = thread.submit(check)
+    assert begun.wait(PATIENCE_S)
+    thread.close(0.01)
+    assert not outcome.done()
+    assert all(t.daemon for t in threading.enumerate() if t.name == "start check")
+    with pytest.raises(NotYetError, match="an earlier start is still checked"):
+        thread.submit(check)
+    over.set()
+    outcome.result(PATIENCE_S)
+    thread.submit(lambda: None).result(PATIENCE_S)

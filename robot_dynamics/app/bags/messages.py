@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.recording import RecordingError
-from robot_dynamics.app.topic_names import SECOND
+from robot_dynamics.control.clock import SECOND
 
 Array = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.bags.messages import require_rosbags
 from robot_dynamics.app.bags.streams import Numbers, Stream, standard_streams, whole
 from robot_dynamics.app.recording import FORMAT, TICK, Recording, RecordingError
-from robot_dynamics.app.topic_names import SECOND, tick_of
+from robot_dynamics.control.clock import SECOND, tick_of
 
 Array = NDArray[np.float64]
 

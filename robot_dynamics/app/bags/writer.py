@@ -25,7 +25,8 @@ from robot_dynamics.app.bags.streams import Numbers, Stream, standard_streams, w
 from robot_dynamics.app.recording import TICK, Recording, RecordingError
 from robot_dynamics.app.robot_description import placed_robots, write_urdf
 from robot_dynamics.app.scenario import scenario_of_text
-from robot_dynamics.app.topic_names import WORLD, stamp_of
+from robot_dynamics.app.topic_names import WORLD
+from robot_dynamics.control.clock import stamp_of
 from robot_dynamics.description.description import Description
 from robot_dynamics.description.orientations import quaternion_of_rotation
 from robot_dynamics.errors import RobotDynamicsError

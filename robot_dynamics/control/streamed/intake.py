@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control.control_law import ControlLaw, LawStep, PlanCheck
 from robot_dynamics.control.faults import Cause, Finding
-from robot_dynamics.control.proximity import Proximity
+from robot_dynamics.control.link_distance import Proximity
 from robot_dynamics.control.reference import FORCE
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.control.streamed.reach_check import ReachCheck

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.closed_path import ClosedPath
-from robot_dynamics.control.proximity import Proximity
+from robot_dynamics.control.link_distance import Proximity
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.control.streamed.trajectory import TrajectoryError

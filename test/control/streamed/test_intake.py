@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robot_dynamics.app.laws import supervised_law
+from robot_dynamics.app.laws import control_loop
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import load_scenario, true_system
 from robot_dynamics.control.faults import State
@@ -27,7 +27,7 @@ class Cell:
     """Arms that hold an object still, controlled in lockstep."""
 
     def __init__(self, scenario=SCENARIO):
-        self.pilot = supervised_law(scenario)
+        self.pilot = control_loop(scenario)
         self.plant = make_plant(scenario, true_system(scenario, self.pilot.system))
         self.begin()
 
@@ -37,7 +37,7 @@ class Cell:
         self.pilot.safety.stop(0)
         self.pilot.safety.reset()
         self.pilot.check(seen.q, seen.qd)
-        self.pilot.start(0, seen.q, seen.qd, seen.wrenches)
+        self.pilot.start_at(0, 0, seen.q, seen.qd, seen.wrenches)
         self.torques, self.steps = [], []
         self.run(0.3)
         self.torques, self.steps = self.torques[-1:], []
@@ -51,7 +51,9 @@ class Cell:
         """Go on for some time."""
         for _ in range(round(seconds / PERIOD)):
             seen = self.seen
-            torque, step = self.pilot.update(seen.tick, seen.tick, seen.q, seen.qd, seen.wrenches)
+            torque, _, step, _ = self.pilot.update(
+                seen.tick, seen.tick, seen.q, seen.qd, seen.wrenches
+            )
             self.torques.append(torque)
             self.steps.append(step)
             self.seen = self.plant.step(torque)
@@ -277,7 +279,7 @@ def test_tasks_follow_one_another_without_a_jump():
 def test_a_squeeze_that_drops_the_tray_is_refused():
     """More is followed; less than holds it inside its friction cones is not."""
     cell = Cell(still("tray"))
-    squeeze = cell.pilot.controller.reference.rows(np.zeros(1))[0, 19]
+    squeeze = cell.pilot.law.reference.rows(np.zeros(1))[0, 19]
     wrench = np.zeros(6)
     for factor, taken in ((1.3, 1), (0.5, 1)):
         wrench[3] = factor * squeeze

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from two_arms import BOX, two_arms
 
-from robot_dynamics.control.proximity import Proximity
+from robot_dynamics.control.link_distance import Proximity
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.control.streamed.reach_check import ReachCheck
 from robot_dynamics.control.streamed.trajectory import ObjectTrajectory, TrajectoryError

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Diagnostics say where the controller stands and why."""
+"""Diagnostics say where the controller stands and why; a run is counted, told of and recorded."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import pytest
 
 pytest.importorskip("diagnostic_msgs", reason="ROS 2 is not installed")
 
+from support.control_loops import sampled_loop
+
+from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import load_scenario, true_system
-from robot_dynamics.nodes.control_loop import ControlLoop
-from robot_dynamics.nodes.control_status import condition, figures
+from robot_dynamics.nodes.control_report import ControlRecord, condition, figures
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN
 
 SCENARIO = load_scenario("lift_box")
@@ -32,12 +34,12 @@ def feed(loop, measured, tick, **changes):
     for arm, wrench in zip(loop.wrenches, seen.wrenches, strict=True):
         loop.take_wrench(arm, tick, wrench, tick)
     names = list(loop.system.joint_names)
-    loop.arms.take("joint_states", tick, names, seen.q, seen.qd, tick)
+    loop.joint_states.take("joint_states", tick, names, seen.q, seen.qd, tick)
 
 
 def test_the_states_of_a_run(measured):
     """Inactive, starting, fallback, stopped; each with what led there."""
-    loop = ControlLoop(SCENARIO, SCENARIO.control.period)
+    loop = sampled_loop(SCENARIO)
     assert condition(loop) == (OK, "inactive")
     assert figures(loop, None) == {}
     assert condition(loop, "start refused: far away.") == (
@@ -84,8 +86,8 @@ def test_the_states_of_a_run(measured):
 
 def test_laws_of_surfaces_have_more_to_say():
     """What limits leave of the force on surfaces, and what a singularity takes."""
-    loop = ControlLoop(SCENARIO, SCENARIO.control.period)
-    step = SimpleNamespace(scales=np.arange(7.0), closure=np.zeros(6))
+    loop = sampled_loop(SCENARIO)
+    step = SimpleNamespace(scales=np.arange(7.0), closure=np.zeros(6), slip_margins=np.zeros(0))
     found = figures(loop, step)
     assert found["smallest pivot"] == 4.0
     assert found["contact force scale"] == 5.0
@@ -94,7 +96,7 @@ def test_laws_of_surfaces_have_more_to_say():
 
 def test_old_samples_are_counted(measured):
     """Duplicated and reordered messages are no fault, but worth knowing."""
-    loop = ControlLoop(SCENARIO, SCENARIO.control.period)
+    loop = sampled_loop(SCENARIO)
     for tick in (5, 4, 5):
         feed(loop, measured, tick)
     loop.prepare(5)()
@@ -106,7 +108,7 @@ def test_old_samples_are_counted(measured):
 
 def test_arms_that_disagree_are_a_warning(measured):
     """Before they count as lost."""
-    loop = ControlLoop(SCENARIO, SCENARIO.control.period)
+    loop = sampled_loop(SCENARIO)
     feed(loop, measured, 0)
     loop.prepare(0)()
     loop.start(0, 0)
@@ -120,7 +122,7 @@ def test_arms_that_disagree_are_a_warning(measured):
 
 def test_somebody_else_who_commands_is_an_error_while_arms_hang_here(measured):
     """Before the start it is a warning; a fault's own cause comes first."""
-    loop = ControlLoop(SCENARIO, SCENARIO.control.period)
+    loop = sampled_loop(SCENARIO)
     other_publisher = "the node '/joystick' publishes as well."
     assert condition(loop, other_publisher=other_publisher) == (
         WARN,
@@ -142,7 +144,7 @@ def test_somebody_else_who_commands_is_an_error_while_arms_hang_here(measured):
 
 def test_torques_that_the_safety_layer_held_back_are_counted(measured):
     """They are no fault."""
-    loop = ControlLoop(SCENARIO, SCENARIO.control.period)
+    loop = sampled_loop(SCENARIO)
     feed(loop, measured, 0)
     loop.prepare(0)()
     loop.start(0, 0)
@@ -154,14 +156,124 @@ def test_torques_that_the_safety_layer_held_back_are_counted(measured):
 def test_slip_that_is_foreseen_is_told_before_the_start():
     """The plan of a tray that will drop: a warning, and how far contacts are from slipping."""
     scenario = load_scenario("tray_dropped")
-    loop = ControlLoop(scenario, scenario.control.period)
+    loop = sampled_loop(scenario)
     level, words = condition(loop)
     assert level == WARN
     assert words.startswith("inactive: contact 'left' slips: it falls short of its margin of 5 N")
     assert "contact 'right' slips" in words
     seen = make_plant(scenario, true_system(scenario)).reset()
-    found = figures(loop, loop.supervised.controller.start(seen.q, seen.qd))
+    found = figures(loop, loop.law.start(seen.q, seen.qd))
     # The planned squeeze is the same for both; both are held above the declared 5 N at rest.
     left, right = (found[f"{name} slip margin [N]"] for name in ("left", "right"))
     assert left == pytest.approx(right, rel=1e-9)  # mirror images, to rounding
     assert left > 5.0
+
+
+# -- recording and progress
+
+
+class Launcher:
+    """Remembers what it is told."""
+
+    enabled = True
+
+    def __init__(self):
+        self.heard = []
+
+    def report(self, event, **figures):
+        """Take a report."""
+        self.heard.append({"event": event, **figures})
+
+
+@pytest.fixture(scope="module")
+def started():
+    """Return a loop that was started, and what the arms measure while they stand still."""
+    loop = sampled_loop(SCENARIO)
+    measured = make_plant(SCENARIO, true_system(SCENARIO)).reset()
+    return loop, measured
+
+
+def cycle(loop, measured, tick, q=None):
+    """Bring a measurement, and return the outcome."""
+    for arm, wrench in zip(loop.wrenches, measured.wrenches, strict=True):
+        loop.take_wrench(arm, tick, wrench, tick)
+    names = list(loop.system.joint_names)
+    q = measured.q if q is None else q
+    loop.joint_states.take("joint_states", tick, names, q, measured.qd, tick)
+    if loop.began is None:
+        loop.prepare(tick)()
+        loop.start(tick, tick)
+    return loop.cycle(tick, tick)
+
+
+def test_a_run_from_its_start_to_its_end(started, tmp_path):
+    """Every period is a row; the last one saves, and says so."""
+    loop, measured = started
+    launcher, file = Launcher(), tmp_path / "run.npz"
+    record = ControlRecord(SCENARIO, loop, launcher, str(file), 5)
+    for tick in range(5):
+        assert not record.done
+        record.note(tick, cycle(loop, measured, tick))
+    assert record.done
+    record.close()
+    record.look()
+    recording = Recording.load(file)
+    assert recording["tick"].tolist() == [0, 1, 2, 3, 4]
+    assert np.isfinite(recording["commanded_torque"]).all()
+    assert recording.get("start_to_first_torque_s") > 0.0
+    assert "fault" not in recording.metadata
+    progress, done = launcher.heard[-2:]
+    assert (done["event"], done["output"]) == ("done", str(file))
+    assert progress["event"] == "progress"
+    assert (progress["tick"], progress["ticks"]) == (5, 5)
+    effort = loop.system.limits["effort"]
+    fractions = np.abs(recording["commanded_torque"] / effort).max(axis=1)
+    told = [said["torque_fraction"] for said in launcher.heard if said["event"] == "progress"]
+    assert max(told) == pytest.approx(fractions.max())
+
+    # What comes afterwards belongs to no run.
+    record.note(5, cycle(loop, measured, 5))
+    assert launcher.heard[-1] is done
+    assert loop.safety.law_runs
+
+
+def test_a_fault_is_written_down(started, tmp_path):
+    """With its time; rows go on, without what the law did not see any more."""
+    loop, measured = started
+    file = tmp_path / "run.npz"
+    record = ControlRecord(SCENARIO, loop, Launcher(), str(file), 20)
+    for tick in range(6, 10):
+        q = measured.q + (np.nan if tick == 8 else 0.0)
+        record.note(tick, cycle(loop, measured, tick, q))
+    assert record.done is False
+    record.close()
+    recording = Recording.load(file)
+    assert recording["tick"].tolist() == [6, 7, 8, 9]
+    fault = recording.get("fault")
+    assert fault.startswith("at 0.016 s: left: position of joint 'left_joint1' is nan")
+    assert np.isfinite(recording["commanded_torque"]).all()
+    assert np.isfinite(recording["estimated_pose"][:2]).all()
+    assert np.isnan(recording["estimated_pose"][2:]).all()
+
+
+def test_without_a_file_nothing_is_kept(started):
+    """But the run is counted."""
+    loop, measured = started
+    loop.reset(9)
+    loop.began = None
+    launcher = Launcher()
+    record = ControlRecord(SCENARIO, loop, launcher, "", 2)
+    for tick in (10, 11):
+        record.note(tick, cycle(loop, measured, tick))
+    assert record.done
+    record.look()
+    assert launcher.heard[-1] == {"event": "done", "output": ""}
+
+
+def test_nothing_is_noted_before_the_start():
+    """There is no torque then."""
+    loop = sampled_loop(SCENARIO)
+    record = ControlRecord(SCENARIO, loop, Launcher(), "", 1)
+    record.note(0, loop.cycle(0, 0))
+    assert record.step is None
+    assert not record.done

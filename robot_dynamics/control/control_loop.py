@@ -1,0 +1,597 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The control loop: samples in, torque out, safety before the law.
+
+`simulate` and the controller node run this same object. `update` is one control instant; the node
+calls it by `cycle`, with the samples that came over topics. Times are integers in the unit of the
+loop's `clock.Clock`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.control.arm_model import ArmModel
+from robot_dynamics.control.clock import Clock
+from robot_dynamics.control.control_law import ControlLaw, LawStep
+from robot_dynamics.control.fallback import FallbackTorque
+from robot_dynamics.control.faults import Cause, Finding, SafetyError, StaleStreamError, State
+from robot_dynamics.control.joint_states import JointStates
+from robot_dynamics.control.link_distance import Proximity
+from robot_dynamics.control.safety import SafetyLayer
+from robot_dynamics.control.settings import ControlSettings, SafetySettings
+from robot_dynamics.control.start_check import StartError
+from robot_dynamics.control.streamed.intake import ReferenceIntake
+from robot_dynamics.control.streamed.trajectory import TrajectoryError
+from robot_dynamics.control.streams import StreamError, StreamWatch, VectorStream
+from robot_dynamics.control.wrench_residual import GraspSum, WrenchResidual, watched_bodies
+from robot_dynamics.errors import RobotDynamicsError, sentence_of
+
+Array = NDArray[np.float64]
+
+_TRIALS = 5
+_STEP_SHARE = 0.5  # part of the control period that the law may take on a clock
+_SAME_PLACE = 1e-3  # how far joints may move between check and start [rad or m]
+_PAUSED = "deactivated on request."
+
+
+class Outcome(NamedTuple):
+    """What a control instant came to.
+
+    Attributes:
+        torque: What to send (na,); None if the arms have never relied on torques from here.
+        released: Arms to which no command must be sent: their drives hold them.
+        step: What the law saw and wanted; its torque need not be what is sent. None if the law did
+            not run: it is given no numbers that were found bad.
+        elapsed_s: Time that the law and the safety layer took [s].
+    """
+
+    torque: Array | None
+    released: tuple[str, ...] = ()
+    step: LawStep | None = None
+    elapsed_s: float = 0.0
+
+
+class Streams(NamedTuple):
+    """How samples come over topics.
+
+    Attributes:
+        ignored_joints: Names that joint states may hold besides those of the arms.
+        stale_after_s: Time without a sample after which a stream counts as lost [s]; 0 for the
+            number of periods that the safety settings state.
+        rate_tolerance: Part of the control rate by which samples of an arm may come more slowly.
+    """
+
+    ignored_joints: Iterable[str] = ()
+    stale_after_s: float = 0.0
+    rate_tolerance: float = 0.2
+
+
+class ControlLoop:
+    """A control law, the safety layer before and after it, and the samples that both work on.
+
+    Everything that is needed in a fault is compiled here, before arms move.
+
+    Attributes:
+        law: What makes the torques.
+        system: Arms and object as they are believed to be.
+        safety: What decides whether the law's torques are sent.
+        clock: What times mean.
+        step_time: Time that one step of the law took when it was tried [s].
+        intake: Takes references while control runs; None if the law follows none.
+        began: Tick at which control was started last; None before the first start.
+        joint_states: Joint states that came over topics.
+        wrenches: Streams of wrist sensors over topics, by arm; empty if there are none.
+
+    Args:
+        law: What makes the torques.
+        control: Rate and start.
+        settings: Limits and fallback.
+        clock: What times mean.
+        wrist_sensors: Whether the arms have sensors of the grasp wrenches.
+        object_box: Lower and upper corner of the object's box in its own frame (2, 3) [m], which
+            links keep away from.
+        friction: Of the surfaces that the object pushes on, at most.
+        streams: How samples come over topics; None if only `update` is used.
+
+    Raises:
+        RobotDynamicsError: If the settings do not fit the system.
+    """
+
+    def __init__(
+        self,
+        law: ControlLaw,
+        control: ControlSettings,
+        settings: SafetySettings,
+        clock: Clock,
+        *,
+        wrist_sensors: bool = True,
+        object_box: ArrayLike | None = None,
+        friction: float = 0.0,
+        streams: Streams | None = None,
+    ) -> None:
+        self.law, self.clock = law, clock
+        self.system = system = law.system
+        self._control = control
+        self._arms = ArmModel(system)
+        self.safety = SafetyLayer(
+            settings,
+            {arm.name: arm.joints for arm in system.arms},
+            system.limits,
+            FallbackTorque(
+                settings,
+                self._support,
+                self._arms.inertia,
+                system.limits["effort"],
+                system.arm_slices,
+            ),
+            period=control.period,
+            clock=clock,
+            ramp_s=control.start.ramp_s,
+            wrench_count=len(system.arms) if wrist_sensors else 0,
+            holds_object=law.holds_object,
+        )
+        # Everything that is needed in a fault is loaded now: nothing may be compiled then.
+        self._support(system.posture, True)
+        self._support(system.posture, False)
+        # The shortest of some trials: one alone may have been held up by another process.
+        self.step_time = np.inf
+        for _ in range(_TRIALS):
+            begin = time.perf_counter()
+            law.hold_support(system.posture)
+            self.step_time = min(self.step_time, time.perf_counter() - begin)
+        self._proximity = Proximity(system, settings, object_box)
+        self._bodies: tuple[WrenchResidual, ...] = ()
+        if wrist_sensors and law.holds_object:
+            self._bodies = watched_bodies(system, settings, control.period, friction)
+            if law.held_bodies != len(self._bodies):
+                raise RobotDynamicsError(
+                    f"the law estimates the wrench of {law.held_bodies} body, expected a law that "
+                    f"estimates it for each of the {len(self._bodies)} parts that are held."
+                )
+        self._grasp_sum = GraspSum(system)  # for laws that do not estimate it
+        self.intake: ReferenceIntake | None = None
+        if law.follows:
+            self.intake = ReferenceIntake(
+                law, system, settings, self._arms.terms, self._proximity, control.period
+            )
+        self._last_step: LawStep | None = None
+        self._holding = False
+        self._checked_start: Array | None = None
+        self.began: int | None = None
+        self._listen(control, settings, streams, wrist_sensors=wrist_sensors)
+
+    def _listen(
+        self,
+        control: ControlSettings,
+        settings: SafetySettings,
+        streams: Streams | None,
+        *,
+        wrist_sensors: bool,
+    ) -> None:
+        """Make the buffers of samples from topics, watched if there are such samples."""
+        ignored, stale_after_s, rate_tolerance = streams or Streams()
+        self.joint_states = JointStates(
+            self.system,
+            control,
+            settings,
+            self.safety,
+            self.clock,
+            ignored=ignored,
+            stale_after_s=stale_after_s,
+            rate_tolerance=rate_tolerance,
+        )
+        stale_after_s = self.joint_states.stale_after_s
+        arms = self.system.arms if wrist_sensors else ()
+        self.wrenches = {
+            arm.name: VectorStream(f"{arm.name}/wrench", 6, stale_after_s, self.clock)
+            for arm in arms
+        }
+        of_wrenches = [stream.watch for stream in self.wrenches.values()]
+        self._watches: list[StreamWatch] = [*self.joint_states.watches, *of_wrenches]
+        if streams is None:
+            return
+        for watch in self.joint_states.watches:
+            self.safety.monitor(watch, Cause.ARM_LOST)
+        for watch in of_wrenches:
+            self.safety.monitor(watch, Cause.WRENCH_LOST)
+
+    # -- samples over topics ------------------------------------------------------------------
+
+    @property
+    def complaint(self) -> str:
+        """A sentence about samples that are refused at present; empty if none is."""
+        return self.joint_states.complaint
+
+    @property
+    def complete(self) -> bool:
+        """Whether every stream has brought a sample of late."""
+        return not any(watch.is_stale(self.joint_states.now) for watch in self._watches)
+
+    def take_wrench(self, arm: str, stamp: int, wrench: Array, now: int) -> None:
+        """Take the wrench (6,) of an arm's wrist sensor, by the arm on the object."""
+        complaints, stream = self.joint_states.complaints, self.wrenches[arm]
+        self.joint_states.now = now
+        if self.safety.state is State.INACTIVE:
+            stream.watch.follow(stamp)
+        try:
+            stream.accept(stamp, wrench, now)
+            complaints.pop(stream.name, None)
+        except StreamError as error:
+            complaints[stream.name] = f"{stream.name}: {error.cause}"
+            self.safety.rejected(now, error, Cause.WRENCH_LOST)
+            stream.watch.follow(stamp)  # the fault is latched; the next sample is the first
+
+    def require_samples(self, now: int) -> None:
+        """Refuse a start while a stream is silent.
+
+        Raises:
+            StaleStreamError: If one is; why is of more use than that it is.
+        """
+        self.joint_states.now = now
+        for watch in self._watches:
+            if watch.is_stale(now):
+                reason = self.complaint or f"{watch.name}: {watch.staleness(now)}"
+                raise StaleStreamError(f"start refused: {reason}")
+
+    def _wrenches_seen(self) -> Array | None:
+        """Return the last good wrenches (k, 6); None without sensors."""
+        if not self.wrenches:
+            return None
+        return np.array([stream.values for stream in self.wrenches.values()])
+
+    # -- start --------------------------------------------------------------------------------
+
+    def prepare(self, now: int) -> Callable[[], None]:
+        """Check the sampled state before a start, and return the check of the path from there.
+
+        That takes a tenth of a second, and may be done by another thread; see `check_path`.
+
+        Args:
+            now: The present time.
+
+        Raises:
+            RobotDynamicsError: If the state is refused; one sentence says why.
+        """
+        self.require_samples(now)
+        q, qd = self.joint_states.state()
+        self.check_state(q, qd)
+        return partial(self.check_path, q)
+
+    def check(self, q: Array, qd: Array) -> None:
+        """Check state and reference before a start; that takes a tenth of a second.
+
+        Args:
+            q: Positions of the arm joints (na,).
+            qd: Their velocities (na,).
+
+        Raises:
+            RobotDynamicsError: As `check_state` and `check_path` do.
+        """
+        self.check_state(q, qd)
+        self.check_path(q)
+
+    def check_state(self, q: Array, qd: Array) -> None:
+        """Check in a moment whether control may start from a state.
+
+        Args:
+            q: Positions of the arm joints (na,).
+            qd: Their velocities (na,).
+
+        Raises:
+            StartError: If the arms are not at their grasps, or not at rest.
+            SafetyError: If a fault is latched, control runs already, or a step takes too long for
+                the control rate on a clock.
+        """
+        self.safety.require_inactive()
+        period = self._control.period
+        if not self.clock.lockstep and self.step_time > _STEP_SHARE * period:
+            raise SafetyError(
+                f"start refused: a step of the law takes {1e3 * self.step_time:.2g} ms of the "
+                f"period of {1e3 * period:.2g} ms; expected at most {100 * _STEP_SHARE:.0f} %: "
+                "install llvmlite, or lower control.rate_hz."
+            )
+        self.law.check_start(q, qd)
+
+    def check_path(self, q: Array) -> None:
+        """Check the reference from a state on, and note that control may start near to it.
+
+        Another thread may do this while the fallback runs in this one: nothing is changed that
+        the fallback uses.
+
+        Args:
+            q: Positions of the arm joints (na,).
+
+        Raises:
+            PreflightError: If the arms cannot follow the reference from there.
+        """
+        self._checked_start = None
+        self.law.check_path(q)
+        self._checked_start = np.array(q, dtype=float)
+
+    def start(self, now: int, tick: int) -> LawStep:
+        """Start control from where the arms are by the samples that came over topics.
+
+        Args:
+            now: The present time.
+            tick: The control tick, from which the reference is counted.
+
+        Raises:
+            RobotDynamicsError: As `start_at` does, or if a stream is silent.
+        """
+        self.require_samples(now)
+        return self.start_at(now, tick, *self.joint_states.state(), self._wrenches_seen())
+
+    def start_at(
+        self, now: int, tick: int, q: Array, qd: Array, wrenches: Array | None
+    ) -> LawStep:
+        """Start control near to where the reference was checked; return what the law sees.
+
+        Args:
+            now: The present time.
+            tick: The control tick, from which the reference is counted.
+            q: Positions of the arm joints (na,).
+            qd: Their velocities (na,).
+            wrenches: Grasp wrenches (k, 6), if they are measured.
+
+        Raises:
+            StartError: If the arms have moved since the check.
+            SafetyError: If a fault is latched, a stream is stale, or control runs already.
+        """
+        self._require_checked(q)
+        self.law.check_start(q, qd)
+        safety = self.safety
+        safety.observe(now, q, qd, wrenches)
+        # Safety is asked first: a refused start must not touch a law that runs.
+        safety.start(now, self.law.hold_support(q))
+        self.began, self._holding = tick, False
+        try:
+            seen = self.law.start(q, qd, safety.last)
+            self._proximity.begin(q, seen.pose)
+            if self.intake is not None:
+                self.intake.begin()
+            for body in self._bodies:
+                body.begin()
+        except Exception as error:  # nobody knows what the law has learned
+            self.fall_back(now, Cause.CONTROLLER_FAILED, "controller", sentence_of(error))
+            raise
+        return seen
+
+    def _require_checked(self, q: Array) -> None:
+        """Refuse a start from elsewhere than where the reference was checked."""
+        moved = np.inf if self._checked_start is None else np.abs(q - self._checked_start)
+        if not np.all(moved <= _SAME_PLACE):
+            worst = int(np.argmax(moved))
+            name, far = self.system.joint_names[worst], float(np.atleast_1d(moved)[worst])
+            sentence = f"joint {name!r} has moved since the reference was checked."
+            raise StartError(name, far, _SAME_PLACE, sentence)
+
+    # -- a control instant --------------------------------------------------------------------
+
+    def cycle(self, now: int, tick: int) -> Outcome:
+        """Return what to send at a control instant, by the samples that came over topics.
+
+        Args:
+            now: The present time.
+            tick: The control tick.
+        """
+        try:
+            q, qd = self.joint_states.use(now)
+            wrenches = self._wrenches_seen()
+        except Exception as error:
+            return self._fail(now, error)
+        return self.update(now, tick, q, qd, wrenches)
+
+    def update(self, now: int, tick: int, q: Array, qd: Array, wrenches: Array | None) -> Outcome:
+        """Return what to send at a control instant.
+
+        Whatever goes wrong in it ends in the fallback. If that goes wrong as well, nothing can be
+        said of the arms any more: the error is raised, and who watches for silence takes over.
+
+        Args:
+            now: The present time.
+            tick: The control tick.
+            q: Positions of the arm joints (na,); unchecked.
+            qd: Their velocities (na,); unchecked.
+            wrenches: Grasp wrenches (k, 6), by the arms on the object, in tool frames; unchecked.
+        """
+        begin = time.perf_counter()
+        safety, step = self.safety, None
+        try:
+            if not safety.wrenches_usable:
+                wrenches = None
+            if safety.observe(now, q, qd, wrenches):
+                step, torque = self._run_law(now, tick - (self.began or 0), q, qd, wrenches)
+            else:
+                torque = safety.command(now)
+        except Exception as error:  # arms hang on this: no error whatever may end the control
+            return self._fail(now, error)
+        return Outcome(torque, safety.released, step, time.perf_counter() - begin)
+
+    def _fail(self, now: int, error: Exception) -> Outcome:
+        """Fall back after an unexpected error; raise it if no arm relies on this loop."""
+        if not self.safety.in_charge:
+            raise error
+        return self.fall_back(now, Cause.CONTROLLER_FAILED, "controller", sentence_of(error))
+
+    def _run_law(
+        self, now: int, tick: int, q: Array, qd: Array, wrenches: Array | None
+    ) -> tuple[LawStep, Array | None]:
+        """Return the law's step from a state that passed, and the torque after its checks."""
+        safety, law = self.safety, self.law
+        if not safety.wrenches_usable:  # since this instant
+            wrenches = None
+        if safety.reference_held and not self._holding:
+            self._holding = True
+            law.hold(tick)
+        step = law.update(tick, q, qd, wrenches)
+        intake = self.intake
+        if intake is not None:
+            lost = intake.lost(self.clock.seconds(now))
+            if lost is not None:
+                safety.trip(now, lost)
+        too_close = self._proximity.finding(q, step.pose)
+        if too_close is not None:
+            safety.trip(now, too_close)
+        if wrenches is not None and self._bodies:
+            self._check_wrenches(now, wrenches, step)
+        # Named only where it is too large; the comparison is false for what is no number.
+        support = None if step.support_torque_ratio <= 1.0 else step.support
+        torque = safety.command(
+            now,
+            step.torque,
+            closure=step.closure,
+            support=support,
+            error=step.error,
+            task_scale=step.task_scale if tick >= law.ramp_ticks else 1.0,
+        )
+        self._last_step = step
+        if intake is not None and safety.law_runs and not safety.reference_held:
+            intake.advance(self.clock.seconds(now), tick, q, step)
+        return step, torque
+
+    def _check_wrenches(self, now: int, wrenches: Array, step: LawStep) -> None:
+        """Trip if wrists measure what the motion of the held bodies does not explain."""
+        measured = step.held_body_wrenches()
+        if measured is None:
+            measured = (
+                self._grasp_sum.held_body_wrench(wrenches, step.pose, step.twist, step.reference),
+            )
+        for body, wrench in zip(self._bodies, measured, strict=True):
+            found = body.finding(wrench)
+            if found is not None:
+                self.safety.trip(now, found)
+
+    def cycle_without_samples(self, now: int) -> Outcome:
+        """Return what to send when nothing new has come: the fallback, once a stream is stale."""
+        self.joint_states.now = now
+        wrenches = self._wrenches_seen() if self.safety.wrenches_usable else None
+        self.safety.observe(now, *self.joint_states.state(), wrenches)
+        return Outcome(self.safety.command(now), self.safety.released)
+
+    def fall_back(self, now: int, cause: Cause, subject: str, sentence: str) -> Outcome:
+        """Take up a fault that was found outside, and return what to send."""
+        self.safety.trip(now, Finding(cause, subject, sentence))
+        return Outcome(self.safety.command(now), self.safety.released)
+
+    def _support(self, q: Array, held: bool) -> Array:
+        """Return what holds the arms up at rest (na,), with the object or without it."""
+        return self.law.hold_support(q) if held else self._arms.support(q)
+
+    # -- stop, pause, reset -------------------------------------------------------------------
+
+    def require_startable(self) -> None:
+        """Refuse a start while control runs, or a fault is latched that is no mere pause.
+
+        Raises:
+            SafetyError: If that is so.
+        """
+        if not self._paused:
+            self.safety.require_inactive()
+
+    def pause(self, now: int) -> None:
+        """Hand over to the fallback until the next start, if control runs."""
+        if self.safety.law_runs:
+            self.safety.stop(now, _PAUSED)
+
+    def forget_pause(self, now: int) -> None:
+        """Forget that control was paused: who asks for a start wants it to go on.
+
+        Raises:
+            SafetyError: If a stream is stale.
+        """
+        if self._paused:
+            self.reset(now)
+
+    @property
+    def _paused(self) -> bool:
+        """Whether control rests for no other reason than that it was asked to."""
+        faults = self.safety.faults
+        return bool(faults) and all(found.sentence == _PAUSED for _, found in faults)
+
+    def stop(self, now: int) -> None:
+        """Hand over to the fallback until `reset`."""
+        self.safety.stop(now)
+
+    def let_go(self) -> None:
+        """Command nothing until the next start, unless the law runs: brakes hold the arms.
+
+        What is latched stays so.
+        """
+        if not self.safety.law_runs:
+            self.safety.in_charge = False
+
+    def reset(self, now: int) -> None:
+        """Forget faults and become inactive; the fallback goes on until the next start.
+
+        Raises:
+            SafetyError: If control runs, or a stream is still stale.
+        """
+        self.safety.reset(now)
+        self.joint_states.complaints.clear()
+
+    # -- references while control runs --------------------------------------------------------
+
+    def follow_path(
+        self,
+        now: int,
+        times: ArrayLike,
+        poses: ArrayLike,
+        twists: ArrayLike | None = None,
+        accelerations: ArrayLike | None = None,
+        *,
+        late: float | None = None,
+    ) -> None:
+        """Let the object follow a trajectory from outside; see `ReferenceIntake.take_path`.
+
+        Raises:
+            TrajectoryError: If it is refused.
+        """
+        intake, _ = self._following()
+        when = self.clock.seconds(now)
+        intake.take_path(when, times, poses, twists, accelerations, late=late)
+
+    def follow_internal_force(self, values: ArrayLike) -> None:
+        """Let the internal force be this from now on; see `ReferenceIntake.take_internal_force`.
+
+        Raises:
+            TrajectoryError: If it is refused.
+        """
+        intake, _ = self._following()
+        intake.take_internal_force(values)
+
+    def follow_contact_force(self, surface: str, wrench: ArrayLike) -> None:
+        """Let the force on a surface be this; see `ReferenceIntake.take_contact_force`.
+
+        Raises:
+            RobotDynamicsError: If it is refused.
+        """
+        intake, step = self._following()
+        intake.take_contact_force(surface, wrench, step)
+
+    def follow_surfaces(self, names: Iterable[str]) -> None:
+        """Let the object touch these surfaces alone; see `ReferenceIntake.take_surfaces`.
+
+        Raises:
+            RobotDynamicsError: If it is refused.
+        """
+        intake, step = self._following()
+        intake.take_surfaces(names, step)
+
+    def _following(self) -> tuple[ReferenceIntake, LawStep]:
+        """Return what takes references, and the last step of the law that runs.
+
+        Raises:
+            TrajectoryError: If there is none.
+        """
+        if self.intake is None:
+            raise TrajectoryError("the control law follows the scenario alone.")
+        if self._last_step is None or not self.safety.law_runs or self.safety.reference_held:
+            raise TrajectoryError("control does not run; expected a start before it.")
+        return self.intake, self._last_step
