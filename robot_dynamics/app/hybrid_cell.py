@@ -48,16 +48,8 @@ def hybrid_system_of(cell: CellSettings, system: GraspSystem) -> HybridSystem:
         cell: The work cell.
         system: Its arms and object.
     """
-    plain = hybrid_system(system, contacts_of(cell, system))
-    center = np.asarray(plain.held.center, dtype=float)
-    return hybrid_system(system, plain.contacts, environment_of(cell, center))
-
-
-def contacts_of(cell: CellSettings, system: GraspSystem) -> tuple[Contact, ...]:
-    """Return how each arm holds the object."""
-    return tuple(
-        _contact(arm.contact, grasp) for arm, grasp in zip(cell.arms, system.grasps, strict=True)
-    )
+    center = np.asarray(hybrid_system(system).held.center, dtype=float)
+    return hybrid_system(system, environment=environment_of(cell, center))
 
 
 def surface_rows(cell: CellSettings) -> Mapping[str, slice]:
@@ -244,8 +236,9 @@ def _kind(settings: ContactSettings) -> str:
     return CONTACT_KINDS[settings.kind]
 
 
-def _contact(settings: ContactSettings, grasp: Array) -> Contact:
+def contact_of(settings: ContactSettings) -> Contact:
+    """Return how a tool holds the object, at the origin of the contact's frame."""
     if settings.kind == "own":
-        return Contact.of_directions(np.array(settings.directions).T, grasp)
+        return Contact.of_directions(np.array(settings.directions).T, np.eye(4))
     limits = cone_of(settings) if settings.unilateral else None
-    return Contact.of_kind(_kind(settings), grasp, limits)
+    return Contact.of_kind(_kind(settings), np.eye(4), limits)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from robot_dynamics.app.hybrid_cell import (
     cone_of,
-    contacts_of,
     hybrid_system_of,
     object_frame,
     part_frame,
@@ -66,9 +65,7 @@ def scene_of(scenario: Scenario, system: GraspSystem) -> Scene:
     """
     arms = tuple(
         ArmContact(contact, Material(cone_of(arm.contact)), arm.contact.face or (np.inf, np.inf))
-        for arm, contact in zip(
-            scenario.cell.arms, contacts_of(scenario.cell, system), strict=True
-        )
+        for arm, contact in zip(scenario.cell.arms, system.contacts, strict=True)
     )
     frames = {surface.name: surface_frame(surface) for surface in scenario.cell.surfaces}
     for name, error in scenario.plant.surface_error.items():

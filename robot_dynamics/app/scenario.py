@@ -18,7 +18,7 @@ import yaml
 from numpy.typing import NDArray
 
 from robot_dynamics.app.acceptance import AcceptanceSettings
-from robot_dynamics.app.hybrid_cell import uncontrolled_environment_joints
+from robot_dynamics.app.hybrid_cell import contact_of, uncontrolled_environment_joints
 from robot_dynamics.app.jointed_cell import (
     first_part,
     loop_joint,
@@ -361,6 +361,7 @@ def _system(cell: CellSettings, link_mass_scale: float = 1.0) -> GraspSystem:
             arm.load_share,
             arm.drives,
             arm.passive_joints,
+            contact_of(arm.contact),
         )
         for arm in cell.arms
     ]

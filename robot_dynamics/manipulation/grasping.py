@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import RobotDynamicsError, require_length
+from robot_dynamics.manipulation.hybrid.contacts import Contact
 from robot_dynamics.manipulation.internal_chains import assembled, driven_bodies, linkage_of
 from robot_dynamics.manipulation.system import Arm, GraspSystem
 from robot_dynamics.model import WORLD, LoopElement, Mechanism, build
@@ -33,6 +34,7 @@ class ArmGrasp:
             base to tool of an arm without.
         passive_joints: By name, near to which positions the other joints of its loops are at the
             posture; zero where nothing is said.
+        contact: What the grasp can exert; it is rigid by default.
     """
 
     name: str
@@ -42,6 +44,7 @@ class ArmGrasp:
     load_share: float
     drives: Sequence[str] = ()
     passive_joints: Mapping[str, float] = field(default_factory=dict)
+    contact: Contact = field(default_factory=lambda: Contact.of_kind("rigid", np.eye(4)))
 
 
 def grasp_system(
@@ -151,6 +154,7 @@ def grasp_system(
                 arm.load_share,
                 posture,
                 tuple(model.bodies[b].joint.name for b in sorted({*path, *linkage} - set(driven))),
+                arm.contact,
             )
         )
     for i, name in enumerate(model.joint_names):

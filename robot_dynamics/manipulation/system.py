@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
+from robot_dynamics.manipulation.hybrid.contacts import Contact
 from robot_dynamics.manipulation.internal_chains import (
     arms_of,
 )
@@ -44,6 +45,8 @@ class Arm:
         load_share: Its part of the object's load.
         posture: Positions from which the start is looked for (n,).
         passive_joints: Names of the joints without drives, of an arm with internal closed chains.
+        contact: How its tool holds the object: kind, directions and limits; rigidly by default.
+            Where it does so is said by the grasp, see `GraspSystem.contacts`.
     """
 
     name: str
@@ -55,6 +58,7 @@ class Arm:
     load_share: float
     posture: Array
     passive_joints: tuple[str, ...] = ()
+    contact: Contact = field(default_factory=lambda: Contact.of_kind("rigid", np.eye(4)))
 
 
 @dataclass(frozen=True)
@@ -266,6 +270,25 @@ class GraspSystem:
         if self.object_loop_joint is not None:
             own[1] = self.second_part @ own[1]
         return own
+
+    @property
+    def contacts(self) -> tuple[Contact, ...]:
+        """How each arm holds the object, its frame at the arm's grasp on the object."""
+        pairs = zip(self.arms, self.grasps, strict=True)
+        return tuple(arm.contact.at(grasp) for arm, grasp in pairs)
+
+    def with_contacts(self, contacts: Sequence[Contact]) -> GraspSystem:
+        """Return the system with other contacts, one for each arm, at the arms' grasps.
+
+        Raises:
+            RobotDynamicsError: If there is not one contact for each arm.
+        """
+        if len(contacts) != len(self.arms):
+            raise RobotDynamicsError(
+                f"{len(self.arms)} arms have {len(contacts)} contacts, expected one each."
+            )
+        pairs = zip(self.arms, contacts, strict=True)
+        return replace(self, arms=tuple(replace(arm, contact=one) for arm, one in pairs))
 
     @property
     def second_part(self) -> Array:

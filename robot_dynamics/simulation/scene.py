@@ -135,7 +135,8 @@ class Scene:
 
     Attributes:
         system: Arms, object and where the arms' tools are on it at the start.
-        contacts: How each arm touches the object, in the order of the arms; rigidly by default.
+        contacts: How each arm touches the object, in the order of the arms; as the
+            system says by default.
         surfaces: What the object may touch.
         environment_joints: Hinges and lines that it is held by in the world.
         internal_force: What is meant by the internal force; by default the wrench transmitted
@@ -157,8 +158,8 @@ class Scene:
 
     def __post_init__(self) -> None:
         if not self.contacts:
-            rigid = [ArmContact(Contact.of_kind("rigid", one)) for one in self.system.grasps]
-            object.__setattr__(self, "contacts", tuple(rigid))
+            own = tuple(ArmContact(contact) for contact in self.system.contacts)
+            object.__setattr__(self, "contacts", own)
         if len(self.contacts) != len(self.system.arms):
             raise ArgumentError(
                 f"{len(self.system.arms)} arms have {len(self.contacts)} contacts, expected one "

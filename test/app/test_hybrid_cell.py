@@ -8,7 +8,6 @@ from app.hybrid_scenarios import prepared
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.app.hybrid_cell import (
-    contacts_of,
     internal_size,
     object_frame,
     surface_facts,
@@ -26,12 +25,12 @@ from robot_dynamics.scalar.functions import atan2
 def test_contacts_have_the_kinds_and_the_friction_that_files_state():
     """Rigid grasps bear anything, palms what friction lets them."""
     scenario, system, _, _ = prepared("tray")
-    left, right = contacts_of(scenario.cell, system)
+    left, right = system.contacts
     assert left.kind == right.kind == "soft finger"
     assert left.limits == FrictionCone(0.5, 0.02)
     np.testing.assert_array_equal(left.pose, system.grasps[0])
-    scenario, system, _, _ = prepared("wipe")
-    assert [contact.limits for contact in contacts_of(scenario.cell, system)] == [None, None]
+    _, system, _, _ = prepared("wipe")
+    assert [contact.limits for contact in system.contacts] == [None, None]
 
 
 def test_surfaces_stand_one_after_the_other():

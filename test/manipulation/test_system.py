@@ -10,9 +10,8 @@ from numpy.testing import assert_allclose
 from support.mechanisms import random_pose, two_arms
 
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
-from robot_dynamics.model import (
-    pose_of,
-)
+from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
+from robot_dynamics.model import pose, pose_of
 from robot_dynamics.spatial import Inertia
 
 
@@ -101,3 +100,18 @@ def test_unknown_arms_are_named(cell):
         cell.system.arm("arm_1")
     with pytest.raises(UnknownNameError, match="arm2"):
         cell.system.with_grasp_error({"arm2": np.eye(4)})
+
+
+def test_contacts_are_at_the_grasps():
+    """Rigid by default; another contact keeps its kind where a grasp is displaced."""
+    system = two_arms().system
+    assert [one.kind for one in system.contacts] == ["rigid", "rigid"]
+    finger = Contact.of_kind("soft finger", np.eye(4), FrictionCone(0.5, 0.01))
+    held = system.with_contacts([finger, system.contacts[1]])
+    moved = held.with_grasp_error({held.arms[0].name: pose((0.0, 0.0, 0.01))})
+    assert moved.contacts[0].kind == "soft finger"
+    assert moved.contacts[0].limits == finger.limits
+    assert_allclose(moved.contacts[0].pose, moved.grasps[0])
+    assert not np.allclose(moved.contacts[0].pose, system.grasps[0])
+    with pytest.raises(RobotDynamicsError, match="1 contacts, expected one each"):
+        system.with_contacts([finger])

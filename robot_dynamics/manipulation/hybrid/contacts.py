@@ -9,7 +9,7 @@ which a force can act and relative motion is blocked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +93,10 @@ class Contact:
         if np.allclose(free, np.diag(axes), atol=_INDEPENDENT):
             basis = np.eye(6)[:, axes]
         return Contact(self.pose, basis, f"free of {self.kind}")
+
+    def at(self, pose: Array) -> Contact:
+        """Return the same kind of contact at another pose (4, 4) in the object."""
+        return replace(self, pose=np.asarray(pose, dtype=float))
 
     def on_object(self) -> Array:
         """Return the wrenches (6, d) on the object, about its frame's origin and in its axes."""

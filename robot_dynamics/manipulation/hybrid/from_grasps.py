@@ -25,14 +25,14 @@ def hybrid_system(
 
     Args:
         system: Arms and object; its grasps say where the tools hold the object.
-        contacts: How each arm holds it; rigidly at its grasp by default.
+        contacts: How each arm holds it; as the system says by default.
         environment: What the object touches; nothing by default.
 
     Raises:
         ArgumentError: If there is not one contact for each arm.
     """
     if contacts is None:
-        contacts = [Contact.of_kind("rigid", grasp) for grasp in system.grasps]
+        contacts = system.contacts
     if len(contacts) != len(system.arms):
         raise ArgumentError(
             f"{len(system.arms)} arms have {len(contacts)} contacts, expected one each."
