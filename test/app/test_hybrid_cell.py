@@ -24,7 +24,7 @@ from robot_dynamics.scalar.functions import atan2
 
 def test_contacts_have_the_kinds_and_the_friction_that_files_state():
     """Rigid grasps bear anything, palms what friction lets them."""
-    scenario, system, _, _ = prepared("tray")
+    _scenario, system, _, _ = prepared("tray")
     left, right = system.contacts
     assert left.kind == right.kind == "soft finger"
     assert left.limits == FrictionCone(0.5, 0.02)
