@@ -196,6 +196,13 @@ class ControlSettings:
     command_delay_periods: int = field(default=1, metadata={"unit": "periods", "minimum": 0})
     start: StartSettings = field(default_factory=StartSettings)
 
+    def __post_init__(self) -> None:
+        if self.object_pose == "sensor" and self.law in ("jointed", "gravity"):
+            raise ArgumentError(
+                f"law {self.law!r} takes the object's pose from the arms' joints alone; expected "
+                "object_pose 'joints', or the law 'hybrid'."
+            )
+
     @property
     def period(self) -> float:
         """The control period [s]."""

@@ -55,6 +55,14 @@ def test_every_default_is_in_its_bounds(cls):
         assert value <= metadata.get("maximum", metadata.get("below", value))
 
 
+@pytest.mark.parametrize("law", ["jointed", "gravity"])
+def test_laws_that_take_no_pose_from_a_sensor_refuse_one(law):
+    """A setting that would have no effect is told, not ignored."""
+    assert "expected object_pose 'joints'" in problems(
+        ControlSettings, f"{{law: {law}, object_pose: sensor}}"
+    )
+
+
 @pytest.mark.parametrize("cls", [ControlSettings, ReferenceSettings, SafetySettings])
 def test_everything_has_a_default(cls):
     """An empty mapping is a complete document."""
