@@ -1,20 +1,82 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The torque of arms whose control cannot go on."""
+"""The torque of arms whose control cannot go on, and which arms' state is not known meanwhile."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.settings import SafetySettings
-from robot_dynamics.control.torque_rate import within_rate
 from robot_dynamics.errors import RobotDynamicsError
 
 Array = NDArray[np.float64]
+
+
+def within_rate(torque: Array, last: Array, largest: float) -> Array:
+    """Return torques that no joint departs from the last ones by more than it may.
+
+    All joints make the same part of their change, so that its direction stays.
+
+    Args:
+        torque: What is wanted (n,).
+        last: What was sent last (n,).
+        largest: The largest change of a joint.
+
+    Returns:
+        `torque` itself where it is within the limit.
+    """
+    change = torque - last
+    size = float(np.abs(change).max(initial=0.0))
+    return torque if size <= largest else last + change * (largest / size)
+
+
+class LostArms:
+    """Numbers of the arms that are lost at present.
+
+    An arm whose samples are good again before its time is over is no longer lost: the fallback may
+    damp what it sees moving. One whose time is over stays as it is, because its drive holds it by
+    then, and a torque would take it by surprise.
+
+    Attributes:
+        ended: Numbers of those whose time is over.
+
+    Args:
+        end_after: Time after which a lost arm is given up, in the unit of all times here.
+    """
+
+    def __init__(self, end_after: int) -> None:
+        self._end_after = end_after
+        self._since: dict[int, int] = {}
+        self._bad_at: dict[int, int] = {}
+        self.ended: tuple[int, ...] = ()
+
+    def __contains__(self, arm: object) -> bool:
+        return arm in self._since
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._since)
+
+    def __len__(self) -> int:
+        return len(self._since)
+
+    def lose(self, arm: int, now: int) -> None:
+        """Note that an arm's state is not known at time `now`."""
+        self._since.setdefault(arm, now)
+        self._bad_at[arm] = now
+
+    def take_back(self, arm: int, heard: int) -> None:
+        """Let go of an arm whose last sample came at time `heard` and was good."""
+        if arm in self._since and arm not in self.ended and heard > self._bad_at[arm]:
+            del self._since[arm]
+
+    def give_up(self, now: int) -> None:
+        """Give up those that have been lost for too long without a break."""
+        late = (arm for arm, since in self._since.items() if now - since >= self._end_after)
+        self.ended += tuple(arm for arm in late if arm not in self.ended)
 
 
 class SupportTorque(Protocol):

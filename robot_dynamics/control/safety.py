@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control.checks import MeasurementCheck, StepCheck, StepFigures
 from robot_dynamics.control.clock import Clock
-from robot_dynamics.control.fallback import FallbackTorque
+from robot_dynamics.control.fallback import FallbackTorque, LostArms, within_rate
 from robot_dynamics.control.faults import (
     Cause,
     FaultLatch,
@@ -34,10 +34,8 @@ from robot_dynamics.control.faults import (
     StaleStreamError,
     State,
 )
-from robot_dynamics.control.lost_arms import LostArms
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.control.streams import StreamError, StreamWatch
-from robot_dynamics.control.torque_rate import within_rate
 from robot_dynamics.errors import ArgumentError, require_length
 
 Array = NDArray[np.float64]

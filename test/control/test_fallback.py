@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robot_dynamics.control.fallback import FallbackTorque
+from robot_dynamics.control.fallback import FallbackTorque, LostArms, within_rate
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.errors import RobotDynamicsError
 
@@ -114,3 +114,58 @@ def test_a_model_that_fails_leaves_its_last_torque(failure):
     good = f.torque(Q, ZERO, Q, ZERO, 0.002, held=True)
     broken = True
     np.testing.assert_array_equal(f.torque(Q, ZERO, Q, ZERO, 0.002, held=True), good)
+
+
+# -- arms that are lost
+
+
+def test_only_something_newer_brings_an_arm_back():
+    """What was heard before the last bad sample, or with it, says nothing."""
+    lost = LostArms(10)
+    lost.lose(1, 5)
+    lost.lose(1, 7)
+    for heard in (4, 6, 7):
+        lost.take_back(1, heard)
+        assert list(lost) == [1]
+    lost.take_back(1, 8)
+    assert not lost
+    lost.take_back(0, 9)  # never lost
+    assert 0 not in lost
+
+
+def test_time_counts_without_a_break():
+    """An arm that comes and goes is never given up; one that stays away is, and for good."""
+    lost = LostArms(10)
+    for now in range(0, 40, 8):
+        lost.lose(0, now)
+        lost.give_up(now + 4)
+        lost.take_back(0, now + 5)
+    assert lost.ended == ()
+    lost.lose(0, 50)
+    lost.lose(1, 55)
+    lost.give_up(59)
+    assert lost.ended == ()
+    lost.give_up(60)
+    assert lost.ended == (0,)
+    lost.give_up(65)
+    assert lost.ended == (0, 1)
+    lost.take_back(0, 66)
+    assert list(lost) == [0, 1]
+
+
+# -- the rate of torques
+
+
+def test_what_is_within_the_limit_is_left_as_it_is():
+    """To the last bit, also at the limit itself and without one."""
+    last, torque = np.array([1.0, -2.0]), np.array([1.5, -2.5])
+    assert within_rate(torque, last, 0.5) is torque
+    assert within_rate(torque, last, np.inf) is torque
+    empty = np.zeros(0)
+    assert within_rate(empty, empty, 0.5) is empty
+
+
+def test_the_fastest_joint_rules_and_the_direction_stays():
+    """A change of 4 and -2 where 1 is allowed is one of 1 and -0.5."""
+    found = within_rate(np.array([5.0, -4.0]), np.array([1.0, -2.0]), 1.0)
+    assert found == pytest.approx([2.0, -2.5], abs=1e-15)
