@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.errors import RobotDynamicsError, require_length
+from robot_dynamics.compiled_model import CompiledModel
+from robot_dynamics.dynamics.assembly import assemble
+from robot_dynamics.errors import RobotDynamicsError, UnknownNameError, require_length
 from robot_dynamics.manipulation.hybrid.contacts import Contact
-from robot_dynamics.manipulation.internal_chains import assembled, driven_bodies, linkage_of
 from robot_dynamics.manipulation.system import Arm, GraspSystem
-from robot_dynamics.model import WORLD, LoopElement, Mechanism, build
+from robot_dynamics.model import WORLD, LoopElement, LoopJoint, Mechanism, Model, build
 from robot_dynamics.spatial import Transform
 
 Array = NDArray[np.float64]
@@ -170,3 +171,85 @@ def grasp_system(
     near = {name: value for arm in arms for name, value in arm.passive_joints.items()}
     at_posture = dict(zip(system.joint_names, system.posture.tolist(), strict=True))
     return replace(system, assembled=assembled(system.arms_alone, at_posture, near))
+
+
+def linkage_of(model: Model, path: Sequence[int], loops: Sequence[LoopJoint]) -> tuple[int, ...]:
+    """Return the bodies of all loops that share joints with the path to a tool, ascending.
+
+    Args:
+        model: The arms.
+        path: The bodies from the base to the tool.
+        loops: Loop joints within arms.
+    """
+    clusters = model.tree.clusters([(loop.predecessor, loop.successor) for loop in loops])
+    bound = {body for one in clusters if set(one.bodies) & set(path) for body in one.bodies}
+    return tuple(sorted(bound))
+
+
+def driven_bodies(
+    model: Model, arm: str, drives: Sequence[str], path: Sequence[int], linkage: Sequence[int]
+) -> tuple[int, ...]:
+    """Return the bodies whose joints move an arm, in the order of its drives.
+
+    Args:
+        model: The arms.
+        arm: Name of the arm.
+        drives: Names of its drives; none of an arm without loops, where every joint has one.
+        path: The bodies from the base to its tool.
+        linkage: Those of its loops.
+
+    Raises:
+        RobotDynamicsError: If drives are missing, are there twice, or are not expected.
+        UnknownNameError: If one is no joint of the arm.
+    """
+    if not drives and not linkage:
+        return tuple(path)
+    if not drives:
+        raise RobotDynamicsError(
+            f"arm {arm!r} has internal closed chains, expected `drives`: the names of the joints "
+            "that "
+            "determine its motion."
+        )
+    if not linkage:
+        raise RobotDynamicsError(
+            f"arm {arm!r} has no internal closed chains, all of its joints are drives; expected "
+            "no "
+            "`drives`."
+        )
+    bodies = {model.bodies[body].joint.name: body for body in (*path, *linkage)}
+    for name in drives:
+        if name not in bodies:
+            raise UnknownNameError("drive", name, bodies, f"arm {arm!r}")
+        if not model.bodies[bodies[name]].joint.type.nv == 1:
+            raise RobotDynamicsError(f"drive {name!r}: expected one degree of freedom.")
+    if len(set(drives)) != len(drives):
+        twice = next(name for i, name in enumerate(drives) if name in drives[:i])
+        raise RobotDynamicsError(f"arm {arm!r}: drive {twice!r} is there twice, expected once.")
+    return tuple(bodies[name] for name in drives)
+
+
+def assembled(
+    arms: Model, drives: Mapping[str, float], near: Mapping[str, float]
+) -> tuple[float, ...]:
+    """Return positions (nq,) that close the internal closed chains of the arms.
+
+    Args:
+        arms: The arms alone.
+        drives: Positions of their drives, by name.
+        near: Near to which positions other joints are looked for; zero where nothing is said.
+
+    Raises:
+        UnknownNameError: If a joint is not there.
+        AssemblyError: If the loops do not close near to there.
+    """
+    compiled = CompiledModel(arms)
+
+    def closure(q: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        K, error = compiled.closure(q)
+        return K, error
+
+    guess = arms.neutral()
+    for name, value in {**near, **drives}.items():
+        guess[arms.q_slices[arms.joint_index(name)]] = value
+    found = assemble(arms, closure, guess, held=list(drives), restarts=0, tolerance=1e-12)
+    return tuple(found.q.tolist())

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -14,9 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.manipulation.hybrid.contacts import Contact
-from robot_dynamics.manipulation.internal_chains import (
-    arms_of,
-)
 from robot_dynamics.manipulation.passive_joints import PassiveJoints
 from robot_dynamics.model import (
     LoopJoint,
@@ -338,3 +335,36 @@ class GraspSystem:
             if arm.name == name:
                 return arm
         raise UnknownNameError("arm", name, (arm.name for arm in self.arms))
+
+
+def arms_of(model: Model, objects: Collection[int], loops: Sequence[LoopJoint]) -> Model:
+    """Return a model without the bodies of objects, which carry nothing, and with some loops only.
+
+    Args:
+        model: Arms and objects.
+        objects: Indices of the objects' bodies.
+        loops: Those of the arms.
+    """
+
+    def moved(index: int) -> int:
+        return index - sum(at < index for at in objects)
+
+    bodies = [
+        replace(body, parent=moved(body.parent))
+        for i, body in enumerate(model.bodies)
+        if i not in objects
+    ]
+    links = [
+        replace(link, body=moved(link.body)) for link in model.links if link.body not in objects
+    ]
+    kept = {body.name for body in bodies}
+    return replace(
+        model,
+        bodies=tuple(bodies),
+        links=tuple(links),
+        loops=tuple(
+            replace(loop, predecessor=moved(loop.predecessor), successor=moved(loop.successor))
+            for loop in loops
+        ),
+        variable=frozenset(name for name in model.variable if name in kept),
+    )

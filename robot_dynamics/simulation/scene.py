@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.grasp_map import GraspMap, transmitted_force_map
@@ -17,11 +18,11 @@ from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model import Model
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
-from robot_dynamics.simulation.contact.hunt_crossley import dissipation
 from robot_dynamics.simulation.contact.surfaces import PointFunction
 
 Array = NDArray[np.float64]
 
+_LEAST = 0.01  # restitution: below it the damping grows without bound
 #: Kinds of contacts that can only push; all others hold, push or pull.
 PUSHING = ("frictional point", "frictionless point", "soft finger")
 
@@ -34,7 +35,7 @@ class Material:
         friction: mu, and gamma of a soft finger; its `most` is not looked at: nothing breaks.
         stiffness: Of the contact along its normal [N/m]; infinite for a rigid one.
         restitution: Part of the speed of an impact that is left after it. That of an elastic
-            contact holds at `speed`, see `hunt_crossley`.
+            contact holds at `speed`, see `dissipation`.
         speed: Of the impacts that the restitution of an elastic contact is for [m/s].
     """
 
@@ -248,3 +249,45 @@ def points_of_face(half_x: float, half_y: float, frame: Sequence[Sequence[float]
     pose = np.asarray(frame, dtype=float)
     corners = [(x * half_x, y * half_y, 0.0, 1.0) for x in (-1, 1) for y in (-1, 1)]
     return np.asarray((pose @ np.array(corners).T).T[:, :3])
+
+
+def dissipation(restitution: float, speed: float) -> float:
+    """Return D [s/m] with which impacts at a speed [m/s] keep a part `restitution` of it.
+
+    The elastic contact of Hunt and Crossley is f = k d (1 + D d'): force begins and ends at zero
+    with the penetration d. A mass that comes at speed v leaves at e v, whatever mass and stiffness
+    are: m v dv = -k d (1 + D v) dd integrates to
+
+        a (1 + e) = log((1 + a) / (1 - e a)),   a = D v.
+
+    The usual 1.5 (1 - e) for a is its limit for e near 1; at e = 0.3 that would leave 0.58.
+
+    Raises:
+        ArgumentError: If the restitution is not from 0.01 to 1.
+    """
+    e = restitution
+    if not _LEAST <= e <= 1.0:
+        raise ArgumentError(
+            f"an elastic contact has a restitution of {e:g}, expected {_LEAST:g} to 1: with less "
+            "its damping has no bound."
+        )
+    if e == 1.0:
+        return 0.0
+
+    def rest(a: float) -> float:
+        return a * (1.0 + e) - float(np.log1p(a) - np.log1p(-e * a))
+
+    # Zero at a = 0 as well, positive between, and minus infinity at 1 / e.
+    return float(brentq(rest, min(1e-4, 1.0 - e), (1.0 - 1e-15) / e, xtol=1e-14)) / speed
+
+
+def restitution_at(speed: float, dissipation: float) -> float:
+    """Return which part of an impact's speed [m/s] is left, for D [s/m]."""
+    a = dissipation * speed
+    if a == 0.0:
+        return 1.0
+
+    def rest(e: float) -> float:
+        return a * (1.0 + e) - float(np.log1p(a) - np.log1p(-e * a))
+
+    return float(brentq(rest, 0.0, min(1.0, (1.0 - 1e-15) / a), xtol=1e-14))

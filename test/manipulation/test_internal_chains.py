@@ -11,7 +11,8 @@ from support.linkage_arms import five_bar_arm, linkage_robot
 
 from robot_dynamics.dynamics.assembly import AssemblyError
 from robot_dynamics.errors import UnknownNameError
-from robot_dynamics.manipulation.internal_chains import arms_of, assembled, linkage_of
+from robot_dynamics.manipulation.grasping import assembled, linkage_of
+from robot_dynamics.manipulation.system import arms_of
 from robot_dynamics.model import LinkElement, Mechanism, joined
 from robot_dynamics.robot import Robot
 

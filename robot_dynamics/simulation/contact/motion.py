@@ -16,11 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.simulation.contact.hunt_crossley import dissipation
 from robot_dynamics.simulation.contact.report import EnergyBooks
 from robot_dynamics.simulation.contact.solver import ContactSolver, Impulses
 from robot_dynamics.simulation.contact.terms import ContactTerms, StepTerms
-from robot_dynamics.simulation.scene import Scene
+from robot_dynamics.simulation.scene import Scene, dissipation
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

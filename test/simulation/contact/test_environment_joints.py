@@ -22,8 +22,8 @@ from robot_dynamics.simulation.contact.environment_joints import (
     require_independent,
 )
 from robot_dynamics.simulation.contact.motion import ContactMotion
-from robot_dynamics.simulation.contact.observation import ContactObservation
 from robot_dynamics.simulation.contact.report import Touch
+from robot_dynamics.simulation.contact.steps import ContactObservation
 from robot_dynamics.simulation.contact.surfaces import plane
 from robot_dynamics.simulation.scene import ArmContact, Material, Scene, SurfaceContact
 

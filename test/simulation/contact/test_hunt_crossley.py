@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.simulation.contact.hunt_crossley import dissipation, restitution_at
+from robot_dynamics.simulation.scene import dissipation, restitution_at
 
 
 @pytest.mark.parametrize("e", [0.1, 0.3, 0.8])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from robot_dynamics.simulation.contact.laws import Residual, contact_laws
+from robot_dynamics.simulation.contact.solver import Residual, contact_laws
 
 ROWS = 2 + 4 * 3
 FRICTION = np.array([0.5, 0.3, 0.0])

@@ -13,8 +13,8 @@ from support.mechanisms import two_arms, world_poses
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import pose
 from robot_dynamics.simulation.contact.motion import ContactMotion
-from robot_dynamics.simulation.contact.observation import ContactObservation
 from robot_dynamics.simulation.contact.report import Touch
+from robot_dynamics.simulation.contact.steps import ContactObservation
 from robot_dynamics.simulation.contact.surfaces import plane
 from robot_dynamics.simulation.scene import (
     ArmContact,
