@@ -52,6 +52,11 @@ def hybrid_system_of(cell: CellSettings, system: GraspSystem) -> HybridSystem:
     return hybrid_system(system, environment=environment_of(cell, center))
 
 
+def has_contacts(cell: CellSettings) -> bool:
+    """Return whether the object touches surfaces, or an arm holds it otherwise than rigidly."""
+    return bool(cell.surfaces) or any(arm.contact.kind != "rigid" for arm in cell.arms)
+
+
 def surface_rows(cell: CellSettings) -> Mapping[str, slice]:
     """Return by name where the forces of each surface stand in a vector of all (C,)."""
     rows, start = {}, 0

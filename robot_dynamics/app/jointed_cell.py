@@ -11,7 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.control.reference import Reference, plan_reference
-from robot_dynamics.control.settings import ControlSettings, ReferenceSettings, SegmentSettings
+from robot_dynamics.control.settings import (
+    LAW_FACTS,
+    ControlSettings,
+    ReferenceSettings,
+    SegmentSettings,
+)
 from robot_dynamics.description.load import load_description
 from robot_dynamics.description.orientations import rotation_of_rpy
 from robot_dynamics.description.world import Part, place
@@ -108,10 +113,13 @@ def require_matching_law(
         ArgumentError: If not.
     """
     jointed = held.joint is not None
-    if jointed != (control.law == "jointed"):
-        has, expected = "no joint", "'coordinated' or 'hybrid'"
-        if jointed:
-            has, expected = "a joint", "'jointed'"
+    if jointed != control.law_facts.jointed:
+        has = "a joint" if jointed else "no joint"
+        expected = " or ".join(
+            repr(name)
+            for name, law in LAW_FACTS.items()
+            if law.jointed == jointed and law.holds_object
+        )
         raise ArgumentError(
             f"control.law is {control.law!r}, but cell.object has {has}; expected {expected}."
         )

@@ -58,8 +58,8 @@ def plot_run(recording: Recording, path: str | Path) -> Path:
         RecordingError: If the recording lacks what is drawn.
     """
     recording = _complete(recording)
-    empty = recording.metadata.get("law") == "gravity"
-    height = 4.0 if empty else 3.0 * _rows(contact_panels(recording))
+    holds_object = recording.metadata.get("holds_object", True)
+    height = 3.0 * _rows(contact_panels(recording)) if holds_object else 4.0
     return write_figure(path, (11.0, height), lambda figure: _draw(figure, recording))
 
 
@@ -89,10 +89,10 @@ def _complete(recording: Recording) -> Recording:
 
 
 def _draw(figure: Any, recording: Recording) -> None:
-    panels = contact_panels(recording)
-    if recording.metadata.get("law") == "gravity":
+    if not recording.metadata.get("holds_object", True):
         _draw_arms(figure, recording)
         return
+    panels = contact_panels(recording)
     axes = figure.subplots(_rows(panels), 2, sharex=True)
     view = _View(recording)
     _position(axes[0, 0], view)

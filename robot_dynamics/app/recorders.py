@@ -9,13 +9,13 @@ merged by tick.
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.hybrid_cell import internal_size, surface_facts, surface_rows
+from robot_dynamics.app.hybrid_cell import has_contacts, internal_size, surface_facts, surface_rows
 from robot_dynamics.app.hybrid_plant import scene_of
 from robot_dynamics.app.recording import TICK, Recorder, Recording
 from robot_dynamics.app.scenario import Scenario
@@ -55,7 +55,7 @@ UNITS = {
     "reference_twist": "as object_twist",
     "reference_internal_force": "as internal_force",
 }
-CONTACT_UNITS = {  # of runs under hybrid control besides
+CONTACT_UNITS = {  # of plants with contacts, and of laws that know them, besides
     "reference_contact_force": "N, N m: wanted on the surfaces",
     "estimated_contact_force": "N, N m: on the surfaces, as the controller sees it",
     "added_internal_force": "as internal_force, what control added to the reference",
@@ -83,10 +83,18 @@ UNITS_OF_PARTS = {  # of objects with a joint besides, or instead
 }
 
 
-def common_metadata(scenario: Scenario, system: GraspSystem) -> dict[str, Any]:
-    """Return what both sides of a run must agree on."""
+def common_metadata(
+    scenario: Scenario, system: GraspSystem, columns: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Return what both sides of a run must agree on.
+
+    Args:
+        scenario: The scenario.
+        system: Arms and object.
+        columns: What the law or the plant records besides what all do.
+    """
     effort = system.limits["effort"].tolist()
-    hybrid, parts = scenario.control.law == "hybrid", system.object_loop_joint is not None
+    parts = system.object_loop_joint is not None
     rows = surface_rows(scenario.cell)
     held = {surface.name for surface in scenario.cell.surfaces if surface.holds}
     facts = surface_facts(scenario.cell).rows
@@ -119,9 +127,9 @@ def common_metadata(scenario: Scenario, system: GraspSystem) -> dict[str, Any]:
         "effort_limits": [limit if np.isfinite(limit) else None for limit in effort],
         "acceptance": scenario.acceptance.thresholds(scenario.plant.engine),
         "expected_stop": scenario.acceptance.stop,
-        **(touching if hybrid else {}),
+        **(touching if has_contacts(scenario.cell) else {}),
         "units": UNITS
-        | (CONTACT_UNITS if hybrid else {})
+        | {name: CONTACT_UNITS[name] for name in columns if name in CONTACT_UNITS}
         | (UNITS_OF_PARTS if parts else {})
         | (UNITS_OF_PASSIVE_JOINTS if system.passive_joint_names else {}),
         "versions": {
@@ -143,8 +151,9 @@ class PlantRecorder:
 
     def __init__(self, system: GraspSystem, scenario: Scenario, ticks: int) -> None:
         na, k = len(system.joint_names), len(system.arms)
-        self._metadata = {**common_metadata(scenario, system), "ticks": ticks}
         self._contacts = _contact_recorder(scenario, system)
+        columns = {} if self._contacts is None else self._contacts.columns
+        self._metadata = {**common_metadata(scenario, system, columns), "ticks": ticks}
         self._wrench_size = 6 * k
         widths = {
             TICK: 0,
@@ -160,8 +169,7 @@ class PlantRecorder:
             "correction": 0,
             "applied_torque": na,
         }
-        if self._contacts is not None:
-            widths |= self._contacts.columns
+        widths |= columns
         if system.object_loop_joint is not None:
             widths |= {"second_pose": 7, "second_twist": 6}
         self._passive_joints = len(system.passive_joint_names)
@@ -209,7 +217,7 @@ class ControlRecorder:
 
     def __init__(self, law: ControlLaw, scenario: Scenario, ticks: int) -> None:
         self._law, self._scenario = law, scenario
-        self._metadata = common_metadata(scenario, law.system)
+        self._metadata = common_metadata(scenario, law.system, columns_of(law))
         widths = {TICK: 0, "commanded_torque": len(law.system.joint_names)}
         self._nothing = (np.nan,) * len(law.columns)
         self._streamed: dict[int, Array] = {}
@@ -287,6 +295,11 @@ class ControlRecorder:
         return first
 
 
+def columns_of(law: ControlLaw) -> list[str]:
+    """Return the names of the columns that a law records, and of its references."""
+    return [*law.columns, *law.references(np.zeros(1))]
+
+
 def reference_metadata(
     scenario: Scenario, law: ControlLaw, start_tick: int, end: float
 ) -> dict[str, Any]:
@@ -305,6 +318,7 @@ def reference_metadata(
     intervals = settled_until(law.reference, settle_s, end)
     of_law = dict(law.metadata)
     return {
+        "holds_object": law.holds_object,
         "law_warnings": of_law.pop("warnings", []),
         "settled_intervals_s": [[a + offset, b + offset] for a, b in intervals],
         "settle_s": settle_s,
@@ -338,10 +352,10 @@ def _contact_recorder(scenario: Scenario, system: GraspSystem) -> ContactRecorde
 
 
 def _internal_size(scenario: Scenario, system: GraspSystem) -> int:
-    """Return the number of internal forces."""
-    if scenario.control.law == "hybrid":
-        return internal_size(scenario.cell)
-    return len(system.internal_axes)
+    """Return the number of internal forces, or of those in the object's joint."""
+    if system.object_loop_joint is not None:
+        return len(system.internal_axes)
+    return internal_size(scenario.cell)
 
 
 SLIP_TOLERANCE_M = 1e-3  # what a contact may creep by without having slipped

@@ -85,6 +85,9 @@ class Recording:
         columns[TICK] = ticks
         metadata = dict(self.metadata)
         for key, value in other.metadata.items():
+            if key == "units" and key in metadata:  # each side has those of its own columns
+                metadata[key] = {**value, **metadata[key]}
+                continue
             if key in metadata and metadata[key] != value:
                 raise RecordingError(
                     f"recordings: one has {key} = {_short(metadata[key])}, the other "

@@ -87,6 +87,7 @@ def report_of(recording: Recording) -> dict[str, Any]:
         "scenario": recording.get("scenario"),
         "plant": recording.get("plant"),
         "law": recording.metadata.get("law"),
+        "holds_object": recording.metadata.get("holds_object", True),
         **figures,
         "acceptance": thresholds,
         "state_hash": state_hash(recording),
@@ -334,7 +335,7 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
     verdict = "good" if report["ok"] else "NOT GOOD"
     yield f"{report['scenario']} with the plant {report['plant']!r}: {verdict}"
     f = _Figures(report)
-    holds = report.get("law") != "gravity"
+    holds = report.get("holds_object", True)
     if holds:
         yield from _of_object(report, f)
     if report.get("contact_force_max_n") is not None:

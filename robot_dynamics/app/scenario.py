@@ -31,6 +31,7 @@ from robot_dynamics.control.gains import delay_margin, force_delay_margin, servo
 from robot_dynamics.control.reference import Reference, plan_reference
 from robot_dynamics.control.rotation_path import from_rpy
 from robot_dynamics.control.settings import (
+    LAW_FACTS,
     ControlSettings,
     ReferenceSettings,
     SafetySettings,
@@ -100,12 +101,13 @@ class Scenario:
             if name not in surfaces:
                 raise UnknownNameError("surface", name, surfaces, "plant.surface_error")
         contacts = [arm.name for arm in self.cell.arms if arm.contact.kind != "rigid"]
-        if self.control.law != "hybrid" and (contacts or surfaces or self.cell.coordinates):
+        if not self.control.law_facts.contacts and (contacts or surfaces or self.cell.coordinates):
             what = "surfaces" if surfaces else "coordinates"
             what = f"arm {contacts[0]!r} in its contact" if contacts else what
+            able = " or ".join(name for name, law in LAW_FACTS.items() if law.contacts)
             raise ArgumentError(
                 f"the cell has {what}, which the law {self.control.law!r} does not know; expected "
-                "control.law: hybrid."
+                f"control.law: {able}."
             )
         for touch in self.reference.touches:
             if touch.surface not in surfaces:
@@ -135,9 +137,9 @@ class Scenario:
     def plan(self) -> Reference:
         """Return what the object is to do, counted from `start_tick` on.
 
-        For the hybrid law that is its motion: forces depend on contacts, see `hybrid_law`. Of an
-        object with a joint it is what the first part does, for as long as the fold takes. Where
-        arms only hold themselves up, the object stays where it is for as long.
+        For a law with contacts that is the motion alone: forces depend on the contacts, see
+        `hybrid_law`. Of an object with a joint it is the motion of the first part, for as long as
+        the fold takes. Where arms hold no object, it stays where it is for as long.
 
         Raises:
             ArgumentError: If it asks for a squeeze in a basis of internal forces that has none,
@@ -149,7 +151,8 @@ class Scenario:
                 "reference.force gives a squeeze, which the basis 'orthonormal' of "
                 "control.internal_force does not have; expected 'wrench' with its coordinates."
             )
-        if self.control.law == "hybrid":
+        law = self.control.law_facts
+        if law.contacts:
             steps = tuple(
                 replace(step, squeeze_n=0.0, wrench=None) for step in self.reference.force
             )
@@ -157,7 +160,7 @@ class Scenario:
             reference = plan_reference(settings, self.object_pose, squeeze=[1.0])
         elif self.cell.object.joint is not None:
             reference = first_part(self.reference, self.cell.object.joint, self.object_pose)
-        elif self.control.law == "gravity":
+        elif not law.holds_object:
             pauses = tuple(SegmentSettings(one.duration_s) for one in self.reference.segments)
             reference = plan_reference(
                 ReferenceSettings(pauses), self.object_pose, len(self.cell.arms)

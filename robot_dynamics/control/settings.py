@@ -148,6 +148,31 @@ class StartSettings:
 
 
 @dataclass(frozen=True)
+class LawFacts:
+    """What a control law controls; `app/laws.py` makes the laws.
+
+    Attributes:
+        contacts: Whether arms may hold the object by contacts that are not rigid, and whether it
+            may touch surfaces.
+        jointed: Whether the object has two parts and a joint between them.
+        holds_object: Whether the arms hold an object.
+    """
+
+    contacts: bool = False
+    jointed: bool = False
+    holds_object: bool = True
+
+
+#: The control laws that a scenario may name.
+LAW_FACTS = {
+    "coordinated": LawFacts(),
+    "hybrid": LawFacts(contacts=True),
+    "jointed": LawFacts(jointed=True),
+    "gravity": LawFacts(holds_object=False),
+}
+
+
+@dataclass(frozen=True)
 class ControlSettings:
     """The control law, its rate and its servos.
 
@@ -202,6 +227,11 @@ class ControlSettings:
                 f"law {self.law!r} takes the object's pose from the arms' joints alone; expected "
                 "object_pose 'joints', or the law 'hybrid'."
             )
+
+    @property
+    def law_facts(self) -> LawFacts:
+        """What the law controls."""
+        return LAW_FACTS[self.law]
 
     @property
     def period(self) -> float:

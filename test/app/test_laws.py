@@ -9,13 +9,13 @@ import pytest
 from robot_dynamics.app.laws import LAWS, control_loop, make_law
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.control.coordinated import CoordinatedController
-from robot_dynamics.control.settings import ControlSettings
+from robot_dynamics.control.settings import LAW_FACTS, ControlSettings
 from robot_dynamics.description.diagnosis import DescriptionError
 
 
 def test_every_law_that_a_scenario_may_name_is_there():
     """And none that it may not."""
-    assert set(get_args(get_type_hints(ControlSettings)["law"])) == set(LAWS)
+    assert set(get_args(get_type_hints(ControlSettings)["law"])) == set(LAWS) == set(LAW_FACTS)
 
 
 def test_the_law_of_a_scenario():

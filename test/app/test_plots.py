@@ -62,7 +62,7 @@ def test_arms_that_hold_nothing(run, tmp_path):
     """Their joints and torques are all that is drawn: no object, no force within it."""
     pytest.importorskip("matplotlib")
     recording = type(run.recording)(
-        run.recording.columns, {**run.recording.metadata, "law": "gravity"}
+        run.recording.columns, {**run.recording.metadata, "holds_object": False}
     )
     text = plot_run(recording, tmp_path / "run.svg").read_text()
     assert "Joints, from their start" in text
