@@ -335,7 +335,7 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
     verdict = "good" if report["ok"] else "NOT GOOD"
     yield f"{report['scenario']} with the plant {report['plant']!r}: {verdict}"
     f = _Figures(report)
-    holds = report.get("holds_object", True)
+    holds = report.get("holds_object") is not False
     if holds:
         yield from _of_object(report, f)
     if report.get("contact_force_max_n") is not None:
