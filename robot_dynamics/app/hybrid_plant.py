@@ -95,7 +95,7 @@ def scene_of(scenario: Scenario, system: GraspSystem) -> Scene:
         surfaces,
         environment_joints,
         internal_force_map(scenario, system),
-        holds_object=scenario.control.law != "gravity",
+        holds_object=scenario.control.law_facts.holds_object,
     )
 
 
@@ -105,10 +105,11 @@ def internal_force_map(scenario: Scenario, system: GraspSystem) -> GraspMap | No
     None where it is not the law's own: the wrench transmitted through the object, or the force in
     its joint.
     """
-    if scenario.control.law == "hybrid":
+    law = scenario.control.law_facts
+    if law.contacts:
         held = hybrid_system_of(scenario.cell, system)
         return wrench_maps(held, distribution_of(scenario, held))
-    if scenario.control.law == "coordinated":
+    if law.holds_object and not law.jointed:
         return grasp_map(system, scenario.control)
     return None
 

@@ -76,7 +76,7 @@ def control_loop(
 
 def _box_around_object(scenario: Scenario) -> Array | None:
     """Return lower and upper corner (2, 3) of the object's shapes, if there are any."""
-    if scenario.control.law == "gravity":  # the object need not be there
+    if not scenario.control.law_facts.holds_object:  # it need not be there
         return None
     description = load_description(scenario.cell.object.urdf)
     points = [

@@ -249,7 +249,7 @@ class RunMetadata:
         self._common = {
             "format": FORMAT,
             "topics": resolved,
-            **common_metadata(scenario, loop.system, columns_of(loop.supervised.controller)),
+            **common_metadata(scenario, loop.system, columns_of(loop.law)),
         }
 
     def poll(self) -> None:
