@@ -116,6 +116,8 @@ def simulate(
     watch = _Watch(law, ticks, control.period, progress)
     measurement = simulated.reset()
     loop.check(measurement.q, measurement.qd)
+    if law.senses:
+        _sense(law, simulated)
     last = loop.start_at(0, 0, measurement.q, measurement.qd, measurement.wrenches)
     sent = np.zeros(len(measurement.q))
     clock = time.perf_counter
@@ -123,6 +125,8 @@ def simulate(
     begin = clock()
     for tick in range(ticks):
         _, _, q, qd, wrenches = measurement
+        if law.senses:
+            _sense(law, simulated)
         torque, released, step, elapsed_s = loop.update(tick, tick, q, qd, wrenches)
         # While the law does not run, what it saw last stands in the recording.
         step = last = step or last
@@ -143,6 +147,12 @@ def simulate(
         done.finish(scenario.start_tick, **more)
     )
     return Run(recording, report_of(recording))
+
+
+def _sense(law: ControlLaw, plant: Plant) -> None:
+    """Hand the true pose of the object to the law, as an ideal tracker measures it."""
+    truth = plant.truth()
+    law.sense(pose=truth.object_pose, twist=truth.object_twist)
 
 
 def _with_holding_drives(

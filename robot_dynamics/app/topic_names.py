@@ -10,6 +10,7 @@ from __future__ import annotations
 JOINT_STATES = "joint_states"
 CLOCK = "/clock"
 OBJECT_ODOMETRY = "object/odometry"
+MEASURED_ODOMETRY = "object/measured_odometry"  # of a camera or tracker, to the controller
 OBJECT_REFERENCE = "object/reference"
 INTERNAL_FORCE = "object/internal_force"
 INTERNAL_FORCE_REFERENCE = "object/internal_force_reference"

@@ -88,6 +88,8 @@ class ControlLoop:
         began: Tick at which control was started last; None before the first start.
         joint_states: Joint states that came over topics.
         wrenches: Streams of wrist sensors over topics, by arm; empty if there are none.
+        object_pose: Stream of the measured pose and twist of the object (13,) over a topic; None
+            if the law takes none.
 
     Args:
         law: What makes the torques.
@@ -194,13 +196,21 @@ class ControlLoop:
             for arm in arms
         }
         of_wrenches = [stream.watch for stream in self.wrenches.values()]
-        self._watches: list[StreamWatch] = [*self.joint_states.watches, *of_wrenches]
+        self.object_pose: VectorStream | None = None
+        if self.law.senses:
+            self.object_pose = VectorStream("object pose", 13, stale_after_s, self.clock)
+        of_object = [self.object_pose.watch] if self.object_pose is not None else []
+        self._watches: list[StreamWatch] = [
+            *(*self.joint_states.watches, *of_wrenches, *of_object)
+        ]
         if streams is None:
             return
         for watch in self.joint_states.watches:
             self.safety.monitor(watch, Cause.ARM_LOST)
         for watch in of_wrenches:
             self.safety.monitor(watch, Cause.WRENCH_LOST)
+        for watch in of_object:
+            self.safety.monitor(watch, Cause.OBJECT_POSE_LOST)
 
     # -- samples over topics ------------------------------------------------------------------
 
@@ -216,17 +226,50 @@ class ControlLoop:
 
     def take_wrench(self, arm: str, stamp: int, wrench: Array, now: int) -> None:
         """Take the wrench (6,) of an arm's wrist sensor, by the arm on the object."""
-        complaints, stream = self.joint_states.complaints, self.wrenches[arm]
+        self._accept(self.wrenches[arm], stamp, wrench, now, Cause.WRENCH_LOST)
+
+    def take_object_pose(self, stamp: int, pose: Array, twist: Array, now: int) -> None:
+        """Take the measured pose of the object.
+
+        Args:
+            stamp: The sample's own time.
+            pose: x y z qx qy qz qw of the object's frame in the world (7,).
+            twist: Angular velocity and velocity of its origin, world axes (6,).
+            now: The present time.
+        """
+        if self.object_pose is not None:
+            length = float(np.linalg.norm(pose[3:]))
+            if length > 0.0:  # a zero quaternion becomes nan, which is refused
+                unit = np.concatenate([pose[:3], pose[3:] / length])
+            else:
+                unit = np.full(7, np.nan)
+            values = np.concatenate([unit, twist])
+            self._accept(self.object_pose, stamp, values, now, Cause.OBJECT_POSE_LOST)
+
+    def _accept(
+        self, stream: VectorStream, stamp: int, values: Array, now: int, cause: Cause
+    ) -> None:
+        """Take a sample of a stream; one that is refused is a fault while control runs."""
+        complaints = self.joint_states.complaints
         self.joint_states.now = now
         if self.safety.state is State.INACTIVE:
             stream.watch.follow(stamp)
         try:
-            stream.accept(stamp, wrench, now)
+            stream.accept(stamp, values, now)
             complaints.pop(stream.name, None)
         except StreamError as error:
-            complaints[stream.name] = f"{stream.name}: {error.cause}"
-            self.safety.rejected(now, error, Cause.WRENCH_LOST)
+            self._reject(error, now, cause)
             stream.watch.follow(stamp)  # the fault is latched; the next sample is the first
+
+    def reject_object_pose(self, why: str, now: int) -> None:
+        """Refuse a measured pose of the object, as one in another frame."""
+        if self.object_pose is not None:
+            error = StreamError(self.object_pose.name, why)
+            self._reject(error, now, Cause.OBJECT_POSE_LOST)
+
+    def _reject(self, error: StreamError, now: int, cause: Cause) -> None:
+        self.joint_states.complaints[error.stream] = f"{error.stream}: {error.cause}"
+        self.safety.rejected(now, error, cause)
 
     def require_samples(self, now: int) -> None:
         """Refuse a start while a stream is silent.
@@ -239,6 +282,12 @@ class ControlLoop:
             if watch.is_stale(now):
                 reason = self.complaint or f"{watch.name}: {watch.staleness(now)}"
                 raise StaleStreamError(f"start refused: {reason}")
+
+    def _sense(self) -> None:
+        """Hand the measured pose of the object to the law."""
+        if self.object_pose is not None:
+            values = self.object_pose.values
+            self.law.sense(pose=values[:7], twist=values[7:])
 
     def _wrenches_seen(self) -> Array | None:
         """Return the last good wrenches (k, 6); None without sensors."""
@@ -326,6 +375,7 @@ class ControlLoop:
             RobotDynamicsError: As `start_at` does, or if a stream is silent.
         """
         self.require_samples(now)
+        self._sense()
         return self.start_at(now, tick, *self.joint_states.state(), self._wrenches_seen())
 
     def start_at(
@@ -384,6 +434,7 @@ class ControlLoop:
         try:
             q, qd = self.joint_states.use(now)
             wrenches = self._wrenches_seen()
+            self._sense()
         except Exception as error:
             return self._fail(now, error)
         return self.update(now, tick, q, qd, wrenches)

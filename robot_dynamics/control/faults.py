@@ -35,6 +35,7 @@ class Cause(Enum):
     REFERENCE_LOST = "reference lost"
     WRENCH_LOST = "wrench lost"
     ARM_LOST = "arm lost"
+    OBJECT_POSE_LOST = "object pose lost"
     GRASP_LOST = "grasp lost"
     UNEXPECTED_CONTACT = "unexpected contact"
     TOO_CLOSE = "too close"

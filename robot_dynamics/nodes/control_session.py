@@ -162,7 +162,7 @@ class ControlSession:
             values["joint_state_topics"],
             lambda: self._intake.heard_at,
         )
-        self._intake.subscribe_to_wrenches()
+        self._intake.subscribe_to_sensors()
         if values["references"] == "topics":
             ReferenceTopics(node, inbox, loop, self._clock.now, self._message_time)
         self._intake.subscribe_to_joint_states()

@@ -20,6 +20,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Twist, Vector3, WrenchStamped
 from nav_msgs.msg import Odometry
 from numpy.typing import NDArray
+from rclpy.serialization import deserialize_message
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, UInt64MultiArray
@@ -254,6 +255,39 @@ class OdometryWriter:
         # In the axes of the child frame.
         write_twist(self.message.twist.twist, in_body_axes(pose, twist))
         return self.message
+
+
+class OdometrySample(NamedTuple):
+    """The content of an odometry.
+
+    Attributes:
+        stamp: Its time [ns].
+        frame: Name of the frame of the pose.
+        body: Name of the child frame.
+        pose: x y z qx qy qz qw of the child frame (7,).
+        twist: Angular velocity and velocity of its origin in the axes of `frame` (6,); nan if the
+            quaternion is zero.
+    """
+
+    stamp: int
+    frame: str
+    body: str
+    pose: Array
+    twist: Array
+
+
+def read_odometry(text: bytes) -> OdometrySample:
+    """Return the content of a serialized odometry, whose twist is in the child frame."""
+    message = deserialize_message(text, Odometry)
+    at, q = message.pose.pose.position, message.pose.pose.orientation
+    pose = np.array([at.x, at.y, at.z, q.x, q.y, q.z, q.w])
+    angular, linear = message.twist.twist.angular, message.twist.twist.linear
+    R = rotation_of(pose[3:] / (float(np.linalg.norm(pose[3:])) or np.nan))
+    twist = np.concatenate(
+        [R @ (angular.x, angular.y, angular.z), R @ (linear.x, linear.y, linear.z)]
+    )
+    stamp, frame = read_time(message.header.stamp), message.header.frame_id
+    return OdometrySample(stamp, frame, message.child_frame_id, pose, twist)
 
 
 class ReferenceWriter:

@@ -19,16 +19,24 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
 from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.app import topic_names as topics
+from robot_dynamics.app.topic_names import WORLD
 from robot_dynamics.control.clock import stamp_of, tick_of
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.faults import Cause, State
 from robot_dynamics.errors import sentence_of
 from robot_dynamics.nodes.background_work import BackgroundWork
-from robot_dynamics.nodes.conversions import JointSample, joint_state_reader, wrench_reader
+from robot_dynamics.nodes.conversions import (
+    JointSample,
+    OdometrySample,
+    joint_state_reader,
+    read_odometry,
+    wrench_reader,
+)
 from robot_dynamics.nodes.diagnostics import Latency
 from robot_dynamics.nodes.topics import STREAM, Inbox
 
@@ -127,7 +135,8 @@ class SampleIntake:
         self._joint_state_topics = tuple(joint_state_topics)
         self._gate: StateGate | None = None
         if loop.clock.lockstep:
-            self._gate = StateGate([*joint_state_topics, *loop.wrenches])
+            sensed = [] if loop.object_pose is None else [topics.MEASURED_ODOMETRY]
+            self._gate = StateGate([*joint_state_topics, *loop.wrenches, *sensed])
         self.tick, self.heard_at, self.latency = -1, time.monotonic(), Latency()
 
     @property
@@ -153,8 +162,16 @@ class SampleIntake:
         later = self.tick > self._clock.tick or loop.safety.state is State.INACTIVE
         return Action.COMPUTE if later and loop.joint_states.all_newer else Action.WAIT
 
-    def subscribe_to_wrenches(self) -> None:
-        """Listen to wrist sensors, before anything that is awaited: topics are read in order."""
+    def subscribe_to_sensors(self) -> None:
+        """Subscribe to wrist sensors and the measured object pose, before joint states.
+
+        Topics are read in the order of their subscriptions.
+        """
+        if self._loop.object_pose is not None:
+            topic = topics.MEASURED_ODOMETRY
+            self._subscribe(
+                Odometry, topic, self._on_odometry, topic, read_odometry, awaited=False
+            )
         for arm in self._loop.wrenches:
             self._subscribe(
                 WrenchStamped,
@@ -200,6 +217,20 @@ class SampleIntake:
         stamp, now = self._clock.times_of(message_stamp)
         if self._is_new(arm, stamp):
             self._loop.take_wrench(arm, stamp, wrench, now)
+
+    def _on_odometry(self, topic: str, sample: OdometrySample) -> None:
+        message_stamp, frame, body, pose, twist = sample
+        stamp, now = self._clock.times_of(message_stamp)
+        system = self._loop.system
+        own = system.model.bodies[system.object_body].name
+        for given, expected in ((frame, WORLD), (body, own)):
+            if given not in ("", expected):
+                self._loop.reject_object_pose(
+                    f"its frame is {given!r}; expected {expected!r}.", now
+                )
+                return
+        if self._is_new(topic, stamp):
+            self._loop.take_object_pose(stamp, pose, twist, now)
 
     def _on_joints(self, topic: str, sample: JointSample) -> None:
         self.heard_at = time.monotonic()

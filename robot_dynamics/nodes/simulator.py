@@ -106,6 +106,7 @@ class Simulator:
         self._gravity = DriveGravityCompensation(
             system, facts.compensate_gravity, lambda: self._measurement.q
         )
+        self._tracked = scenario.control.object_pose == "sensor"
         self._paused = False
         self._born = time.monotonic()
         self._described = False
@@ -119,6 +120,7 @@ class Simulator:
             values["joint_state_topics"],
             self._period,
             skip=not self._lockstep,
+            tracked=self._tracked,
         )
         self._create_topics(arms)
         self._faults.switch(values["faults"])
@@ -225,7 +227,11 @@ class Simulator:
             self._recorder.write(seen, plant)
 
     def _publish_state(self) -> None:
-        self._states.publish(self._tick, self._measurement, self._plant.passive_joints())
+        tracked = None
+        if self._tracked:
+            truth = self._plant.truth()
+            tracked = truth.object_pose, truth.object_twist
+        self._states.publish(self._tick, self._measurement, self._plant.passive_joints(), tracked)
         self._shown_at = time.monotonic()
         self._faults.published(self._tick)
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
 from numpy.typing import NDArray
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
@@ -17,7 +18,12 @@ from robot_dynamics.app import topic_names as topics
 from robot_dynamics.control.clock import SECOND, stamp_of
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.nodes.conversions import ClockWriter, JointStateWriter, WrenchWriter
+from robot_dynamics.nodes.conversions import (
+    ClockWriter,
+    JointStateWriter,
+    OdometryWriter,
+    WrenchWriter,
+)
 from robot_dynamics.nodes.topics import STREAM
 from robot_dynamics.simulation.faults import FaultKind, Faults
 from robot_dynamics.simulation.plant import Measurement
@@ -40,6 +46,7 @@ class StateTopics:
         joint_topics: Names of topics with joint states: one for all arms, or one for each.
         period: Control period [s].
         skip: Whether there is no message without a new sample; else the last one stands in it.
+        tracked: Whether the pose of the object is published, as by a camera or tracker.
 
     Raises:
         ArgumentError: If there are more or fewer topics.
@@ -55,6 +62,7 @@ class StateTopics:
         period: float,
         *,
         skip: bool,
+        tracked: bool = False,
     ) -> None:
         ends = np.cumsum([0, *(len(arm.passive_joints) for arm in system.arms)]).tolist()
         arms = {
@@ -83,6 +91,13 @@ class StateTopics:
             _JointTopic(node, topic, {arm: arms[arm] for arm in share}, sensors, faults)
             for topic, share in zip(joint_topics, shares, strict=True)
         ]
+        self._object = None
+        if tracked:
+            body = system.model.bodies[system.object_body].name
+            self._object = (
+                node.create_publisher(Odometry, topics.MEASURED_ODOMETRY, STREAM),
+                OdometryWriter(body),
+            )
         self._last_tick = -1  # of the plant, whose time stands still while brakes hold
 
     def check_subscribers(self) -> bool:
@@ -91,7 +106,11 @@ class StateTopics:
         return any(topic.publisher.get_subscription_count() for topic in self._joints)
 
     def publish(
-        self, tick: int, seen: Measurement, passive_joints: tuple[Array, Array] = _NONE
+        self,
+        tick: int,
+        seen: Measurement,
+        passive_joints: tuple[Array, Array] = _NONE,
+        tracked: tuple[Array, Array] | None = None,
     ) -> None:
         """Publish a state, or repeat it.
 
@@ -100,6 +119,7 @@ class StateTopics:
             seen: What is measured, by the plant's time.
             passive_joints: Positions and velocities of the joints without drives, as they truly
                 are: for displays, since no controller uses them.
+            tracked: Pose (7,) and twist (6,) of the object, world axes, if they are published.
         """
         stamp = stamp_of(tick, self._period)
         if self._clock_is_read:
@@ -108,6 +128,9 @@ class StateTopics:
         for (arm, topic, writer), wrench in zip(self._wrenches, seen.wrenches, strict=True):
             if not self._faults.is_on("wrench_silent", arm):
                 topic.publish(writer.serialized(stamp, wrench))
+        if self._object is not None and tracked is not None:
+            publisher, odometry = self._object
+            publisher.publish(odometry.fill(stamp, *tracked))
         moves = self._skip and seen.tick != self._last_tick
         self._last_tick = seen.tick
         for joints in self._joints:

@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("sensor_msgs", reason="ROS 2 is not installed")
 
 from builtin_interfaces.msg import Time
+from numpy.testing import assert_allclose
 from rclpy.serialization import deserialize_message, serialize_message
 
 from robot_dynamics.control.clock import SECOND, stamp_of, tick_of
@@ -23,6 +24,7 @@ from robot_dynamics.nodes.conversions import (
     in_body_axes,
     point_of,
     read_command,
+    read_odometry,
     read_time,
     read_wrench,
     rotation_of,
@@ -146,3 +148,17 @@ def test_small_messages():
     point = sent(point_of(np.array([1.0, 2.0, 3.0])))
     assert (point.x, point.y, point.z) == (1.0, 2.0, 3.0)
     assert conversions.WORLD == "world"
+
+
+def test_an_odometry_is_read_as_it_was_written():
+    """In world axes inside the package, in the child frame on the way (REP 103, nav_msgs)."""
+    half = np.sqrt(0.5)
+    pose = np.array([0.1, -0.2, 0.9, 0.0, 0.0, half, half])  # turned by 90 degrees about z
+    twist = np.array([0.3, 0.0, 0.0, 0.0, 2.0, 0.0])
+    message = OdometryWriter("box").fill(5 * SECOND + 7, pose, twist)
+    assert message.twist.twist.linear.x == pytest.approx(2.0)  # along the x axis of the box
+    assert message.twist.twist.angular.y == pytest.approx(-0.3)
+    sample = read_odometry(serialize_message(message))
+    assert (sample.stamp, sample.frame, sample.body) == (5 * SECOND + 7, "world", "box")
+    assert_allclose(sample.pose, pose)
+    assert_allclose(sample.twist, twist, atol=1e-15)

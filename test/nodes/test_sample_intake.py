@@ -42,7 +42,7 @@ def make(ros):
             ["joint_states"],
             BackgroundWork(told.append),
         )
-        intake.subscribe_to_wrenches()
+        intake.subscribe_to_sensors()
         intake.subscribe_to_joint_states()
         arms = FakeArms(node, SCENARIO)
         arms.wait_for_listener()

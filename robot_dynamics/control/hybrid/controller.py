@@ -133,7 +133,8 @@ class HybridController(ControlLaw):
         self._sensed = np.zeros(Layout.size(layout.sensed))
         self._seen = np.concatenate([reference.start, np.zeros(6)])
         # The pose from outside is one more input, where it is one.
-        self._more = (self._seen,) if options.sensor else ()
+        self.senses = options.sensor
+        self._more = (self._seen,) if self.senses else ()
         self._memory = np.zeros(Layout.size(layout.memory))
         self._limits = self.hybrid_system.drive_limits
         self._begin(system.posture)
