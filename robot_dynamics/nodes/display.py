@@ -46,7 +46,7 @@ class Display:
         grasps: Pose (4, 4) of each grasp frame: in the object, or in the part that the arm holds,
             the first arm the first one.
         reference: Positions of the object, or its first part, along its reference (N, 3).
-        surfaces: What the object may touch.
+        surfaces: The surfaces that the object may touch.
     """
 
     def __init__(
@@ -88,9 +88,9 @@ class Display:
 
         Args:
             poses: Pose of each of the object's bodies, x y z qx qy qz qw (7,).
-            target: Where the first one is to be (7,).
+            target: Reference pose of the first one (7,).
             wrenches: Grasp wrenches by the arms on the object (k, 6), angular first, in the
-                grasp frames; None if nothing was measured.
+                grasp frames; None if they are not measured.
             contact_force: Forces by the object on all surfaces (C,), in the order of
                 `SURFACE_ROWS`; None if there are none.
         """
@@ -114,7 +114,7 @@ class Display:
         return self._message
 
     def reset_path(self) -> None:
-        """Begin the actual path anew."""
+        """Start the actual path anew."""
         self._path = []
         self._last = np.full(3, np.inf)
 
@@ -128,13 +128,13 @@ class Display:
 
 
 def _visual(shapes: Sequence[Shape]) -> list[Shape]:
-    """Return what of a body is shown; a ball if it has no shapes."""
+    """Return the shapes of a body that are displayed; a ball if it has none."""
     visual = [shape for shape in shapes if shape.role == "visual"] or [*shapes]
     return visual or [Shape("", "visual", "sphere", np.eye(4), (0.05,))]
 
 
 def _thinned(positions: Array) -> Array:
-    """Return a path without the points at which it stands still."""
+    """Return a path without points that are closer together than `PATH_STEP`."""
     kept = [0]
     for i, position in enumerate(positions):
         if np.linalg.norm(position - positions[kept[-1]]) > PATH_STEP:
@@ -159,7 +159,7 @@ _KINDS = {
 
 
 def shape_marker(namespace: str, number: int, shape: Shape, alpha: float = 1.0) -> Marker:
-    """Return a shape in its colour, its opacity times `alpha`; its pose is left to be written."""
+    """Return the marker of a shape in its colour, its opacity times `alpha`, without a pose."""
     marker = _marker(namespace, number, _KINDS[shape.kind])
     size = shape.size
     if shape.kind == "box":
@@ -180,7 +180,7 @@ def shape_marker(namespace: str, number: int, shape: Shape, alpha: float = 1.0) 
 
 
 def arrow(namespace: str, number: int, color: Sequence[float]) -> Marker:
-    """Return an arrow that `point_arrow` is to draw."""
+    """Return an arrow without points; see `point_arrow`."""
     marker = _marker(namespace, number, Marker.ARROW)
     marker.scale.x, marker.scale.y, marker.scale.z = _ARROW
     marker.color = _color(color)
@@ -188,21 +188,21 @@ def arrow(namespace: str, number: int, color: Sequence[float]) -> Marker:
 
 
 def point_arrow(marker: Marker, tip: Array, along: Array) -> None:
-    """Let an arrow end at a point (3,), where what it shows acts, and hide it if it is short.
+    """Draw an arrow with its tip at the point (3,) where the force acts; hide it if it is short.
 
     Args:
         marker: The arrow.
-        tip: Where it ends [m].
-        along: From its tail to its tip [m].
+        tip: Position of the tip [m].
+        along: Vector from tail to tip [m].
     """
     visible = bool(np.linalg.norm(along) > _SHORTEST)
     marker.action = Marker.ADD if visible else Marker.DELETE
-    # A force points at what it acts on from outside, as a push is drawn.
+    # A force is drawn as a push, from outside to the point where it acts.
     marker.points = [point_of(tip - along), point_of(tip)]
 
 
 def line(namespace: str, color: Sequence[float]) -> Marker:
-    """Return a line whose points are to be set."""
+    """Return a line without points."""
     marker = _marker(namespace, 0, Marker.LINE_STRIP)
     marker.scale.x = 0.004  # width [m]
     marker.color = _color(color)
@@ -237,14 +237,14 @@ def pose_vector(matrix: Array) -> Array:
 
 _Kind = Literal["box", "sphere", "cylinder"]
 
-_EXTENT = 0.6  # [m] of what has no end: planes, cylinders and lines
+_EXTENT = 0.6  # [m], displayed size of planes, cylinders and lines
 _THICKNESS = 0.002  # [m] of a plane, below it
 _AXIS = 0.003  # [m], radius of lines and hinges
-_COLOR = (0.55, 0.62, 0.7, 0.5)  # what is behind is to be seen
+_COLOR = (0.55, 0.62, 0.7, 0.5)  # translucent
 
 
 class SurfaceMarkers:
-    """Markers of surfaces, and two arrows for each: force and moment by the object on it.
+    """Markers of surfaces, with two arrows for each: force and moment by the object on it.
 
     Attributes:
         markers: All of them.
@@ -261,7 +261,7 @@ class SurfaceMarkers:
         self.markers: list[Marker] = [*shapes, *self._forces, *self._moments]
 
     def draw_forces(self, body: Array, contact_force: Array | None) -> None:
-        """Draw what the object exerts on the surfaces.
+        """Draw the forces and moments by the object on the surfaces.
 
         Args:
             body: Pose (4, 4) of the object.
@@ -280,7 +280,7 @@ class SurfaceMarkers:
 
 
 class _Push:
-    """What a surface's forces amount to where the object touches it."""
+    """The wrench of a surface's forces at the touching part of the object."""
 
     def __init__(self, surface: SurfaceSettings) -> None:
         self.part = part_frame(surface.part)
@@ -306,7 +306,7 @@ class _Push:
 
 
 def _surface(number: int, surface: SurfaceSettings) -> Marker:
-    """Return the marker of a surface, where it stays."""
+    """Return the marker of a surface at its pose."""
     radius, depth = surface.radius or 0.0, surface.depth or 0.0
     shapes: dict[str, tuple[_Kind, tuple[float, ...], float]] = {
         "plane": ("box", (_EXTENT, _EXTENT, _THICKNESS), -0.5 * _THICKNESS),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands `simulator`, `controller` and `guard`: a signal during their imports ends them too.
 
-A node's modules take a second to import, and its own handlers are among them (`process.py`).
+Importing a node's modules takes a second; `process.py` among them installs the signal handlers.
 Therefore nothing that takes time is imported here.
 """
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of the nodes: declared with descriptions, checked, and refused in one sentence."""
+"""Parameters of the nodes: their declaration, checks, and gains that change while control runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 
 
 class ParameterError(RobotDynamicsError):
-    """A parameter with a value that it must not have.
+    """A parameter with an invalid value.
 
     Attributes:
         name: The parameter.
@@ -36,19 +36,19 @@ class ParameterError(RobotDynamicsError):
 
 @dataclass(frozen=True)
 class Entry:
-    """A parameter of a node, read when it starts or, by a managed node, when it is configured.
+    """Declaration of a parameter, read at the start, by a lifecycle node in `configure`.
 
     Attributes:
         name: Its name.
-        default: Its default, which also says its type: bool, float, str or a list of str. A
-            float may be given as an integer.
+        default: Its default, which determines its type: bool, float, str or a list of str. An
+            integer is taken as a float.
         description: What it means, with the unit.
-        choices: The values it may have, if they are few.
+        choices: The valid texts; empty for any.
         minimum: The least value of a number.
         maximum: The largest value of a number.
         changeable: Whether it may be set while the node runs.
-        fixed: Whether a managed node reads it when the process starts, as others do.
-        topics: Whether the texts of a list are names of topics, each once where none may be empty.
+        fixed: Whether a lifecycle node reads it when the process starts.
+        topics: Whether the texts of a list are names of topics, unique unless they may be empty.
     """
 
     name: str
@@ -93,12 +93,12 @@ class Entry:
         return value
 
     def _require_topics(self, names: Sequence[str], *, all_named: bool) -> None:
-        """Refuse what names no topic, and where no text may be empty, a name twice."""
+        """Refuse invalid names of topics, and duplicates if none may be empty."""
         for name in names:
             if name or all_named:
                 try:
                     validate_full_topic_name(expand_topic_name(name, "node", "/"))
-                # No Unicode, and no substitution that is unknown, are other errors of rclpy's.
+                # rclpy raises other errors for invalid Unicode and unknown substitutions.
                 except (InvalidTopicNameException, TypeError, ValueError) as error:
                     raise ParameterError(
                         self.name, list(names), f"names of topics, which {name!r} is not"
@@ -131,13 +131,13 @@ COMMON = (
     Entry(
         "silence_limit",
         0.8,
-        "Wall-clock time without a word from the other side after which it counts as gone [s].",
+        "Wall-clock time without a message of the other node after which it counts as lost [s].",
         minimum=0.05,
     ),
     Entry(
         "patience",
         60.0,
-        "Wall-clock time to wait for the other side to appear, and for a run to go on [s].",
+        "Wall-clock time to wait for the other node to appear, and for a run to go on [s].",
         minimum=0.1,
     ),
     Entry(
@@ -160,13 +160,13 @@ _JOINT_STATE_TOPICS = Entry(
 _DRIVE_GRAVITY = Entry(
     "drives_compensate_gravity",
     False,
-    "Whether the drives hold the arms up on their own, so that commands leave that torque out.",
+    "Whether the drives compensate gravity on their own, so that commands do not include it.",
 )
 _COMMAND_TIMEOUT = Entry(
     "command_timeout",
     0.05,
     "wall_clock: time without a command after which a drive acts on its own [s]. A controller "
-    "that was longer without sending one hands over to the fallback, unless drives hold.",
+    "that has sent none for longer switches to the fallback, unless drives hold.",
     minimum=0.001,
 )
 FAULTS = Entry(
@@ -204,7 +204,7 @@ _OF_ARMS = (
     Entry(
         "ignored_joints",
         [""],
-        "Names in joint states that are no mistake although no arm has them, as of grippers.",
+        "Joints in joint states that belong to no arm and are ignored, as those of grippers.",
     ),
     Entry(
         "stale_after",
@@ -240,8 +240,8 @@ CONTROLLER = (
     Entry(
         "references",
         "scenario",
-        "Where the object's path and forces come from: scenario, or topics, which take the place "
-        "of the scenario's as soon as something comes.",
+        "Source of the references of object and forces: scenario, or topics, which replace those "
+        "of the scenario from the first message on.",
         choices=("scenario", "topics"),
     ),
     Entry(
@@ -258,7 +258,7 @@ CONTROLLER = (
         "on_command_timeout",
         "brake",
         "What the arms' drives do without commands: brake, zero torque, or hold the last torque "
-        "for ever. It only says so; see guard.",
+        "for ever. It must be what they do; see guard.",
         choices=_ON_COMMAND_TIMEOUT,
     ),
     Entry(
@@ -279,12 +279,12 @@ _OF_ANY_NODE = {entry.name for entry in (*SIMULATOR, *CONTROLLER, *GUARD)}
 GAINS = {
     ("object", "bandwidth"): "Natural frequency of the servo of the object's pose [rad/s].",
     ("object", "damping_ratio"): "Its damping ratio.",
-    ("object", "integral"): "Rate at which it learns a constant disturbance [1/s]; 0 for never.",
-    ("internal_force", "bandwidth"): "Rate at which the internal force is made [1/s].",
+    ("object", "integral"): "Rate of the integral action [1/s]; 0 for none.",
+    ("internal_force", "bandwidth"): "Bandwidth of the internal force [1/s].",
     ("posture", "bandwidth"): "Natural frequency of the arms' self-motion [rad/s].",
     ("posture", "damping_ratio"): "Its damping ratio.",
-    ("friction", "share"): "Part of the known joint friction that is compensated.",
-    ("friction", "velocity"): "Speed at which friction is taken to be fully there [rad/s or m/s].",
+    ("friction", "share"): "Fraction of the known joint friction that is compensated.",
+    ("friction", "velocity"): "Speed from which the full friction is assumed [rad/s or m/s].",
 }
 
 
@@ -302,7 +302,7 @@ def declare(node: Node, entries: Sequence[Entry], *, managed: bool = False) -> d
     Args:
         node: The node.
         entries: The parameters.
-        managed: Whether the node is a managed one, so that they may be changed while it is not
+        managed: Whether it is a lifecycle node, whose parameters may be changed while it is not
             configured.
 
     Raises:
@@ -311,14 +311,14 @@ def declare(node: Node, entries: Sequence[Entry], *, managed: bool = False) -> d
     """
     given = getattr(node, "_parameter_overrides", {})
     for name in given:
-        # One file may serve all nodes.
+        # One file may hold the parameters of all nodes.
         if name not in _OF_ANY_NODE and not _is_of_rclpy(name):
             names = [entry.name for entry in entries]
             names += [gain_name(*key) for key in GAINS] if managed else []
             raise UnknownNameError("parameter", name, names)
     values = {}
     for entry in entries:
-        if entry.name in given:  # before rclpy looks at ranges, in sentences of its own
+        if entry.name in given:  # before rclpy checks ranges, with its own messages
             entry.checked(given[entry.name].value)
         changeable = entry.changeable or (managed and not entry.fixed)
         parameter: Parameter = node.declare_parameter(
@@ -329,11 +329,11 @@ def declare(node: Node, entries: Sequence[Entry], *, managed: bool = False) -> d
 
 
 def descriptor(entry: Entry, *, read_only: bool) -> ParameterDescriptor:
-    """Return what `ros2 param describe` tells of a parameter."""
+    """Return the descriptor of a parameter, as `ros2 param describe` prints it."""
     ranges = []
     if entry.minimum is not None:
         ranges = [FloatingPointRange(from_value=entry.minimum, to_value=entry.maximum)]
-    # Dynamic types, so that 2 is taken where 2.0 is meant; it is all checked here instead.
+    # Dynamic typing, so that 2 is accepted for 2.0; types are checked here instead.
     return ParameterDescriptor(
         name=entry.name,
         description=entry.description,
@@ -345,11 +345,11 @@ def descriptor(entry: Entry, *, read_only: bool) -> ParameterDescriptor:
 
 
 class Parameters:
-    """Parameters of a managed node: read when it is configured, and changed before that.
+    """Parameters of a lifecycle node: changeable until it is configured.
 
     Attributes:
         values: Their values by name.
-        given: Names of those that somebody has given a value.
+        given: Names of those that were set.
 
     Args:
         node: The node.
@@ -369,7 +369,7 @@ class Parameters:
         node.add_post_set_parameters_callback(self._take)
 
     def freeze(self, frozen: bool) -> None:
-        """Refuse changes from now on, or take them again."""
+        """Refuse changes from now on, or accept them again."""
         self._frozen = frozen
 
     def _check(self, parameters: list[Parameter]) -> SetParametersResult:
@@ -381,7 +381,7 @@ class Parameters:
                 value = entry.checked(parameter.value)
             except ParameterError as error:
                 return SetParametersResult(successful=False, reason=str(error))
-            # What changes nothing is taken: `ros2 param load` of what was dumped sets everything.
+            # `ros2 param load` of a dump sets all parameters: unchanged values are accepted.
             if self._frozen and value != self.values[entry.name]:
                 reason = (
                     f"parameter {entry.name!r} is read by the transition configure; expected "
@@ -405,14 +405,14 @@ def _is_of_rclpy(name: str) -> bool:
 
 
 class GainParameters:
-    """The gains of a configured controller, as parameters of its node.
+    """The gains of a configured controller, which may be changed while it runs.
 
     Attributes:
-        settings: The control settings with the gains that were given last.
+        settings: The control settings with the gains that were set last.
 
     Args:
         node: The node.
-        settings: The control settings of the scenario; parameters given to the node win.
+        settings: The control settings of the scenario; parameters of the node override them.
 
     Raises:
         RobotDynamicsError: If a given gain is refused.
@@ -433,11 +433,11 @@ class GainParameters:
         node.add_post_set_parameters_callback(self._take)
 
     def connect(self, apply: Callable[[ControlSettings], None]) -> None:
-        """Hand changes to the controller from now on; until then they are refused."""
+        """Pass changes to the controller from now on; before they are refused."""
         self._apply = apply
 
     def destroy(self) -> None:
-        """Take the parameters off the node."""
+        """Undeclare the parameters."""
         self._node.remove_on_set_parameters_callback(self._check)
         self._node.remove_post_set_parameters_callback(self._take)
         for name in self._entries:
@@ -445,7 +445,7 @@ class GainParameters:
                 self._node.undeclare_parameter(name)
 
     def _with(self, settings: ControlSettings, name: str, value: Any) -> ControlSettings:
-        """Return settings with a gain that a parameter states.
+        """Return settings with the gain of a parameter.
 
         Raises:
             ParameterError: If it has the wrong type or is out of range.
@@ -463,7 +463,7 @@ class GainParameters:
         return settings
 
     def _check(self, parameters: list[Parameter]) -> SetParametersResult:
-        """Refuse gains that the sampled loop with its declared delay does not bear."""
+        """Refuse gains too high for the sampled loop with its declared delay."""
         if not any(parameter.name in self._entries for parameter in parameters):
             return SetParametersResult(successful=True)
         try:

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""References that come over topics while control runs."""
+"""References over topics: trajectory of the object, forces, surfaces to be touched."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Array = NDArray[np.float64]
 
 
 class ReferenceTopics:
-    """Subscriptions for the object's trajectory, forces, and surfaces to be touched.
+    """Subscriptions of references, which the control loop follows from then on.
 
-    What is refused is told in the log, and changes nothing.
+    A message that is refused is logged and changes nothing.
 
     Args:
-        node: The node that listens.
+        node: The node that subscribes.
         inbox: Its subscriptions.
         loop: The controller.
         now: The present time of the safety layer.
@@ -52,20 +52,20 @@ class ReferenceTopics:
         for kind, topic, take in (
             (MultiDOFJointTrajectory, topics.REFERENCE_TRAJECTORY, self._take_path),
             (WrenchStamped, topics.REFERENCE_INTERNAL_FORCE, self._take_internal_force),
-            # Before the forces: there is none on what is not to be touched.
+            # Before the forces: a surface that is not to be touched bears none.
             (String, topics.REFERENCE_SURFACES, self._take_surfaces),
             (WrenchStamped, topics.REFERENCE_CONTACT_FORCE, self._take_contact_force),
         ):
-            inbox.subscribe(kind, topic, self._telling(take), STREAM, awaited=False)
+            inbox.subscribe(kind, topic, self._logged(take), STREAM, awaited=False)
 
-    def _telling(self, take: Callable[[Any], None]) -> Callable[[Any], None]:
-        """Return a callback that tells why a message was refused."""
+    def _logged(self, take: Callable[[Any], None]) -> Callable[[Any], None]:
+        """Return a callback that logs why a message was refused."""
 
         def callback(message: Any) -> None:
             try:
                 take(message)
             except RobotDynamicsError as error:
-                if self._loop.intake is not None:  # diagnostics tell of the last one
+                if self._loop.intake is not None:  # for the diagnostics
                     self._loop.intake.refuse(str(error))
                 self._node.get_logger().warning(str(error))
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Robots of a scenario as their drivers describe them, on topics."""
+"""Descriptions of the robots of a scenario from topics `robot_description`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def described_by_topics(node: Node, scenario: Scenario, names: Sequence[str]) ->
     the scenario's file is there too, both must have the same links and joints.
 
     Args:
-        node: The node that listens.
+        node: The node that subscribes.
         scenario: The scenario.
         names: A topic (`std_msgs/String`, latched) for each robot, in the scenario's order; empty
             for one that its file describes. No topic at all: all are described by files.
@@ -60,7 +60,7 @@ def described_by_topics(node: Node, scenario: Scenario, names: Sequence[str]) ->
 
 
 def _texts(node: Node, names: Sequence[str]) -> dict[str, str]:
-    """Return what comes on topics, by their names."""
+    """Return the descriptions on topics, by their names."""
     texts: dict[str, str] = {}
     inbox = Inbox(node)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What simulated arms say of themselves, and what may be wrong with it on the way."""
+"""The messages of simulated arms: clock, wrenches and joint states, with simulated faults."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class StateTopics:
         node: The node that publishes.
         system: The arms.
         sensors: Whether velocities are measured, and how often each arm's joints are sampled.
-        faults: What goes wrong.
+        faults: The simulated faults.
         joint_topics: Names of topics with joint states: one for all arms, or one for each.
         period: Control period [s].
-        skip: Whether there is no message without a new sample; else the last one stands in it.
+        skip: Whether no message is published without a new sample; else the last one is repeated.
         tracked: Whether the pose of the object is published, as by a camera or tracker.
 
     Raises:
@@ -101,7 +101,7 @@ class StateTopics:
         self._last_tick = -1  # of the plant, whose time stands still while brakes hold
 
     def check_subscribers(self) -> bool:
-        """Note who listens; return whether anybody listens to joint states."""
+        """Count subscribers of the clock; return whether joint states have a subscriber."""
         self._clock_is_read = self._clock.get_subscription_count() > 0
         return any(topic.publisher.get_subscription_count() for topic in self._joints)
 
@@ -115,8 +115,8 @@ class StateTopics:
         """Publish a state, or repeat it.
 
         Args:
-            tick: The control period, which stamps are made of.
-            seen: What is measured, by the plant's time.
+            tick: The control tick of the stamps.
+            seen: The measurement, by the time of the plant.
             passive_joints: Positions and velocities of the joints without drives, as they truly
                 are: for displays, since no controller uses them.
             tracked: Pose (7,) and twist (6,) of the object, world axes, if they are published.
@@ -124,7 +124,7 @@ class StateTopics:
         stamp = stamp_of(tick, self._period)
         if self._clock_is_read:
             self._clock.publish(self._clock_writer.fill(stamp))
-        # Wrenches first: whoever acts on joint states has those of the same instant by then.
+        # Wrenches first: subscribers act on joint states, and then have the wrenches.
         for (arm, topic, writer), wrench in zip(self._wrenches, seen.wrenches, strict=True):
             if not self._faults.is_on("wrench_silent", arm):
                 topic.publish(writer.serialized(stamp, wrench))
@@ -139,7 +139,7 @@ class StateTopics:
 
 
 class _JointTopic:
-    """The joint states of one arm or of all: measured ones first, then those without drives."""
+    """A topic of joint states of one arm or of all: measured joints first, then passive ones."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class _JointTopic:
         faults: Faults,
     ) -> None:
         self.publisher = node.create_publisher(JointState, topic, STREAM)
-        # A common topic has something new whenever one of its arms has.
+        # A common topic has a new sample whenever one of its arms has.
         self.sample_periods = min(sensors.sample_periods.get(arm, 1) for arm in arms)
         self._arms, self._faults = arms, faults
         every = [*arms.values()]
@@ -160,16 +160,16 @@ class _JointTopic:
         joints = [name for _, names, *_ in every for name in names]
         self._writer = JointStateWriter(joints + self._passive_joints)
         self._velocities = sensors.velocities
-        # What was published last.
+        # The last message.
         self._sent: tuple[int, Array, Array, tuple[Array, Array]] = (0, *_NONE, _NONE)
         self._count = 0
 
     def publish(
         self, stamp: int, q: Array, qd: Array, passive_joints: tuple[Array, Array]
     ) -> None:
-        """Publish the joints' part of positions and velocities over all arms.
+        """Publish the part of positions and velocities over all arms.
 
-        A message that comes too early or too late for its neighbours is one of before, again.
+        A message out of order is an earlier one, published again.
         """
         if not self._velocities:
             qd = qd[:0]
@@ -201,7 +201,7 @@ class _JointTopic:
     def _with_passive(
         self, q: Array, qd: Array, passive_joints: tuple[Array, Array]
     ) -> tuple[Array, Array]:
-        """Return positions and velocities of joints, those without drives behind them."""
+        """Return positions and velocities of joints, those of passive joints at the end."""
         if not self._passive_joints:
             return q, qd
         at, rates = (values[self._all_passive] for values in passive_joints)
@@ -210,7 +210,7 @@ class _JointTopic:
     def _message(
         self, stamp: int, q: Array, qd: Array, passive_joints: tuple[Array, Array]
     ) -> JointState:
-        """Return a message with everything that is wrong with the joints of each arm."""
+        """Return a message with the faults of each arm."""
         names: list[str] = []
         at: list[int] = []
         for arm, (own, joints, *_) in self._arms.items():

@@ -12,7 +12,7 @@ pytest.importorskip("diagnostic_msgs", reason="ROS 2 is not installed")
 
 from waiting import wait_until
 
-from robot_dynamics.nodes import control_status
+from robot_dynamics.nodes import control_report
 from robot_dynamics.nodes.diagnostics import OK, WARN, Diagnostics, Durations, Latency
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,7 +87,7 @@ def test_a_status_says_what_it_is_about(ros):
 def test_every_key_is_documented():
     """Who watches a robot relies on keys: those in the source of the nodes are in the table."""
     text = PAGE.read_text(encoding="utf-8")
-    sources = {"control_status": "figures", "guard": "_figures", "simulator": "_figures"}
+    sources = {"control_report": "figures", "guard": "_figures", "simulator": "_figures"}
     keys = set()
     for module, function in sources.items():
         path = ROOT / "robot_dynamics" / "nodes" / f"{module}.py"
@@ -97,7 +97,7 @@ def test_every_key_is_documented():
                          for k in d.keys if isinstance(k, ast.Constant)}  # fmt: skip
                 keys |= {s.slice.value for s in ast.walk(node) if isinstance(s, ast.Subscript)
                          and isinstance(s.slice, ast.Constant)}  # fmt: skip
-    keys |= {*control_status._SCALES, *control_status._MORE_SCALES}
+    keys |= {*control_report._SCALES, *control_report._MORE_SCALES}
     latency = Latency()
     latency.sampled("left", 1)
     latency.sent()
