@@ -21,7 +21,7 @@ from benchmarks.rows import Row
 from benchmarks.timing import Timing
 from benchmarks.two_arms import states_of, system_of
 from robot_dynamics.control.hybrid.controller import HybridController
-from robot_dynamics.control.hybrid.posture_motion import desired_posture_motion
+from robot_dynamics.control.hybrid.servo import desired_posture_motion
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.settings import ControlSettings, FrictionSettings, SafetySettings
 from robot_dynamics.manipulation.hybrid import Environment

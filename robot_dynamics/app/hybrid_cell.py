@@ -29,11 +29,14 @@ from robot_dynamics.manipulation.hybrid import (
     FrictionCone,
     HybridSystem,
 )
-from robot_dynamics.manipulation.hybrid.coordinates import coordinate_function
-from robot_dynamics.manipulation.hybrid.environment import PoseFunction
+from robot_dynamics.manipulation.hybrid.environment import (
+    PUSHED,
+    PoseFunction,
+    coordinate_function,
+    surface_functions,
+)
 from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
-from robot_dynamics.manipulation.hybrid.sliding import Guided, Sliding
-from robot_dynamics.manipulation.hybrid.surfaces import PUSHED, surface_functions
+from robot_dynamics.manipulation.hybrid.touched_surfaces import Guided, Sliding
 from robot_dynamics.manipulation.settings import CellSettings
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model.elements import pose

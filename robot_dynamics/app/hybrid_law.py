@@ -24,7 +24,7 @@ from robot_dynamics.control.hybrid_reference import HybridReference, plan_hybrid
 from robot_dynamics.control.settings import ForceStepSettings
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import ForceDistribution, HybridSystem, Squeeze
-from robot_dynamics.manipulation.hybrid.load_sharing import torque_metric
+from robot_dynamics.manipulation.hybrid.force_distribution import torque_metric
 from robot_dynamics.manipulation.system import GraspSystem
 
 Array = NDArray[np.float64]

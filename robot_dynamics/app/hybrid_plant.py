@@ -24,8 +24,7 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.contact_settings import PartSettings, SurfaceSettings
 from robot_dynamics.manipulation.grasp_map import GraspMap
 from robot_dynamics.manipulation.hybrid import FrictionCone
-from robot_dynamics.manipulation.hybrid.environment import ObjectPose
-from robot_dynamics.manipulation.hybrid.surfaces import surface_functions
+from robot_dynamics.manipulation.hybrid.environment import ObjectPose, surface_functions
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model.elements import inverse_pose, pose
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint

@@ -46,7 +46,7 @@ from robot_dynamics.description.world import Part, place
 from robot_dynamics.description.yaml_document import Node, decode, parse_yaml, read_yaml
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.manipulation.grasping import ArmGrasp, grasp_system
-from robot_dynamics.manipulation.hybrid.surfaces import PUSHED
+from robot_dynamics.manipulation.hybrid.environment import PUSHED
 from robot_dynamics.manipulation.settings import CellSettings, PoseSettings
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model.elements import LinkElement, pose

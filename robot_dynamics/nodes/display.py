@@ -23,8 +23,7 @@ from robot_dynamics.app.topic_names import WORLD
 from robot_dynamics.description.description import Shape
 from robot_dynamics.description.orientations import quaternion_of_rotation
 from robot_dynamics.manipulation.contact_settings import SurfaceSettings
-from robot_dynamics.manipulation.hybrid.environment import ObjectPose
-from robot_dynamics.manipulation.hybrid.surfaces import surface_functions
+from robot_dynamics.manipulation.hybrid.environment import ObjectPose, surface_functions
 from robot_dynamics.model import pose
 from robot_dynamics.nodes.conversions import point_of, rotation_of, write_pose
 from robot_dynamics.scalar.derivatives import jacobian

@@ -18,7 +18,7 @@ from robot_dynamics.app.hybrid_cell import (
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.manipulation.hybrid import Environment, FrictionCone
-from robot_dynamics.manipulation.hybrid.sliding import Sliding
+from robot_dynamics.manipulation.hybrid.touched_surfaces import Sliding
 from robot_dynamics.scalar.functions import atan2
 
 

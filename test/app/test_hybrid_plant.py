@@ -13,7 +13,7 @@ from robot_dynamics.app.hybrid_plant import scene_of
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.manipulation.hybrid.sliding import Guided
+from robot_dynamics.manipulation.hybrid.touched_surfaces import Guided
 from robot_dynamics.spatial import Vector3
 
 

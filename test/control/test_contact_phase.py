@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from robot_dynamics.control.contact_phase import ContactPhase, ContactSettings, Phase
+from robot_dynamics.control.hybrid.surface_forces import ContactPhase, ContactSettings, Phase
 from robot_dynamics.errors import ArgumentError
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from robot_dynamics.control.normal_damping import gain_warnings, normal_damping
+from robot_dynamics.control.hybrid.contact_damping import gain_warnings, normal_damping
 from robot_dynamics.errors import ArgumentError
 
 

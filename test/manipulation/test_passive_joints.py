@@ -16,7 +16,7 @@ from support.linkages import stewart_platform, turned_four_bar
 from robot_dynamics.control.hybrid.state import ArmState
 from robot_dynamics.description import load_description
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.manipulation.hybrid.arm_terms import Arms
+from robot_dynamics.manipulation.hybrid.system import Arms
 from robot_dynamics.manipulation.passive_joints import DEAD_POINT, PassiveJoints
 from robot_dynamics.model.parameters import pack, unpack
 from robot_dynamics.robot import Robot

@@ -11,11 +11,9 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.compile import compile_program
-from robot_dynamics.control.hybrid.constants import law_parameters
 from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.hybrid.law import LawStep, law_program
-from robot_dynamics.control.hybrid.law_inputs import LawInputs, LawOptions
-from robot_dynamics.control.hybrid.layout import Layout
+from robot_dynamics.control.hybrid.law_inputs import LawInputs, LawOptions, Layout, law_parameters
 from robot_dynamics.manipulation.hybrid import ForceDistribution
 from support.hybrid_systems import environment_of, state_of
 

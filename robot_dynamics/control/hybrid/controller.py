@@ -13,14 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.compile import load_kernel
 from robot_dynamics.control.control_law import ControlLaw
 from robot_dynamics.control.gains import check_gains
-from robot_dynamics.control.hybrid.constants import law_parameters
 from robot_dynamics.control.hybrid.contact_damping import contact_damping
 from robot_dynamics.control.hybrid.followed import FollowedRows
 from robot_dynamics.control.hybrid.gains import hybrid_gains
 from robot_dynamics.control.hybrid.internal_choice import InternalChoice, holding_force
 from robot_dynamics.control.hybrid.law import law_program
-from robot_dynamics.control.hybrid.law_inputs import LawOptions
-from robot_dynamics.control.hybrid.layout import Layout
+from robot_dynamics.control.hybrid.law_inputs import LawOptions, Layout, law_parameters
 from robot_dynamics.control.hybrid.named_forces import wrench_components
 from robot_dynamics.control.hybrid.planned_forces import object_motion
 from robot_dynamics.control.hybrid.rows import HybridPlan

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.halt import Halt, HasRows
-from robot_dynamics.control.hybrid.layout import Layout
+from robot_dynamics.control.hybrid.law_inputs import Layout
 from robot_dynamics.control.hybrid.rows import HybridPlan, blended, with_compared
 from robot_dynamics.control.reference import POSE, TWIST, looked_up
 from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector, turn

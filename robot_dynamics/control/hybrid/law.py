@@ -18,32 +18,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, trace
-from robot_dynamics.control.hybrid.constants import LawConstants
 from robot_dynamics.control.hybrid.gains import HybridGains
-from robot_dynamics.control.hybrid.instant import (
+from robot_dynamics.control.hybrid.law_inputs import LawConstants, LawInputs, LawOptions, Layout
+from robot_dynamics.control.hybrid.limits import LimitedTorque, within_limits
+from robot_dynamics.control.hybrid.servo import (
+    MotionServo,
+    PostureMotion,
+    hand_motion,
+    learned_contact,
+    learned_internal,
+    learned_pose,
+    servo_along_coordinates,
+)
+from robot_dynamics.control.hybrid.state import (
+    ArmState,
     Instant,
     in_axes,
     in_world,
     seen_by_arms,
     seen_from_outside,
 )
-from robot_dynamics.control.hybrid.integrals import (
-    learned_contact,
-    learned_internal,
-    learned_pose,
-)
-from robot_dynamics.control.hybrid.law_inputs import LawInputs, LawOptions
-from robot_dynamics.control.hybrid.layout import Layout
-from robot_dynamics.control.hybrid.limits import LimitedTorque, within_limits
-from robot_dynamics.control.hybrid.measured_forces import (
+from robot_dynamics.control.hybrid.surface_forces import (
     SurfaceForces,
     SurfaceSensing,
     measured_contact_forces,
 )
-from robot_dynamics.control.hybrid.motion_servo import MotionServo
-from robot_dynamics.control.hybrid.own_coordinates import servo_along_coordinates
-from robot_dynamics.control.hybrid.posture_motion import PostureMotion, hand_motion
-from robot_dynamics.control.hybrid.state import ArmState
 from robot_dynamics.manipulation.hybrid.decoupling_law import (
     ArmSide,
     DesiredMotion,
@@ -58,14 +57,13 @@ from robot_dynamics.manipulation.hybrid.grasp_kinematics import (
     Matrix,
     Place,
     blocked_velocity,
+    manipulability_gradient,
 )
-from robot_dynamics.manipulation.hybrid.manipulability import manipulability_gradient
 from robot_dynamics.manipulation.hybrid.object_observer import (
     Seen,
 )
-from robot_dynamics.manipulation.hybrid.on_surfaces import Surfaces
-from robot_dynamics.manipulation.hybrid.sliding import SurfaceFriction
 from robot_dynamics.manipulation.hybrid.system import HybridSystem
+from robot_dynamics.manipulation.hybrid.touched_surfaces import SurfaceFriction, Surfaces
 from robot_dynamics.model.parameters import block_size
 from robot_dynamics.scalar.functions import maximum, minimum, sqrt
 from robot_dynamics.scalar.linear_algebra import times, transposed_times

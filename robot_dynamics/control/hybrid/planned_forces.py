@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
 from robot_dynamics.manipulation.hybrid import HybridSystem, object_wrench
-from robot_dynamics.manipulation.hybrid.sliding import Sliding, drag
+from robot_dynamics.manipulation.hybrid.touched_surfaces import Sliding, drag
 from robot_dynamics.spatial import Vector3
 
 Array = NDArray[np.float64]

@@ -7,21 +7,25 @@ are angular first, and the object moves at a twist, so that no orientation is si
 """
 
 from robot_dynamics.manipulation.hybrid.closure import largest_wrench, require_closure
-from robot_dynamics.manipulation.hybrid.contacts import KINDS, Contact, contact_wrenches
+from robot_dynamics.manipulation.hybrid.contacts import (
+    KINDS,
+    Contact,
+    ContactLimits,
+    FrictionCone,
+    WrenchLimits,
+    contact_wrenches,
+)
 from robot_dynamics.manipulation.hybrid.environment import (
     Environment,
     EnvironmentTerms,
     ObjectPose,
     Turned,
 )
-from robot_dynamics.manipulation.hybrid.force_distribution import ForceDistribution
-from robot_dynamics.manipulation.hybrid.friction import (
-    ContactLimits,
-    FrictionCone,
-    WrenchLimits,
+from robot_dynamics.manipulation.hybrid.force_distribution import (
+    ForceDistribution,
+    shares_by_strength,
+    torque_metric,
 )
-from robot_dynamics.manipulation.hybrid.load_sharing import shares_by_strength, torque_metric
-from robot_dynamics.manipulation.hybrid.object_wrench import object_wrench
 from robot_dynamics.manipulation.hybrid.squeeze import (
     Squeeze,
     SqueezeChoice,
@@ -32,6 +36,7 @@ from robot_dynamics.manipulation.hybrid.squeeze import (
 from robot_dynamics.manipulation.hybrid.system import HybridSystem, HybridTerms
 from robot_dynamics.manipulation.hybrid.system_equation import (
     HybridMotion,
+    object_wrench,
     right_side,
     surface_masses,
     system_matrix,

@@ -17,11 +17,12 @@ from scipy.optimize import linprog
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.hybrid.contacts import (
+    SIDES,
     Contact,
+    FrictionCone,
     require_force_closure,
     wrench_map,
 )
-from robot_dynamics.manipulation.hybrid.friction import SIDES, FrictionCone
 
 Array = NDArray[np.float64]
 

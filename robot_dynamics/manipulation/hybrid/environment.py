@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from robot_dynamics.compile import compile_program, trace
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.manipulation.hybrid.sliding import Guided, Sliding
+from robot_dynamics.manipulation.contact_settings import CoordinateSettings, SurfaceSettings
+from robot_dynamics.manipulation.hybrid.touched_surfaces import Guided, Sliding
 from robot_dynamics.scalar.derivatives import directional_derivative, jacobian
 from robot_dynamics.scalar.functions import asin, atan2, cos, sin, sqrt
 from robot_dynamics.spatial import Rotation, Scalar, Vector3
@@ -232,3 +233,140 @@ def derivatives(
         lambda at: directional_derivative(moved, at, twist)[1], zero, twist
     )
     return moved(zero), jacobian(moved, zero), second
+
+
+#: Kinds on which the object pushes; the others hold it, and their forces have both signs.
+PUSHED = ("plane", "sphere", "cylinder")
+_TINY = 1e-30  # keeps the gradient at a centre finite [m^2]
+
+
+def surface_functions(
+    surface: SurfaceSettings, frame: Array, part: Array, center: Array
+) -> tuple[PoseFunction, ...]:
+    """Return the functions of a surface, one for each force that it exerts.
+
+    Args:
+        surface: Its kind and size, and the kind of what touches it.
+        frame: Pose (4, 4) of the surface in the world.
+        part: Pose (4, 4) of what touches it, in the object; its z axis points out of the object.
+        center: The object's centre of mass (3,), in the object [m].
+    """
+    at = _Parts(frame, part, np.asarray(center, dtype=float))
+    return _KINDS[surface.kind](at, surface)
+
+
+class _Parts:
+    """Frames of surface and object, and how far they are apart, traceable."""
+
+    def __init__(self, frame: Array, part: Array, center: Array) -> None:
+        self.axes = [Vector3.of(column) for column in frame[:3, :3].T.tolist()]
+        self._origin = Vector3.of(frame[:3, 3].tolist())
+        self._point = (part[:3, 3] - center).tolist()
+        self._part_axes = part[:3, :3].T.tolist()
+
+    def along(self, axis: int) -> PoseFunction:
+        """Return how far the part's origin is along an axis of the surface [m]."""
+        return lambda pose: self.axes[axis].dot(self.place(pose))
+
+    def tilt(self, axis: int, of: int) -> PoseFunction:
+        """Return the cosine between an axis of the surface and one of the part."""
+        return lambda pose: self.axes[axis].dot(pose.direction(self._part_axes[of]))
+
+    def place(self, pose: ObjectPose) -> Vector3:
+        """Return the part's origin from the surface's, in world axes."""
+        return pose.point(self._point) - self._origin
+
+
+def _plane(at: _Parts, surface: SurfaceSettings) -> tuple[PoseFunction, ...]:
+    height = at.along(2)
+
+    def p(pose: ObjectPose) -> Scalar:
+        return -height(pose)
+
+    if surface.sticks:
+        return p, at.along(0), at.along(1)
+    if surface.part.kind == "edge":  # x along the plane
+        return p, at.tilt(2, 0)
+    if surface.part.kind == "face":
+        return p, at.tilt(0, 2), at.tilt(1, 2)
+    return (p,)
+
+
+def _sphere(at: _Parts, surface: SurfaceSettings) -> tuple[PoseFunction, ...]:
+    return (_round(surface, at.place),)
+
+
+def _cylinder(at: _Parts, surface: SurfaceSettings) -> tuple[PoseFunction, ...]:
+    axis = at.axes[2]
+
+    def across(pose: ObjectPose) -> Vector3:
+        arm = at.place(pose)
+        return arm - axis * axis.dot(arm)
+
+    return (_round(surface, across),)
+
+
+def _line(at: _Parts, surface: SurfaceSettings) -> tuple[PoseFunction, ...]:
+    return at.along(0), at.along(1)
+
+
+def _hole(at: _Parts, surface: SurfaceSettings) -> tuple[PoseFunction, ...]:
+    return at.along(0), at.along(1), at.tilt(0, 2), at.tilt(1, 2)
+
+
+def _hinge(at: _Parts, surface: SurfaceSettings) -> tuple[PoseFunction, ...]:
+    return at.along(0), at.along(1), at.along(2), at.tilt(0, 2), at.tilt(1, 2)
+
+
+def _round(surface: SurfaceSettings, arm: Callable[[ObjectPose], Vector3]) -> PoseFunction:
+    """Return radius less distance, or the opposite within."""
+    sign, radius = (-1.0 if surface.inside else 1.0), surface.radius or 0.0
+
+    def p(pose: ObjectPose) -> Scalar:
+        r = arm(pose)
+        return sign * (radius - sqrt(r.dot(r) + _TINY))
+
+    return p
+
+
+_KINDS: dict[str, Callable[[_Parts, SurfaceSettings], tuple[PoseFunction, ...]]] = {
+    "plane": _plane,
+    "sphere": _sphere,
+    "cylinder": _cylinder,
+    "line": _line,
+    "hole": _hole,
+    "hinge": _hinge,
+}
+
+
+def coordinate_function(
+    coordinate: CoordinateSettings, start: Array, center: Array
+) -> PoseFunction:
+    """Return a coordinate as a function of the object's pose.
+
+    Args:
+        coordinate: What it is.
+        start: The object's orientation (3, 3) from which turns are counted.
+        center: The object's centre of mass (3,), in the object [m].
+    """
+    if coordinate.along is not None:
+        point = (np.asarray(coordinate.point) - center).tolist()
+        along = Vector3.of(_unit(coordinate.along).tolist())
+        return lambda at: along.dot(at.point(point))
+    axis = _unit(coordinate.about or ())
+    # A direction across the axis that the object has at the start tells how far it is turned.
+    across = np.eye(3)[np.argmin(np.abs(axis))]
+    x = _unit(across - axis * (axis @ across))
+    first, second = Vector3.of(x.tolist()), Vector3.of(np.cross(axis, x).tolist())
+    turned = (start.T @ x).tolist()
+
+    def angle(at: ObjectPose) -> Scalar:
+        now = at.direction(turned)
+        return atan2(second.dot(now), first.dot(now))
+
+    return Turned(angle)
+
+
+def _unit(direction: object) -> Array:
+    values = np.array(direction, dtype=float)
+    return np.asarray(values / np.linalg.norm(values))

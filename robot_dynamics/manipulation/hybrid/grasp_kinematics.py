@@ -15,10 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.dynamics.jacobian import classical_acceleration, jacobian_in_frame
+from robot_dynamics.dynamics.jacobian import (
+    classical_acceleration,
+    columns_in_frame,
+    jacobian_in_frame,
+)
 from robot_dynamics.manipulation.hybrid.contacts import Contact
 from robot_dynamics.model import Link, Model
-from robot_dynamics.scalar.linear_algebra import times
+from robot_dynamics.scalar.linear_algebra import dot, factor, times
 from robot_dynamics.spatial import (
     Motion,
     Rotation,
@@ -225,3 +229,42 @@ def blocked_motion(
         drift = [*seen.angular.cross(w), *seen.linear.cross(w)]
         bias += times(point.selection, [a + b for a, b in zip(rate, drift, strict=True)])
     return BlockedMotion(J, bias)
+
+
+# Keeps factors finite at a singularity itself.
+_FINITE = 1e-9
+
+
+def manipulability_gradient(
+    model: Model,
+    points: Sequence[ContactPoint],
+    place: Place,
+    Xup: Sequence[Transform],
+    X0: Sequence[Transform],
+) -> list[Scalar]:
+    """Return the gradient (n,) of the sum over the arms of log sqrt(det(J J^T)) [1/rad].
+
+    Directions of contacts are taken to turn with the tools.
+
+    Args:
+        model: The arms.
+        points: Their contacts.
+        place: Where the object is.
+        Xup: Transforms from each body's parent to the body.
+        X0: Transforms from world to body coordinates.
+    """
+    gradient: list[Scalar] = [0.0] * model.nv
+    for point in points:
+        columns = columns_in_frame(model, point.link.body, Xup, point.frame(place, X0))
+        joints = sorted(columns)
+        S = point.selection
+        J: Matrix = [times(S, columns[j].components()) for j in joints]  # by columns
+        rows = [list(row) for row in zip(*J, strict=True)]
+        A = [[dot(rows[i], rows[l]) for l in range(i + 1)] for i in range(len(rows))]
+        of_A = factor([[*row[:-1], row[-1] * (1.0 + _FINITE)] for row in A])
+        Y = [of_A.solve(column) for column in J]
+        for before, i in enumerate(joints):
+            for j in joints[before + 1 :]:
+                change = times(S, columns[i].cross(columns[j]).components())
+                gradient[j] = gradient[j] + dot(Y[before], change)
+    return gradient

@@ -21,12 +21,12 @@ from robot_dynamics.dynamics.quadratic_program import nearest_within
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.hybrid.closure import contact_planes, deepest
 from robot_dynamics.manipulation.hybrid.contacts import (
+    SIDES,
     Contact,
     contact_wrenches,
     moment_directions,
 )
 from robot_dynamics.manipulation.hybrid.force_distribution import ForceDistribution
-from robot_dynamics.manipulation.hybrid.friction import SIDES
 
 Array = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from robot_dynamics.control.hybrid.planned_forces import object_motion
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_transform
 from robot_dynamics.manipulation.hybrid import ForceDistribution, system_motion
 from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
-from robot_dynamics.manipulation.hybrid.object_wrench import object_wrench
+from robot_dynamics.manipulation.hybrid.system_equation import object_wrench
 from robot_dynamics.model import pose_of
 
 TIMES = np.linspace(0.0, 2.0, 21)

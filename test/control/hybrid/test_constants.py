@@ -10,9 +10,8 @@ from numpy.testing import assert_allclose
 from support.hybrid_step import bare_gains
 from support.hybrid_systems import GRASPS, environment_of, state_of
 
-from robot_dynamics.control.hybrid.constants import LawConstants, law_parameters
 from robot_dynamics.control.hybrid.gains import HybridGains
-from robot_dynamics.control.hybrid.layout import Layout
+from robot_dynamics.control.hybrid.law_inputs import LawConstants, Layout, law_parameters
 from robot_dynamics.manipulation.hybrid import ForceDistribution
 from robot_dynamics.model.parameters import block_size
 

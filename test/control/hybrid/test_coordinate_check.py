@@ -13,7 +13,7 @@ from robot_dynamics.control.hybrid.coordinate_check import coordinate_problems, 
 from robot_dynamics.control.hybrid.planned_forces import ObjectMotion, object_motion
 from robot_dynamics.manipulation.contact_settings import CoordinateSettings
 from robot_dynamics.manipulation.hybrid import Environment
-from robot_dynamics.manipulation.hybrid.coordinates import coordinate_function
+from robot_dynamics.manipulation.hybrid.environment import coordinate_function
 
 TIMES = np.linspace(0.0, 2.0, 101)
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from support.hybrid_control import START, Plan
 
 from robot_dynamics.control.hybrid.followed import FollowedRows
-from robot_dynamics.control.hybrid.layout import Layout
+from robot_dynamics.control.hybrid.law_inputs import Layout
 from robot_dynamics.errors import ArgumentError
 
 LAYOUT = Layout(joints=14, directions=12, surfaces=1, arms=2)

@@ -11,14 +11,14 @@ from scipy.spatial.transform import Rotation
 from support.hybrid_step import bare_gains, inputs_of
 from support.hybrid_systems import environment_of, state_of
 
-from robot_dynamics.control.hybrid.instant import (
+from robot_dynamics.control.hybrid.state import (
+    ArmState,
     Instant,
     in_axes,
     in_world,
     seen_by_arms,
     seen_from_outside,
 )
-from robot_dynamics.control.hybrid.state import ArmState
 
 
 @pytest.fixture(scope="module")

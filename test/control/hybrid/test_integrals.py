@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from robot_dynamics.control.hybrid.integrals import (
+from robot_dynamics.control.hybrid.servo import (
     learned_contact,
     learned_internal,
     learned_pose,

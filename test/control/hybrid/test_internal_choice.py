@@ -10,7 +10,7 @@ from control.hybrid.tasks import Forward, system_of
 from numpy.testing import assert_allclose
 
 from robot_dynamics.control.hybrid.internal_choice import InternalChoice, holding_force
-from robot_dynamics.control.hybrid.layout import Layout
+from robot_dynamics.control.hybrid.law_inputs import Layout
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.settings import ControlSettings, ForceServoSettings
 from robot_dynamics.manipulation.hybrid import ForceDistribution, Squeeze, contact_margins

@@ -22,9 +22,8 @@ from support.hybrid_step import HybridLaw, bare_gains
 from support.hybrid_systems import GRASPS, LINKAGE, SURFACES, environment_of, state_of
 
 from robot_dynamics.control.hybrid import law
-from robot_dynamics.control.hybrid.constants import LawConstants
-from robot_dynamics.control.hybrid.law_inputs import LawOptions
-from robot_dynamics.control.hybrid.motion_servo import MotionServo
+from robot_dynamics.control.hybrid.law_inputs import LawConstants, LawOptions
+from robot_dynamics.control.hybrid.servo import MotionServo
 from robot_dynamics.manipulation.hybrid import system_motion
 from robot_dynamics.manipulation.hybrid.decoupling_law import ArmSide
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from robot_dynamics.control.hybrid.layout import Layout
+from robot_dynamics.control.hybrid.law_inputs import Layout
 
 
 @pytest.mark.parametrize("name", ["reference", "memory", "found", "sensed"])

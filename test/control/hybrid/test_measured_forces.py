@@ -10,13 +10,12 @@ from numpy.testing import assert_allclose
 from support.hybrid_step import bare_gains, inputs_of
 from support.hybrid_systems import environment_of, state_of
 
-from robot_dynamics.control.hybrid.instant import Instant, seen_by_arms
-from robot_dynamics.control.hybrid.measured_forces import (
+from robot_dynamics.control.hybrid.state import ArmState, Instant, seen_by_arms
+from robot_dynamics.control.hybrid.surface_forces import (
     SurfaceForces,
     SurfaceSensing,
     measured_contact_forces,
 )
-from robot_dynamics.control.hybrid.state import ArmState
 from robot_dynamics.manipulation.hybrid import system_motion
 from robot_dynamics.robot import Robot
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.control.hybrid.motion_servo import MotionServo
+from robot_dynamics.control.hybrid.servo import MotionServo
 from robot_dynamics.manipulation.hybrid.object_observer import Seen, place_of
 from robot_dynamics.spatial import Motion, Vector3
 

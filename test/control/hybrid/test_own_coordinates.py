@@ -15,14 +15,14 @@ from support.exact_decoupling import Request
 from support.hybrid_step import HybridLaw, bare_gains
 from support.hybrid_systems import environment_of, state_of
 
-from robot_dynamics.control.hybrid.motion_servo import MotionServo
-from robot_dynamics.control.hybrid.own_coordinates import (
+from robot_dynamics.control.hybrid.servo import (
+    MotionServo,
     OwnCoordinates,
     servo_along_coordinates,
 )
 from robot_dynamics.manipulation.contact_settings import CoordinateSettings
 from robot_dynamics.manipulation.hybrid import Environment
-from robot_dynamics.manipulation.hybrid.coordinates import coordinate_function
+from robot_dynamics.manipulation.hybrid.environment import coordinate_function
 from robot_dynamics.spatial import Rotation, Vector3
 
 

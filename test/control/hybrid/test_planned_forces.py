@@ -16,7 +16,7 @@ from robot_dynamics.control.hybrid.planned_forces import (
     planned_wrenches,
 )
 from robot_dynamics.manipulation.hybrid import Environment
-from robot_dynamics.manipulation.hybrid.sliding import Sliding
+from robot_dynamics.manipulation.hybrid.touched_surfaces import Sliding
 from robot_dynamics.model import LinkElement
 
 CENTER = (0.1, 0.0, 0.05)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from robot_dynamics.control.hybrid.gains import hybrid_gains
-from robot_dynamics.control.hybrid.posture_motion import PostureMotion, hand_motion
+from robot_dynamics.control.hybrid.servo import PostureMotion, hand_motion
 from robot_dynamics.control.settings import (
     ControlSettings,
     HandSettings,

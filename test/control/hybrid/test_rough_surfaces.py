@@ -21,7 +21,7 @@ from support.hybrid_control import (
 
 from robot_dynamics.manipulation.hybrid import Environment
 from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
-from robot_dynamics.manipulation.hybrid.sliding import Sliding
+from robot_dynamics.manipulation.hybrid.touched_surfaces import Sliding
 from robot_dynamics.model import pose
 
 pytestmark = pytest.mark.usefixtures("interpreted")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.control.hybrid.layout import Layout
+from robot_dynamics.control.hybrid.law_inputs import Layout
 from robot_dynamics.control.hybrid.rows import blended, with_compared
 
 LAYOUT = Layout(joints=14, directions=12, surfaces=1, arms=2)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.control.hybrid.state import ObjectTarget, ahead_of
+from robot_dynamics.control.hybrid.servo import ObjectTarget
+from robot_dynamics.control.hybrid.state import ahead_of
 from robot_dynamics.manipulation.hybrid.object_observer import Seen, place_of
 from robot_dynamics.spatial import Motion, Vector3
 

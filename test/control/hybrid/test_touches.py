@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from robot_dynamics.control.hybrid.touches import touches
+from robot_dynamics.control.hybrid.surface_forces import touches
 
 GAIN = SimpleNamespace(touch=1.0, lost_after=0.01, period=0.002)
 NEAR = [1.0] * 3

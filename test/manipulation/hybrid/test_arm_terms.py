@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from support.linkages import excavator, four_bar
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.manipulation.hybrid.arm_terms import Arms
+from robot_dynamics.manipulation.hybrid.system import Arms
 from robot_dynamics.robot import Robot
 
 DRIVES = ("bucket_joint", "piston_joint")

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.contact_settings import CoordinateSettings
 from robot_dynamics.manipulation.hybrid import Environment
-from robot_dynamics.manipulation.hybrid.coordinates import coordinate_function
+from robot_dynamics.manipulation.hybrid.environment import coordinate_function
 
 START = Rotation.from_rotvec([0.4, -1.0, 2.0])
 CENTER = np.array([0.02, -0.01, 0.03])

@@ -13,7 +13,7 @@ from support.mechanisms import random_pose
 from robot_dynamics.manipulation.grasp_map import transmitted_force_map
 from robot_dynamics.manipulation.hybrid import Contact
 from robot_dynamics.manipulation.hybrid.contacts import wrench_map
-from robot_dynamics.manipulation.hybrid.internal_coordinates import internal_coordinates
+from robot_dynamics.manipulation.hybrid.force_distribution import internal_coordinates
 from robot_dynamics.model import pose
 
 RIGID = {"squeeze", "shear y", "shear z", "twist", "bending y", "bending z"}

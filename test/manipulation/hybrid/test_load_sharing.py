@@ -17,7 +17,7 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.grasp_map import transmitted_force_map
 from robot_dynamics.manipulation.hybrid import Contact
 from robot_dynamics.manipulation.hybrid.contacts import wrench_map
-from robot_dynamics.manipulation.hybrid.load_sharing import (
+from robot_dynamics.manipulation.hybrid.force_distribution import (
     right_inverse,
     shares_by_strength,
     shares_metric,

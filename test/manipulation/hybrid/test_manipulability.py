@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from support.hybrid_systems import environment_of, state_of
 
 from robot_dynamics.control.hybrid.state import ArmState
-from robot_dynamics.manipulation.hybrid.manipulability import manipulability_gradient
+from robot_dynamics.manipulation.hybrid.grasp_kinematics import manipulability_gradient
 from robot_dynamics.model.parameters import parameters_of
 
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from support.papers import CASES
 
 from robot_dynamics.manipulation.hybrid import ForceDistribution
-from robot_dynamics.manipulation.hybrid.object_wrench import object_wrench
+from robot_dynamics.manipulation.hybrid.system_equation import object_wrench
 from robot_dynamics.reproductions.yoshikawa_zheng.law import hybrid_torque
 
 

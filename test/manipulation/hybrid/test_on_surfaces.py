@@ -12,8 +12,12 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.manipulation.hybrid.decoupling_law import ObjectTerms
-from robot_dynamics.manipulation.hybrid.on_surfaces import Surfaces
-from robot_dynamics.manipulation.hybrid.sliding import Guided, Sliding, SurfaceFriction
+from robot_dynamics.manipulation.hybrid.touched_surfaces import (
+    Guided,
+    Sliding,
+    SurfaceFriction,
+    Surfaces,
+)
 from robot_dynamics.spatial import Symmetric3, Vector3
 
 INERTIA = np.array([[0.03, 0.005, 0.0], [0.005, 0.04, -0.002], [0.0, -0.002, 0.05]])

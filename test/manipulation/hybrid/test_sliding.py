@@ -9,7 +9,12 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.manipulation.hybrid.sliding import Guided, Sliding, SurfaceFriction, drag
+from robot_dynamics.manipulation.hybrid.touched_surfaces import (
+    Guided,
+    Sliding,
+    SurfaceFriction,
+    drag,
+)
 from robot_dynamics.spatial import Vector3
 
 UP = np.array([0.0, 0.0, 1.0])

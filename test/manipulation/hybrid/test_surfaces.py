@@ -12,7 +12,7 @@ from robot_dynamics.manipulation.contact_settings import (
     SurfaceSettings,
 )
 from robot_dynamics.manipulation.hybrid import Environment
-from robot_dynamics.manipulation.hybrid.surfaces import surface_functions
+from robot_dynamics.manipulation.hybrid.environment import surface_functions
 from robot_dynamics.model import pose
 
 RNG = np.random.default_rng(3)
