@@ -99,7 +99,7 @@ class Steps:
         return rows
 
     def settled_intervals(self, settle_s):
-        """Return none: nobody asks."""
+        """Return none: they are not used here."""
         return []
 
 
@@ -107,10 +107,10 @@ class Steps:
 class Disturbed:
     """The largest deviations during a step.
 
-    A torque that is held is right at one instant of its period; the forces that it makes stray on
-    the way, as the arms move on under it. Forces are therefore given at every instant, both ends
-    of each period among them; as means over periods; and as half of what they change by within
-    one, which is what is left if they stray by as much before the right instant as after it.
+    With a zero-order hold the torque is exact at one instant of its period; the forces change as
+    the arms move on. Force errors are therefore given at every instant, both ends of each period
+    included; as means over periods; and as half of the change of a force within a period, which is
+    the error at both ends if it is zero in the middle.
 
     Attributes:
         position: Of the object's origin [m].
@@ -149,16 +149,16 @@ def run(count, kind, surfaces, joints, what, period, averaged=False, **more):
     control = controller_of(plant, cell, what, period, **more)
     moments = np.array(["moment" in name or "twist" in name or "bending" in name
                         for name in control.distribution.names])  # fmt: skip
-    moved, strayed = [], []
+    moved, force_errors = [], []
     for state in holds(plant, control, period, averaged):
         if state.time > BEGIN - 0.02:
             moved.append(state.moved)
-            strayed.append(state.strayed)
-    moved, strayed = np.array(moved), np.array(strayed)  # (N, 2), (N, steps + 1, C + m)
-    weights = np.ones(strayed.shape[1])
+            force_errors.append(state.force_errors)
+    moved, force_errors = np.array(moved), np.array(force_errors)  # (N, 2), (N, steps + 1, C + m)
+    weights = np.ones(force_errors.shape[1])
     weights[[0, -1]] = 0.5
-    mean = np.einsum("nki,k->ni", strayed, weights / weights.sum())
-    half = 0.5 * np.ptp(strayed, axis=1)
+    mean = np.einsum("nki,k->ni", force_errors, weights / weights.sum())
+    half = 0.5 * np.ptp(force_errors, axis=1)
 
     def largest(values):
         of = np.abs(values).reshape(-1, surfaces + len(moments)).max(axis=0)
@@ -169,7 +169,7 @@ def run(count, kind, surfaces, joints, what, period, averaged=False, **more):
             inside[moments].max(initial=0.0),
         ]
 
-    at_all, means, halves = largest(strayed), largest(mean), largest(half)
+    at_all, means, halves = largest(force_errors), largest(mean), largest(half)
     return Disturbed(*moved.max(axis=0).tolist(), *at_all, *means, *halves)
 
 
@@ -181,14 +181,14 @@ class Hold:
         time: When it began, after the ramp [s].
         torque: That was held (n,).
         moved: Distance and angle of the object at its end (2,).
-        strayed: Forces on planes and internal forces, at all steps of integration (steps + 1,
+        force_errors: Forces on planes and internal forces, at all steps of integration (steps + 1,
             C + m).
     """
 
     time: float
     torque: np.ndarray
     moved: tuple[float, float]
-    strayed: np.ndarray
+    force_errors: np.ndarray
 
 
 def holds(plant, control, period, averaged=False):
@@ -208,15 +208,15 @@ def holds(plant, control, period, averaged=False):
         torque, time = control.update(tick, *plant.joints, wrenches).torque, tick * period - ramp
         rows = plan.rows(time + STEP * np.arange(steps + 1))
         plant.accelerate(torque)
-        strayed, felt = [off_plan(plant, control, rows[0])], []
+        force_errors, felt = [off_plan(plant, control, rows[0])], []
         for row in rows[1:]:
             plant.advance(torque)
-            strayed.append(off_plan(plant, control, row))
+            force_errors.append(off_plan(plant, control, row))
             felt.append((plant.wrenches, plant.surface_forces))
         at, pose_q = rows[-1], plant.q[plant.system.object_q]
         turned = Rotation.from_quat(pose_q[3:]) * Rotation.from_quat(at[3:7]).inv()
         moved = float(np.linalg.norm(pose_q[:3] - at[:3])), float(turned.magnitude())
-        yield Hold(time, torque, moved, np.array(strayed))
+        yield Hold(time, torque, moved, np.array(force_errors))
 
 
 def off_plan(plant, control, row):
