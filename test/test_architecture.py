@@ -39,16 +39,7 @@ EXPORTS = FLOOR["simulation"]
 # The compiler compiles any program, of mechanisms or not.
 MAY_ONLY_IMPORT = {"compile": {"scalar", "errors"}}
 # Circles that are still there, each as its modules.
-KNOWN_CIRCLES = {
-    frozenset(
-        {
-            "robot_dynamics.control.coordinated",
-            "robot_dynamics.control.preflight",
-            "robot_dynamics.control.rollout",
-        }
-    ),
-    frozenset({"robot_dynamics.control.jointed.law", "robot_dynamics.control.jointed.rollout"}),
-}
+KNOWN_CIRCLES: set[frozenset[str]] = set()
 
 # Third-party packages that may be missing are imported in one folder only.
 AT_HOME = {

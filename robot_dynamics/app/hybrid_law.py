@@ -17,10 +17,11 @@ from robot_dynamics.app.hybrid_cell import (
     surface_rows,
 )
 from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.control.hybrid.controller import HybridController
 from robot_dynamics.control.hybrid.planned_forces import planned_wrenches
-from robot_dynamics.control.hybrid.task_check import checked_times
-from robot_dynamics.control.hybrid.watched import Watched, WatchedController
+from robot_dynamics.control.hybrid.task_check import TaskOptions
 from robot_dynamics.control.hybrid_reference import HybridReference, plan_hybrid_reference
+from robot_dynamics.control.path_check import path_times
 from robot_dynamics.control.settings import ForceStepSettings
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import ForceDistribution, HybridSystem, Squeeze
@@ -30,7 +31,7 @@ from robot_dynamics.manipulation.system import GraspSystem
 Array = NDArray[np.float64]
 
 
-def hybrid_law(scenario: Scenario, system: GraspSystem) -> WatchedController:
+def hybrid_law(scenario: Scenario, system: GraspSystem) -> HybridController:
     """Return the hybrid controller of a scenario.
 
     Args:
@@ -45,8 +46,7 @@ def hybrid_law(scenario: Scenario, system: GraspSystem) -> WatchedController:
     distribution = distribution_of(scenario, held)
     settings = scenario.control.internal_force
     facts = surface_facts(scenario.cell)
-    return WatchedController(
-        Watched(settings.margin_n, settings.may_slip, facts.rows, facts.grips),
+    return HybridController(
         system,
         scenario.control,
         scenario.safety,
@@ -54,6 +54,7 @@ def hybrid_law(scenario: Scenario, system: GraspSystem) -> WatchedController:
         contacts=held.contacts,
         environment=held.environment,
         distribution=distribution,
+        task=TaskOptions(settings.margin_n, settings.may_slip, facts.rows, facts.grips),
     )
 
 
@@ -122,7 +123,7 @@ def _squeeze(
         names=[arm.name for arm in scenario.cell.arms],
         length=system.length,
     )
-    times = checked_times(reference.duration)
+    times = path_times(reference.duration)
     rows = reference.rows(times)
     return chooser.over(planned_wrenches(system, rows), times=times).internal_force
 

@@ -19,7 +19,6 @@ from robot_dynamics.app.hybrid_cell import (
 )
 from robot_dynamics.app.hybrid_law import distribution_of
 from robot_dynamics.app.scenario import Scenario, pose_matrix
-from robot_dynamics.control.coordinated import grasp_map
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.contact_settings import PartSettings, SurfaceSettings
 from robot_dynamics.manipulation.grasp_map import GraspMap
@@ -108,8 +107,6 @@ def internal_force_map(scenario: Scenario, system: GraspSystem) -> GraspMap | No
     if law.contacts:
         held = hybrid_system_of(scenario.cell, system)
         return wrench_maps(held, distribution_of(scenario, held))
-    if law.holds_object and not law.jointed:
-        return grasp_map(system, scenario.control)
     return None
 
 

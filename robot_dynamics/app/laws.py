@@ -14,7 +14,6 @@ from robot_dynamics.app.scenario import Scenario, build_system, locked_joints
 from robot_dynamics.control.clock import Clock, LockstepClock
 from robot_dynamics.control.control_law import ControlLaw
 from robot_dynamics.control.control_loop import ControlLoop, Streams
-from robot_dynamics.control.coordinated import CoordinatedController
 from robot_dynamics.control.gravity import GravityLaw
 from robot_dynamics.control.jointed.fold_plan import FoldPlan
 from robot_dynamics.control.jointed.law import JointedLaw
@@ -86,10 +85,6 @@ def _box_around_object(scenario: Scenario) -> Array | None:
     return np.array([corners.min(axis=0), corners.max(axis=0)]) if len(corners) else None
 
 
-def _coordinated(scenario: Scenario, system: GraspSystem) -> ControlLaw:
-    return CoordinatedController(system, scenario.control, scenario.safety, scenario.plan())
-
-
 def _gravity(scenario: Scenario, system: GraspSystem) -> ControlLaw:
     return GravityLaw(system, scenario.control, scenario.safety, scenario.plan())
 
@@ -112,7 +107,6 @@ def _jointed(scenario: Scenario, system: GraspSystem) -> ControlLaw:
 
 #: What makes a law of a scenario and of arms and object as they are believed to be.
 LAWS: dict[str, Callable[[Scenario, GraspSystem], ControlLaw]] = {
-    "coordinated": _coordinated,
     "hybrid": _hybrid,
     "jointed": _jointed,
     "gravity": _gravity,

@@ -1,27 +1,33 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arms that are moved along a path of the object, their loops closed at every point."""
+"""Arms that are moved along a path of the object, their contacts closed at every point."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.reference import POSE, TWIST
+from robot_dynamics.manipulation.hybrid import Contact
+from robot_dynamics.manipulation.hybrid.grasp_kinematics import holonomic_rows
 from robot_dynamics.manipulation.system import GraspSystem
 
 Array = NDArray[np.float64]
 
-_CLOSED = 1e-10  # gap [m, rad] at which grasps count as closed; far below what matters
+_CLOSED = 1e-10  # gap [m, rad] at which contacts count as closed; far below what matters
 _LARGEST_STEP = 0.3  # of a Newton step [rad or m]
+_STEPS = 60  # of Newton's method; few but where tools have turned far in their contacts
 
 
 class ClosedPath:
-    """Arms and object; the grasps, and loops of the arms' own, are closed at every point.
+    """Arms and object; contacts, and internal chains of the arms, are closed at every point.
 
-    That is done by the smallest motion in the metric of inertia.
+    That is done by the smallest motion in the metric of inertia. Directions that contacts leave
+    free stay as they are. A contact that blocks the rotation about one axis alone, as a soft
+    finger does, blocks a rate and no position: it follows from the velocities, see `advance`.
 
     Attributes:
         at: Positions of the model (nq,).
@@ -30,24 +36,59 @@ class ClosedPath:
     Args:
         system: Arms and object.
         terms: `Robot.constraint_terms` of its model.
+        contacts: How each arm holds the object; rigidly by default.
     """
 
-    def __init__(self, system: GraspSystem, terms: Any) -> None:
+    def __init__(
+        self, system: GraspSystem, terms: Any, contacts: Sequence[Contact] | None = None
+    ) -> None:
         self._system, self._terms = system, terms
         self.at = system.model.neutral()
         self.rate = np.zeros(system.model.nv)
-        na, rows = len(system.every_v), system.model.constraint_count
+        held = contacts or [Contact.of_kind("rigid", grasp) for grasp in system.grasps]
+        counts = [len(loop.type.rows) for loop in system.model.loops]
+        first = np.concatenate([[0], np.cumsum(counts)]).astype(int)
+        chains = system.internal_chains
+        own = [] if chains is None else list(range(first[chains], first[-1]))
+        rows = sum(one.directions.shape[1] for one in held) + len(own)
+        # From all rows of the constraints to those that the arms have to satisfy.
+        self._rows = np.zeros((rows, first[-1]))
+        self._holonomic = np.ones(rows)
+        self._grasps: list[tuple[slice, Array]] = []
+        row = 0
+        for arm, contact in zip(system.arms, held, strict=True):
+            S = contact.directions
+            at = slice(row, row + S.shape[1])
+            self._rows[at, first[arm.loop] : first[arm.loop] + 6] = S.T
+            self._holonomic[at] = holonomic_rows(contact)
+            self._grasps.append((at, S))
+            row = at.stop
+        self._rows[np.arange(row, rows), own] = 1.0
+        na = len(system.every_v)
         self._matrix = np.zeros((na + rows, na + rows))
         self._error = np.zeros(rows)
+        slices = system.model.q_slices, system.model.v_slices
+        self._bodies = [(slices[0][b], slices[1][b]) for b in system.object_bodies]
 
-    def close(self, row: Array) -> bool:
-        """Move the arms onto a reference row; return whether that was possible."""
+    @property
+    def nonholonomic(self) -> bool:
+        """Whether a contact blocks a rate and no position."""
+        return not self._holonomic.all()
+
+    def close(self, *rows: Array) -> bool:
+        """Move the arms onto reference rows of the object's bodies; return if that was possible.
+
+        Args:
+            rows: For each body of the object a row (19 or more,).
+        """
         system = self._system
-        self.at[system.object_q] = row[POSE]
-        self.rate[system.object_v] = _body_velocity(row)
-        for _ in range(20):
-            H, _, K, _, self._error, _ = self._terms(self.at, self.rate)
-            if np.max(np.abs(self._error)) < _CLOSED:
+        for (at_q, at_v), row in zip(self._bodies, rows, strict=True):
+            self.at[at_q] = row[POSE]
+            self.rate[at_v] = _body_velocity(row)
+        for _ in range(_STEPS):
+            H, _, K, _, error, _ = self._terms(self.at, self.rate)
+            K, self._error = self._rows @ K, self._holonomic * (self._rows @ error)
+            if np.max(np.abs(self._error), initial=0.0) < _CLOSED:
                 self.rate[system.every_v] -= self._smallest_motion(H, K, K @ self.rate)
                 return True
             step = self._smallest_motion(H, K, self._error)
@@ -57,26 +98,39 @@ class ClosedPath:
             self.at[system.every_q] -= step * min(1.0, _LARGEST_STEP / size)
         return False
 
+    def advance(self, step: float, acceleration: Array | None = None) -> None:
+        """Predict the arms a time step on; `close` corrects what that leaves.
+
+        Args:
+            step: [s].
+            acceleration: Of the arm joints (na,); none by default.
+        """
+        system = self._system
+        self.at[system.every_q] += step * self.rate[system.every_v]
+        if acceleration is not None:
+            self.at[system.q_index] += 0.5 * step * step * acceleration
+            self.rate[system.v_index] += step * acceleration
+
     def gaps(self) -> Array:
-        """Return distance [m] and angle [rad] that remain open for each arm (k, 2)."""
-        error = self._error[: 6 * len(self._system.arms)].reshape(-1, 6)
-        return np.array(
-            [
-                [np.linalg.norm(error[arm.loop, 3:]), np.linalg.norm(error[arm.loop, :3])]
-                for arm in self._system.arms
-            ]
-        )
+        """Return distance [m] and angle [rad] that remain open for each arm (k, 2).
+
+        What internal chains of the arms are left open by counts as a distance.
+        """
+        open_by = [S @ self._error[at] for at, S in self._grasps]
+        chains = float(np.linalg.norm(self._error[self._grasps[-1][0].stop :]))
+        return np.array([[np.linalg.norm(e[3:]) + chains, np.linalg.norm(e[:3])] for e in open_by])
 
     def _smallest_motion(self, H: Array, K: Array, error: Array) -> Array:
         """Return the motion of all joints smallest in the metric of H that makes `error`."""
         v = self._system.every_v
         na = len(v)
         matrix = self._matrix
-        matrix[:na, :na] = H[np.ix_(v, v)]
+        matrix[:na, :na] = H[v[:, None], v]
         matrix[na:, :na] = K[:, v]
         matrix[:na, na:] = K[:, v].T
+        right = np.zeros(len(matrix))
+        right[na:] = error
         try:
-            right = np.concatenate([np.zeros(na), error])
             if self._system.internal_chains is not None:  # a hinge in a plane has rows to spare
                 return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-12)[0][:na])
             return np.asarray(np.linalg.solve(matrix, right)[:na])

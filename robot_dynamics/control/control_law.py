@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.hybrid import Contact
 from robot_dynamics.manipulation.system import GraspSystem
 
 Array = NDArray[np.float64]
@@ -141,8 +142,8 @@ class LawStep(Protocol):
     def slip_margins(self) -> Array:
         """Distance of each of the law's `slip_contacts` to slip (w,) [N]; empty without them."""
 
-    def held_body_wrenches(self) -> tuple[HeldBodyWrench, ...] | None:
-        """Return what the wrists measure of each held body; None if the law does not tell."""
+    def held_body_wrenches(self) -> tuple[HeldBodyWrench, ...]:
+        """Return what the wrists measure of each held body."""
 
 
 class ControlLaw(ABC):
@@ -154,9 +155,10 @@ class ControlLaw(ABC):
     Attributes:
         system: Arms and object as they are believed to be.
         reference: What the object is to do; it begins when the ramp of the start is over.
+        contacts: How each arm holds the object; None for rigidly at its grasp.
         holds_object: Whether the arms hold an object.
-        held_bodies: Number of bodies whose wrenches its steps tell: one, or two of a jointed
-            object.
+        held_bodies: Number of bodies whose wrenches its steps tell: one, two of a jointed
+            object, none without an object.
         rigid_grasps: Whether each grasp alone tells where the object is.
         follows: Whether it follows references that come while it runs; see `follow`.
         tunable: Whether its gains may change while it runs; see `retune`.
@@ -171,6 +173,7 @@ class ControlLaw(ABC):
 
     system: GraspSystem
     reference: ObjectPlan
+    contacts: Sequence[Contact] | None = None
     holds_object: bool = True
     held_bodies: int = 1
     rigid_grasps: bool = False

@@ -30,7 +30,7 @@ from robot_dynamics.control.start_check import StartError
 from robot_dynamics.control.streamed.intake import ReferenceIntake
 from robot_dynamics.control.streamed.trajectory import TrajectoryError
 from robot_dynamics.control.streams import StreamError, StreamWatch, VectorStream
-from robot_dynamics.control.wrench_residual import GraspSum, WrenchResidual, watched_bodies
+from robot_dynamics.control.wrench_residual import WrenchResidual, watched_bodies
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
 
 Array = NDArray[np.float64]
@@ -157,7 +157,6 @@ class ControlLoop:
                     f"the law estimates the wrench of {law.held_bodies} body, expected a law that "
                     f"estimates it for each of the {len(self._bodies)} parts that are held."
                 )
-        self._grasp_sum = GraspSum(system)  # for laws that do not estimate it
         self.intake: ReferenceIntake | None = None
         if law.follows:
             self.intake = ReferenceIntake(
@@ -509,12 +508,7 @@ class ControlLoop:
 
     def _check_wrenches(self, now: int, wrenches: Array, step: LawStep) -> None:
         """Trip if wrists measure what the motion of the held bodies does not explain."""
-        measured = step.held_body_wrenches()
-        if measured is None:
-            measured = (
-                self._grasp_sum.held_body_wrench(wrenches, step.pose, step.twist, step.reference),
-            )
-        for body, wrench in zip(self._bodies, measured, strict=True):
+        for body, wrench in zip(self._bodies, step.held_body_wrenches(), strict=True):
             found = body.finding(wrench)
             if found is not None:
                 self.safety.trip(now, found)

@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.arm_model import ArmModel
-from robot_dynamics.control.control_law import ControlLaw
-from robot_dynamics.control.control_step import ControlStep, step_columns
+from robot_dynamics.control.control_law import ControlLaw, HeldBodyWrench
 from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.reference import FORCE, POSE, Reference, reference_columns
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
@@ -19,6 +19,86 @@ from robot_dynamics.control.start_check import check_joints
 from robot_dynamics.manipulation.system import GraspSystem
 
 Array = NDArray[np.float64]
+
+_STILL: Array = np.zeros(6)
+_NONE: Array = np.zeros(0)
+
+
+class GravityStep(NamedTuple):
+    """What a step of arms without an object is; see `control_law.LawStep`.
+
+    Attributes:
+        torque: The command (na,).
+        support: What holds the arms up (na,).
+        reference: The row that is recorded as the object's.
+        scales: Nothing is limited: 1, 1, 1, the largest support over its limit, and 1.
+        nothing: Zeros (6(k-1),), for forces that there are not.
+    """
+
+    torque: Array
+    support: Array
+    reference: Array
+    scales: Array
+    nothing: Array
+
+    @property
+    def pose(self) -> Array:
+        """Where the object is taken to be (7,)."""
+        return self.reference[POSE]
+
+    @property
+    def poses(self) -> tuple[Array]:
+        """Where the object is taken to be."""
+        return (self.pose,)
+
+    @property
+    def twist(self) -> Array:
+        """Zero: it stands still (6,)."""
+        return _STILL
+
+    @property
+    def error(self) -> Array:
+        """Zero: there is no servo (6,)."""
+        return _STILL
+
+    @property
+    def closure(self) -> Array:
+        """Zero: nothing is held (6(k-1),)."""
+        return self.nothing
+
+    @property
+    def internal_force(self) -> Array:
+        """Zero: nothing is held (6(k-1),)."""
+        return self.nothing
+
+    @property
+    def contact_force(self) -> Array:
+        """None: there are no surfaces."""
+        return _NONE
+
+    @property
+    def slip_margins(self) -> Array:
+        """None: nothing is held."""
+        return _NONE
+
+    def held_body_wrenches(self) -> tuple[HeldBodyWrench, ...]:
+        """Return nothing: no body is held."""
+        return ()
+
+    @property
+    def task_scale(self) -> float:
+        """1: there is no task."""
+        return 1.0
+
+    @property
+    def support_torque_ratio(self) -> float:
+        """The largest support over its limit."""
+        return float(self.scales[3])
+
+    @property
+    def recorded(self) -> tuple[Array, ...]:
+        """The values of the columns of `GravityLaw.columns`."""
+        return self.pose, _STILL, self.nothing, self.nothing, self.scales
 
 
 class GravityLaw(ControlLaw):
@@ -36,7 +116,7 @@ class GravityLaw(ControlLaw):
     """
 
     reference: Reference
-    holds_object = False
+    holds_object, held_bodies = False, 0
 
     def __init__(
         self,
@@ -75,7 +155,14 @@ class GravityLaw(ControlLaw):
     @property
     def columns(self) -> dict[str, int]:
         """Width of each column that the law adds to a recording."""
-        return step_columns(len(self._force))
+        force = len(self._force)
+        return {
+            "estimated_pose": 7,
+            "estimated_twist": 6,
+            "estimated_closure": force,
+            "estimated_internal_force": force,
+            "control_scales": 5,
+        }
 
     @property
     def internal_columns(self) -> slice:
@@ -93,12 +180,12 @@ class GravityLaw(ControlLaw):
     def check_path(self, q: Array) -> None:
         """Check nothing: no path is followed."""
 
-    def start(self, q: Array, qd: Array, last: Array | None = None) -> ControlStep:
+    def start(self, q: Array, qd: Array, last: Array | None = None) -> GravityStep:
         """Begin where the arms are; see `ControlLaw.start`."""
         self._last = self.hold_support(q) if last is None else np.array(last, dtype=float)
         return self._step(q, self._last)
 
-    def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> ControlStep:
+    def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> GravityStep:
         """Return the step of a control instant; see `ControlLaw.update`."""
         self._last = self._torque.torque(q, qd, q, self._last, self._settings.period, held=False)
         return self._step(q, self._last)
@@ -117,20 +204,9 @@ class GravityLaw(ControlLaw):
     def _support(self, q: Array, held: bool) -> Array:
         return self._arms.support(q)
 
-    def _step(self, q: Array, torque: Array) -> ControlStep:
+    def _step(self, q: Array, torque: Array) -> GravityStep:
         row = self.reference.row(0.0)
         support = self.hold_support(q)
         load = float(np.max(np.abs(support) / self._usable))
-        nothing = np.zeros(6)
-        return ControlStep(
-            torque=torque,
-            memory=torque,
-            pose=row[POSE],
-            twist=nothing,
-            error=nothing,
-            closure=self._force,
-            internal_force=self._force,
-            support=support,
-            scales=np.array([1.0, 1.0, 1.0, load, 1.0]),
-            reference=row,
-        )
+        scales = np.array([1.0, 1.0, 1.0, load, 1.0])
+        return GravityStep(torque, support, row, scales, self._force)

@@ -165,7 +165,6 @@ class LawFacts:
 
 #: The control laws that a scenario may name.
 LAW_FACTS = {
-    "coordinated": LawFacts(),
     "hybrid": LawFacts(contacts=True),
     "jointed": LawFacts(jointed=True),
     "gravity": LawFacts(holds_object=False),
@@ -177,8 +176,8 @@ class ControlSettings:
     """The control law, its rate and its servos.
 
     Attributes:
-        law: "coordinated": Yoshikawa and Zheng's controller of an object in rigid grasps.
-            "hybrid": their controller of an object in any grasp that touches surfaces besides.
+        law: "hybrid": Yoshikawa and Zheng's controller of an object in any grasp, in free space
+            and on surfaces.
             "jointed": Unseren's controller of an object of two parts with a joint.
             "gravity": none of them, and no object: arms that only hold themselves up.
         rate_hz: Control rate [Hz].
@@ -204,7 +203,7 @@ class ControlSettings:
         start: Conditions and manner of the start.
     """
 
-    law: Literal["coordinated", "hybrid", "jointed", "gravity"] = "coordinated"
+    law: Literal["hybrid", "jointed", "gravity"] = "hybrid"
     rate_hz: float = _number(500.0, "Hz", above=0.0, maximum=1e5)
     object: ServoSettings = field(default_factory=ServoSettings)
     object_pose: Literal["joints", "sensor"] = "joints"

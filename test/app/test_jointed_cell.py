@@ -53,8 +53,8 @@ def test_the_mass_of_an_object_is_that_of_both_parts():
 @pytest.mark.parametrize(
     ("scenario", "override", "sentence"),
     [
-        ("fold", "control.law=coordinated", "expected 'jointed'"),
-        ("lift_box", "control.law=jointed", "expected 'coordinated'"),
+        ("fold", "control.law=hybrid", "expected 'jointed'"),
+        ("lift_box", "control.law=jointed", "expected 'hybrid'"),
         ("lift_box", "reference.fold=[{duration_s: 1.0}]", "no joint"),
         ("fold", "cell.object.joint.axis=[0, 0, 0]", "expected a direction"),
     ],

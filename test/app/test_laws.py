@@ -8,7 +8,7 @@ import pytest
 
 from robot_dynamics.app.laws import LAWS, control_loop, make_law
 from robot_dynamics.app.scenario import build_system, load_scenario
-from robot_dynamics.control.coordinated import CoordinatedController
+from robot_dynamics.control.hybrid.controller import HybridController
 from robot_dynamics.control.settings import LAW_FACTS, ControlSettings
 from robot_dynamics.description.diagnosis import DescriptionError
 
@@ -23,12 +23,12 @@ def test_the_law_of_a_scenario():
     scenario = load_scenario("lift_box")
     system = build_system(scenario)
     law = make_law(scenario, system)
-    assert isinstance(law, CoordinatedController)
+    assert isinstance(law, HybridController)
     assert law.system is system
     assert control_loop(scenario).system.joint_names == system.joint_names
 
 
 def test_a_law_that_does_not_exist():
     """The names that would have been valid are told."""
-    with pytest.raises(DescriptionError, match="coordinated"):
+    with pytest.raises(DescriptionError, match="hybrid"):
         load_scenario("lift_box", ["control.law=coordinatd"])

@@ -3,6 +3,7 @@
 """What the two sides of a run write down."""
 
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -16,7 +17,6 @@ from robot_dynamics.app.recorders import (
     unbounded_drives,
 )
 from robot_dynamics.app.scenario import build_system, load_scenario
-from robot_dynamics.control.control_step import ControlStep
 from robot_dynamics.model import LinkElement, pose
 from robot_dynamics.simulation.contact.report import ContactReport, Touch
 from robot_dynamics.simulation.plant import Measurement, Truth
@@ -39,18 +39,23 @@ def measured(tick, period=0.002):
     return measurement, SimpleNamespace(truth=lambda: truth)
 
 
-def stepped():
-    """Return a control step with numbers that tell its parts apart."""
-    values = dict.fromkeys(ControlStep._fields, np.zeros(1))
-    values |= {
-        "torque": np.full(14, 7.0),
-        "pose": SEVEN,
-        "twist": np.full(6, 8.0),
-        "closure": np.full(6, 9.0),
-        "internal_force": np.full(6, 10.0),
-        "scales": np.full(5, 1.0),
+class Step(NamedTuple):
+    """A control step with numbers that tell its parts apart."""
+
+    recorded: tuple
+    reference: np.ndarray = np.zeros(1)
+
+
+def stepped(law):
+    """Return a step with as many numbers as a law's columns have."""
+    values = {
+        "estimated_pose": SEVEN,
+        "estimated_twist": np.full(6, 8.0),
+        "estimated_closure": np.full(6, 9.0),
+        "estimated_internal_force": np.full(6, 10.0),
+        "control_scales": np.full(8, 1.0),
     }
-    return ControlStep(**values)
+    return Step(tuple(values.get(name, np.zeros(width)) for name, width in law.columns.items()))
 
 
 def test_what_came_while_control_ran_takes_the_place_of_the_plan(scenario, law):
@@ -59,7 +64,7 @@ def test_what_came_while_control_ran_takes_the_place_of_the_plan(scenario, law):
     for tick in range(700):
         row = np.full(25, float(min(tick, 200)))
         row[7:13] = tick < 150  # it moves up to there
-        step = None if tick == 300 else stepped()._replace(reference=row)
+        step = None if tick == 300 else stepped(law)._replace(reference=row)
         streamed = tick >= 100
         control.write(tick, np.full(14, 7.0), step, 12.5, streamed=streamed)
         plan.write(tick, np.full(14, 7.0), step, 12.5)
@@ -83,7 +88,7 @@ def test_both_sides_make_one_recording(scenario, law):
     plant, control = PlantRecorder(law.system, scenario, 4), ControlRecorder(law, scenario, 4)
     for tick in range(4):
         plant.write(*measured(tick))
-        control.write(tick, np.full(14, 7.0), stepped(), 12.5)
+        control.write(tick, np.full(14, 7.0), stepped(law), 12.5)
     recording = plant.finish(wall_time_s=1.0).merged(control.finish(2))
     assert len(recording) == 4
     for name, value in {
@@ -113,7 +118,7 @@ def test_the_reference_begins_where_it_is_said_to(scenario, law):
     """The reference of a row is that of its time since the reference began."""
     control = ControlRecorder(law, scenario, 700)
     for tick in range(700):
-        control.write(tick, np.zeros(14), stepped() if tick < 650 else None, 1.0)
+        control.write(tick, np.zeros(14), stepped(law) if tick < 650 else None, 1.0)
     reference = scenario.plan()
     recording = control.finish(100)
     row = reference.row(599 * scenario.control.period)

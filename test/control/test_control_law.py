@@ -116,6 +116,5 @@ def test_what_a_law_leaves_out_is_refused_in_a_sentence(started):
     if not law.surfaces:
         assert step.contact_force.shape == (0,)
     assert len(step.slip_margins) == len(law.slip_contacts)
-    assert len(step.poses) == law.held_bodies
-    measured = step.held_body_wrenches()
-    assert measured is None or len(measured) == law.held_bodies
+    assert len(step.held_body_wrenches()) == law.held_bodies
+    assert len(step.poses) == max(1, law.held_bodies)

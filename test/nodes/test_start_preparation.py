@@ -16,7 +16,7 @@ pytest.importorskip("rclpy", reason="the nodes' modules are not importable witho
 
 from robot_dynamics.control.clock import LockstepClock, WallClock
 from robot_dynamics.control.faults import SafetyError
-from robot_dynamics.control.preflight import PreflightError, Problem
+from robot_dynamics.control.path_check import PreflightError, Problem
 from robot_dynamics.nodes import start_preparation
 from robot_dynamics.nodes.heartbeat import GuardError
 from robot_dynamics.nodes.start_preparation import (

@@ -1,10 +1,11 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The hybrid controller: the law's kernel with its gains, what it follows, and its memory."""
+"""The control law of an object that several arms hold: its kernel with gains, plan and memory."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,28 +13,31 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.compile import load_kernel
 from robot_dynamics.control.control_law import ControlLaw
+from robot_dynamics.control.gain_ramp import RAMP_S, GainRamp, carried_over
 from robot_dynamics.control.gains import check_gains
 from robot_dynamics.control.hybrid.contact_damping import contact_damping
 from robot_dynamics.control.hybrid.followed import FollowedRows
-from robot_dynamics.control.hybrid.gains import hybrid_gains
+from robot_dynamics.control.hybrid.gains import HybridGains, hybrid_gains
 from robot_dynamics.control.hybrid.internal_choice import InternalChoice, holding_force
 from robot_dynamics.control.hybrid.law import law_program
 from robot_dynamics.control.hybrid.law_inputs import LawOptions, Layout, law_parameters
-from robot_dynamics.control.hybrid.named_forces import wrench_components
+from robot_dynamics.control.hybrid.named_forces import (
+    contact_forces,
+    internal_forces,
+    surface_slices,
+    wrench_components,
+)
 from robot_dynamics.control.hybrid.planned_forces import object_motion
 from robot_dynamics.control.hybrid.rows import HybridPlan
 from robot_dynamics.control.hybrid.sensed import finite_array, unit_pose
+from robot_dynamics.control.hybrid.slip_monitor import SlipWatch
 from robot_dynamics.control.hybrid.step import HybridStep
-from robot_dynamics.control.hybrid.surface_check import Grip, SurfaceRow
-from robot_dynamics.control.hybrid.task_check import (
-    JointLimits,
-    TaskCheck,
-    TaskOptions,
-    check_task,
-)
+from robot_dynamics.control.hybrid.task_check import ContactCheck, TaskOptions, check_task
 from robot_dynamics.control.hybrid.torque_fade import TorqueFade
-from robot_dynamics.control.reference import POSE, TWIST
-from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
+from robot_dynamics.control.path_check import PathCheck, check_path, path_times
+from robot_dynamics.control.reference import FORCE, POSE, TWIST
+from robot_dynamics.control.rollout import LawParts, UnlimitedLaw
+from robot_dynamics.control.rotation_path import conjugate, product, rotated, rotation_vector
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError, check_joints
 from robot_dynamics.errors import require_length
@@ -50,8 +54,9 @@ _SEARCH, _FOUND = 20, 1e-14
 class HybridController(ControlLaw):
     """Yoshikawa and Zheng's controller of motion, force on surfaces and internal force.
 
-    It is not safe by itself: `safety.py` decides whether its inputs may be used and what to send
-    instead. The reference starts when the ramp of the start is over.
+    An object in free space is the case without surfaces, in rigid grasps that with the default
+    contacts. It is not safe by itself: `safety.py` decides whether its inputs may be used and what
+    to send instead. The reference starts when the ramp of the start is over.
 
     Where the object is follows from the arms, through their contacts: see
     `manipulation.hybrid.object_observer`. With `object_pose: sensor` it is what `sense` was given.
@@ -68,19 +73,22 @@ class HybridController(ControlLaw):
             has `own_coordinates`.
         distribution: Sharing of forces and internal forces; by default those with a physical
             meaning, shared as the arms' load is.
+        task: What counts as a bad task.
 
     Attributes:
         hybrid_system: Arms, object, contacts and surfaces.
+        contacts: How each arm holds the object.
         distribution: Sharing of forces and internal forces.
         layout: Where everything stands in its vectors.
-        warnings: What is to be known about gains, in sentences; none if all is well.
+        gains: The numbers of the law that are no part of the model, at present.
+        slip: Watches contacts that can slip; None if none can.
 
     Raises:
         RobotDynamicsError: If the grasp cannot do the task, or the servos do not bear the delay.
     """
 
     reference: HybridPlan
-    follows = True
+    follows = tunable = True
 
     def __init__(
         self,
@@ -92,25 +100,28 @@ class HybridController(ControlLaw):
         contacts: Sequence[Contact] | None = None,
         environment: Environment | None = None,
         distribution: ForceDistribution | None = None,
+        task: TaskOptions | None = None,
     ) -> None:
         check_gains(settings)
         self.system, self.settings, self.safety = system, settings, safety
         self.reference = reference
         self.hybrid_system = hybrid_system(system, contacts, environment)
         self.hybrid_system.require_force_closure()
-        self.rigid_grasps = all(
-            contact.directions.shape[1] == 6 for contact in self.hybrid_system.contacts
-        )
+        self.contacts = self.hybrid_system.contacts
+        self.rigid_grasps = all(contact.directions.shape[1] == 6 for contact in self.contacts)
         shares = [arm.load_share for arm in system.arms]
         self.distribution = distribution or ForceDistribution.of_contacts(
             self.hybrid_system, shares
         )
+        self._task = task or TaskOptions()
+        self._surfaces = surface_slices(self._task.surfaces)
         self.period = settings.period
         self.layout = layout = Layout.of(self.hybrid_system)
         names = self.hybrid_system.drive_names
         #: For each arm joint its index among the drives of the arms' model.
         self._order = [names.index(name) for name in system.joint_names]
         options = LawOptions.of(settings, self.hybrid_system)
+        self.senses = options.sensor
         program = law_program(self.hybrid_system, self._order, options)
         # A surface's source does not tell the constants it has caught: the trace does.
         self.kernel = load_kernel(b"hybrid_law\0" + program.fingerprint, lambda: program, lanes=1)
@@ -124,17 +135,34 @@ class HybridController(ControlLaw):
             blend_s=settings.blend_s,
         )
         self._choice = InternalChoice.of(self.hybrid_system, self.distribution, settings, layout)
+        self.slip: SlipWatch | None = None
+        if SlipWatch.needed(self.hybrid_system, self._task):
+            count = int(np.ceil(reference.duration / self.period)) + 1
+            rows = np.asarray(reference.rows(np.arange(count) * self.period))
+            arms = [arm.name for arm in system.arms]
+            self.slip = SlipWatch(
+                self.hybrid_system, arms, self._task, rows, self.distribution, self.period
+            )
+        # Which parts of a step there is any use for is known now.
+        self._touching = layout.surfaces > 0
+        self._linked = layout.passive_joints > 0
+        self._found_at = layout.found
         self._fade = TorqueFade(self.period)
         self._sent_at = layout.memory["torque"].start + np.array(self._order)
+        self._wanted_at = layout.reference["wanted"]
         self._none_added = np.zeros(layout.internal)
         self._no_wrenches = np.zeros((layout.arms, 6))
+        # What sensors say besides the arms' own, with grasp wrenches and without them.
         self._sensed = np.zeros(Layout.size(layout.sensed))
+        self._sensed_alone = self._sensed.copy()
+        self._sensed[layout.sensed["wrenches"]] = 1.0
         self._seen = np.concatenate([reference.start, np.zeros(6)])
         # The pose from outside is one more input, where it is one.
         self.senses = options.sensor
         self._more = (self._seen,) if self.senses else ()
         self._memory = np.zeros(Layout.size(layout.memory))
         self._limits = self.hybrid_system.drive_limits
+        self._retuning: GainRamp | None = None
         self._begin(system.posture)
 
     @property
@@ -151,7 +179,7 @@ class HybridController(ControlLaw):
     def columns(self) -> dict[str, int]:
         """Width of each column that the law adds to a recording."""
         layout = self.layout
-        return {
+        every = {
             "estimated_pose": 7,
             "estimated_twist": 6,
             "estimated_closure": 6 * (layout.arms - 1),
@@ -160,6 +188,47 @@ class HybridController(ControlLaw):
             "estimated_contact_force": layout.surfaces,
             "touched": layout.surfaces,
             "control_scales": 8,
+            "slip_margin": len(self.slip_contacts),
+        }
+        return {name: width for name, width in every.items() if width}
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Gains of the object's servo and of the contact, names of the internal forces, slip."""
+        gains = self.gains
+        told = [] if self.slip is None else self.slip.told
+        return {
+            "object_gains": [gains.proportional, gains.derivative, gains.integral],
+            "contact_gain": gains.contact_integral,
+            "normal_damping": np.asarray(gains.damping).tolist(),
+            "internal_forces": list(self.distribution.names),
+            "warnings": [*self._damping.warnings, *told],
+            "slip_contacts": list(self.slip_contacts),
+        }
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is to be known of the gains, and of slip: of danger now, or else of the plan."""
+        slips = () if self.slip is None else self.slip.warnings
+        return (*self._damping.warnings, *slips)
+
+    @property
+    def slip_contacts(self) -> tuple[str, ...]:
+        """Names of the contacts that can slip, and of surfaces to stick to."""
+        return () if self.slip is None else self.slip.names
+
+    @property
+    def surfaces(self) -> dict[str, slice]:
+        """By name, where the forces on each surface stand among "contact"."""
+        return self._surfaces
+
+    @property
+    def force_columns(self) -> dict[str, slice]:
+        """Where references that come while control runs stand in a row's forces."""
+        at, first = self.layout.reference, FORCE.start
+        return {
+            name: slice(at[name].start - first, at[name].stop - first)
+            for name in ("contact", "wanted", "internal")
         }
 
     @property
@@ -172,22 +241,19 @@ class HybridController(ControlLaw):
         """Which components of a wrench internal forces are; see `named_forces`."""
         return wrench_components(self.distribution.names)
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What is to be known of the gains, a sentence each."""
-        return self._gain_warnings
+    def contact_forces(self, surface: str, wrench: Array) -> Array:
+        """Return the forces on a surface of a wrench (6,) in its frame; see `named_forces`."""
+        return contact_forces(self._task.surfaces[self._surfaces[surface]], wrench)
 
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """Gains of the object's servo and of the contact, names of the internal forces."""
-        gains = self.gains
-        return {
-            "object_gains": [gains.proportional, gains.derivative, gains.integral],
-            "contact_gain": gains.contact_integral,
-            "normal_damping": np.asarray(gains.damping).tolist(),
-            "internal_forces": list(self.distribution.names),
-            "warnings": list(self.warnings),
-        }
+    def internal_forces(self, wrench: Array) -> Array:
+        """Return the internal forces of a wrench (6,); see `named_forces`."""
+        return internal_forces(self.distribution.names, wrench)
+
+    def plan_checks(self, plan: HybridPlan) -> tuple[ContactCheck, ...]:
+        """Return a check of whether contacts and surfaces bear a plan, to be done in parts."""
+        if self.slip is None and not self._touching:
+            return ()
+        return (ContactCheck(self.hybrid_system, self.distribution, plan, self._task),)
 
     def check_start(self, q: Array, qd: Array) -> None:
         """Refuse a start from afar, from motion, or from joints beyond their limits.
@@ -198,9 +264,8 @@ class HybridController(ControlLaw):
         start = self.settings.start
         check_joints(self.system, start, q, qd)
         memory = self._searched(q)
-        seen = self._evaluate(
-            q, np.zeros_like(q), self._no_wrenches, self._followed.row(0), memory, 0.0
-        )
+        row, still = self._followed.row(0), np.zeros_like(q)
+        seen = self._evaluate(q, still, None, row, memory, 0.0)
         off = seen.error.reshape(2, 3).copy()
         # Of half a turn, the rotation vector that the law takes from a matrix shows nothing.
         off[0] = rotation_vector(product(seen.reference[POSE][3:], conjugate(seen.pose[3:])))
@@ -223,26 +288,65 @@ class HybridController(ControlLaw):
                 )
 
     def check_path(self, q: Array) -> None:
-        """Refuse a task that grasp, surfaces or arms cannot do from positions `q` (na,)."""
-        self.checked_task(q)
+        """Refuse a plan that grasp, surfaces or arms cannot follow from positions `q` (na,)."""
+        self.checked_path(q)
 
-    def checked_task(
-        self,
-        q: Array,
-        surfaces: Sequence[SurfaceRow] = (),
-        options: TaskOptions | None = None,
-        grips: Mapping[str, Grip] | None = None,
-    ) -> TaskCheck:
-        """Return what is to be known of the task from positions `q` (na,); see `check_task`.
+    def checked_path(self, q: Array, terms: Any = None) -> PathCheck:
+        """Return what a plan leaves of each limit from positions `q` (na,).
+
+        Args:
+            q: Positions of the arm joints at the start (na,).
+            terms: `Robot.constraint_terms` of the system, if the caller has it already.
 
         Raises:
-            PreflightError: If grasp, surfaces or arms cannot do it.
+            PreflightError: If grasp, surfaces or arms cannot follow the plan.
         """
-        return check_task(
-            self.hybrid_system, self.distribution, self.reference, self._joints(q),
-            limits=JointLimits.of(self.hybrid_system, self.safety), surfaces=surfaces,
-            grips=grips, options=options,
+        require_length("q", list(q), len(self._order), "one for each arm joint")
+        times = path_times(self.reference.duration)
+        rows = np.asarray(self.reference.rows(times), dtype=float)
+        task = check_task(self.hybrid_system, self.distribution, times, rows, self._task)
+        wanted = rows[:, self._wanted_at]
+        switched: NDArray[np.bool_] = np.any(np.diff(wanted, axis=0, prepend=wanted[:1]), axis=1)
+        return check_path(
+            self.system, self.safety, self.unlimited(q), [rows], times, q,
+            contacts=self.contacts, switched=switched, problems=task.problems, terms=terms,
         )  # fmt: skip
+
+    def unlimited(self, posture: Array) -> UnlimitedLaw:
+        """Return the law on its plan without limits, delay and integrals; see `control.rollout`.
+
+        Args:
+            posture: Positions that the arms stay near (na,).
+        """
+        gains = self._gains_of(self.settings, self._of_model(posture), self._damping.values)
+        free = np.full(len(gains.effort), np.inf)
+        gains = replace(gains, effort=free, torque_rate=np.inf, lead=0.0)
+        law = self.kernel.bind(self._block(gains))
+        at, found, of_row = self.layout.memory, self.layout.found, self.layout.reference
+        system, center = self.system, np.array(self.hybrid_system.held.center)
+        passive = system.every_q[list(self.hybrid_system.passive_joints.indices)]
+        blind = np.zeros_like(self._sensed)
+        width, pivot = Layout.size(of_row), found["scales"].start + 4
+        acceleration = at["joint_acceleration"].start + np.array(self._order)
+
+        def parts(positions: Array, rates: Array, rows: Sequence[Array]) -> LawParts:
+            row = rows[0]
+            leading = row.shape[:-1]
+            given = np.zeros((*leading, width))
+            given[..., : row.shape[-1]] = row
+            memory = np.zeros((*leading, Layout.size(at)))
+            placed = memory[..., at["place"]]
+            placed[..., 3:] = row[..., POSE][..., 3:]
+            placed[..., :3] = row[..., :3] + rotated(placed[..., 3:], center)
+            memory[..., at["touched"]] = row[..., of_row["wanted"]]
+            memory[..., at["passive_joints"]] = positions[..., passive]
+            q, qd = positions[..., system.q_index], rates[..., system.v_index]
+            more = (row[..., : TWIST.stop],) if self.senses else ()
+            torque, after, seen = law(q, qd, self._no_wrenches, blind, given, memory, 1.0, *more)
+            support = seen[..., found["support"]]
+            return LawParts(torque, support, after[..., acceleration], seen[..., pivot])
+
+        return parts
 
     def start(self, q: Array, qd: Array, last: Array | None = None) -> HybridStep:
         """Forget what was learned, and return what is seen.
@@ -258,17 +362,20 @@ class HybridController(ControlLaw):
         """
         q = np.array(q, dtype=float)
         self._followed.restart()
+        if self._retuning is not None:
+            self.settings, self._retuning = self._retuning.end, None
         self._begin(q)
         memory, at = self._searched(q), self.layout.memory
         row = self._followed.row(0)
-        seen = self._evaluate(q, qd, self._no_wrenches, row, memory, 0.0)
-        wanted = row[self.layout.reference["wanted"]]
+        seen = self._evaluate(q, qd, None, row, memory, 0.0)
         near = np.abs(seen.distance) <= self.settings.start.touch_tolerance
         memory[at["twist"]] = seen.memory[at["twist"]]
-        memory[at["touched"]] = wanted * near
+        memory[at["touched"]] = row[self._wanted_at] * near
         memory[at["torque"]][self._order] = seen.support if last is None else last
         self._memory, self._last, self._leaving = memory, seen, False
         self._fade.forget()
+        if self.slip is not None:
+            seen.slip = self.slip.begin()
         return seen
 
     def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> HybridStep:
@@ -284,25 +391,47 @@ class HybridController(ControlLaw):
         Raises:
             RobotDynamicsError: If internal closed chains do not close; see `HybridStep`.
         """
+        if self._retuning is not None:
+            self._retune(self._retuning)
         row = self._followed.row(tick)
-        wanted = row[self.layout.reference["wanted"]]
-        if (self._last.touched > wanted).any():  # it is to be left
-            row = self._depart(tick)
-        ramp = min(1.0, tick / self._ramp_ticks)
-        self._sensed[0] = wrenches is not None
-        if wrenches is None:
-            wrenches = self._no_wrenches
+        ramp = 1.0 if tick >= self._ramp_ticks else tick / self._ramp_ticks
+        if self._touching:
+            return self._update_on_surfaces(tick, q, qd, wrenches, row, ramp)
         step = self._chosen(q, qd, wrenches, row, ramp)
-        step.require_linkages()
+        if self._linked:
+            step.require_linkages()
+        self._memory, self._last = step.memory, step
+        if self.slip is not None:
+            self._watch(self.slip, tick, step, wrenches)
+        return step
+
+    def _update_on_surfaces(
+        self, tick: int, q: Array, qd: Array, wrenches: Array | None, row: Array, ramp: float
+    ) -> HybridStep:
+        """Return the step of an instant with surfaces: control changes where they are left."""
+        if (self._last.touched > row[self._wanted_at]).any():  # one is to be left
+            row = self._depart(tick)
+        step = self._chosen(q, qd, wrenches, row, ramp)
+        if self._linked:
+            step.require_linkages()
         if self._leaving:
             self._fade.begin(self._last.torque - step.torque)
-        lost = (self._last.touched > step.touched).any() and not self._leaving
+        lost = not self._leaving and (self._last.touched > step.touched).any()
         self._fade.apply(step, self._effort, self._sent_at)
         self._memory, self._last = step.memory, step
         self._leaving = False
         if lost:
             self._depart(tick)
+        if self.slip is not None:
+            self._watch(self.slip, tick, step, wrenches)
         return step
+
+    def _watch(self, slip: SlipWatch, tick: int, step: HybridStep, wrenches: Array | None) -> None:
+        """Add to a step how safe its contacts are."""
+        # Arms on their brakes do not squeeze: the first torque is measured only then.
+        braked = tick <= 1 + self.settings.command_delay_periods
+        measured = None if wrenches is None or braked else step
+        step.slip = slip.step(tick, max(tick - self._ramp_ticks, 0), measured)
 
     def sense(
         self,
@@ -311,12 +440,7 @@ class HybridController(ControlLaw):
         twist: ArrayLike | None = None,
         contact_force: ArrayLike | None = None,
     ) -> None:
-        """Take what sensors besides the arms' own say; it serves for the steps that follow.
-
-        Args:
-            pose: Of the object in the world, x y z qx qy qz qw (7,), for `object_pose: sensor`.
-            twist: Its angular velocity and the velocity of its origin, world axes (6,).
-            contact_force: Forces by the object on the surfaces (C,); None to estimate them again.
+        """Take what sensors besides the arms' own measure; see `ControlLaw.sense`.
 
         Raises:
             ArgumentError: If one has another shape or a number that is not finite, or the
@@ -331,58 +455,106 @@ class HybridController(ControlLaw):
         if moving is not None:
             self._seen[TWIST] = moving
         at = self.layout.sensed
-        self._sensed[at["contact"]] = pushed is not None
-        self._sensed[at["forces"]] = 0.0 if pushed is None else pushed
+        for sensed in (self._sensed, self._sensed_alone):
+            sensed[at["contact"]] = pushed is not None
+            sensed[at["forces"]] = 0.0 if pushed is None else pushed
 
     def hold(self, tick: int) -> None:
         """Come to rest on the path from a tick on; forces stay what they are then.
 
-        `start` begins the reference anew.
+        `start` begins the reference anew. From then on slip is judged by what is measured.
 
         Args:
             tick: Control periods since the start.
         """
         self._followed.hold(tick)
+        if self.slip is not None:
+            self.slip.leave_plan()
 
-    def follow(self, reference: HybridPlan, tick: int) -> None:
-        """Follow another reference from a tick on, without a jump; see `FollowedRows.follow`.
+    def follow(self, plan: HybridPlan, tick: int) -> None:
+        """Follow another plan from a tick on, without a jump; see `FollowedRows.follow`.
 
         `start` begins the first one anew.
 
         Args:
-            reference: What the object is to do from now on; its time 0 is there.
+            plan: What the object is to do from now on; its time 0 is there.
             tick: Control periods since the start.
 
         Raises:
             ArgumentError: If its rows have another width than those of these contacts and
                 surfaces.
         """
-        self._followed.follow(reference, tick)
+        self._followed.follow(plan, tick)
+        if self.slip is not None:
+            self.slip.leave_plan()
+
+    def retune(self, settings: ControlSettings) -> None:
+        """Go to other gains within a quarter of a second, while control runs or before it does.
+
+        Only servos and the share of friction are taken from the settings.
+
+        Args:
+            settings: The new settings.
+
+        Raises:
+            GainError: If the sampled loop with its delay does not bear them; nothing changes then.
+        """
+        check_gains(settings)
+        begin = self.settings
+        bandwidth = settings.internal_force.bandwidth
+        end = replace(
+            begin,
+            object=settings.object,
+            internal_force=replace(begin.internal_force, bandwidth=bandwidth),
+            posture=settings.posture,
+            friction=settings.friction,
+        )
+        self._retuning = GainRamp(begin, end, round(RAMP_S / self.period))
+
+    def _retune(self, ramp: GainRamp) -> None:
+        """Take one step towards other gains; what integrals add to the torque stays."""
+        before = self.gains
+        self.settings = ramp.advance()
+        self._set_gains(self._gains_of(self.settings, before.posture, before.damping))
+        end = self._gains_of(ramp.end, before.posture, before.damping)
+        memory = self._memory = self._memory.copy()
+        pose, force = (self.layout.memory[n] for n in ("pose_integral", "internal_integral"))
+        memory[pose] = carried_over(
+            memory[pose], before.integral, self.gains.integral, end.integral
+        )
+        # The integral of the internal force is a force already; one without a gain fades.
+        if end.internal_integral == 0.0 and before.internal_integral > 0.0:
+            memory[force] *= self.gains.internal_integral / before.internal_integral
+        if ramp.over:
+            self._retuning = None
 
     def hold_support(self, q: Array) -> Array:
         """Return the torque (na,) that holds arms and object up at rest at positions `q` (na,)."""
         memory, still = self._searched(q), np.zeros_like(q)
-        return self._evaluate(
-            q, still, self._no_wrenches, self._followed.row(0), memory, 0.0
-        ).support
+        return self._evaluate(q, still, None, self._followed.row(0), memory, 0.0).support
 
     def references(self, times: Array) -> dict[str, Array]:
         """Return what was to be done at times (N,) [s], as columns of a recording."""
         rows, at = self.reference.rows(times), self.layout.reference
-        return {
+        every = {
             "reference_pose": rows[:, at["pose"]],
             "reference_twist": rows[:, at["twist"]],
             "reference_internal_force": rows[:, at["internal"]],
             "reference_contact_force": rows[:, at["contact"]],
         }
+        return {name: values for name, values in every.items() if values.shape[1]}
 
-    def _chosen(self, q: Array, qd: Array, wrenches: Array, row: Array, ramp: float) -> HybridStep:
+    def _chosen(
+        self, q: Array, qd: Array, wrenches: Array | None, row: Array, ramp: float
+    ) -> HybridStep:
         """Return the step of a row, with the internal force that contacts and drives need."""
         choice, memory = self._choice, self._memory
         if choice is None:
             return self._evaluate(q, qd, wrenches, row, memory, ramp)
-        chosen = choice.row(row, self._last.asked)
+        chosen = row if choice.idle else choice.row(row, self._last.asked)
         step = self._evaluate(q, qd, wrenches, chosen, memory, ramp)
+        if choice.idle and (ramp < 1.0 or step.fits):
+            return step
         other = choice.row_within(row, step, self._effort) if ramp == 1.0 else None
         if other is not None:
             step = self._evaluate(q, qd, wrenches, other, memory, ramp)
@@ -392,11 +564,14 @@ class HybridController(ControlLaw):
         return step
 
     def _evaluate(
-        self, q: Array, qd: Array, wrenches: Array, row: Array, memory: Array, ramp: float
+        self, q: Array, qd: Array, wrenches: Array | None, row: Array, memory: Array, ramp: float
     ) -> HybridStep:
-        given = (q, qd, wrenches, self._sensed, row, memory, ramp, *self._more)
+        if wrenches is None:
+            given = (q, qd, self._no_wrenches, self._sensed_alone, row, memory, ramp, *self._more)
+        else:
+            given = (q, qd, wrenches, self._sensed, row, memory, ramp, *self._more)
         torque, after, found = self._law(*given)
-        return HybridStep(torque, after, found, row, self.layout.found, self._none_added)
+        return HybridStep(torque, after, found, row, self._found_at, self._none_added)
 
     def _searched(self, q: Array) -> Array:
         """Return a memory at rest in which the object is where arms at `q` (na,) hold it."""
@@ -404,13 +579,12 @@ class HybridController(ControlLaw):
         memory = np.zeros(Layout.size(at))
         memory[at["place"]] = self._memory[at["place"]]
         memory[at["passive_joints"]] = self._joints(q)[passive]
+        row, still = self._followed.row(0), np.zeros(len(self._order))
         if not memory[at["place"]].any():  # nothing was seen yet: it is where it is to start
-            row = self._followed.row(0)[None]
-            x = object_motion(row, self.hybrid_system.held.center).x[0]
-            memory[at["place"]] = [*x, *row[0, POSE][3:]]
-        still = np.zeros(len(self._order))
+            x = object_motion(row[None], self.hybrid_system.held.center).x[0]
+            memory[at["place"]] = [*x, *row[POSE][3:]]
         for _ in range(_SEARCH):
-            seen = self._evaluate(q, still, self._no_wrenches, self._followed.row(0), memory, 0.0)
+            seen = self._evaluate(q, still, None, row, memory, 0.0)
             moved = np.abs(seen.memory[at["place"]] - memory[at["place"]]).max()
             memory[at["place"]] = seen.memory[at["place"]]
             if moved <= _FOUND:
@@ -449,13 +623,23 @@ class HybridController(ControlLaw):
     def _begin(self, q: Array) -> None:
         """Take the gains for a start at positions `q` (na,)."""
         require_length("q", list(q), len(self._order), "one for each arm joint")
-        own, system, settings = self._of_model(q), self.hybrid_system, self.settings
-        damping = contact_damping(system, settings, self._joints(q), self.reference.start)
-        self._gain_warnings = damping.warnings
-        self.gains = hybrid_gains(settings, self.safety, damping.values, own, self._limits)
-        holding = holding_force(self.reference, system, self.layout.reference)
-        block = law_parameters(system, self.gains, self.distribution, holding)
-        self._law = self.kernel.bind(block)
-        self._effort = self.gains.effort[self._order]
+        system, settings = self.hybrid_system, self.settings
+        self._damping = contact_damping(system, settings, self._joints(q), self.reference.start)
+        self._set_gains(self._gains_of(settings, self._of_model(q), self._damping.values))
         if self._choice is not None:
             self._choice.begin()
+
+    def _gains_of(self, settings: ControlSettings, posture: Array, damping: Array) -> HybridGains:
+        """Return the numbers of the law that settings ask for, near to a posture (n,)."""
+        return hybrid_gains(settings, self.safety, damping, posture, self._limits)
+
+    def _set_gains(self, gains: HybridGains) -> None:
+        """Let the law have these gains."""
+        self.gains = gains
+        self._law = self.kernel.bind(self._block(gains))
+        self._effort = gains.effort[self._order]
+
+    def _block(self, gains: HybridGains) -> Array:
+        """Return the parameters of the kernel with some gains."""
+        holding = holding_force(self.reference, self.hybrid_system, self.layout.reference)
+        return law_parameters(self.hybrid_system, gains, self.distribution, holding)

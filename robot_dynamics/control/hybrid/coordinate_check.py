@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.hybrid.planned_forces import ObjectMotion
-from robot_dynamics.control.preflight import Problem
+from robot_dynamics.control.path_check import Problem
 from robot_dynamics.manipulation.hybrid import Environment, Turned
 from robot_dynamics.manipulation.hybrid.environment import difference
 

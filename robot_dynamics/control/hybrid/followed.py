@@ -75,8 +75,10 @@ class FollowedRows:
 
     def row(self, tick: int) -> Array:
         """Return the row of a tick; the last one after all of them."""
-        index = self._index(tick)
-        return np.asarray(self._rows[index])
+        index = tick - self._begin - self._first
+        if not 0 <= index < len(self._rows):
+            index = self._index(tick)
+        return self._rows[index]  # type: ignore[no-any-return]
 
     def hold(self, tick: int) -> None:
         """Come to rest on the path from a tick on; forces stay what they are then."""

@@ -30,7 +30,6 @@ Array = NDArray[np.float64]
 _RELEASE_S = 0.3  # time constant with which what was added fades where it is not needed
 _CHANGE_S = 0.1  # time that all of the correction limit takes for the sake of torque limits
 _NONE = 1e-9  # internal force that is none [N]
-_ALL = 1.0 - 1e-9  # part of the task that is all of it
 
 
 class InternalChoice:
@@ -85,6 +84,12 @@ class InternalChoice:
         self.added = self._nothing
         self._before: deque[Array] = deque([self.added] * self._late, maxlen=self._late)
         self._room: GripRoom | None = None
+        self._idle = not self._squeeze.slips
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing was added, and no contact asks for anything: rows stay as they are."""
+        return self._idle
 
     def row(self, row: Array, asked: Array) -> Array:
         """Return a row (w,) with the internal force that contacts need for a wrench (6,)."""
@@ -104,7 +109,7 @@ class InternalChoice:
             step: Of the row that was made of it.
             effort: Largest torques.
         """
-        if step.of_task >= _ALL:
+        if step.fits:
             return None
         planned, correction_limit = row[self._own], CorrectionLimit(row[self._own], self._most)
         room = self._left(step, effort)
@@ -127,6 +132,7 @@ class InternalChoice:
         """
         self._before.append(self.added)
         self._room = None if self.added is self._nothing else self._left(step, effort)
+        self._idle = not self._squeeze.slips and all(one is self._nothing for one in self._before)
 
     def _left(self, step: HybridStep, effort: Array) -> GripRoom:
         """Return what efforts leave for internal forces if all of a step's task is let through."""

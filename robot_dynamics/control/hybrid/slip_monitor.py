@@ -12,36 +12,24 @@ surface: whatever has a cone and a wrench in its frame.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.control.hybrid.planned_forces import Columns, planned_wrenches
+from robot_dynamics.control.hybrid.step import HybridStep, SlipReport
+from robot_dynamics.control.hybrid.task_check import TaskOptions
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.manipulation.hybrid import ContactLimits
+from robot_dynamics.manipulation.hybrid import ContactLimits, ForceDistribution, HybridSystem
 
 Array = NDArray[np.float64]
 
+_MOST = 20  # sentences that are remembered
+_OVER_S = (
+    0.5  # without danger, after which it is over: margins cross their threshold back and forth
+)
 _ROUNDING = 1e-6  # a squeeze that is as small as can be leaves the margin to within this [N]
-
-
-class SlipReport(NamedTuple):
-    """How safe contacts are at one instant, in the order of the monitor's names.
-
-    Attributes:
-        margins: Distance of each to what it bears, now (k,) [N]; negative where it slips or opens,
-            infinite if nothing is known of it.
-        ahead: The smallest that is expected from now on until the horizon (k,) [N].
-        when: After how long the expected margin falls short of the declared one first (k,) [s];
-            infinite if it does not.
-        warnings: Sentences; none if all is well.
-    """
-
-    margins: Array
-    ahead: Array
-    when: Array
-    warnings: tuple[str, ...]
 
 
 class SlipMonitor:
@@ -147,15 +135,152 @@ class SlipMonitor:
         )
 
 
-def wrench_in_frame(frame: ArrayLike, wrench: ArrayLike, center: ArrayLike) -> Array:
-    """Return a wrench on the object in one of its frames, from its axes and about a point.
+class SlipWarningFilter:
+    """Tells of contacts that come near to slipping.
+
+    Attributes:
+        told: What has been told since `forget`.
 
     Args:
-        frame: Pose (4, 4) in the object.
-        wrench: In the object's axes, about `center` (..., 6), angular first.
-        center: The point, in the object (3,) [m].
+        period: Of control [s].
     """
-    X, w = np.asarray(frame, dtype=float), np.asarray(wrench, dtype=float)
-    arm = X[:3, 3] - np.asarray(center, dtype=float)
-    moment = w[..., :3] - np.cross(arm, w[..., 3:])
-    return np.concatenate([moment @ X[:3, :3], w[..., 3:] @ X[:3, :3]], axis=-1)
+
+    def __init__(self, period: float) -> None:
+        self._period = period
+        self._over = round(_OVER_S / period)
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self.told: list[str] = []
+        self._present: dict[int, str] = {}
+        self._seen: dict[int, int] = {}  # when each of these was in danger last
+
+    @property
+    def present(self) -> tuple[str, ...]:
+        """What was told of the contacts that are in danger now."""
+        return tuple(self._present.values())
+
+    def take(self, tick: int, report: SlipReport) -> None:
+        """Take what the monitor says at a tick."""
+        if report.warnings:
+            short = np.flatnonzero(np.isfinite(report.when))
+            for i, sentence in zip(short.tolist(), report.warnings, strict=True):
+                self._seen[i] = tick
+                if i not in self._present:
+                    self._present[i] = f"at {tick * self._period:.3g} s: {sentence}"
+                    if len(self.told) < _MOST:
+                        self.told.append(self._present[i])
+        if self._present:
+            over = [i for i in self._present if tick - self._seen[i] > self._over]
+            for i in over:
+                del self._present[i], self._seen[i]
+
+
+class SlipWatch:
+    """Watches the contacts of a task while control runs: by its plan, and by what is measured.
+
+    Attributes:
+        names: Of what is watched: contacts of arms that can slip, then surfaces to stick to.
+        foreseen: What the monitor says of the plan, in sentences.
+
+    Args:
+        system: Arms, object, contacts and surfaces.
+        names: Of the contacts.
+        options: What counts as bad.
+        rows: Of the plan, one a period (N, 19 + 2 C + m).
+        distribution: Sharing of forces, and internal forces.
+        period: Of control [s].
+    """
+
+    def __init__(
+        self,
+        system: HybridSystem,
+        names: Sequence[str],
+        options: TaskOptions,
+        rows: Array,
+        distribution: ForceDistribution,
+        period: float,
+    ) -> None:
+        self._system, self._grips = system, dict(options.grips)
+        arms = list(zip(names, system.contacts, strict=True))
+        limits = {name: one.limits for name, one in arms if one.limits is not None}
+        self._columns: list[tuple[slice, Array]] = []
+        start = 0
+        for _, contact in arms:
+            own = slice(start, start + contact.directions.shape[1])
+            if contact.limits is not None:
+                self._columns.append((own, contact.directions.T))
+            start = own.stop
+        limits |= {name: grip.cone for name, grip in self._grips.items()}
+        # The margin is declared for contacts; a push on a surface is to stick, by however little.
+        margins = [options.margin] * len(self._columns) + [0.0] * len(self._grips)
+        self._planned = SlipMonitor(limits, margins, period)
+        # A plan that comes is checked before it is followed; then what is measured tells.
+        self._unplanned = SlipMonitor(limits, margins, period)
+        self._monitor = self._planned
+        self._filter = SlipWarningFilter(period)
+        self.names = self._planned.names
+        at = Columns.of(len(system.environment.surfaces))
+        wrenches = planned_wrenches(system, rows)
+        forces = distribution.contact_forces(wrenches, rows[:, at.internal])
+        self.foreseen = self._planned.expect(
+            self._wrenches(forces, rows[:, at.contact], rows[:, at.wanted])
+        )
+
+    @staticmethod
+    def needed(system: HybridSystem, options: TaskOptions) -> bool:
+        """Return whether anything can slip."""
+        return bool(options.grips) or any(one.limits is not None for one in system.contacts)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was said of the contacts that are in danger now, or else of the plan."""
+        return self._filter.present or self.foreseen
+
+    @property
+    def told(self) -> list[str]:
+        """What is to be recorded of slip: what was foreseen and came is told once."""
+        return list(self.foreseen or self._filter.told)
+
+    def begin(self) -> SlipReport:
+        """Begin anew with the plan, and return what it says of its beginning."""
+        self._monitor = self._planned
+        self._filter.forget()
+        return self._monitor.step(0)
+
+    def leave_plan(self) -> None:
+        """Judge slip by what is measured from now on: another plan is followed."""
+        self._monitor = self._unplanned
+
+    def step(self, tick: int, row: int, measured: HybridStep | None) -> SlipReport:
+        """Return how safe contacts are.
+
+        Args:
+            tick: Control periods since the start.
+            row: Of the plan.
+            measured: The step with measured wrenches; None without.
+        """
+        wrenches = None
+        if measured is not None:
+            wrenches = self._wrenches(
+                measured.measured_contact_forces[None],
+                measured.contact_force[None],
+                measured.touched[None],
+            )[0]
+        report = self._monitor.step(row, wrenches)
+        self._filter.take(tick, report)
+        return report
+
+    def _wrenches(self, forces: Array, pushes: Array, touched: Array) -> Array:
+        """Return wrenches (N, w, 6) of contact forces (N, d), and of forces on surfaces (N, C).
+
+        Where a surface is not touched nothing slips: it counts as pushed with any force.
+        """
+        found = np.zeros((len(forces), len(self.names), 6))
+        for i, (own, directions) in enumerate(self._columns):
+            found[:, i] = forces[:, own] @ directions
+        for i, grip in enumerate(self._grips.values(), len(self._columns)):
+            found[:, i] = grip.wrenches(pushes)
+            found[touched[:, grip.normal] == 0.0, i] = [0.0, 0.0, 0.0, 0.0, 0.0, np.inf]
+        return found

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,8 @@ from robot_dynamics.manipulation.passive_joints import DEAD_POINT
 Array = NDArray[np.float64]
 
 _NONE: Array = np.zeros(0)
+_ALL = 1.0 - 1e-9  # part of the task that is all of it
+_ANYTHING = 1e6  # margin that stands for that of a contact which bears anything [N]
 
 # In `scales`: what limits let through, the largest support over its limit, the rest.
 _TASK_SCALES, _LOAD, _CONTACT, _LOST = slice(0, 3), 3, 5, 6
@@ -28,6 +31,24 @@ _LARGEST_OPENING = 1e-6
 _PERIODS = 4.0
 
 
+class SlipReport(NamedTuple):
+    """How safe contacts are at one instant, in the order of the monitor's names.
+
+    Attributes:
+        margins: Distance of each to what it bears, now (k,) [N]; negative where it slips or opens,
+            infinite if nothing is known of it.
+        ahead: The smallest that is expected from now on until the horizon (k,) [N].
+        when: After how long the expected margin falls short of the declared one first (k,) [s];
+            infinite if it does not.
+        warnings: Sentences; none if all is well.
+    """
+
+    margins: Array
+    ahead: Array
+    when: Array
+    warnings: tuple[str, ...]
+
+
 class HybridStep:
     """What one control step commands and what it found out; arrays over arm joints are (na,).
 
@@ -37,10 +58,12 @@ class HybridStep:
         reference: The row of the reference that was followed.
         added_internal_force: What was added to its internal force (m,); see `InternalChoice`.
         gave_way: Whether limits held the task back, and the internal force was changed for it.
+        slip: How safe the contacts are that can slip; None where none can.
     """
 
     __slots__ = (
-        "_at", "_found", "added_internal_force", "gave_way", "memory", "reference", "torque",
+        "_at", "_found", "added_internal_force", "gave_way", "memory", "reference", "slip",
+        "torque",
     )  # fmt: skip
 
     def __init__(
@@ -56,6 +79,7 @@ class HybridStep:
         self._found, self._at = found, at
         self.added_internal_force = added_internal_force
         self.gave_way = False
+        self.slip: SlipReport | None = None
 
     @property
     def pose(self) -> Array:
@@ -132,6 +156,11 @@ class HybridStep:
         """The smallest part of internal force, motion and force on surfaces, whatever the rate."""
         squeeze, motion, _, _, _, contact, _, _ = self.scales.tolist()
         return float(min(squeeze, motion, contact))
+
+    @property
+    def fits(self) -> bool:
+        """Whether limits leave all of the task, whatever the rate of the torque."""
+        return self.of_task >= _ALL
 
     @property
     def support_torque_ratio(self) -> float:
@@ -213,19 +242,23 @@ class HybridStep:
 
     @property
     def slip_margins(self) -> Array:
-        """Distance of each contact that is watched to slip (w,) [N]; empty without any."""
-        return _NONE
+        """Distance of each contact that can slip to what it bears (w,) [N]; empty without any."""
+        return _NONE if self.slip is None else self.slip.margins
 
     @property
     def recorded(self) -> tuple[Array, ...]:
         """The values of the columns of `HybridController.columns`."""
-        return (
-            self.pose,
-            self.twist,
-            self.closure,
-            self.internal_force,
+        found, at = self._found, self._at
+        values: tuple[Array, ...] = (
+            found[at["pose"]],
+            found[at["twist"]],
+            found[at["closure"]],
+            found[at["internal_force"]],
             self.added_internal_force,
-            self.contact_force,
-            self.touched,
-            self.scales,
+            found[at["contact_force"]],
+            found[at["touched"]],
+            found[at["scales"]],
         )
+        if self.slip is not None:
+            values = (*values, np.minimum(self.slip.ahead, _ANYTHING))
+        return tuple([one for one in values if one.size])

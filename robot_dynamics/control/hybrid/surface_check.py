@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control.hybrid.coordinate_check import independence
 from robot_dynamics.control.hybrid.planned_forces import Columns, ObjectMotion
-from robot_dynamics.control.preflight import Problem
+from robot_dynamics.control.path_check import Problem
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import Environment, FrictionCone
 

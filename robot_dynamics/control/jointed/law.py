@@ -9,6 +9,7 @@ path takes over, with pseudovelocities that suit the place.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,9 +25,9 @@ from robot_dynamics.control.jointed.law_program import (
     jointed_law_program,
 )
 from robot_dynamics.control.jointed.object_task import ObjectTask
-from robot_dynamics.control.jointed.rollout import fold_rollout
-from robot_dynamics.control.preflight import check_motion
+from robot_dynamics.control.path_check import check_path, path_times
 from robot_dynamics.control.reference import FORCE, POSE, reference_columns
+from robot_dynamics.control.rollout import LawParts, UnlimitedLaw
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import check_start
 from robot_dynamics.control.torque_limits import torque_limits
@@ -262,11 +263,35 @@ class JointedLaw(ControlLaw):
         check_start(self.system, self.settings.start, self.reference.start, q, qd)
 
     def check_path(self, q: Array) -> None:
-        """Refuse a plan that the arms cannot follow; see `preflight.check_motion`."""
+        """Refuse a plan that the arms cannot follow; see `control.path_check`."""
+        times = path_times(self.reference.duration)
+        rows = [self.reference.rows(times), self.reference.second_rows(times)]
         terms = Robot(self.system.model).constraint_terms
-        start = np.array(q, dtype=float)
-        motion = fold_rollout(self, terms, start)
-        check_motion(self.system, self.safety, motion, start, self.reference, terms)
+        law = self.unlimited(q, terms)
+        check_path(self.system, self.safety, law, rows, times, q, terms=terms)
+
+    def unlimited(self, posture: Array, terms: Any) -> UnlimitedLaw:
+        """Return the law on its plan without limits, delay and integrals; see `control.rollout`.
+
+        Args:
+            posture: Positions that the arms stay near (n,).
+            terms: `Robot.constraint_terms` of the system.
+        """
+        system = self.system
+        law = self.kernel.bind(
+            jointed_law_parameters(self.jointed, self.gains._replace(lead=0.0), posture)
+        )
+        still = np.zeros(len(posture))
+        offset, learned = np.zeros(12), np.zeros(self.jointed.constraints)
+
+        def parts(at: Array, rate: Array, rows: Sequence[Array]) -> LawParts:
+            q, qd = at[..., system.q_index], rate[..., system.v_index]
+            seen = Seen._make(law(q, qd, still, self._no_wrenches, *rows, offset, learned))
+            torque = seen.primary + seen.push + seen.moving
+            pivots = _pivots(system, terms, at) if at.ndim == 2 else np.ones(())
+            return LawParts(torque, seen.primary, seen.acceleration, pivots)
+
+        return parts
 
     def start(self, q: Array, qd: Array, last: Array | None = None) -> JointedLawStep:
         """Forget integrals and say what is seen; see `control_law.ControlLaw.start`.
@@ -333,23 +358,6 @@ class JointedLaw(ControlLaw):
         """Return what was to be done at times (N,) [s], as columns of a recording."""
         columns = reference_columns(self.reference.rows(times))
         return {**columns, "reference_second_pose": self.reference.second_rows(times)[:, POSE]}
-
-    def parts(self, posture: Array, q: Array, qd: Array, first: Array, second: Array) -> Seen:
-        """Return what the law sees and asks for, evaluated at states (N, n) without looking ahead.
-
-        Args:
-            posture: Positions that the arms stay near (n,).
-            q: Positions of the arm joints (..., n).
-            qd: Their velocities (..., n).
-            first: Rows of the first part (..., 19 + c).
-            second: Rows of the second part (..., 19).
-        """
-        law = self.kernel.bind(
-            jointed_law_parameters(self.jointed, self.gains._replace(lead=0.0), posture)
-        )
-        still = np.zeros(len(posture))
-        offset, learned = np.zeros(12), np.zeros(self.jointed.constraints)
-        return Seen._make(law(q, qd, still, self._no_wrenches, first, second, offset, learned))
 
     def _forget(self, posture: Array, last: Array) -> None:
         self._law = self.kernel.bind(jointed_law_parameters(self.jointed, self.gains, posture))
@@ -418,6 +426,27 @@ class JointedLaw(ControlLaw):
         placed = np.empty(len(values))
         placed[self._order] = values
         return placed
+
+
+def _pivots(system: GraspSystem, terms: Any, at: Array) -> Array:
+    """Return the smallest relative pivot of an arm's J H^-1 J^T (N,), as the other law has it."""
+    found = np.ones(len(at))
+    H, _, K, _, _, _ = terms(at, np.zeros((len(at), system.model.nv)))
+    for arm in system.arms:
+        own = arm.v_index
+        J = K[:, 6 * arm.loop : 6 * arm.loop + 6, own]
+        inertia = H[:, own[:, None], own]
+        S = J @ np.linalg.solve(inertia, np.swapaxes(J, 1, 2))
+        # Elimination runs from the last row to the first; pivots are relative to the diagonal.
+        flipped = S[:, ::-1, ::-1]
+        diagonal = np.diagonal(flipped, axis1=1, axis2=2)
+        for i in range(len(at)):
+            try:
+                pivots = np.diag(np.linalg.cholesky(flipped[i])) ** 2
+            except np.linalg.LinAlgError:
+                pivots = np.zeros(6)
+            found[i] = min(found[i], float(np.min(pivots / diagonal[i])))
+    return found
 
 
 def _layout(system: JointedObjectSystem) -> bytes:

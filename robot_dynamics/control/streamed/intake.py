@@ -293,7 +293,9 @@ class ReferenceIntake:
                 f"{settings.tracking_limit_rad:g} rad."
             )
         new.checks = [
-            ReachCheck(self._system, settings, self._terms, self._proximity, plan, q),
+            ReachCheck(
+                self._system, settings, self._terms, self._proximity, plan, q, self._law.contacts
+            ),
             *self._checks_of_law(plan),
         ]
 

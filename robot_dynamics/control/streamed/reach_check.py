@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.control.streamed.trajectory import TrajectoryError
 from robot_dynamics.control.streamed.transition import Plan
+from robot_dynamics.manipulation.hybrid import Contact
 from robot_dynamics.manipulation.system import GraspSystem
 
 Array = NDArray[np.float64]
@@ -36,6 +38,7 @@ class ReachCheck:
         proximity: Watches the links; it has been told where the run began.
         plan: What the object is to do.
         q: Positions of the arm joints now (na,).
+        contacts: How each arm holds the object; rigidly by default.
     """
 
     def __init__(
@@ -46,13 +49,14 @@ class ReachCheck:
         proximity: Proximity,
         plan: Plan,
         q: Array,
+        contacts: Sequence[Contact] | None = None,
     ) -> None:
         self._system, self._proximity = system, proximity
         fewest = _FEWEST if plan.duration > 0.0 else 1
         count = min(_MOST, max(fewest, int(np.ceil(plan.duration / _SPACING_S)) + 1))
         self._times = np.linspace(0.0, plan.duration, count)
         self._rows = plan.rows(self._times)
-        self._path = ClosedPath(system, terms)
+        self._path = ClosedPath(system, terms, contacts)
         self._path.at = system.positions(q)
         self._next = 0
         limits = system.limits
@@ -78,6 +82,8 @@ class ReachCheck:
     def _look(self, i: int) -> None:
         path, system, row = self._path, self._system, self._rows[i]
         when = f"after {self._times[i]:.2f} s "
+        if i and path.nonholonomic:
+            path.advance(float(self._times[i] - self._times[i - 1]))
         if not path.close(row):
             worst = int(np.argmax(path.gaps().sum(axis=1)))
             raise TrajectoryError(

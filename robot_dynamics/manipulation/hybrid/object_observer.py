@@ -53,12 +53,17 @@ class ObserverMaps:
     @classmethod
     def of(cls, system: HybridSystem) -> ObserverMaps:
         """Return the maps of a system, rotations counted at the distance of the contacts."""
+        W = wrench_map(system.contacts, np.asarray(system.held.center, dtype=float)).T
+        if all(contact.directions.shape[1] == 6 for contact in system.contacts):
+            # Each rigid grasp alone tells where the object is: the mean of what they say.
+            each = [np.linalg.inv(rows) for rows in np.split(W, len(system.contacts))]
+            mean = np.hstack(each) / len(each)
+            return cls(mean, mean, np.zeros((6, 6)))
         length = system.length
         weights = np.concatenate(
             [_weights(contact.directions, length) for contact in system.contacts]
         )
         scale = np.array([length] * 3 + [1.0] * 3)
-        W = wrench_map(system.contacts, np.asarray(system.held.center, dtype=float)).T
         scaled = weights[:, None] * W / scale
         of_position = np.concatenate([holonomic_rows(contact) for contact in system.contacts])
         held = np.where(of_position[:, None], scaled, 0.0)

@@ -27,66 +27,20 @@ from support.hybrid_control import (
 from support.hybrid_systems import LINKAGE
 from support.sampled_decoupling import cell_of
 
-from robot_dynamics.control.coordinated import CoordinatedController
-from robot_dynamics.control.preflight import PreflightError
-from robot_dynamics.control.reference import plan_reference
+from robot_dynamics.control.path_check import PreflightError
 from robot_dynamics.control.rotation_path import product
-from robot_dynamics.control.settings import ForceServoSettings, PostureSettings, ReferenceSettings
+from robot_dynamics.control.settings import ForceServoSettings, PostureSettings
 from robot_dynamics.control.start_check import StartError
 from robot_dynamics.control.touch_settings import ContactForceSettings
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.hybrid import Contact, Environment
 from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
 from robot_dynamics.model import pose
-from robot_dynamics.robot import Robot
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
 NO_FORCE = np.zeros((2, 6))
 SETTLED = 20  # ticks: the ramp is over
-
-
-def test_in_free_space_it_is_the_coordinated_controller():
-    """With rigid grasps and no surfaces both controllers send the same torques.
-
-    Away from the reference, moving, with measured wrenches and integrals that grow. The model is
-    evaluated at the measurement, as the other one does.
-    """
-    rng = np.random.default_rng(0)
-    ours = controller(ahead=False)
-    theirs = CoordinatedController(
-        SYSTEM, SETTINGS, SAFETY, plan_reference(ReferenceSettings(), START)
-    )
-    for law in (ours, theirs):
-        law.start(Q, REST)
-    # Only motions that the grasps allow: what contradicts them is weighed differently.
-    moved = closed_motion(rng)
-    for tick in range(30):
-        q, qd = moved(tick)
-        wrenches = rng.standard_normal((2, 6))
-        a, b = ours.update(tick, q, qd, wrenches), theirs.update(tick, q, qd, wrenches)
-        assert_allclose(a.torque, b.torque, atol=1e-7)
-        assert_allclose(a.pose, b.pose, atol=1e-9)
-        # Forces before moments in ours.
-        assert_allclose(a.internal_force[[3, 4, 5, 0, 1, 2]], b.internal_force, atol=1e-9)
-
-
-def closed_motion(rng):
-    """Return positions and velocities of arms that move the object at a constant twist."""
-    robot = Robot(SYSTEM.model)
-    direction = 0.02 * rng.standard_normal(3)
-
-    def at(tick):
-        place = START + 0.0
-        place[:3] += direction * (0.002 * tick + 0.5)
-        full = closed_configuration(SYSTEM, place, Q)
-        twist = np.concatenate([np.zeros(3), direction])
-        _, _, K, *_ = robot.constraint_terms(full, np.zeros(20))
-        qd = -np.linalg.pinv(K[:, SYSTEM.v_index]) @ K[:, SYSTEM.object_v] @ twist
-        return full[SYSTEM.q_index], qd
-
-    return at
 
 
 def test_it_starts_with_support_alone():

@@ -8,17 +8,14 @@ import numpy as np
 import pytest
 from manipulation.hybrid.grasps import facing, held_by
 from numpy.testing import assert_allclose
-from support.mechanisms import random_pose
 
-from robot_dynamics.control.hybrid.slip_monitor import SlipMonitor, wrench_in_frame
+from robot_dynamics.control.hybrid.slip_monitor import SlipMonitor
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import (
-    Contact,
     ForceDistribution,
     FrictionCone,
     contact_wrenches,
 )
-from robot_dynamics.manipulation.hybrid.contacts import wrench_map
 
 PERIOD = 0.01
 FINGER = FrictionCone(0.5, torsion=0.02)
@@ -116,14 +113,6 @@ def test_numbers_that_are_none_and_open_contacts_are_as_bad_as_slip(wrench):
     report = monitor().step(0, wrench)
     assert np.all(report.margins < 0.0)
     assert len(report.warnings) == 2
-
-
-def test_wrenches_are_moved_to_frames_as_contacts_move_them_back():
-    """Against the map of a contact that transmits everything."""
-    rng = np.random.default_rng(0)
-    frame, center, wrench = random_pose(rng), rng.normal(size=3), rng.normal(size=(5, 6))
-    W = wrench_map([Contact.of_kind("rigid", frame)], center)
-    assert_allclose(wrench_in_frame(frame, wrench, center) @ W.T, wrench, atol=1e-13)
 
 
 def test_wrong_shapes_and_settings_are_refused():

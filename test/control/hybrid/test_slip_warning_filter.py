@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.control.hybrid.slip_monitor import SlipReport
-from robot_dynamics.control.hybrid.slip_warning_filter import SlipWarningFilter
+from robot_dynamics.control.hybrid.slip_monitor import SlipReport, SlipWarningFilter
 
 WELL = SlipReport(np.ones(2), np.ones(2), np.full(2, np.inf), ())
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from control.jointed.folding import LITERAL, folding, moving
 
-from robot_dynamics.control.preflight import PreflightError
+from robot_dynamics.control.path_check import PreflightError
 from robot_dynamics.control.reference import FORCE
 from robot_dynamics.control.start_check import StartError
 from robot_dynamics.errors import ArgumentError

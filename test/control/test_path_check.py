@@ -8,13 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.free_space import free_space_law
 from two_arms import BOX, two_arms
 
-from robot_dynamics.control.coordinated import CoordinatedController
-from robot_dynamics.control.preflight import PreflightError, check_reference
-from robot_dynamics.control.reference import plan_reference
+from robot_dynamics.control.path_check import PreflightError
 from robot_dynamics.control.settings import (
-    ControlSettings,
     ForceStepSettings,
     ReferenceSettings,
     SafetySettings,
@@ -23,6 +21,7 @@ from robot_dynamics.control.settings import (
 )
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.assembly import closed_configuration
+from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.robot import Robot
 
 SYSTEM = two_arms()
@@ -35,10 +34,8 @@ SQUEEZE = (ForceStepSettings(0.0, 40.0),)
 def check(*segments, force=SQUEEZE, system=SYSTEM, **safety):
     """Check a path of the two arms."""
     limits = SafetySettings(**safety)
-    reference = plan_reference(ReferenceSettings(segments, force), BOX)
-    control = CoordinatedController(system, ControlSettings(), limits, reference)
-    terms = TERMS if system is SYSTEM else None
-    return check_reference(control, limits, HELD, terms=terms)
+    law = free_space_law(system, ReferenceSettings(segments, force), BOX, safety=limits)
+    return law.checked_path(HELD, TERMS if system is SYSTEM else None)
 
 
 def refused(*segments, **options) -> PreflightError:
@@ -138,7 +135,22 @@ def test_arms_that_come_too_close():
 
 def test_a_wrong_length_is_refused():
     """Of the start positions."""
-    reference = plan_reference(ReferenceSettings((LIFT,)), BOX)
-    control = CoordinatedController(SYSTEM, ControlSettings(), SafetySettings(), reference)
+    law = free_space_law(SYSTEM, ReferenceSettings((LIFT,)), BOX)
     with pytest.raises(ArgumentError, match="q has 13 entries"):
-        check_reference(control, SafetySettings(), HELD[1:])
+        law.check_path(HELD[1:])
+
+
+def test_what_contacts_cannot_do_is_told_with_what_arms_cannot():
+    """A task of soft fingers that slip, on a way out of reach: both, in the order of time."""
+    fingers = [
+        Contact.of_kind("soft finger", grasp, FrictionCone(0.6, torsion=0.02))
+        for grasp in SYSTEM.grasps
+    ]
+    path = ReferenceSettings((SegmentSettings(1.0, move=(0.8, 0.0, 0.0)),))
+    law = free_space_law(SYSTEM, path, BOX, contacts=fingers)
+    with pytest.raises(PreflightError, match="would slip or open") as caught:
+        law.check_path(HELD)
+    sentences = " ".join(problem.sentence for problem in caught.value.problems)
+    assert "does not reach the object" in sentences
+    times = [problem.time for problem in caught.value.problems]
+    assert times == sorted(times)

@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from robot_dynamics.app.laws import make_law
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import build_system, load_scenario, true_system
-from robot_dynamics.control.coordinated import CoordinatedController
 from robot_dynamics.control.gain_ramp import GainRamp, carried_over
 from robot_dynamics.control.gains import GainError
 
@@ -46,7 +46,7 @@ def test_what_an_integral_adds_is_carried_over():
 def torques(change, ticks=700, at=500):
     """Return the torques (ticks, na) of a lift whose gains change at a tick."""
     system = build_system(SCENARIO)
-    controller = CoordinatedController(system, CONTROL, SCENARIO.safety, SCENARIO.plan())
+    controller = make_law(SCENARIO, system)
     plant = make_plant(SCENARIO, true_system(SCENARIO, system))
     seen = plant.reset()
     controller.start(seen.q, seen.qd)
@@ -89,7 +89,7 @@ def test_the_torque_does_not_jump():
 def test_gains_that_the_loop_does_not_bear_are_refused():
     """With the declared delay; nothing changes."""
     system = build_system(SCENARIO)
-    controller = CoordinatedController(system, CONTROL, SCENARIO.safety, SCENARIO.plan())
+    controller = make_law(SCENARIO, system)
     wild = replace(CONTROL, object=replace(CONTROL.object, bandwidth=400.0))
     with pytest.raises(GainError, match="object: a bandwidth of 400 rad/s is too high"):
         controller.retune(wild)

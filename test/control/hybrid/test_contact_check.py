@@ -5,22 +5,20 @@
 import pytest
 from control.hybrid.tasks import FINGER, Forward, system_of
 
-from robot_dynamics.control.hybrid.plan_check import ContactCheck
 from robot_dynamics.control.hybrid.surface_check import SurfaceRow
-from robot_dynamics.control.preflight import PreflightError
+from robot_dynamics.control.hybrid.task_check import ContactCheck, TaskOptions
+from robot_dynamics.control.path_check import PreflightError
 from robot_dynamics.manipulation.hybrid import ForceDistribution
 
 
-def looked_at(plan, margin=1.0):
+def looked_at(plan, **options):
     """Look at a plan, three points at a time; return in how many steps."""
     system = system_of("soft finger", FINGER)
     check = ContactCheck(
         system,
         ForceDistribution.of_contacts(system, [0.5, 0.5]),
         plan,
-        margin=margin,
-        surfaces=(SurfaceRow("wall"),),
-        grips={},
+        TaskOptions(margin=1.0, surfaces=(SurfaceRow("wall"),), **options),
     )
     steps = 0
     while not check.done:
@@ -50,4 +48,4 @@ def test_a_bad_plan_is_refused(plan, words):
 
 def test_contacts_that_may_slip_do():
     """Then their margins are not looked at."""
-    assert looked_at(Forward(squeeze=5.0), margin=float("-inf")) == 15
+    assert looked_at(Forward(squeeze=5.0), may_slip=True) == 15

@@ -1,31 +1,29 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The check of a whole reference before the first torque."""
+"""The check of a whole plan before the first torque: a rollout of the law, and what limits say."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from robot_dynamics.control.control_law import ObjectPlan
 from robot_dynamics.control.link_distance import Closest, LinkDistances
 from robot_dynamics.control.reference import POSE
-from robot_dynamics.control.rollout import Rollout, rollout
+from robot_dynamics.control.rollout import Rollout, UnlimitedLaw, rollout
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.errors import RobotDynamicsError, require_length
 from robot_dynamics.manipulation.grasp_map import mean_grasp_distance
+from robot_dynamics.manipulation.hybrid import Contact
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import Robot
 from robot_dynamics.wording import apart
 
-if TYPE_CHECKING:  # it calls this check itself
-    from robot_dynamics.control.coordinated import CoordinatedController
-
 Array = NDArray[np.float64]
 
+SPACING_S = 0.01  # between the instants that are checked
 _RATE_SHARE = 0.5  # part of the torque rate that a reference alone may take
 
 
@@ -60,8 +58,8 @@ class PreflightError(RobotDynamicsError):
         super().__init__(f"reference refused at {first.time:.2f} s: {first.sentence}{rest}")
 
 
-class Preflight(NamedTuple):
-    """How much a reference that passed leaves of each limit; the joint is where it leaves least.
+class PathCheck(NamedTuple):
+    """How much a plan that passed leaves of each limit; the joint is where it leaves least.
 
     Attributes:
         torque_fraction: Largest part of an effort limit that is needed, and its joint.
@@ -80,77 +78,72 @@ class Preflight(NamedTuple):
     rollout: Rollout
 
 
-def check_reference(
-    controller: CoordinatedController,
-    safety: SafetySettings,
-    q: ArrayLike,
-    *,
-    terms: Any = None,
-    spacing: float = 0.01,
-) -> Preflight:
-    """Refuse a reference that the arms cannot follow from where they are.
+def path_times(duration: float, spacing: float = SPACING_S) -> Array:
+    """Return the times (N,) [s] at which a plan of some duration is checked."""
+    count = max(2, int(np.ceil(duration / spacing)) + 1)
+    return np.linspace(0.0, max(duration, spacing), count)
 
-    The whole motion is rolled out with the control law itself and looked at for reach, position
-    and velocity limits, singularities, torque, and distance between the arms.
+
+def check_path(
+    system: GraspSystem,
+    safety: SafetySettings,
+    law: UnlimitedLaw,
+    rows: Sequence[Array],
+    times: Array,
+    q: Array,
+    *,
+    contacts: Sequence[Contact] | None = None,
+    switched: NDArray[np.bool_] | None = None,
+    problems: Iterable[Problem] = (),
+    terms: Any = None,
+) -> PathCheck:
+    """Refuse a plan that the arms cannot follow from where they are.
+
+    The whole motion is rolled out with the control law itself and checked for reach, position and
+    velocity limits, singularities, torque and its rate, and distances of links.
 
     Args:
-        controller: The controller with its reference; it is not changed.
+        system: Arms and object.
         safety: The limits.
-        q: Positions of the arm joints at the start (na,), the arms at their grasps.
+        law: The control law without limits.
+        rows: Of the plan at the times, for each body of the object (N, w).
+        times: From `path_times` (N,) [s].
+        q: Positions of the arm joints at the start (na,), the arms at their contacts.
+        contacts: How each arm holds the object; rigidly by default.
+        switched: Where control goes from force to motion or back since the instant before (N,):
+            the torque may jump there, and fades while control runs.
+        problems: What was found besides, to be reported with the rest.
         terms: `Robot.constraint_terms` of the system, if the caller has it already.
-        spacing: Time between the points that are looked at [s].
 
     Raises:
         PreflightError: With the first problem's time and joint, and all others as data.
         ArgumentError: If `q` has the wrong length.
     """
-    system = controller.system
     start = np.asarray(q, dtype=float)
     require_length("q", start.tolist(), len(system.joint_names), "one for each arm joint")
     terms = terms or Robot(system.model).constraint_terms
-    count = max(2, int(np.ceil(controller.reference.duration / spacing)) + 1)
-    times = np.linspace(0.0, max(controller.reference.duration, spacing), count)
-    motion = rollout(controller, terms, start, times)
-    return check_motion(system, safety, motion, start, controller.reference, terms)
-
-
-def check_motion(
-    system: GraspSystem,
-    safety: SafetySettings,
-    motion: Rollout,
-    start: Array,
-    reference: ObjectPlan,
-    terms: Any,
-) -> Preflight:
-    """Refuse a rolled-out motion that the arms cannot or must not make.
-
-    Args:
-        system: Arms and object.
-        safety: The limits.
-        motion: The motion, as a law will make it.
-        start: Positions of the arm joints at its start (na,).
-        reference: What the object is to do.
-        terms: `Robot.constraint_terms` of the system.
-
-    Raises:
-        PreflightError: With the first problem's time and joint, and all others as data.
-    """
+    motion = rollout(system, terms, law, rows, times, start, contacts)
+    blocked = [np.eye(6)] * len(system.arms)
+    if contacts is not None:
+        blocked = [contact.directions for contact in contacts]
+    arms = _ArmJacobians(system, terms, blocked)
     distances = LinkDistances(system, safety.link_radius_m)
-    first = reference.rows([0.0])[0, POSE]
+    first, path = rows[0][0, POSE], rows[0][: len(motion.times), POSE]
     touching = distances.touching(safety.minimum_arm_distance_m, start, first)
-    closest = distances.closest(motion.q, reference.rows(motion.times)[:, POSE], touching)
-    problems = [
+    closest = distances.closest(motion.q, path, touching)
+    found = [
+        *problems,
         *_motion_problems(system, safety, motion),
-        *_torque_problems(system, safety, motion),
-        *_singularities(system, safety, motion, start, terms),
+        *_torque_problems(system, safety, motion, switched),
+        *_singularities(system, safety, motion, start, arms),
         *_collisions(distances, safety, motion.times, closest),
     ]
-    if problems:
-        raise PreflightError(problems)
+    if found:
+        raise PreflightError(found)
     limits, names = system.limits, system.joint_names
     margin = np.minimum(motion.q - limits["lower"], limits["upper"] - motion.q)
     nearest = int(np.argmin(np.min(margin, axis=0)))
-    return Preflight(
+    return PathCheck(
         _largest(np.abs(motion.torque) / limits["effort"], names),
         _largest(np.abs(motion.qd) / limits["velocity"], names),
         (float(np.min(margin)), names[nearest]),
@@ -175,16 +168,21 @@ def _motion_problems(
     system: GraspSystem, safety: SafetySettings, motion: Rollout
 ) -> Iterator[Problem]:
     limits, names, times = system.limits, system.joint_names, motion.times
-    lower = limits["lower"] + safety.position_margin
-    upper = limits["upper"] - safety.position_margin
+    model, every = system.model, system.model.limits()
+    slices = zip(model.v_slices, model.joint_names, strict=True)
+    every_name = {at.start: name for at, name in slices}
+    q, of_every = motion.at[:, system.every_q], system.every_v
+    lower = every["lower"][of_every] + safety.position_margin
+    upper = every["upper"][of_every] - safety.position_margin
     # Written so that a NaN counts as wrong.
-    for i, j in _first(times, ~((motion.q >= lower) & (motion.q <= upper))):
-        missed = lower[j] if motion.q[i, j] < lower[j] else upper[j]
-        at, _ = apart(motion.q[i, j], missed, digits=4)
+    for i, j in _first(times, ~((q >= lower) & (q <= upper))):
+        missed = lower[j] if q[i, j] < lower[j] else upper[j]
+        at, _ = apart(q[i, j], missed, digits=4)
+        name = every_name[system.every_v[j]]
         yield Problem(
             times[i],
-            names[j],
-            f"joint {names[j]!r} would be at {at}, expected {lower[j]:.4g} to {upper[j]:.4g}.",
+            name,
+            f"joint {name!r} would be at {at}, expected {lower[j]:.4g} to {upper[j]:.4g}.",
         )
     speed = limits["velocity"] * safety.velocity_fraction
     for i, j in _first(times, ~(np.abs(motion.qd) <= speed)):
@@ -198,7 +196,10 @@ def _motion_problems(
 
 
 def _torque_problems(
-    system: GraspSystem, safety: SafetySettings, motion: Rollout
+    system: GraspSystem,
+    safety: SafetySettings,
+    motion: Rollout,
+    switched: NDArray[np.bool_] | None,
 ) -> Iterator[Problem]:
     names, times = system.joint_names, motion.times
     effort = system.limits["effort"] * safety.effort_fraction
@@ -224,6 +225,8 @@ def _torque_problems(
     if len(times) > 1:
         # Only a limit that leaves room for corrections keeps support from being held back.
         rate = np.abs(np.diff(motion.torque, axis=0)) / np.diff(times)[:, None]
+        if switched is not None:
+            rate[switched[1 : len(times)]] = 0.0
         usable = _RATE_SHARE * safety.torque_rate
         for i, j in _first(times[1:], ~(rate <= usable)):
             changed, most = apart(float(np.max(rate[:, j])), usable, digits=4)
@@ -235,27 +238,79 @@ def _torque_problems(
             )
 
 
+class _ArmJacobians:
+    """From the arms' joints to what their contacts block, and how near to singular that is.
+
+    Args:
+        system: Arms and object.
+        terms: `Robot.constraint_terms` of its model.
+        directions: What the contact of each arm blocks, in its grasp's frame (6, d).
+    """
+
+    def __init__(self, system: GraspSystem, terms: Any, directions: Sequence[Array]) -> None:
+        self._system, self._terms = system, terms
+        length = max(mean_grasp_distance(system.grasps), 0.1)
+        weight = np.array([length] * 3 + [1.0] * 3)
+        self._rows = [S.T * weight for S in directions]
+
+    def smallest_singular_value(self, q: Array, arm: int) -> float:
+        """Return that of an arm's Jacobian at positions (na,), rotations times a length [m]."""
+        system = self._system
+        try:
+            at = system.positions(q)
+        except RobotDynamicsError:  # internal chains of the arms do not close there
+            return 0.0
+        K = self._terms(at, np.zeros(system.model.nv))[2]
+        loop = system.arms[arm].loop
+        motions = system.motions(at)[system.arm_slices[arm]]
+        J = self._rows[arm] @ K[6 * loop : 6 * loop + 6] @ motions.T
+        return float(np.linalg.svd(J, compute_uv=False)[-1])
+
+    def weakest(self, q: Array) -> int:
+        """Return the index of the arm that is nearest to a singularity."""
+        arms = range(len(self._system.arms))
+        return int(np.argmin([self.smallest_singular_value(q, i) for i in arms]))
+
+    def straightening_joint(self, q: Array, arm: int) -> str:
+        """Return the joint whose motion would take an arm off its singularity the fastest."""
+        step = 0.05  # far enough to leave the flat bottom at the singularity itself
+        own = self._system.arm_slices[arm]
+        gains = []
+        for j in range(own.start, own.stop):
+            values = []
+            for sign in (1.0, -1.0):
+                moved = np.array(q)
+                moved[j] += sign * step
+                values.append(self.smallest_singular_value(moved, arm))
+            gains.append(max(values))
+        return self._system.joint_names[own.start + int(np.argmax(gains))]
+
+
 def _singularities(
-    system: GraspSystem, safety: SafetySettings, motion: Rollout, start: Array, terms: Any
+    system: GraspSystem,
+    safety: SafetySettings,
+    motion: Rollout,
+    start: Array,
+    arms: _ArmJacobians,
 ) -> Iterator[Problem]:
     times = motion.times
     if motion.failed_at is not None:
         worst = int(np.argmax(motion.gaps.sum(axis=1)))
         arm, (distance, angle) = system.arms[worst], motion.gaps[worst]
         q = motion.q[-1] if len(motion.q) else start
-        joint = _straightening_joint(system, terms, q, worst)
+        joint = arms.straightening_joint(q, worst)
         yield Problem(
             motion.failed_at,
             joint,
             f"arm {arm.name!r} does not reach the object, {distance:.3g} m and "
             f"{np.degrees(angle):.3g} degrees remain with joint {joint!r} as far as it helps, "
-            "expected a path within the reach of both arms.",
+            "expected a path within the reach of all arms.",
         )
     low = ~(motion.pivot >= safety.minimum_pivot)
     if low.any():
         i = int(np.argmax(low))
-        worst = _weakest_arm(system, terms, motion.q[i])
-        joint = _straightening_joint(system, terms, motion.q[i], worst)
+        worst = arms.weakest(motion.q[i])
+        joint = arms.straightening_joint(motion.q[i], worst)
         yield Problem(
             times[i],
             joint,
@@ -267,39 +322,6 @@ def _singularities(
 
 def _of(system: GraspSystem, q: Array, joint: str) -> float:
     return float(q[system.joint_names.index(joint)])
-
-
-def _weakest_arm(system: GraspSystem, terms: Any, q: Array) -> int:
-    """Return the index of the arm that is nearest to a singularity."""
-    sizes = [_smallest_singular_value(system, terms, q, i) for i in range(len(system.arms))]
-    return int(np.argmin(sizes))
-
-
-def _straightening_joint(system: GraspSystem, terms: Any, q: Array, arm: int) -> str:
-    """Return the joint whose motion would take an arm away from its singularity the fastest."""
-    step = 0.05  # far enough to leave the flat bottom at the singularity itself
-    own = system.arm_slices[arm]
-    gains = []
-    for j in range(own.start, own.stop):
-        values = []
-        for sign in (1.0, -1.0):
-            moved = np.array(q)
-            moved[j] += sign * step
-            values.append(_smallest_singular_value(system, terms, moved, arm))
-        gains.append(max(values))
-    return system.joint_names[own.start + int(np.argmax(gains))]
-
-
-def _smallest_singular_value(system: GraspSystem, terms: Any, q: Array, arm: int) -> float:
-    """Return that of an arm's Jacobian, rotations times the declared length [m]."""
-    full = system.model.neutral()
-    full[system.q_index] = q
-    K = terms(full, np.zeros(system.model.nv))[2]
-    loop = system.arms[arm].loop
-    J = K[6 * loop : 6 * loop + 6, system.arms[arm].v_index]
-    length = max(mean_grasp_distance(system.grasps), 0.1)
-    weight = np.array([length] * 3 + [1.0] * 3)
-    return float(np.linalg.svd(J * weight[:, None], compute_uv=False)[-1])
 
 
 def _collisions(

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The hybrid controller with an eye on its contacts."""
+"""Slip that the law foresees, in its plan and while it runs."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from app.hybrid_scenarios import prepared
 
 from robot_dynamics.app.hybrid_law import hybrid_law
 from robot_dynamics.app.scenario import load_scenario
-from robot_dynamics.control.preflight import PreflightError
+from robot_dynamics.control.path_check import PreflightError
 from robot_dynamics.manipulation.assembly import closed_configuration
 
 
@@ -24,7 +24,7 @@ def tray():
 def test_slip_is_foreseen_in_the_plan_and_told(tray):
     """35 N of squeeze hold the tray, and the 12 N that it comes down to do not."""
     law, q = tray
-    assert any("slips" in sentence for sentence in law.foreseen)
+    assert any("slips" in sentence for sentence in law.slip.foreseen)
     law.check_path(q)  # which would be refused if the task might not slip
     law.start(q, np.zeros_like(q))
     step = law.update(0, q, np.zeros_like(q))
@@ -36,7 +36,7 @@ def test_slip_is_foreseen_in_the_plan_and_told(tray):
         "added_internal_force",         "control_scales", "slip_margin",
     }  # fmt: skip
     assert [len(values) for values in late.recorded] == list(law.columns.values())
-    assert law.metadata["warnings"][: len(law.foreseen)] == list(law.foreseen)
+    assert law.metadata["warnings"][: len(law.slip.foreseen)] == list(law.slip.foreseen)
 
 
 def test_another_plan_is_not_judged_by_the_old_one(tray):
