@@ -7,10 +7,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from support.motions import turning_four_bar
+from scipy.integrate import DOP853, RK45
+from support.motions import Motion, parallelogram, skew_four_bar, turning_four_bar
 
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.model.parameters import pack
+from robot_dynamics.simulation.integrators.choice import choose
 from robot_dynamics.simulation.runge_kutta import (
+    DORMAND_PRINCE_5,
+    DORMAND_PRINCE_8,
     SCHEMES,
     ClosedMotion,
     JointForces,
@@ -53,3 +58,129 @@ def test_equals_the_scheme_in_numpy(order):
     assert_allclose(found["drift"], drift, atol=1e-14)
     assert_allclose(found["pivot"], min(*pivots, pivot), rtol=1e-12)
     assert_allclose(found["margin"], min(*margins, margin), rtol=1e-12)
+
+
+TAU = np.array([3.0, -1.0, 0.5])
+
+
+def programs_of(motion: Motion, rows, **options) -> ClosedMotion:
+    """Return the programs of a linkage under joint forces."""
+    return ClosedMotion(motion.robot.model, JointForces(3), rows, **options)
+
+
+def evaluated(program, motion: Motion, extra=()):
+    """Return the outputs of a program at the state of a motion, by name."""
+    block = [*pack(motion.robot.model), *extra]
+    values = program.evaluate(motion.q, motion.qd, TAU, parameters=block)
+    return dict(zip(program.outputs, values, strict=True))
+
+
+@pytest.mark.parametrize("start", [turning_four_bar, skew_four_bar])
+def test_accelerations_of_chosen_rows_are_those_of_all(start):
+    """Two independent rows of a loop with five give the accelerations that all five give (C4)."""
+    motion = start()
+    rows = choose(motion.robot, motion.q, 0.6).rows
+    assert len(rows) == 2
+    found = evaluated(programs_of(motion, rows).rate(), motion)
+    expected = motion.robot.constrained_motion(*motion[1:], TAU)
+    # Accelerations of 1e3 and condition numbers of tens.
+    assert_allclose(found["qdd"], expected.qdd, atol=1e-9)
+    assert found["position_error"].shape == (5,)
+
+
+def test_projection_with_chosen_rows_closes_all():
+    """A skew four-bar that is open by a little is closed in rows that were left out, too."""
+    motion = skew_four_bar()
+    rows = choose(motion.robot, motion.q, 0.6).rows
+    change = np.array([1e-5, -2e-5, 1e-5])
+    off = Motion(motion.robot, motion.q + change, motion.qd + 10.0 * change)
+    end = evaluated(programs_of(off, rows).projection(), off)
+    before = motion.robot.closure(off.q)[1]
+    _, after = motion.robot.closure(end["q"])
+    assert np.max(np.abs(before)) > 1e-6
+    # What is left is of second order in 1e-5.
+    assert np.max(np.abs(after)) < 1e-9
+    *_, slip = motion.robot.constraint_terms(end["q"], end["qd"])
+    # Velocities are projected where positions were: K turns by their correction after that.
+    assert np.max(np.abs(slip)) < 3.0 * 1e-5 * np.max(np.abs(off.qd))
+
+
+def test_velocity_projection_takes_kinetic_energy():
+    """The projected velocity has no more energy in the metric of H where it was projected."""
+    motion = skew_four_bar()
+    rows = choose(motion.robot, motion.q, 0.6).rows
+    rng = np.random.default_rng(2)
+    H = motion.robot.inertia_matrix(motion.q)
+    for _ in range(5):
+        off = Motion(motion.robot, motion.q, motion.qd + rng.normal(size=3))
+        end = evaluated(programs_of(off, rows).projection(), off)
+        assert end["qd"] @ H @ end["qd"] < off.qd @ H @ off.qd
+        # Exactly by the energy of what was taken away: the two are orthogonal.
+        change = off.qd - end["qd"]
+        assert_allclose(change @ H @ end["qd"], 0.0, atol=1e-10 * (off.qd @ H @ off.qd))
+
+
+def test_stabilisation_adds_baumgartes_terms():
+    """K qdd = k - 2 K qd / T - delta / T^2 (8.22)."""
+    motion = turning_four_bar()
+    change = np.array([1e-3, 0.0, 2e-3])
+    off = Motion(motion.robot, motion.q + change, motion.qd + 50.0 * change)
+    rate = evaluated(programs_of(off, (2, 3), stabilised=True).rate(), off, [0.1])
+    _, _, K, k, gap, slip = motion.robot.constraint_terms(off.q, off.qd)
+    expected = k - 20.0 * slip - 100.0 * gap
+    assert_allclose((K @ rate["qdd"])[2:4], expected[2:4], atol=1e-9)
+
+
+def test_margin_sees_a_constraint_that_vanishes():
+    """Near its flat pose a parallelogram's closure across has no effect: angle squared, while
+    the relative pivots see nothing.
+    """
+    motion = parallelogram()
+    found = []
+    for angle in (1e-2, 1e-3):
+        near = Motion(motion.robot, np.array([angle, -angle, np.pi + angle]), motion.qd)
+        rate = evaluated(programs_of(near, (2, 3)).rate(), near)
+        assert rate["pivot"] > 0.1
+        found.append(rate["margin"])
+    assert_allclose(found[0] / found[1], 100.0, rtol=0.05)
+
+
+def stepped(scheme, y, h):
+    """Return y after one step of y' = i y (1 + 0.3 cos t)."""
+    slopes = []
+    for row, c in zip(scheme.A, scheme.c, strict=True):
+        at = y + h * sum((a * k for a, k in zip(row, slopes, strict=True)), 0.0)
+        slopes.append(1j * at * (1.0 + 0.3 * np.cos(c * h)))
+    return y + h * sum(b * k for b, k in zip(scheme.b, slopes, strict=True))
+
+
+@pytest.mark.parametrize("order", SCHEMES)
+def test_a_step_has_the_order(order):
+    """Halving the step divides the error of a step by 2^(order + 1), time dependence included."""
+    errors = []
+    for h in (1.0, 0.5):
+        exact = np.exp(1j * (h + 0.3 * np.sin(h)))
+        errors.append(abs(stepped(scheme_of_order(order), 1.0 + 0.0j, h) - exact))
+    # The next power is still felt at these steps, with which errors are far above rounding.
+    assert_allclose(np.log2(errors[0] / errors[1]), order + 1, atol=0.7)
+
+
+@pytest.mark.parametrize("order", SCHEMES)
+def test_stages_before_the_step_only(order):
+    """The scheme is explicit and consistent: row i has i weights, and weights add up to one."""
+    scheme = scheme_of_order(order)
+    assert [len(row) for row in scheme.A] == list(range(len(scheme.b)))
+    assert_allclose(sum(scheme.b), 1.0, atol=1e-15)
+
+
+def test_stage_times_are_scipys():
+    """The sums of the rows are the stage times of the tables that they come from."""
+    assert_allclose(DORMAND_PRINCE_5.c, RK45.C, atol=1e-15)
+    # Weights up to 50 that cancel.
+    assert_allclose(DORMAND_PRINCE_8.c, DOP853.C, atol=1e-13)
+
+
+def test_unknown_order():
+    """The message says which orders there are."""
+    with pytest.raises(ArgumentError, match="order 6, expected one of 4, 5, 8"):
+        scheme_of_order(6)
