@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.hybrid_cell import (
+from robot_dynamics.app.cell import (
     hybrid_system_of,
     object_frame,
     surface_facts,

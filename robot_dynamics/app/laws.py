@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.jointed_cell import joint_order, jointed_system
+from robot_dynamics.app.cell import joint_order, jointed_system
 from robot_dynamics.app.scenario import Scenario, build_system, locked_joints
 from robot_dynamics.control.clock import Clock, LockstepClock
 from robot_dynamics.control.control_law import ControlLaw

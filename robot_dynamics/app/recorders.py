@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.hybrid_cell import has_contacts, internal_size, surface_facts, surface_rows
-from robot_dynamics.app.hybrid_plant import scene_of
+from robot_dynamics.app.cell import has_contacts, internal_size, surface_facts, surface_rows
 from robot_dynamics.app.recording import TICK, Recorder, Recording
 from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.app.scene import scene_of
 from robot_dynamics.control.control_law import ControlLaw, LawStep
 from robot_dynamics.control.reference import FORCE, POSE, TWIST
 from robot_dynamics.control.settled import settled_rows, settled_until

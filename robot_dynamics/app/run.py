@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.hybrid_plant import scene_of
 from robot_dynamics.app.laws import control_loop
 from robot_dynamics.app.metrics import squeezes_of
 from robot_dynamics.app.progress import Listener, Progress
@@ -22,6 +21,7 @@ from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.recording_files import save_recording
 from robot_dynamics.app.report import report_of, write_report
 from robot_dynamics.app.scenario import Scenario, build_system, load_scenario, true_system
+from robot_dynamics.app.scene import scene_of
 from robot_dynamics.control.control_law import ControlLaw, LawStep
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.assembly import closed_configuration

@@ -19,12 +19,12 @@ import yaml
 from numpy.typing import NDArray
 
 from robot_dynamics.app.acceptance import AcceptanceSettings
-from robot_dynamics.app.hybrid_cell import contact_of, uncontrolled_environment_joints
-from robot_dynamics.app.jointed_cell import (
+from robot_dynamics.app.cell import (
     first_part,
-    loop_joint,
-    placed_robots,
+    grasp_system_of,
+    pose_matrix,
     require_matching_law,
+    uncontrolled_environment_joints,
 )
 from robot_dynamics.app.robot_folder import SCENARIO, shipped_robots
 from robot_dynamics.control.control_law import ObjectPlan
@@ -40,16 +40,11 @@ from robot_dynamics.control.settings import (
 )
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.files import refused
-from robot_dynamics.description.load import load_description
-from robot_dynamics.description.orientations import rotation_of_rpy
-from robot_dynamics.description.world import Part, place
 from robot_dynamics.description.yaml_document import Node, decode, parse_yaml, read_yaml
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
-from robot_dynamics.manipulation.grasping import ArmGrasp, grasp_system
 from robot_dynamics.manipulation.hybrid.environment import PUSHED
-from robot_dynamics.manipulation.settings import CellSettings, PoseSettings
+from robot_dynamics.manipulation.settings import CellSettings
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.model.elements import LinkElement, pose
 from robot_dynamics.resources import SCHEME, share_directory
 from robot_dynamics.simulation.settings import PlantSettings
 
@@ -314,7 +309,7 @@ def build_system(scenario: Scenario) -> GraspSystem:
         RobotDynamicsError: If they do not fit together; the message names the scenario.
     """
     try:
-        return _system(scenario.cell)
+        return grasp_system_of(scenario.cell)
     except DescriptionError:
         raise  # has its own places
     except RobotDynamicsError as error:
@@ -340,55 +335,13 @@ def true_system(scenario: Scenario, believed: GraspSystem | None = None) -> Gras
     system = believed or build_system(scenario)
     plant = scenario.plant
     if plant.link_mass_scale != 1.0:
-        system = _system(scenario.cell, plant.link_mass_scale)
+        system = grasp_system_of(scenario.cell, plant.link_mass_scale)
     if plant.object_mass_scale != 1.0:
         system = system.with_object(mass=system.object_mass * plant.object_mass_scale)
     if plant.grasp_error:
         errors = {name: pose_matrix(error) for name, error in plant.grasp_error.items()}
         system = system.with_grasp_error(errors)
     return system
-
-
-def pose_matrix(settings: PoseSettings) -> Array:
-    """Return the homogeneous matrix (4, 4) of a pose."""
-    return pose(settings.xyz, rotation_of_rpy(settings.rpy))
-
-
-def _system(cell: CellSettings, link_mass_scale: float = 1.0) -> GraspSystem:
-    second = cell.object.joint
-    held = [load_description(one.urdf) for one in (cell.object, second) if one is not None]
-    held_links = [one.mechanism.root for one in held]
-    # At the origin: a floating part's positions are relative to where it is placed.
-    floating = [Part(one, carrier="floating") for one in held]
-    world = place([*placed_robots(cell), *floating])
-    joint = None if second is None else loop_joint(second, (held_links[0], held_links[1]))
-    arms = [
-        ArmGrasp(
-            arm.name,
-            arm.tool,
-            pose_matrix(arm.grasp),
-            arm.posture,
-            arm.load_share,
-            arm.drives,
-            arm.passive_joints,
-            contact_of(arm.contact),
-        )
-        for arm in cell.arms
-    ]
-    mechanism = world.mechanism
-    links = tuple(
-        one if one.name in held_links else _scaled(one, link_mass_scale) for one in mechanism.links
-    )
-    system = grasp_system(
-        replace(mechanism, links=links), held_links[0], arms, cell.gravity, joint
-    )
-    if cell.object.mass is not None:
-        system = system.with_object(mass=cell.object.mass)
-    return system
-
-
-def _scaled(link: LinkElement, scale: float) -> LinkElement:
-    return replace(link, mass=scale * link.mass, inertia=scale * link.inertia)
 
 
 def _anchored(scenario: Scenario) -> Scenario:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from robot_dynamics.app.hybrid_cell import part_frame, surface_frame
+from robot_dynamics.app.cell import part_frame, surface_frame
 from robot_dynamics.app.topic_names import WORLD
 from robot_dynamics.description.description import Shape
 from robot_dynamics.description.orientations import quaternion_of_rotation

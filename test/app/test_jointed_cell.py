@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.app.jointed_cell import jointed_system, loop_joint, tree_joint
+from robot_dynamics.app.cell import jointed_system, loop_joint, tree_joint
 from robot_dynamics.app.laws import make_law
 from robot_dynamics.app.scenario import build_system, load_scenario, true_system
 from robot_dynamics.description.diagnosis import DescriptionError

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from robot_dynamics.app.jointed_cell import jointed_system
+from robot_dynamics.app.cell import jointed_system
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.errors import RobotDynamicsError

@@ -9,16 +9,17 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.hybrid_cell import (
+from robot_dynamics.app.cell import (
     cone_of,
     hybrid_system_of,
     object_frame,
     part_frame,
+    pose_matrix,
     surface_frame,
     wrench_maps,
 )
 from robot_dynamics.app.hybrid_law import distribution_of
-from robot_dynamics.app.scenario import Scenario, pose_matrix
+from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.contact_settings import PartSettings, SurfaceSettings
 from robot_dynamics.manipulation.grasp_map import GraspMap

@@ -7,7 +7,7 @@ import pytest
 from app.hybrid_scenarios import prepared
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.app.hybrid_cell import (
+from robot_dynamics.app.cell import (
     internal_size,
     object_frame,
     surface_facts,

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from app.hybrid_scenarios import prepared
 
-from robot_dynamics.app.hybrid_cell import object_frame, part_frame
-from robot_dynamics.app.hybrid_plant import scene_of
+from robot_dynamics.app.cell import object_frame, part_frame
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.scene import scene_of
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid.touched_surfaces import Guided
 from robot_dynamics.spatial import Vector3

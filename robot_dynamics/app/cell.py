@@ -1,19 +1,29 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Contacts and surfaces of a scenario: as control believes in them, and as the plant has them."""
+"""From the settings of a cell to its systems: grasps and contacts, surfaces, jointed objects."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import block_diag
 
 from robot_dynamics.control.hybrid.surface_check import Grip, SurfaceRow
-from robot_dynamics.control.settings import ReferenceSettings
+from robot_dynamics.control.reference import Reference, plan_reference
+from robot_dynamics.control.settings import (
+    LAW_FACTS,
+    ControlSettings,
+    ReferenceSettings,
+    SegmentSettings,
+)
+from robot_dynamics.description.load import load_description
 from robot_dynamics.description.orientations import rotation_of_rpy
+from robot_dynamics.description.world import Part, place
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.contact_settings import (
     CONTACT_KINDS,
     ContactSettings,
@@ -21,6 +31,7 @@ from robot_dynamics.manipulation.contact_settings import (
     SurfaceSettings,
 )
 from robot_dynamics.manipulation.grasp_map import GraspMap, force_transform, middle_frame
+from robot_dynamics.manipulation.grasping import ArmGrasp, grasp_system
 from robot_dynamics.manipulation.hybrid import (
     KINDS,
     Contact,
@@ -37,11 +48,74 @@ from robot_dynamics.manipulation.hybrid.environment import (
 )
 from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
 from robot_dynamics.manipulation.hybrid.touched_surfaces import Guided, Sliding
-from robot_dynamics.manipulation.settings import CellSettings
+from robot_dynamics.manipulation.jointed_object import JointedObjectSystem, jointed_object_system
+from robot_dynamics.manipulation.settings import (
+    CellSettings,
+    ObjectJointSettings,
+    ObjectSettings,
+    PoseSettings,
+)
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.model.elements import pose
+from robot_dynamics.model import (
+    JointElement,
+    LinkElement,
+    LoopElement,
+    Mechanism,
+)
+from robot_dynamics.model.elements import axis_frame, pose
+from robot_dynamics.model.joints import joint_type
 
 Array = NDArray[np.float64]
+
+_OBJECT_JOINT = "object_joint"
+
+
+def pose_matrix(settings: PoseSettings) -> Array:
+    """Return the homogeneous matrix (4, 4) of a pose."""
+    return pose(settings.xyz, rotation_of_rpy(settings.rpy))
+
+
+def grasp_system_of(cell: CellSettings, link_mass_scale: float = 1.0) -> GraspSystem:
+    """Return arms, object and contacts of a cell.
+
+    Args:
+        cell: The work cell.
+        link_mass_scale: Mass and inertia of the arms' links over those of their descriptions.
+    """
+    second = cell.object.joint
+    held = [load_description(one.urdf) for one in (cell.object, second) if one is not None]
+    held_links = [one.mechanism.root for one in held]
+    # At the origin: a floating part's positions are relative to where it is placed.
+    floating = [Part(one, carrier="floating") for one in held]
+    world = place([*placed_robots(cell), *floating])
+    joint = None if second is None else loop_joint(second, (held_links[0], held_links[1]))
+    arms = [
+        ArmGrasp(
+            arm.name,
+            arm.tool,
+            pose_matrix(arm.grasp),
+            arm.posture,
+            arm.load_share,
+            arm.drives,
+            arm.passive_joints,
+            contact_of(arm.contact),
+        )
+        for arm in cell.arms
+    ]
+    mechanism = world.mechanism
+    links = tuple(
+        one if one.name in held_links else _scaled(one, link_mass_scale) for one in mechanism.links
+    )
+    system = grasp_system(
+        replace(mechanism, links=links), held_links[0], arms, cell.gravity, joint
+    )
+    if cell.object.mass is not None:
+        system = system.with_object(mass=cell.object.mass)
+    return system
+
+
+def _scaled(link: LinkElement, scale: float) -> LinkElement:
+    return replace(link, mass=scale * link.mass, inertia=scale * link.inertia)
 
 
 def hybrid_system_of(cell: CellSettings, system: GraspSystem) -> HybridSystem:
@@ -250,3 +324,124 @@ def contact_of(settings: ContactSettings) -> Contact:
         return Contact.of_directions(np.array(settings.directions).T, np.eye(4))
     limits = cone_of(settings) if settings.unilateral else None
     return Contact.of_kind(_kind(settings), np.eye(4), limits)
+
+
+def tree_joint(settings: ObjectJointSettings, links: tuple[str, str]) -> JointElement:
+    """Return the joint between the parts, as a joint from the first to the second."""
+    at = pose(settings.xyz, rotation_of_rpy(settings.rpy))
+    return JointElement(_OBJECT_JOINT, settings.type, *links, at, settings.axis)
+
+
+def loop_joint(settings: ObjectJointSettings, links: tuple[str, str]) -> LoopElement:
+    """Return the joint between the parts, as a joint that closes a loop between them.
+
+    Its frame has the joint's axis along z, and where the parts coincide is its zero.
+    """
+    joint = tree_joint(settings, links)
+    along = axis_frame(joint, joint_type(joint.type))
+    return LoopElement(_OBJECT_JOINT, joint.type, *links, joint.placement @ along, along)
+
+
+def jointed_system(cell: CellSettings, grasped: GraspSystem) -> JointedObjectSystem:
+    """Return the arms and parts of a cell as Unseren's model has them: the object's joint alone.
+
+    Args:
+        cell: Robots, arms and object.
+        grasped: The same as a grasp system, whose inertias of the parts are taken.
+
+    Raises:
+        RobotDynamicsError: If the object has no joint, or an arm is none of the report's.
+    """
+    grasped.require_plain_arms("the control of jointed objects")
+    joint = cell.object.joint
+    if joint is None or grasped.object_loop_joint is None:
+        raise RobotDynamicsError(
+            "control.law is 'jointed', but the object has no joint; expected cell.object.joint."
+        )
+    arms = place(placed_robots(cell)).mechanism
+    parts = [_object_part(urdf) for urdf in (cell.object.urdf, joint.urdf)]
+    links = (parts[0].name, parts[1].name)
+    held = Mechanism("object", tuple(parts), (tree_joint(joint, links),))
+    grasps = [pose(arm.grasp.xyz, rotation_of_rpy(arm.grasp.rpy)) for arm in cell.arms]
+    tools = [arm.tool for arm in cell.arms]
+    system = jointed_object_system(
+        arms, held, (tools[0], tools[1]), (grasps[0], grasps[1]), cell.gravity
+    )
+    bodies = grasped.model.bodies
+    return system.with_part_inertias([bodies[body].inertia for body in grasped.object_bodies])
+
+
+def first_part(
+    settings: ReferenceSettings, joint: ObjectJointSettings, pose: ArrayLike
+) -> Reference:
+    """Return what the first part does, with the force in the joint, until the fold is over too.
+
+    Args:
+        settings: Motion, fold and force.
+        joint: The joint.
+        pose: Of the first part at the start, x y z qx qy qz qw (7,).
+
+    Raises:
+        ArgumentError: If the settings do not fit together.
+    """
+    axes = len(joint_type(joint.type).rows)
+    path, fold = (
+        sum(one.duration_s for one in part) for part in (settings.segments, settings.fold)
+    )
+    rest = (SegmentSettings(fold - path),) if fold > path else ()
+    longer = replace(settings, segments=(*settings.segments, *rest))
+    return plan_reference(longer, pose, squeeze=np.zeros(axes))
+
+
+def require_matching_law(
+    held: ObjectSettings, control: ControlSettings, reference: ReferenceSettings
+) -> None:
+    """Check that a law for jointed objects has one, and no other law has.
+
+    Raises:
+        ArgumentError: If not.
+    """
+    jointed = held.joint is not None
+    if jointed != control.law_facts.jointed:
+        has = "a joint" if jointed else "no joint"
+        expected = " or ".join(
+            repr(name)
+            for name, law in LAW_FACTS.items()
+            if law.jointed == jointed and law.holds_object
+        )
+        raise ArgumentError(
+            f"control.law is {control.law!r}, but cell.object has {has}; expected {expected}."
+        )
+    if reference.fold and not jointed:
+        raise ArgumentError(
+            "reference.fold moves a second part, but cell.object has no joint; expected none."
+        )
+
+
+def placed_robots(cell: CellSettings) -> list[Part]:
+    """Return the robots of a cell, each where it stands."""
+    return [
+        Part(
+            load_description(robot.urdf, locked=robot.locked),
+            prefix=robot.prefix,
+            xyz=robot.xyz,
+            rpy=robot.rpy,
+        )
+        for robot in cell.robots
+    ]
+
+
+def joint_order(system: JointedObjectSystem) -> np.ndarray:
+    """Return where the joints of arm after arm stand in the system's vectors."""
+    return np.concatenate([part.v_index for part in system.parts])
+
+
+def _object_part(urdf: str) -> LinkElement:
+    links: Iterable[LinkElement] = load_description(urdf).mechanism.links
+    only, *others = links
+    if others:
+        raise RobotDynamicsError(
+            f"{urdf}: link {others[0].name!r} is another one beside {only.name!r}; expected one "
+            "link: a part of an object is a single body."
+        )
+    return only
