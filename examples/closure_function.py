@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A digger's boom raised by a hydraulic cylinder: loops closed by a function of the user.
+"""A digger's boom raised by a hydraulic cylinder: loops closed by a user-defined closure function.
 
 python examples/closure_function.py
 """

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two arms lift a box: run the shipped scenario in this process, and look at what came of it.
+"""Two arms lift a box: run the shipped scenario in this process, and print its figures.
 
 python examples/lift_box.py [FIGURE.png]
 """

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How well do the arms do when the box is not as heavy as the controller believes?
+"""Tracking errors if the mass of the box differs from the modelled one.
 
     python examples/wrong_payload.py
 
@@ -18,7 +18,7 @@ def main(scales: tuple[float, ...] = (0.8, 1.0, 1.2)) -> None:
         run = rd.simulate("lift_box", overrides=[f"plant.object_mass_scale={scale}"])
         report = run.report
         print(
-            f"true mass {scale:.1f} x believed: "
+            f"true mass {scale:.1f} x modelled: "
             f"{1e3 * report['object_position_error_max_m']:6.3f} mm at most, "
             f"{1e3 * report['object_position_error_settled_m']:6.3f} mm at rest, "
             f"{100 * report['torque_fraction_of_limit_max']:.0f} % of the torque limits"

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The controller, for the simulator or for real arms that listen to torque commands.
+"""The controller, for the simulator or for real arms with torque commands.
 
 `robot:=NAME` takes scenario, facts and topics of real arms from config/robots/NAME, or from a
 folder of one's own. Arguments that are left empty are as these files or the node have them.
@@ -82,7 +82,7 @@ def generate_launch_description() -> LaunchDescription:
                 "autostart",
                 default_value="",
                 choices=["", "in_lockstep", "always", "never"],
-                description="When control starts by itself; otherwise call the service ~/start.",
+                description="When control starts automatically; otherwise call service ~/start.",
             ),
             DeclareLaunchArgument(
                 "autoconfigure",
@@ -100,13 +100,13 @@ def generate_launch_description() -> LaunchDescription:
                 "drives_compensate_gravity",
                 default_value="",
                 choices=["", "true", "false"],
-                description="Whether the drives hold the arms up, so that commands leave it out.",
+                description="Whether the drives compensate gravity, so that commands exclude it.",
             ),
             DeclareLaunchArgument(
                 "on_command_timeout",
                 default_value="",
                 choices=["", "brake", "zero", "hold"],
-                description="What the arms' drives do without commands; with hold, control needs "
+                description="Reaction of the drives without commands; with hold, control needs "
                 "the guard.",
             ),
             DeclareLaunchArgument(
@@ -123,7 +123,7 @@ def generate_launch_description() -> LaunchDescription:
             DeclareLaunchArgument(
                 "realtime_priority",
                 default_value="",
-                description="wall_clock: priority before all ordinary processes (SCHED_FIFO), "
+                description="wall_clock: real-time priority of the process (SCHED_FIFO), "
                 "1 to 99, which the system must grant; 0 for none.",
             ),
             DeclareLaunchArgument(

@@ -46,7 +46,7 @@ def generate_launch_description() -> LaunchDescription:
             "autostart",
             default_value="always",
             choices=["in_lockstep", "always", "never"],
-            description="When control starts by itself; otherwise call the service ~/start.",
+            description="When control starts automatically; otherwise call the service ~/start.",
         ),
         DeclareLaunchArgument(
             "stale_after",
@@ -59,18 +59,18 @@ def generate_launch_description() -> LaunchDescription:
             "drives_compensate_gravity",
             default_value="false",
             choices=["true", "false"],
-            description="Whether the drives hold the arms up, so that commands leave it out.",
+            description="Whether the drives compensate gravity, so that commands exclude it.",
         ),
         DeclareLaunchArgument(
             "on_command_timeout",
             default_value="brake",
             choices=["brake", "zero", "hold"],
-            description="What the drives do without commands; with hold, start the guard as well.",
+            description="Reaction of the drives without commands; with hold, start the guard too.",
         ),
         DeclareLaunchArgument(
             "realtime_priority",
             default_value="0",
-            description="wall_clock: priority of both nodes before all ordinary processes "
+            description="wall_clock: real-time priority of the processes of both nodes "
             "(SCHED_FIFO), 1 to 99, which the system must grant; 0 for none.",
         ),
         DeclareLaunchArgument(
@@ -85,7 +85,7 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument(
             "rviz_config",
             default_value=PathJoinSubstitution([share, "rviz", "dual_arm.rviz"]),
-            description="What RViz shows.",
+            description="Configuration of RViz.",
         ),
     ]
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The guard, which holds the arms up when the heartbeat of their controller stops.
+"""The guard, which supports the arms when the heartbeat of their controller stops.
 
 Start it apart from the controller: what ends a launch ends everything in it. Arguments are those
 of the controller, and have to be the same.
@@ -65,13 +65,13 @@ def generate_launch_description() -> LaunchDescription:
                 "mode",
                 default_value="wall_clock",
                 choices=["lockstep", "wall_clock"],
-                description="That of the controller.",
+                description="The same as that of the controller.",
             ),
             DeclareLaunchArgument(
                 "drives_compensate_gravity",
                 default_value="",
                 choices=["", "true", "false"],
-                description="Whether the drives hold the arms up, so that commands leave it out.",
+                description="Whether the drives compensate gravity, so that commands exclude it.",
             ),
             DeclareLaunchArgument(
                 "heartbeat_timeout",
@@ -87,7 +87,7 @@ def generate_launch_description() -> LaunchDescription:
             DeclareLaunchArgument(
                 "realtime_priority",
                 default_value="",
-                description="wall_clock: priority before all ordinary processes (SCHED_FIFO), "
+                description="wall_clock: real-time priority of the process (SCHED_FIFO), "
                 "1 to 99, which the system must grant; 0 for none.",
             ),
             DeclareLaunchArgument(

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The simulator: arms that hold an object, on the topics a real robot would have.
+"""The simulator: arms that hold an object, with the topics of a real robot.
 
 `robot:=NAME` replaces the real arms of config/robots/NAME, or of a folder of one's own: on
 their topics, with drives that do what their files state. Arguments that are left empty are as
@@ -80,18 +80,18 @@ def generate_launch_description() -> LaunchDescription:
                 "drives_compensate_gravity",
                 default_value="",
                 choices=["", "true", "false"],
-                description="Whether the drives hold the arms up on their own.",
+                description="Whether the drives compensate gravity themselves.",
             ),
             DeclareLaunchArgument(
                 "on_command_timeout",
                 default_value="",
                 choices=["", "brake", "zero", "hold"],
-                description="What the drives do without commands.",
+                description="Reaction of the drives without commands.",
             ),
             DeclareLaunchArgument(
                 "command_timeout",
                 default_value="",
-                description="Time without commands until they do [s].",
+                description="Time without commands until the drives react [s].",
             ),
             DeclareLaunchArgument(
                 "faults",
@@ -101,7 +101,7 @@ def generate_launch_description() -> LaunchDescription:
             DeclareLaunchArgument(
                 "realtime_priority",
                 default_value="",
-                description="wall_clock: priority before all ordinary processes (SCHED_FIFO), "
+                description="wall_clock: real-time priority of the process (SCHED_FIFO), "
                 "1 to 99, which the system must grant; 0 for none.",
             ),
             DeclareLaunchArgument(

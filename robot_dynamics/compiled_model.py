@@ -114,7 +114,8 @@ class CompiledModel:
         """Return the forces (..., loops, 6) of the loop joints on their successors (8.4).
 
         Moment [N m], then force [N], in the joint's frame on the successor and about its origin.
-        Constraints, springs, dampers and drives are in it; the predecessor feels the opposite.
+        Constraints, springs, dampers and drives are included; the force on the predecessor is the
+        opposite.
 
         Args:
             q: Positions (..., nq).

@@ -54,7 +54,7 @@ def require_length(name: str, values: Sequence[object], length: int, meaning: st
 
 
 def sentence_of(error: BaseException) -> str:
-    """Return what an error says; of one that nobody raised on purpose also its type."""
+    """Return the message of an error; of an unexpected one also its type."""
     if isinstance(error, RobotDynamicsError):
         return str(error)
     return f"unexpected {type(error).__name__}: {error}"

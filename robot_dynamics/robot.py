@@ -373,12 +373,12 @@ class Robot(CompiledModel):
         Args:
             q: Positions (nq,) with all loops closed; by default some near the joints' zeros and
                 in no special position, since at zero many mechanisms are in one.
-            independent: Joints or coordinates that are wished for as independent ones.
+            independent: Joints or coordinates preferred as independent ones.
             options: `length`, `active`, `samples` and `seed` of `dynamics.mobility.mobility`.
 
         Raises:
             AssemblyError: If the loops are open at `q`, or cannot be closed without it.
-            RobotDynamicsError: If the coordinates wished for depend on one another.
+            RobotDynamicsError: If the preferred coordinates depend on one another.
         """
         closed = self._closed(q)
         independent = several_names("independent", independent)

@@ -4,7 +4,7 @@
 
 For matrices as small as those of robots a second thread gains nothing, and waiting for it takes a
 hundred times as long as the work where other processes keep the cores busy. Nothing but the
-standard library is imported here: this has to be said before NumPy is imported.
+standard library is imported here: this has to be set before NumPy is imported.
 """
 
 from __future__ import annotations

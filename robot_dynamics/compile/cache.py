@@ -4,11 +4,11 @@
 
 The folder is $ROBOT_DYNAMICS_CACHE_DIR, by default robot_dynamics in $XDG_CACHE_HOME or ~/.cache;
 ROBOT_DYNAMICS_CACHE=0 turns the cache off. Since what is in it gets executed, only folders and
-files are used that belong to this user and that nobody else can write to. Whatever is wrong with
-the cache costs time and nothing else.
+files are used that belong to this user and are not writable for others. Errors of the cache cost
+time and nothing else.
 
-A file is: 8 bytes that say what it is, the SHA-256 of all that follows, the length of the metadata
-in 8 bytes, the metadata in JSON, the object code.
+A file is: 8 bytes that identify the format, the SHA-256 of all that follows, the length of the
+metadata in 8 bytes, the metadata in JSON, the object code.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def entry_name(key: bytes, host: Host, lanes: int) -> str:
 
 @lru_cache(maxsize=1)
 def source_hash() -> bytes:
-    """Return a hash of the source of all of this package that has a say in kernels."""
+    """Return a hash of the source of all modules that affect kernels."""
     package = Path(__file__).resolve().parent.parent
     digest = hashlib.sha256()
     for folder, folders, files in os.walk(package):
@@ -77,7 +77,7 @@ def _versions() -> tuple[str, ...]:
 
 
 def load(entry: str) -> tuple[dict[str, Any], bytes] | None:
-    """Return the metadata and the object code of an entry; None if it cannot be had."""
+    """Return the metadata and the object code of an entry; None if it cannot be read."""
     folder = _folder()
     if folder is None:
         return None
@@ -157,7 +157,7 @@ def _read_own_file(path: Path) -> bytes | None:
 
 
 def _write_at_once(path: Path, content: bytes) -> None:
-    """Write a file so that nobody ever sees a part of it."""
+    """Write a file atomically."""
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
     try:
         with open(descriptor, "wb") as file:

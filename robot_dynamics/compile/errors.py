@@ -8,7 +8,7 @@ from robot_dynamics.errors import RobotDynamicsError
 
 
 class TraceError(RobotDynamicsError, TypeError):
-    """A traced function did what cannot be recorded, or returned what it did not promise."""
+    """A traced function used what cannot be recorded, or returned undeclared outputs."""
 
 
 class ShapeError(RobotDynamicsError, ValueError):
@@ -16,4 +16,4 @@ class ShapeError(RobotDynamicsError, ValueError):
 
 
 class CompilerError(RobotDynamicsError, RuntimeError):
-    """Machine code could not be made; the message holds what the code generator said."""
+    """Compilation to machine code failed; the message contains that of LLVM."""

@@ -10,7 +10,7 @@ The rules that shorten a recorded program as it is recorded:
   `x * (-2)` is `-(x * 2)`, `sin(-x)` is `-sin(x)`. So `x * 2` and `x * (-2)` are one product.
 - `x / 2` is a product; `(x * 2) * 3` is `x * 6`.
 - Sine and cosine of the angle of a point are ratios of its coordinates, `y / hypot(x, y)`; those
-  of sums with such angles are sums of products. Nobody may need the angle itself then.
+  of sums with such angles are sums of products. The angle itself is then often unused.
 
 These hold for finite values and do not keep the sign of zero. The origin has no angle.
 """
@@ -26,7 +26,7 @@ from robot_dynamics.compile.errors import TraceError
 from robot_dynamics.scalar.functions import sqrt
 from robot_dynamics.scalar.symbolic import SymbolicScalar
 
-# Operations. What the two operands of a node are is said on the right.
+# Operations. The comments on the right state the two operands of a node.
 CONSTANT = 0  # value, None
 INPUT = 1  # port, element within the port
 PARAMETER = 2  # element of the parameter block, None
@@ -349,7 +349,7 @@ def _divide(a: Symbol, b: Symbol) -> Any:
 
 
 def _is_of_point(angle: Symbol, levels: int = 4) -> bool:
-    """Tell whether an angle is that of a point, or a sum of a few with such a one among them."""
+    """Return whether an angle is that of a point, or a sum that includes such an angle."""
     if angle.operation == ATAN2:
         return True
     if levels == 0 or angle.operation not in (ADD, SUBTRACT, NEGATE):
@@ -360,7 +360,7 @@ def _is_of_point(angle: Symbol, levels: int = 4) -> bool:
 
 
 def _of_point(angle: Symbol) -> tuple[Any, Any]:
-    """Return the sine and cosine of such an angle without asking for the angle."""
+    """Return the sine and cosine of such an angle without computing the angle."""
     a, b = angle.left, angle.right
     if angle.operation == ATAN2:
         y, x = (part.left if part.operation == CONSTANT else part for part in (a, b))

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the machine that runs the kernels can do."""
+"""Properties of the machine that runs the kernels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _logger = logging.getLogger(__name__)
 # Before, pointers had types unless asked otherwise.
 _OLDEST_LLVM = 16
 # Straight-line code gains nothing above.
-_EFFORT = 1
+_OPT_LEVEL = 1
 
 
 class Host(NamedTuple):
@@ -27,7 +27,7 @@ class Host(NamedTuple):
         features: The processor's features as LLVM writes them, "+avx2,-sse4a".
         lanes: How many states a SIMD kernel takes at once.
         fma: Whether a multiplication and an addition can be one operation with one rounding.
-        effort: How hard the code generator tries, 0 to 3. Results do not depend on it.
+        opt_level: Optimisation level of LLVM, 0 to 3. Results do not depend on it.
     """
 
     triple: str
@@ -35,31 +35,31 @@ class Host(NamedTuple):
     features: str
     lanes: int
     fma: bool
-    effort: int
+    opt_level: int
 
 
 def interpretation_forced() -> bool:
-    """Whether the environment variable ROBOT_DYNAMICS_INTERPRET asks for no machine code."""
+    """Whether the environment variable ROBOT_DYNAMICS_INTERPRET turns compilation off."""
     return os.environ.get("ROBOT_DYNAMICS_INTERPRET", "") not in ("", "0")
 
 
-def effort_asked_for() -> int:
-    """Return the effort that the environment variable ROBOT_DYNAMICS_OPT_LEVEL asks for.
+def requested_opt_level() -> int:
+    """Return the optimisation level of the environment variable ROBOT_DYNAMICS_OPT_LEVEL.
 
-    With 0 compilation takes less than half as long, and what is compiled two to five times as
-    long: for what is not called often.
+    With 0 compilation takes less than half as long, and the code two to five times as long: for
+    code that is not called often.
     """
     text = os.environ.get("ROBOT_DYNAMICS_OPT_LEVEL", "")
     if text in ("0", "1", "2", "3"):
         return int(text)
     if text:
         _logger.warning("ROBOT_DYNAMICS_OPT_LEVEL is %r, expected 0 to 3: ignored.", text)
-    return _EFFORT
+    return _OPT_LEVEL
 
 
 @lru_cache(maxsize=1)
 def find_host() -> Host | None:
-    """Return what this machine can do; None where there is no code generator for it."""
+    """Return the properties of this machine; None if there is no code generator for it."""
     if ctypes.sizeof(ctypes.c_ssize_t) != 8:
         return None  # The loops take NumPy's sizes and strides to be 64 bits wide.
     try:
@@ -86,5 +86,5 @@ def find_host() -> Host | None:
         features=features.flatten(),
         lanes=lanes,
         fma=arm or bool(features.get("fma")),
-        effort=effort_asked_for(),
+        opt_level=requested_opt_level(),
     )

@@ -36,7 +36,7 @@ def _target_machine(host: Host) -> Any:
     return binding.Target.from_triple(host.triple).create_target_machine(
         cpu=host.cpu,
         features=host.features,
-        opt=host.effort,
+        opt=host.opt_level,
         reloc="pic",
         codemodel="small",
     )
@@ -65,11 +65,11 @@ def compile_object(text: str, host: Host) -> bytes:
 
 
 def load_object(code: bytes, host: Host) -> MachineCode:
-    """Return object code in memory, the same object as long as somebody has it.
+    """Return object code in memory, the same object as long as it is referenced.
 
     LLVM keeps some ten kilobytes of every library that was ever linked, for as long as the process
-    lives. Who loads the same kernels again and again, as every check of a start does, must not
-    make it link them anew.
+    lives. Repeated loading of the same kernels, as in every check of a start, must therefore
+    not link them again.
 
     Args:
         code: What `compile_object` returned.

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A callable that behaves like a bound kernel where NumPy's own ufunc machinery cannot be used."""
+"""A callable with the interface of a bound kernel, for programs that cannot be ufuncs of NumPy."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The ports of a program: names and shapes of what goes in and comes out."""
+"""The ports of a program: names and shapes of inputs and outputs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Ports:
-    """What goes into a program and comes out of it.
+    """Inputs, outputs and parameters of a program.
 
     Attributes:
         name: The name of the program.

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Splitting off what depends on parameters alone, to be computed once, when a kernel is bound.
+"""Separation of operations on parameters, which run once, when a kernel is bound.
 
 A program becomes two: the *preparation* makes a block of prepared values from the parameter
 block, and the *remainder* reads that block where the program computed those values. In the
@@ -192,7 +192,7 @@ class _Splitter:
         return self.after.copy(node, {need: self._use(need) for need in operands(node)})
 
     def _use(self, index: int) -> int:
-        """Return what stands after the preparation for a node that something late uses."""
+        """Return the prepared value of a node that a later operation uses."""
         if not self.early[index]:
             return self.number[index]
         node = self.program.nodes[index]

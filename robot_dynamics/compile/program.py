@@ -215,7 +215,7 @@ Function = Callable[[Sequence[Any]], list[Any]]
 
 
 def run(program: Program, arguments: Sequence[Any]) -> list[Any]:
-    """Run a program; what has no value is nan or infinite, and nothing is raised.
+    """Run a program; undefined values are nan or infinite, and nothing is raised.
 
     Args:
         program: What to run.

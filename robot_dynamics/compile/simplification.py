@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the graph of a recording to the nodes of a program: only what the outputs need.
 
-What can be decided only when everything has been recorded is decided here: what nothing uses is
-dropped, divisions by the same value share its reciprocal, and signs that no sum took up go back
-into the node they belong to.
+These decisions need the complete recording: unused operations are dropped, divisions by the same
+value share its reciprocal, and signs that no sum took up go back into the node they belong to.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from robot_dynamics.compile.graph import (
 class Node(NamedTuple):
     """An operation of a program; operands are indices of earlier nodes.
 
-    What `left` and `right` hold for operations without operands is told in `graph`.
+    `graph` states what `left` and `right` hold for operations without operands.
     """
 
     operation: int

@@ -59,7 +59,7 @@ class _Record:
 
 
 class UfuncTemplate:
-    """What the ufuncs of one kernel have in common.
+    """The common part of the ufuncs of one kernel.
 
     Args:
         ports: Names and shapes.
@@ -149,7 +149,7 @@ def _hang_into(ufunc: Any, record: _Record) -> None:
 
 @lru_cache(maxsize=1)
 def ufuncs_work() -> bool:
-    """Try a ufunc of our own once, and say whether it does what it should."""
+    """Test one ufunc, and return whether it works."""
 
     def loop(arguments: int, dimensions: int, steps: int, data: int) -> None:
         pointers = (_pointer * 2).from_address(arguments)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a reader returns: a mechanism, the shapes of its links, and what was noticed."""
+"""The result of a reader: a mechanism, the shapes of its links, and a diagnosis."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from robot_dynamics.model.elements import Array, LoopElement, Mechanism
 
 @dataclass(frozen=True, eq=False)
 class Shape(ByValue):
-    """A piece of a link's looks or of its collision geometry.
+    """A shape of a link's visual or collision geometry.
 
     Attributes:
         link: Name of the link.
@@ -33,8 +33,8 @@ class Shape(ByValue):
             cylindrical part. Sphere: radius. Mesh: scale factors along x, y, z. [m]
         mesh: Address of the mesh as the file states it; empty for other kinds.
         color: Red, green, blue, alpha in [0, 1], or None if none is stated.
-        folder: What a relative address of its mesh is relative to, if that is not the folder of
-            its description: in a world its parts come from several.
+        folder: Folder that a relative address of its mesh refers to, if it is not the folder of
+            the description: the parts of a world come from several folders.
     """
 
     link: str
@@ -89,7 +89,7 @@ class Transmission:
 
     @property
     def armature(self) -> float:
-        """Inertia of the rotor as the joint feels it [kg m^2]: reduction squared times its own.
+        """Rotor inertia reflected to the joint [kg m^2]: reduction squared times its own.
 
         Zero unless one actuator drives one joint.
         """
@@ -101,12 +101,12 @@ class Transmission:
 
 @dataclass(frozen=True, eq=False)
 class Description(ByValue):
-    """A description that was read.
+    """A description of a mechanism, as read from a file.
 
     Attributes:
         mechanism: Its links, joints and loop joints.
         shapes: The visual and collision shapes of its links.
-        diagnosis: What was noticed; there is no error in it.
+        diagnosis: Warnings; a description has no errors.
         source: Where it was read from; "<text>" if from a text.
         mimics: For each joint that the file calls a mimic of another: the other joint's name,
             multiplier and offset [rad or m]. The mechanism has a coupling for each, of the
@@ -115,7 +115,7 @@ class Description(ByValue):
             the mechanism have them as `armature`.
         independent: Joints that the file proposes as independent coordinates.
         actuated: Joints that the file says are driven; None if it does not say.
-        folder: What relative addresses of meshes are relative to; empty if not known.
+        folder: Folder that relative addresses of meshes refer to; empty if not known.
         places: Where its elements stand, for messages of checks made later. Descriptions are
             equal wherever they stand.
     """
@@ -132,10 +132,10 @@ class Description(ByValue):
     places: Places = field(default_factory=lambda: Places(""), compare=False, repr=False)
 
     def locate(self, shape: Shape) -> Path:
-        """Return the file of a mesh, which is looked for now.
+        """Return the path of a mesh's file; the search is made by this call.
 
         Raises:
-            ResourceNotFoundError: If it is nowhere; the message lists where it was looked for.
+            ResourceNotFoundError: If it is not found; the message lists the searched folders.
             RobotDynamicsError: If the shape is no mesh.
         """
         if shape.kind != "mesh":

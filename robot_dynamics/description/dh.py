@@ -65,7 +65,7 @@ class DHRow:
         effort: Largest torque or force [N m or N].
         damping: Viscous friction [N m s/rad or N s/m].
         friction: Coulomb friction [N m or N].
-        armature: Inertia of a geared rotor as the joint feels it [kg m^2 or kg].
+        armature: Reflected inertia of a geared rotor [kg m^2 or kg].
     """
 
     name: str

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reading the bytes and the text of a description, with limits and without surprises."""
+"""Reading the bytes and the text of a description file, within limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from robot_dynamics.description.diagnosis import DescriptionError, Problem
 from robot_dynamics.resources import SCHEME, ResourceNotFoundError, resolve_package_uri
 
-_PATIENCE = 5.0  # s: how long a pipe may keep silent
+_PIPE_TIMEOUT = 5.0  # s: longest time without data from a pipe
 
 
 def locate(name: str | Path, folder: str | Path = "", place: str = "") -> Path:
@@ -48,7 +48,7 @@ def read_bytes(path: str | Path, *, expected: str, limit: int) -> bytes:
     """
     path = Path(path)
     try:
-        # One byte more than allowed tells a file that is too large, also for pipes.
+        # One byte more than allowed shows that a file is too large, also for pipes.
         if path.is_fifo():
             data = _read_pipe(path, limit + 1)
         else:
@@ -99,11 +99,11 @@ def _why_unreadable(path: Path, error: Exception, expected: str) -> str:
 def _read_pipe(path: Path, limit: int) -> bytes:
     """Return what comes out of a named pipe, up to a limit.
 
-    Opened without waiting, a pipe that nobody writes to is at its end at once; with a writer, as
-    in `inspect <(xacro FILE)`, there is something to read before long, or the end.
+    Opened without waiting, a pipe without a writer is at its end at once; with a writer, as in
+    `inspect <(xacro FILE)`, data or the end arrive within the timeout.
 
     Raises:
-        OSError: If nobody writes to it, or the writer keeps silent.
+        OSError: If it has no writer, or the writer sends no data.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     data = b""
@@ -112,8 +112,8 @@ def _read_pipe(path: Path, limit: int) -> bytes:
             try:
                 piece = os.read(descriptor, limit - len(data))
             except BlockingIOError:
-                if not select.select([descriptor], [], [], _PATIENCE)[0]:
-                    raise OSError(errno.ETIMEDOUT, "a pipe whose writer keeps silent") from None
+                if not select.select([descriptor], [], [], _PIPE_TIMEOUT)[0]:
+                    raise OSError(errno.ETIMEDOUT, "a pipe whose writer sends no data") from None
                 continue
             if not piece:
                 break
@@ -121,7 +121,7 @@ def _read_pipe(path: Path, limit: int) -> bytes:
     finally:
         os.close(descriptor)
     if not data:
-        raise OSError(errno.ENODATA, "a pipe that nobody writes to")
+        raise OSError(errno.ENODATA, "a pipe without a writer")
     return data
 
 

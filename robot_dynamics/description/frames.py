@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Frames of a description: turned to an axis, where links are at zero, what is one rigid piece."""
+"""Frames of a description: rotations to an axis, link poses at zero, rigidly connected links."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def shortest_rotation(start: ArrayLike, end: ArrayLike) -> Array:
 def link_poses_at_zero(links: Iterable[str], joints: Iterable[JointElement]) -> dict[str, Array]:
     """Return the poses (4, 4) of links with every joint at its zero, in the root's frame.
 
-    Links that do not hang on a root, because they form a circle, are left out.
+    Links that are not connected to a root, because they form a circle, are left out.
     """
     carrier = {joint.child: joint for joint in joints}
     children: dict[str, list[JointElement]] = {}

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What files say about the freedoms of loop joints: springs, dampers, drives, limits."""
+"""Properties of the freedoms of loop joints in files: springs, dampers, drives, limits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from robot_dynamics.model.elements import Limits, LoopElement
 from robot_dynamics.model.joints import JointType, loop_joint_names
 from robot_dynamics.wording import counted
 
-#: What a loop joint says about its freedoms, by the names of keys and fields.
+#: Properties of the freedoms of a loop joint: names of keys and fields.
 OF_FREEDOMS = ("limits", "damping", "friction", "active", "stiffness", "rest")
 #: Those of them that act on the links.
 FORCES = ("stiffness", "damping", "active")
@@ -52,7 +52,7 @@ def check_freedoms(entry: Any, kind: JointType | None, diagnosis: Diagnosis, ele
 
 
 def freedoms_as_yaml(loop: LoopElement) -> dict[str, object]:
-    """Return what a loop joint says about its freedoms, as far as it says anything."""
+    """Return the stated properties of a loop joint's freedoms."""
     found: dict[str, object] = {}
     default = LoopElement("", "", "", "")
     for name in OF_FREEDOMS:

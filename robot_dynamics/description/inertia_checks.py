@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether masses, inertias and lengths can be those of a machine."""
+"""Checks of masses, inertias and lengths: whether they are physically plausible."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _LONG = 20.0  # m: more is more likely millimetres
 _HEAVIEST = 1e9  # kg: more than any ship, and more than numbers can be computed with
 _LARGEST = 1e15  # kg m^2: a moment of inertia that no machine has
 _WIDE = 4.0 * math.pi  # rad: limits beyond are more likely degrees
-_SMALL_LINK = 0.1  # m: the size that a link is given if nothing in the file tells
-_LIGHTEST = 500.0  # kg/m^3: a compact link of this density gives its size from its mass
+_SMALL_LINK = 0.1  # m: size of a link if nothing in the file states it
+_LIGHTEST = 500.0  # kg/m^3: density by which the size of a compact link follows from its mass
 _LARGE_RADIUS = 2.5  # in sizes of the link
 _MILLIMETRES = "were millimetres meant? the unit is m"
 _TINY = 1e-3  # kg: below, points of mass stand for sensors and the like
@@ -40,7 +40,7 @@ _DENSEST = 22_600.0  # kg/m^3, osmium
 
 
 def check_links(mechanism: Mechanism, places: Places, diagnosis: Diagnosis) -> None:
-    """Note masses and inertias that no body has: errors if negative, else warnings."""
+    """Note impossible masses and inertias: errors if negative, else warnings."""
     massless = []
     for link in mechanism.links:
         place, element = places.link(link.name), f"link {link.name!r}"
@@ -85,7 +85,7 @@ def check_links(mechanism: Mechanism, places: Places, diagnosis: Diagnosis) -> N
 
 
 def _beyond_all_machines(link: LinkElement, place: str, diagnosis: Diagnosis) -> bool:
-    """Note an error if a link's numbers are out of all proportion, and return whether they are."""
+    """Note an error if a number of a link is implausibly large, and return whether one is."""
     distance = max(map(abs, link.center))
     moment = float(np.abs(link.inertia).max())
     before = diagnosis.error_count
@@ -160,7 +160,7 @@ def _check_joint_units(joint: JointElement, place: str, diagnosis: Diagnosis) ->
 
 
 def _check_radius(link: LinkElement, size: float, place: str, diagnosis: Diagnosis) -> None:
-    """Warn if mass, inertia and size of a link do not go together."""
+    """Warn if mass, inertia and size of a link are inconsistent."""
     element = f"link {link.name!r}"
     trace = float(np.trace(link.inertia))
     radius = math.sqrt(max(trace, 0.0) / (2.0 * link.mass))  # of gyration, about the centre
@@ -206,7 +206,7 @@ def _summarise_massless(
 
 
 def _sizes(mechanism: Mechanism, shapes: Sequence[Shape]) -> Mapping[str, float]:
-    """Return how large each link seems to be [m]: what the file tells of its extent."""
+    """Return the estimated size of each link [m], from all that the file states."""
     sizes = {
         link.name: max(
             _SMALL_LINK,

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What joints, loop joints and gears must hold to, whatever the format they were stated in."""
+"""Checks of joints, loop joints and couplings that apply to every file format."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check_closures(
         mechanism: The mechanism.
         places: Where its elements stand.
         diagnosis: Where problems are noted.
-        loops: The loop joints to be looked at; all by default.
+        loops: The loop joints to be checked; all by default.
     """
     joints = {joint.name for joint in mechanism.joints}
     for loop in mechanism.loops if loops is None else loops:
@@ -55,10 +55,10 @@ def check_closures(
 
 
 def check_numbers(mechanism: Mechanism, places: Places, diagnosis: Diagnosis) -> None:
-    """Note numbers that no machine has and nothing can be computed with, and those of wrong sign.
+    """Note numbers that are implausibly large or have the wrong sign.
 
     Args:
-        mechanism: The mechanism; its links are not looked at.
+        mechanism: The mechanism; its links are not checked.
         places: Where its elements stand.
         diagnosis: Where problems are noted.
     """

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where the files of meshes are. Nothing is looked for until somebody asks, nothing is fetched."""
+"""Paths of mesh files. The search is made on request; nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from robot_dynamics.resources import SCHEME, ResourceNotFoundError, resolve_pack
 
 _PACKAGE_NAME = re.compile(r"<name>\s*([^<\s]+)\s*</name>")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
-_LEVELS = 8  # how far above a description its package is looked for
+_LEVELS = 8  # number of parent folders searched for the package of a description
 
 
 def locate_mesh(address: str, folder: str | Path = "") -> Path:

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Loops inside a URDF, in the four ways in which people write them.
+"""Loops inside a URDF, in the four spellings in use.
 
     <loop_joint name type><link1 link xyz rpy/><link2 link xyz rpy/></loop_joint>
     <loop_joint name type><parent link/><child link/><parent_origin xyz rpy/><child_origin/>
@@ -135,7 +135,7 @@ def read_coupling(
     paths = [path_to_root(str(end), joints) for end in ends]
     common = {joint.name for joint in paths[0]} & {joint.name for joint in paths[1]}
     terms = []
-    # The successor first: its joint is the follower.
+    # The successor first: its joint is the dependent one.
     for path, factor in ((paths[1], 1.0), (paths[0], -ratio)):
         for joint in path:
             if joint.name in common or joint.type == "fixed":
@@ -201,7 +201,7 @@ def _frames(
     one, two = first.pose, second.pose
     by_parent = tag.name != "loop" and tag.child("parent") is not None
     if by_parent and tag.name == "loop_joint" and not second.turned:
-        # This spelling gives one physical point in two links, and says nothing of orientations.
+        # This spelling gives one physical point in two links, and no orientations.
         at_zero = link_poses_at_zero(links, joints.values())
         if first.link in at_zero and second.link in at_zero:
             relative = inverse_pose(at_zero[second.link]) @ at_zero[first.link]

@@ -97,7 +97,7 @@ def _expanded(file: Path, arguments: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _check_arguments(files: Iterable[Path], given: Mapping[str, str]) -> None:
-    """Refuse arguments that no file declares: xacro passes over them in silence."""
+    """Refuse arguments that no file declares: xacro ignores them without a message."""
     declared: set[str] = set()
     first = ""
     for file in files:

@@ -17,13 +17,13 @@ from robot_dynamics.description.diagnosis import Diagnosis
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?(nan|inf(inity)?)", re.IGNORECASE)
 _XACRO = re.compile(r"\$[{(]")
-_MOST_ATTRIBUTES = 50  # of a tag that are looked at for misspellings
-_LINES_BACK = 100  # how far above its end the start of a tag is looked for
+_MOST_ATTRIBUTES = 50  # of a tag that are checked for misspellings
+_LINES_BACK = 100  # lines above its end that are searched for the start of a tag
 
 
 @dataclass(frozen=True)
 class Tag:
-    """An XML element, the description it belongs to and the list its problems go to.
+    """An XML element, the file it belongs to and the list of its problems.
 
     Attributes:
         element: The lxml element.
@@ -167,7 +167,7 @@ class Tag:
                 )
 
     def only_children(self, *known: str, unused: Sequence[str] = ()) -> None:
-        """Refuse child tags that are not known: where geometry is stated, nothing may get lost.
+        """Refuse child tags that are not known: no part of a geometry may be ignored.
 
         Args:
             known: Names of children that are read.

@@ -40,7 +40,7 @@ from robot_dynamics.errors import RobotDynamicsError
 __all__ = ["Node", "decode", "merged", "parse_yaml", "read_yaml"]
 
 Decoded = TypeVar("Decoded")
-_FAILED: Any = object()  # stands for a value that was already complained about
+_FAILED: Any = object()  # stands for a value whose problem has been noted
 _NO_METADATA: Mapping[str, Any] = {}
 _WORDS_FOR_BOOLEANS = ("y", "n", "yes", "no", "on", "off")
 
@@ -134,7 +134,7 @@ class _Decoder:
         if type(None) in kinds and node.value is None:
             return None
         kinds = tuple(kind for kind in kinds if kind is not type(None))
-        # The member that fits the shape of the value answers for its problems.
+        # Problems are those of the member that fits the shape of the value.
         fitting = [kind for kind in kinds if _has_shape(kind, node)]
         if len(fitting) == 1 or len(kinds) == 1:
             return self.value((fitting or kinds)[0], node, metadata)
@@ -271,7 +271,7 @@ def _has_shape(kind: Any, node: Node) -> bool:
 
 
 def _words(kind: Any, metadata: Mapping[str, Any]) -> str:
-    """Return what a user would call a value of this kind."""
+    """Return words for a value of this kind."""
     unit = f" in {metadata['unit']}" if metadata.get("unit") else ""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if kind is float:

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""YAML as a tree of nodes that know their places, composed with limits and merged by `extends`.
+"""YAML as a tree of nodes with their places, composed within limits and merged by `extends`.
 
 Scalars follow YAML 1.2: only `true` and `false` are booleans, so a joint may be called `y` or
 `on`, and `1e-3` is a number. Keys are always strings.
@@ -94,7 +94,7 @@ class Node:
         yield from self.value.items()
 
     def without_lines(self, path: str = "") -> Node:
-        """Return the value as one that no line of a file holds, with all that is in it.
+        """Return the value and everything in it without line numbers.
 
         Args:
             path: The keys that lead to it, before those it has.

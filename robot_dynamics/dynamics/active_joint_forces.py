@@ -1,8 +1,8 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Springs, dampers and drives as the sparse matrix method needs them: joint by joint.
+"""Springs, dampers and drives for the sparse matrix method, joint by joint.
 
-Only joints that have any are looked at, one by one: it is what the state decides about them alone.
+Only joints that have any are evaluated.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ActiveJoints:
         return tau
 
     def of_loops(self, loops: LoopState, efforts: Array) -> Array:
-        """Return what springs, dampers and drives of loop joints do to the successors (loops, 6).
+        """Return forces of springs, dampers and drives of loop joints on successors (loops, 6).
 
         Args:
             loops: Where the loop joints are and how they move.

@@ -70,10 +70,10 @@ def drives_of(
     of_loops = model.loop_drive_names
     used = list(range(len(of_loops)))
     if names is not None:
-        wished = list(names)
-        used = [i for i in used if of_loops[i] in wished]
+        preferred = list(names)
+        used = [i for i in used if of_loops[i] in preferred]
         active = np.zeros(model.nv, dtype=bool)
-        for name in wished:
+        for name in preferred:
             if name not in of_loops:
                 active[_coordinates_of(model, name)] = True
     tree = np.flatnonzero(active)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments as arrays: refused in one sentence where they cannot be meant."""
+"""Checks of arguments, converted to arrays."""
 
 from __future__ import annotations
 

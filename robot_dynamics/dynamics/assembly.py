@@ -191,12 +191,12 @@ def consistent_velocity(
     q: Array | None = None,
     error: Array | None = None,
 ) -> Array:
-    """Return the velocity (nv,) nearest to a wish that keeps the loops closed: K qd = 0.
+    """Return the velocity (nv,) nearest to a desired one that keeps the loops closed: K qd = 0.
 
     Args:
         model: The mechanism.
         K: Constraint Jacobian (n^c, nv).
-        qd: The wish (nv,).
+        qd: The desired velocity (nv,).
         held: The velocities of joints or coordinates that are to be met exactly.
         metric: Matrix (nv, nv) in which the change is smallest; displacements by default.
         length: Length [m] at which a rotation counts like a displacement.
@@ -208,8 +208,8 @@ def consistent_velocity(
         AssemblyError: If the held velocities contradict the loops.
     """
     length = model_length(model) if length is None else length
-    wish = finite_vector("qd", qd, model.nv)
-    result = wish.copy()
+    desired = finite_vector("qd", qd, model.nv)
+    result = desired.copy()
     free = np.ones(model.nv, dtype=bool)
     for name, value in (held or {}).items():
         at = coordinates_of(model, name)
@@ -219,7 +219,7 @@ def consistent_velocity(
     B = ranked.V.T * ranked.column_scales  # K qd = 0 without its noise: orthonormal in the length
     root = metric_root(metric, ranked.column_scales, free)
     if metric is not None:  # the others follow what is held, as they would without loops
-        pull = (metric @ np.where(free, 0.0, result - wish))[free]
+        pull = (metric @ np.where(free, 0.0, result - desired))[free]
         result[free] -= np.linalg.solve(root.T, np.linalg.solve(root, pull))
     rows = np.linalg.solve(root, B[:, free].T).T
     # What is left of B without the held columns has a rank of its own, as doubtful as B.
@@ -270,7 +270,7 @@ def require_closed(model: Model, q: Array, error: Array, largest: float, length:
 
 
 def _require_reach(search: ClosureSearch, guess: Array) -> None:
-    """Refuse loops whose links are too short, by more than rounded numbers would explain."""
+    """Refuse loops whose links are too short, beyond rounding."""
     model = search.model
     missing = missing_lengths(model, search.limits, guess, search.free)
     worst = max(missing.values(), default=0.0)

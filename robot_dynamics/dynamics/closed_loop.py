@@ -91,7 +91,7 @@ class ConstraintFactors:
     def correction(self, error: Sequence[Scalar]) -> list[Scalar]:
         """Return the smallest motion (nv,) in the metric of H that changes K qd by minus `error`.
 
-        It is -H^-1 K^T A^-1 error: what projection adds to positions or velocities.
+        It is -H^-1 K^T A^-1 error: the change of positions or velocities by the projection.
         """
         push = self.half_push(self.A.solve(error))
         return [-value for value in self.H.back_solve(self.H.scale(push))]
@@ -108,8 +108,8 @@ class ConstraintFactors:
 def constraint_factors(H: list[list[Scalar]], K: list[list[Scalar]]) -> ConstraintFactors:
     """Factor H and A = K H^-1 K^T; A is singular exactly if constraints depend on one another.
 
-    Constraints that no joint can affect, such as those normal to a planar loop, are taken out:
-    their multipliers, which nothing determines, are 0.0.
+    Constraints that no joint affects, such as those normal to a planar loop, are removed: their
+    undetermined multipliers are 0.0.
     """
     of_H = factor(H)
     Y = [of_H.half_solve(row) for row in K]
@@ -152,12 +152,11 @@ def closed_loop_forward_dynamics(
     parameters: Parameters,
     stabilisation_time: float | None = None,
 ) -> tuple[list[Scalar], list[Scalar], Scalar]:
-    """Return accelerations, multipliers and the pivot that tells full rank.
+    """Return accelerations, multipliers and the pivot that shows full rank.
 
     The solution assumes independent constraints. Near dependence the pivot tends to zero and the
     first two results are worthless (see `full_rank`): use the rank-revealing solution of
-    `redundant.py` then. The pivot is not a number if an acceleration is none, whatever argument
-    brought that about.
+    `redundant.py` then. The pivot is NaN if an acceleration is.
 
     Args:
         model: The mechanism.

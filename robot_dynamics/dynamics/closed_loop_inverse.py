@@ -34,7 +34,7 @@ from robot_dynamics.model import Model
 
 Array = NDArray[np.float64]
 
-# A bound is said to be held by forces this near to it, as a part of a typical force.
+# Distance to a bound at which it counts as reached, relative to a typical force.
 _AT_BOUND = 1e-8
 # Multipliers that are smaller than this part of the others are rounding.
 _ROUNDING = 1e-11
@@ -42,16 +42,17 @@ _ROUNDING = 1e-11
 
 @dataclass(frozen=True)
 class ClosedLoopInverse:
-    """Efforts that give a motion to a mechanism with closed loops, and what else could.
+    """Efforts that give a motion to a mechanism with closed loops, and their null space.
 
     Attributes:
         drives: Names of the p drives: coordinates of the tree in the model's order, then drives
             in loop joints.
-        efforts: What they do, u (p,) [N m or N].
+        efforts: Their efforts u (p,) [N m or N].
         tau: The same as joint forces B u (nv,), as `forward_dynamics` takes them.
         qdd: Accelerations (nv,) that these efforts give. Of an underactuated mechanism they are
-            those nearest to the wish in the metric of the inertia.
-        missing: The wish less `qdd` (nv,); zero up to rounding if the drives can do it all.
+            those nearest to the desired ones in the metric of the inertia.
+        missing: The desired accelerations less `qdd` (nv,); zero up to rounding if the drives can
+            produce them.
         mobility: Number of independent motions, n - r.
         driven: How many of them the drives can force, rank of G_u (8.63).
         actuation: One of "none", "fully", "underactuated", "redundantly", "underactuated,
@@ -62,13 +63,13 @@ class ClosedLoopInverse:
             orthonormal once divided by `scales`.
         null_multipliers: What each of them adds to the multipliers (n^c, p - driven).
         internal: The part of `efforts` in the null space (p,); the rest is the particular
-            solution, of least effort without any bounds and wishes.
+            solution, of least effort without bounds and preferences.
         multipliers: Constraint forces lambda (n^c,) that go with the efforts [N m, N].
         determined: For each whether motion and efforts determine it (n^c,); where they do not,
             what bounds leave open has the least sum of squares, moments divided by `length`.
         loop_forces: Forces of the loop joints on their successors (loops, 6), moment first, see
             `Robot.loop_forces`.
-        held: The bounds that were reached, in words.
+        held: Names of the bounds that were reached.
         beyond: Drives whose effort is above the model's limit.
         residual: Largest entry of H qdd + C - B u - K^T lambda [N m, N].
         rank: Number of independent constraints, r.
@@ -204,7 +205,7 @@ def closed_loop_inverse(
 
 
 def _producible(forced: Actuation, H: Array, force: Array) -> tuple[Array, Array]:
-    """Return what drives can do of G^T tau_ID, and the accelerations (nv,) that they cannot give.
+    """Return the part of G^T tau_ID that drives can produce, and the missing accelerations (nv,).
 
     The latter are the smallest in the metric of H; the former is in the coordinates of
     `forced.left`, divided by the strengths: what the scaled efforts have to be along
@@ -240,7 +241,8 @@ def _least_efforts(
 def _null_multipliers(ranked: ConstraintRank, forces: Array) -> Array:
     """Return the multipliers (n^c, k) that balance joint forces without work (nv, k).
 
-    Entries that are in doubt are zero: what a drive cannot load it shall not be asked to load.
+    Entries that are in doubt are zero, so that drives are not used for forces that they cannot
+    exert.
     """
     result = -least_multipliers(ranked, forces.T).T
     as_forces = np.abs(result) / ranked.row_scales[:, None]

@@ -3,7 +3,7 @@
 """Whether closure functions close the loops of a mechanism, at coordinates drawn at random.
 
 The functions are the user's: a wrong sign in one of them would make wrong dynamics without any
-other symptom, since loops are not looked at any more.
+other symptom, because loop constraints are not evaluated any more.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _JUMP = 0.1  # [rad, or lengths] what a smooth function may stray within a piece
 
 @dataclass(frozen=True)
 class ClosureCheck:
-    """What the check found.
+    """Result of the check.
 
     Attributes:
         samples: The coordinates in the domain at which it was made (N, size).
-        gap: How far loops are open at most [m], rotations at `length`.
+        gap: Largest closure error [m], rotations at `length`.
         velocity_error: Largest K G, as ratios of distances.
         acceleration_error: Largest K g - k, relative to the terms it is the sum of.
         paths: How many paths between samples were followed in search of jumps.
@@ -164,7 +164,7 @@ class _Check:
         return K, error
 
     def is_inside(self, y: Array, expected: bool) -> bool:
-        """Return whether y is in the domain; a failure where it is said to be is an error."""
+        """Return whether y is in the domain; a failure inside the domain is an error."""
         words = self.closure.outside(y.tolist())
         finite = not words and all(np.all(np.isfinite(x)) for x in self.motion(y, self.rest))
         stated = any(f.domain is not None for f in self.closure.functions)

@@ -31,7 +31,8 @@ def compose(
 
     A coupling gives the position of one joint by those of the others. Coordinates that a function
     names are independent unless another function or a coupling gives them; joints in no loop and
-    no coupling are independent; couplings that nothing starts take joints that drive others.
+    no coupling are independent; for couplings without a given joint the driving joints are
+    independent.
 
     Args:
         model: The mechanism.
@@ -42,9 +43,9 @@ def compose(
         ClosureFunctionError: If a joint is given twice or not at all, or positions are missing.
         UnknownNameError: If a function gives the position of a joint that is not there.
     """
-    functions, wishes = tuple(functions), tuple(independent)
+    functions, preferred = tuple(functions), tuple(independent)
     types = {body.joint.name: body.joint.type for body in model.bodies}
-    for name in wishes:
+    for name in preferred:
         if name not in types and not any(name in f.independent for f in functions):
             raise UnknownNameError("joint", name, types, model.name)
     steps = [_step_of(model, function) for function in functions]
@@ -57,8 +58,8 @@ def compose(
                     "expected one function for each joint."
                 )
             given[name] = str(function)
-    chosen, order = _Composition(model, functions, steps, wishes).run()
-    listed = [*wishes, *(name for function in functions for name in function.independent)]
+    chosen, order = _Composition(model, functions, steps, preferred).run()
+    listed = [*preferred, *(name for function in functions for name in function.independent)]
     ranks = {name: place for place, name in reversed(list(enumerate([*listed, *types])))}
     names = sorted(chosen, key=lambda name: ranks[name])
     return Closure(
@@ -67,16 +68,16 @@ def compose(
 
 
 class _Composition:
-    """Finds what is independent, and the order in which the rest follows."""
+    """Finds the independent joints, and the order in which the others are computed."""
 
     def __init__(
         self,
         model: Model,
         functions: tuple[ClosureFunction, ...],
         steps: list[Step],
-        wishes: tuple[str, ...],
+        preferred: tuple[str, ...],
     ) -> None:
-        self.model, self.functions, self.wishes = model, functions, wishes
+        self.model, self.functions, self.preferred = model, functions, preferred
         self.waiting = steps
         # A joint with the coefficient zero has no part in a coupling.
         self.couplings = [
@@ -100,7 +101,7 @@ class _Composition:
         return chosen, self.order
 
     def _candidates(self) -> list[str]:
-        """Return what may be independent, what is most likely first."""
+        """Return joints that may be independent, the most likely first."""
         names, joints = self.model.joint_names, set(self.model.joint_names)
         coupled = [[names[body] for body, _ in c.terms] for c in self.couplings]
         followers = {terms[0] for terms in coupled}
@@ -110,7 +111,7 @@ class _Composition:
         free = [n for n in names if n not in looped and n not in in_couplings]
         first = [*listed, *(n for n in in_couplings if n not in looped)]
         leading = [n for n in first if n not in followers]
-        result = dict.fromkeys([*self.wishes, *leading, *first, *free])
+        result = dict.fromkeys([*self.preferred, *leading, *first, *free])
         # A name that is no joint's and that nothing uses is a mistake told by `_require_all`.
         return [name for name in result if name in joints or name in listed]
 
@@ -123,7 +124,7 @@ class _Composition:
         return {model.joint_names[body] for body in bodies}
 
     def _propagate(self) -> None:
-        """Take every function and coupling that has what it needs."""
+        """Add every function and coupling whose arguments are known."""
         moving = True
         while moving:
             moving = False

@@ -4,8 +4,8 @@
 
 The position errors of loop joints are exact near closure only, and those with axes vanish as well
 where an axis points the wrong way (Table 8.1). The constraint Jacobian K, however, always points
-towards the closed joint, so steps follow K and not the slope of the error; an error that has
-vanished is believed only if its slope is K.
+towards the closed joint, so steps follow K and not the slope of the error; a zero error counts as
+closed only if its slope is K.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class ClosureSearch:
         return q, float(np.max(np.abs(residual), initial=0.0))
 
     def step(self, q: Array, K: Array, residual: Array, damping: float | None = None) -> Array:
-        """Return a damped step (nv,) of limited length; none into a joint limit."""
+        """Return a damped step (nv,) of limited length that crosses no joint limit."""
         J = self.rows[:, None] * K
         free, bars = self.free, np.zeros((0, self.model.nv))
         step = np.zeros(self.model.nv)
@@ -132,7 +132,7 @@ class ClosureSearch:
         return step if largest <= _LARGEST_STEP else step * (_LARGEST_STEP / largest)
 
     def damped(self, J: Array, residual: Array, damping: float | None) -> Array:
-        """Return the step that takes the residual off, damped by more the larger it is."""
+        """Return the step that removes the residual; damping grows with the residual."""
         U, s, Vt = np.linalg.svd(J, full_matrices=False)
         size = min(float(np.linalg.norm(residual)) / self.length, 1e100)  # its square is a number
         # Damping that falls with the square of the error keeps convergence quadratic, also where

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A choice of independent coordinates that is kept along a motion, and changed where it must be.
 
-The crank of a four-bar tells how it moves, except where coupler and rocker are in line: there the
-crank stands still whatever the others do. Before the choice turns that bad it is left for another.
+The crank of a four-bar determines its motion, except where coupler and rocker are in line: there
+the crank stands still while the others move. Another coordinate is chosen before that.
 
-This is for those who ask state by state, want coordinates by name, and pay with digits for a bad
-choice: it weighs conditioning against changes. Compiled integration changes its choice for another
+This class serves callers that evaluate state by state and need coordinates by name: it weighs
+conditioning against changes of the choice. Compiled integration changes its choice for another
 reason, when rows of K that its programs are made of stop being enough, and then needs rows too; it
-has its own choice (`simulation/integrators/choice.py`). What both choose by is one: `pivots`.
+has its own choice (`simulation/integrators/choice.py`). Both use `pivots`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _TOO_FEW = 1e-6
 
 
 class CoordinateChoice:
-    """Keeps independent coordinates along a motion and chooses others when they turn bad.
+    """Keeps independent coordinates along a motion until their conditioning degrades.
 
     Attributes:
         independent: Indices of the coordinates in use; None before the first state.

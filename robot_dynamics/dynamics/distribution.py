@@ -1,10 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One among the efforts that give the same motion: nearest to wishes, one wish after the other.
+"""Selection among the efforts that give the same motion, by least-squares goals in priority order.
 
-All efforts and multipliers that give a motion are x = x0 + Z y. Each wish asks for R x to be near
-t, and leaves to the next what it does not decide. Where the nearest point obeys all bounds nothing
-else is needed; otherwise a quadratic program finds the nearest point that does.
+All efforts and multipliers that give a motion are x = x0 + Z y. Each goal minimises |R x - t|,
+in the null space of the goals before it. If the result violates bounds, a quadratic program finds
+the nearest point within them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ Array = NDArray[np.float64]
 
 # What acts by less than this part of what it might is rounding, and is taken for nothing ...
 _ROUNDING = 1e-11
-# ... and a wish is not granted by what acts this little: it would take a million times its size.
+# ... and directions that act this little do not serve a goal: they would need a million times its
+# size.
 _WEAK = 1e-6
 
 
 class InfeasibleError(RobotDynamicsError):
-    """Nothing that gives the motion is within the bounds.
+    """No efforts within the bounds give the motion.
 
     Attributes:
         excess: By how much each bound in the way is exceeded, by its name [N m or N], where the
@@ -62,7 +63,7 @@ def distribute(
     bounds: ForceBounds,
     unit: float,
 ) -> Array:
-    """Return the efforts and multipliers among x + Z y that wishes and bounds choose.
+    """Return the efforts and multipliers among x + Z y by goals in priority order and bounds.
 
     Args:
         place: The mechanism, for messages.
@@ -80,13 +81,13 @@ def distribute(
     rows = bounds.rows / scales[:, None]
     lower, upper = bounds.lower / scales, bounds.upper / scales
     reach = np.max(np.abs(Z), axis=1, initial=0.0)
-    # The last wish is for nothing: bounds are kept where no other decides.
-    for wish in (*goals, LeastSquaresGoal(np.zeros((0, len(x))), np.zeros(0))):
-        U, s, Vt = np.linalg.svd(_along(wish.rows, Z, reach))
-        used = int(np.sum(s > _WEAK * np.max(np.abs(wish.rows) @ reach, initial=0.0)))
-        # y = V [w / s; free]: the wish is for w, and all else costs nothing
+    # The last goal is empty: it keeps the bounds.
+    for goal in (*goals, LeastSquaresGoal(np.zeros((0, len(x))), np.zeros(0))):
+        U, s, Vt = np.linalg.svd(_along(goal.rows, Z, reach))
+        used = int(np.sum(s > _WEAK * np.max(np.abs(goal.rows) @ reach, initial=0.0)))
+        # y = V [w / s; free]: the goal is w, and `free` costs nothing
         turn = np.hstack([Vt[:used].T / s[:used], Vt[used:].T])
-        to_goal = U[:, :used].T @ (wish.goal - wish.rows @ x)
+        to_goal = U[:, :used].T @ (goal.goal - goal.rows @ x)
         y = turn[:, :used] @ to_goal
         at = rows @ x
         if not _within(rows @ (x + Z @ y), lower, upper):
@@ -97,7 +98,7 @@ def distribute(
                 raise InfeasibleError(place, _by_name(bounds.names, excess, 1e-6 * unit))
             y = turn @ found
         x, Z = x + Z @ y, Z @ Vt[used:].T
-        # What rounding has let through stays within.
+        # Clip excess by rounding.
         lower, upper = np.minimum(lower, rows @ x), np.maximum(upper, rows @ x)
     return x
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inverse dynamics of closed loops for drives that can force every motion, traced (8.63).
 
-Which coordinates are independent is settled beforehand, driven ones first: with as many drives as
+The independent coordinates are chosen beforehand, driven ones first: with as many drives as
 motions, all in the tree, G_u is the unit matrix and u = G^T tau_ID. With more drives the efforts
 are the least ones in fixed weights, u = W^-1 G_u (G_u^T W^-1 G_u)^-1 G^T tau_ID.
 """
@@ -39,7 +39,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class FixedDrives:
-    """Drives that can force every motion, and independent coordinates to go with them.
+    """Drives that can force every motion, and matching independent coordinates.
 
     Attributes:
         names: Names of the drives (p,): coordinates of the tree first.
@@ -69,7 +69,7 @@ def fixed_drives(
     names: Iterable[str] | None,
     weights: object,
 ) -> FixedDrives:
-    """Return drives and coordinates that serve at a configuration, and mostly elsewhere.
+    """Return drives and coordinates for a configuration; they usually serve elsewhere as well.
 
     Args:
         model: The mechanism.
@@ -124,7 +124,7 @@ def drive_efforts(
         model: The mechanism.
         q: Positions (nq,) with the loops closed.
         qd: Velocities (nv,).
-        qdd: Accelerations (nv,); whether they keep the loops closed is not looked at.
+        qdd: Accelerations (nv,); whether they keep the loops closed is not checked.
         parameters: Gravity, inertias and placements of loop joints.
         drives: The drives, and the order of elimination.
         squares: Of its pivots' sizes, if those are not to be a part of traced code.

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked of efforts that give a motion: small ones, within bounds, with wanted forces."""
+"""Requirements on efforts that give a motion: least squares, bounds, preferred forces."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class EffortRequest:
-    """What is asked of the efforts beyond the motion.
+    """Requirements on the efforts besides the motion.
 
     Attributes:
         drives: Joints, coordinates or drives in loop joints that act; those of the model if None.
@@ -35,7 +35,7 @@ class EffortRequest:
         friction: Coefficients of friction by loop joint: its force stays in the cone about z.
         forces: Bounds on constraint forces, by "loop.direction": a largest absolute value, or the
             lowest and the highest.
-        prefer: Constraint forces that are wanted, likewise; they come before small efforts.
+        prefer: Preferred constraint forces, likewise; they have priority over small efforts.
         project: Take the consistent acceleration that is nearest in the metric of H.
         tolerance: By how much velocities and accelerations may open the loops, as a part of the
             largest in them.
@@ -99,7 +99,7 @@ class EffortRequest:
         return builder.done()
 
     def goals(self, model: Model, ranked: ConstraintRank, scales: Array) -> list[LeastSquaresGoal]:
-        """Return what is wanted of x = [u; lambda]: forces by name, then little of both.
+        """Return the goals for x = [u; lambda]: preferred forces, then least squares of both.
 
         Args:
             model: The mechanism.

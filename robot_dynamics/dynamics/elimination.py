@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Closed-loop forward dynamics, independent accelerations first (section 8.5, method 3), traced.
 
-Which coordinates depend on which constraints is settled beforehand, in NumPy; traced code never
-branches on values. Coordinates that follow together, as those of a loop or of a leg of a platform,
-are a block. Up to six are solved for by reflections, which meet no zero at a regular state. A
-larger block is eliminated along the pivots, in an order that keeps zeros: it can meet a small one
-at a regular state, and is refused there.
+Pivots are chosen beforehand, in NumPy; traced code never branches on values. Coordinates that are
+determined together, such as those of a loop or of a leg of a platform, are a block. Up to six are
+solved for by reflections, which meet no zero at a regular state. A larger block is eliminated
+along the pivots, in an order that keeps zeros: it can meet a small one at a regular state, and is
+refused there.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ZERO = 1e-12
 
 
 class Pivot(NamedTuple):
-    """A coordinate that follows from a constraint.
+    """A coordinate that a constraint determines.
 
     Attributes:
         row: The constraint.

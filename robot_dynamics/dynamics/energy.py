@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Kinetic and potential energy of a mechanism: what conservative motion keeps the sum of."""
+"""Kinetic and potential energy of a mechanism; conservative motion preserves their sum."""
 
 from __future__ import annotations
 

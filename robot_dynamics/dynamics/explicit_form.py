@@ -29,7 +29,7 @@ class ExplicitTerms:
     c: list[Scalar]
 
     def effort(self, tau: Sequence[Scalar]) -> list[Scalar]:
-        """Return G^T tau (dimension,): what joint forces do to the independent coordinates."""
+        """Return G^T tau (dimension,), the generalised forces of the independent coordinates."""
         return transposed_times(self.motion.G, tau, len(self.c))
 
 
@@ -95,6 +95,6 @@ def explicit_inverse_dynamics(
     ydd: Sequence[Scalar],
     parameters: Parameters,
 ) -> list[Scalar]:
-    """Return G^T tau_ID (dimension,): what G^T tau has to be for the motion (8.62)."""
+    """Return G^T tau_ID (dimension,), the value of G^T tau that gives the motion (8.62)."""
     terms = explicit_terms(closure, y, yd, parameters)
     return [a + c for a, c in zip(times(terms.M, ydd), terms.c, strict=True)]

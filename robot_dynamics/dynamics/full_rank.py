@@ -1,13 +1,13 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a solution that takes all constraints for independent can be believed: one number.
+"""One number that shows whether a solution that assumes independent constraints is accurate.
 
-Traced code never branches on values, so it solves as if K had full rank and tells by how much it
-has. The pivots of K H^-1 K^T show rows that depend on one another. They do not show a row that is
-next to nothing by itself, such as one that would vanish if the frames of a planar loop had not
-been rounded: as a constraint it would lock the loop. So rows are also measured against the
-distances of the mechanism, and both against what the loops are open by, as `rank` does it. A loop
-through a free body has no such row, whatever its other joints do, and needs no look at them.
+Traced code never branches on values, so it solves as if K had full rank and returns a measure of
+the rank. The pivots of K H^-1 K^T show rows that depend on one another. They do not show a row
+that is next to nothing by itself, such as one that would vanish if the frames of a planar loop had
+not been rounded: as a constraint it would lock the loop. So rows are also measured against the
+distances of the mechanism, and both against the closure error, as in `rank`. A loop through a free
+body has no such row, whatever its other joints are, and needs no such test.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LARGEST_RESIDUAL = 1e-4
 def full_rank_pivot(
     model: Model, terms: LoopTerms, pivot: Scalar, rows: Sequence[int] | None = None
 ) -> Scalar:
-    """Return what tells full rank: 1 at best, below `SMALLEST_PIVOT` where it is in doubt.
+    """Return a measure of full rank: 1 at best, below `SMALLEST_PIVOT` where it is in doubt.
 
     It is the smallest of the relative pivots and of the squared sizes of the rows as ratios of
     distances. Open loops lower it so that it passes `SMALLEST_PIVOT` where it would otherwise

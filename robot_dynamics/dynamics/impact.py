@@ -4,7 +4,7 @@
 
 No force but the constraints' is impulsive, so that H (qd+ - qd) = K^T iota and K qd+ = 0. Of all
 velocities that the constraints allow, it is the nearest in the metric of H: energy is lost, and
-what the constraints do not touch, the momentum of a free mechanism for one, stays.
+what the constraints do not affect, such as the momentum of a free mechanism, is conserved.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Impact:
-    """What an impact does.
+    """Result of an impact.
 
     Attributes:
         qd: Velocities after it (nv,).
@@ -39,7 +39,7 @@ class Impact:
 def plastic_impact(
     model: Model, H: Array, K: Array, position_error: Array, q: Array, qd: Array
 ) -> Impact:
-    """Return what happens when all constraints of a mechanism begin to hold at once.
+    """Return the impact when all constraints of a mechanism begin to act at once.
 
     Args:
         model: The mechanism with its loops.

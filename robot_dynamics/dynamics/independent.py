@@ -97,8 +97,8 @@ def form_in(
 ) -> IndependentForm:
     """Return G and g for coordinates that are known to be independent, ascending.
 
-    The rank is not looked for, which makes this cheap; the residuals and the conditioning tell if
-    the choice does not fit.
+    The rank is not computed, which makes this cheap; the residuals and the conditioning show
+    whether the choice is valid.
 
     Args:
         model: The mechanism.
@@ -142,21 +142,21 @@ def form_in(
 
 
 def chosen_coordinates(
-    model: Model, ranked: ConstraintRank, wished: Sequence[int] = ()
+    model: Model, ranked: ConstraintRank, preferred: Sequence[int] = ()
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return independent coordinates, as many as there are motions, and wishes that cannot be.
+    """Return as many independent coordinates as motions, and preferred ones that are dependent.
 
-    A wish cannot be met if the coordinates before it determine its velocity. The others come from
-    complete pivoting: what is a pivot depends on what is none.
+    A preferred coordinate is refused if those before it determine its velocity. The others come
+    from complete pivoting: pivots are dependent coordinates.
 
     Args:
         model: The mechanism.
         ranked: The rank of K.
-        wished: Indices of the coordinates that are wished for, the most wanted first.
+        preferred: Indices of the preferred coordinates, in order of priority.
     """
     met: list[int] = []
     basis: list[Array] = []
-    for index in wished:
+    for index in preferred:
         rest = without(ranked.motions[index], basis)
         size = float(np.linalg.norm(rest))
         if size > ranked.doubt:
@@ -164,7 +164,7 @@ def chosen_coordinates(
             basis.append(rest / size)
     dependent = {column for _, column in pivots(model, ranked, met)}
     chosen = tuple(i for i in range(model.nv) if i not in dependent)
-    return chosen, tuple(i for i in wished if i not in met)
+    return chosen, tuple(i for i in preferred if i not in met)
 
 
 def pivots(
@@ -256,16 +256,16 @@ def independent_coordinates(
     """
     if coordinates is None:
         return chosen_coordinates(model, ranked)[0]
-    wished = list(dict.fromkeys(i for name in coordinates for i in coordinates_of(model, name)))
-    chosen, refused = chosen_coordinates(model, ranked, wished)
-    if refused or len(wished) != len(chosen):
+    preferred = list(dict.fromkeys(i for name in coordinates for i in coordinates_of(model, name)))
+    chosen, refused = chosen_coordinates(model, ranked, preferred)
+    if refused or len(preferred) != len(chosen):
         names = coordinate_names(model)
         many = ", ".join(names[i] for i in refused)
-        few = ", ".join(names[i] for i in chosen if i not in wished)
+        few = ", ".join(names[i] for i in chosen if i not in preferred)
         wrong = [f"determined by the others: {many}"] if many else []
         wrong += [f"missing: {few}, for instance"] if few else []
         raise RobotDynamicsError(
-            f"{model.name}: {counted(len(wished), 'coordinate')} cannot stand for the motion "
+            f"{model.name}: {counted(len(preferred), 'coordinate')} cannot stand for the motion "
             f"here, whose mobility is {len(chosen)} ({'; '.join(wrong)}); expected "
             f"{len(chosen)} that are independent."
         )

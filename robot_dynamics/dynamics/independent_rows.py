@@ -4,8 +4,8 @@
 
 Constraints that the others imply at every configuration, such as one of the five of Bricard's last
 hinge, make K H^-1 K^T singular for good. Which ones these are hardly ever changes along a motion,
-so they are left out when the program is made (see `general_rows`), and looked after by it: an
-acceleration that meets them all the same, with forces that the others exert, is the acceleration.
+so they are left out when the program is made (see `general_rows`), and the program checks them: an
+acceleration that satisfies them with the forces of the others is the solution.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def independent_rows_forward_dynamics(
     parameters: Parameters,
     rows: Sequence[int],
 ) -> tuple[list[Scalar], Scalar]:
-    """Return accelerations (nv,) from some of the constraints, and the pivot that tells full rank.
+    """Return accelerations (nv,) from some of the constraints, and the pivot that shows full rank.
 
     The pivot is below `SMALLEST_PIVOT` where those constraints depend on one another, and where
     the acceleration does not meet the others as well as the loops are closed.

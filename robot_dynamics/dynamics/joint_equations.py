@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The equations of all joints of a mechanism, tree and loop alike, over body accelerations.
 
-Every joint says what its successor may do relative to its predecessor, in the successor's frame
-of that joint (sections 3.5 and 3.7). Joints of one type are evaluated in one go: the scalars that
-joint types and spatial vectors work on are then arrays with one entry a joint.
+Every joint constrains the motion of its successor relative to its predecessor, in the joint's
+frame on the successor (sections 3.5 and 3.7). Joints of one type are evaluated in one go: the
+scalars that joint types and spatial vectors work on are then arrays with one entry a joint.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class LoopState:
 
 @dataclass(frozen=True)
 class JointEquations:
-    """What joints ask of the accelerations of bodies, at one state.
+    """Constraints of the joints on the accelerations of bodies, at one state.
 
     With a the accelerations (6 N_B,) of all bodies in body coordinates, -a_g included, all joints
     hold if K a = k, and then qdd = G a + g.
@@ -173,7 +173,7 @@ def joint_equations(
 def _loop_transforms(layout: JointLayout, across: Placements) -> Placements:
     """Return the transforms from the predecessor of each loop joint to its successor's frame.
 
-    Poses are taken from the body on which the cluster of loops hangs, so that nothing is lost
+    Poses are relative to the body that carries the cluster of loops, so that no precision is lost
     when it is far from the base. The rows of a pose follow from those of the parent's linearly.
     """
     bodies = layout.bodies

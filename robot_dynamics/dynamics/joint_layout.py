@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What does not change with the state in the equations of all joints of a mechanism.
+"""The parts of the equations of all joints that do not depend on the state.
 
 Joints are numbered as in the book: tree joint i carries body i, the loop joints follow. Joints of
 one type form a group, which is evaluated in one go over arrays.
@@ -84,7 +84,7 @@ class JointGroup:
 
 
 class JointLayout:
-    """Which joint connects what, where, and where its equations stand.
+    """Bodies and frames of each joint, and the indices of its equations.
 
     Attributes:
         bodies: Number of bodies, N_B, and of tree joints.
@@ -206,7 +206,7 @@ def _sparse(entries: Sequence[tuple[int, int, float]], rows: int, columns: int) 
 
 
 def _tops(parent: list[int], loops: list[tuple[int, int]]) -> tuple[Indices, Indices]:
-    """Return the body on which the loops of each joint's cluster hang, for bodies and for loops.
+    """Return the body that carries the loops of each joint's cluster, for bodies and for loops.
 
     Joints that a loop passes are merged with a disjoint-set forest, and joints that are merged
     already are skipped, so that the cost grows with the number of joints and not with the length

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Forces through loop joints, and what their drives do in the tree (section 8.4)."""
+"""Forces of loop joints, and joint forces of their drives in the tree (section 8.4)."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def loop_joint_forces(
 ) -> list[Force]:
     """Return the force that each loop joint exerts on its successor: f = T_a tau + T lambda.
 
-    Each is in the joint's frame on the successor and about its origin; the predecessor feels the
-    opposite. Springs and dampers are part of it, Coulomb friction is not.
+    Each is in the joint's frame on the successor and about its origin; the force on the
+    predecessor is the opposite. Springs and dampers are part of it, Coulomb friction is not.
 
     Args:
         model: The mechanism.

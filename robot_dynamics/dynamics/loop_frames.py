@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where the frames of a loop joint are, and which joints move them against each other.
+"""Frames of a loop joint, and the joints that move them relative to each other.
 
 Everything is in the joint's frame on the successor. Transforms are taken from the loop's root on,
 so that nothing is lost when a loop is far from the base.
@@ -50,7 +50,7 @@ class LoopFrame:
         )
 
     def joint_forces(self, force: Force) -> dict[int, Scalar]:
-        """Return J_L^T f: what a force on the successor and its reaction do in the tree (8.28)."""
+        """Return J_L^T f: joint forces of a force on the successor and its reaction (8.28)."""
         return {index: column.dot(force) for index, column in self.columns.items()}
 
 

@@ -44,7 +44,7 @@ _UNTOUCHED = 1e-5
 
 @dataclass(frozen=True, kw_only=True)
 class MaximalMotion(ConstrainedMotion):
-    """Accelerations, constraint forces, and what every joint transmits.
+    """Accelerations, constraint forces, and the forces transmitted by every joint.
 
     `tolerance` and `conditioning` are, unlike those of the rank-revealing solution, in the metric
     of inertia: the velocity that a constraint takes from its two bodies, as a part of what it
@@ -75,7 +75,7 @@ def maximal_coordinate_solution(
 ) -> MaximalMotion:
     """Return accelerations and all joint forces, by the sparse matrix method.
 
-    Whoever solves for many states of a model keeps a `MaximalCoordinates` instead.
+    To solve for many states of a model keep a `MaximalCoordinates` instead.
 
     Args:
         model: The mechanism.
@@ -106,7 +106,7 @@ def maximal_coordinate_solution(
 
 
 class MaximalCoordinates:
-    """A model laid out for the sparse matrix method: what does not change with the state.
+    """A model prepared for the sparse matrix method: the parts that do not depend on the state.
 
     Attributes:
         model: The mechanism.

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How a mechanism can move: mobility, redundant constraints, independent coordinates, drives.
+"""Mobility of a mechanism, with its redundant constraints, independent coordinates and drives.
 
 Section 8.10: the mobility is n - r, where r is the rank of the constraint Jacobian K. The rank is
 that of a matrix of ratios of distances (see `scaling`), whose entries are known as well as the
@@ -40,7 +40,7 @@ _NEARBY = 0.05
 
 @dataclass(frozen=True)
 class Mobility:
-    """How a mechanism can move at one configuration.
+    """Mobility of a mechanism at one configuration.
 
     Attributes:
         name: The mechanism.
@@ -55,7 +55,7 @@ class Mobility:
             none was found, as in a mechanism that cannot move.
         drives: Coordinates with a drive, and then drives in loop joints.
         driven: How many independent motions the drives can force, rank of G_u (8.63).
-        closure_error: What the loops are open by [m], rotations at `length`.
+        closure_error: Largest closure error of the loops [m], rotations at `length`.
         tolerance: The singular value that counts as zero, from the closure error and `length`.
         conditioning: The smallest singular value that counts as not zero; none without loops.
         length: The length [m] that makes rotations and displacements comparable.
@@ -157,28 +157,28 @@ def mobility(
     samples: int = 4,
     seed: int = 0,
 ) -> Mobility:
-    """Return how a mechanism can move at a configuration.
+    """Return the mobility of a mechanism at a configuration.
 
     Args:
         model: The mechanism.
         closure: Gives K and the position error.
         q: Positions (nq,) that close the loops.
-        independent: Joints or coordinates that are wished for as independent ones; the rest is
+        independent: Joints or coordinates preferred as independent ones; the rest is
             chosen by complete pivoting.
-        active: Joints, coordinates or drives in loop joints that act, if not those that
-            the model says.
-        loop_drives: Gives what drives in loop joints do to the tree (nv, drives); nothing without
-            it.
+        active: Joints, coordinates or drives in loop joints that act, instead of those of the
+            model.
+        loop_drives: Returns the joint forces (nv, drives) of unit efforts of drives in loop
+            joints.
         length: Length [m] at which a rotation counts like a displacement.
-        samples: Configurations nearby that are looked at; none with 0.
+        samples: Number of nearby configurations that are checked.
         seed: Of their choice.
 
     Raises:
-        ArgumentError: If `q` has the wrong size or is not finite, or more coordinates are wished
-            for than there are.
+        ArgumentError: If `q` has the wrong size or is not finite, or there are more
+            preferred coordinates than coordinates.
         AssemblyError: If the loops are open at `q` by more than a thousandth of the length: the
             rank there is not that of the closed mechanism. It names the loops and the gaps.
-        RobotDynamicsError: If the coordinates wished for depend on one another.
+        RobotDynamicsError: If the preferred coordinates depend on one another.
     """
     q = finite_vector("q", q, model.nq)
     length = model_length(model) if length is None else length
@@ -212,14 +212,14 @@ def mobility(
 
 
 def _independent_coordinates(
-    model: Model, ranked: ConstraintRank, wished: Sequence[str]
+    model: Model, ranked: ConstraintRank, preferred: Sequence[str]
 ) -> tuple[int, ...]:
-    """Return coordinates whose velocities determine all others, those wished for among them."""
-    wishes = [index for name in wished for index in coordinates_of(model, name)]
-    chosen, refused = chosen_coordinates(model, ranked, wishes)
+    """Return coordinates whose velocities determine all others, with the preferred ones."""
+    indices = [index for name in preferred for index in coordinates_of(model, name)]
+    chosen, refused = chosen_coordinates(model, ranked, indices)
     if refused:
         names = coordinate_names(model)
-        others = ", ".join(names[i] for i in wishes[: wishes.index(refused[0])]) or "the loops"
+        others = ", ".join(names[i] for i in indices[: indices.index(refused[0])]) or "the loops"
         raise RobotDynamicsError(
             f"{model.name}: {names[refused[0]]!r} cannot be independent "
             f"here, its velocity follows from {others}; expected at "

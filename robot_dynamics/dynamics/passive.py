@@ -1,9 +1,10 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Springs in all joints and dampers in loop joints: forces that only the state decides.
+"""Springs in all joints and dampers in loop joints: forces that depend on the state only.
 
-They are part of C wherever it is asked for, with the sign of Table 8.2: C - tau_a. The friction of
-tree joints is not: it is taken off the joint forces by those who know more about the drives.
+They are part of C everywhere, with the sign of Table 8.2: C - tau_a. The friction of tree joints
+is
+not: the caller subtracts it from the joint forces, because it depends on the drives.
 """
 
 from __future__ import annotations

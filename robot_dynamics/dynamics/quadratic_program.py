@@ -39,13 +39,13 @@ def nearest_within(goal: Array, rows: Array, lower: Array, upper: Array) -> Arra
         RobotDynamicsError: If there is no solver, or it gave up.
     """
     solve = _solver()
-    count, wished = rows.shape[1], len(goal)
+    count, goals = rows.shape[1], len(goal)
     slope = np.zeros(count)
-    slope[:wished] = -goal
+    slope[:goals] = -goal
     # Entries that cost nothing make the problem semidefinite: then with proximal iterations.
-    proximal = -1.0 if wished < count else 0.0
+    proximal = -1.0 if goals < count else 0.0
     x, _, flag, _ = solve(
-        _hessian(count, wished).copy(), slope, np.ascontiguousarray(rows), upper, lower,
+        _hessian(count, goals).copy(), slope, np.ascontiguousarray(rows), upper, lower,
         np.zeros(len(rows), dtype=np.int32),
         primal_tol=TOLERANCE, dual_tol=TOLERANCE, eps_prox=proximal,
     )  # fmt: skip
@@ -60,9 +60,9 @@ def nearest_within(goal: Array, rows: Array, lower: Array, upper: Array) -> Arra
 
 
 @cache
-def _hessian(count: int, wished: int) -> Array:
+def _hessian(count: int, goals: int) -> Array:
     """Return that of half the squared distance in the first entries (count, count)."""
-    return np.diag(np.where(np.arange(count) < wished, 1.0, 0.0))
+    return np.diag(np.where(np.arange(count) < goals, 1.0, 0.0))
 
 
 @cache

@@ -1,11 +1,11 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The rank of the loop constraints: which are independent, and how far that can be told.
+"""The rank of the loop constraints: which are independent, and to which accuracy.
 
 With rows and columns of rotations scaled by a length of the mechanism (see `scaling`), K becomes a
 matrix J of ratios of distances. Its entries are known as well as the loops are closed: where they
 are open by a part e of that length, the directions of the constraints are off by a few times e. A
-singular value below that uncertainty is zero. Everything that asks for a rank asks here.
+singular value below that uncertainty is zero. This is the only definition of rank in the package.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class ConstraintRank:
         V: Orthonormal columns (nv, r): which scaled velocities they forbid.
         motions: Orthonormal columns (nv, nv - r): the scaled velocities that are free.
         idle: Orthonormal columns (n^c, n^c - r): combinations of multipliers that do nothing.
-        closure_error: What the loops are open by [m], rotations at `length`.
+        closure_error: Largest closure error of the loops [m], rotations at `length`.
         tolerance: The singular value that counts as zero, from closure error, rounding and length.
         length: The length [m] that makes rotations and displacements comparable.
     """
@@ -81,9 +81,9 @@ class ConstraintRank:
 
     @property
     def doubt(self) -> float:
-        """How far `motions` and `idle` may be off.
+        """Error bound of `motions` and `idle`.
 
-        They are known less well than constraints where the weakest constraint is weak.
+        They are less accurate than constraints if the weakest constraint is weak.
         """
         return self.tolerance / min(self.smallest or 1.0, 1.0)
 
@@ -152,7 +152,7 @@ def constraint_rank(
         length: Length [m] at which a rotation counts like a displacement; that of a typical link
             by default.
         rank: The rank, if it is known from a state nearby where the loops are closed better. It
-            is an upper bound: a rank that is not there is not believed.
+            is an upper bound.
 
     Raises:
         RobotDynamicsError: If a number is not finite.
@@ -206,13 +206,13 @@ def _slid(model: Model, q: Array, length: float) -> float:
 
 
 def opening(model: Model, error: Array, length: float) -> float:
-    """Return what the loops are open by [m], rotations at `length`; rows on velocities aside."""
+    """Return the largest closure error [m], rotations at `length`; rows on velocities aside."""
     scaled = constraint_scales(model, length) * error * model.holonomic
     return float(np.max(np.abs(scaled), initial=0.0))
 
 
 def without(row: Array, basis: Sequence[Array]) -> Array:
-    """Return what is left of a row without the parts along an orthonormal basis."""
+    """Return a row without its parts along an orthonormal basis."""
     rest = row.copy()
     for b in (*basis, *basis):  # twice: rounding of the first pass is taken out as well
         rest -= b * (b @ rest)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the links of a loop are long enough to meet, known before anything is searched for.
+"""Check whether the links of a loop are long enough to close it, before any search.
 
 The origins of the joints around a loop are the corners of a polygon. Its sides, one in each link,
 keep their lengths whatever the joints do, but for joints that translate. No side of a polygon is
@@ -25,7 +25,7 @@ _ROUNDING = 1e-12  # m, at positions of size one
 def missing_lengths(
     model: Model, limits: PositionLimits, q: Array, free: NDArray[np.bool_]
 ) -> dict[str, float]:
-    """Return how far loops are open at least because links are too short [m], by loop joint.
+    """Return lower bounds of the gaps of loops whose links are too short [m], by loop joint.
 
     Loops with a joint that translates without bounds are not in it, nor those that may close.
 

@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ConstrainedMotion:
-    """Accelerations of a closed-loop system, and how far its constraints determine the forces.
+    """Accelerations of a closed-loop system, and which constraint forces are determined.
 
     Attributes:
         qdd: Accelerations (nv,); unique.
@@ -43,7 +43,7 @@ class ConstrainedMotion:
         undetermined: Names of the constraints whose multipliers are not: they can be traded
             against one another without any effect on the motion.
         residual: Largest entry of K qdd - k that is left [rad/s^2, m/s^2].
-        closure_error: What the loops are open by [m], rotations at `length`.
+        closure_error: Largest closure error of the loops [m], rotations at `length`.
         tolerance: How strongly a constraint has to act to count, as a ratio of distances; from
             closure error, rounding and `length` (see `dynamics.rank`).
         conditioning: How strongly the weakest one acts that counts; none without constraints.
@@ -76,7 +76,7 @@ def rank_revealing_solution(
     """Solve `[[H, K^T], [K, 0]] [qdd; -lambda] = [force; k]` at any rank of K.
 
     Where the loops are open by a little, constraints that depend on one another when closed
-    contradict each other by as little: they are then met in the mean.
+    contradict each other by as little: they are then satisfied in the least-squares sense.
 
     Args:
         model: The mechanism, for the names of its constraints.

@@ -46,7 +46,7 @@ class SaddlePoint:
         tolerance: How strongly a constraint has to act to count, as a part of what it would act
             on bodies that are free.
         weakest: About how strongly the weakest one acts that counts; none without soft rows.
-        null_space: Multipliers (rows, nullity) that no acceleration feels, to the tolerance.
+        null_space: Multipliers (rows, nullity) that affect no acceleration, to the tolerance.
         idle: Those of the soft rows, divided by their weights (soft, nullity); orthonormal.
     """
 
@@ -107,8 +107,8 @@ class SaddlePoint:
     def solve(self, f: Array, k: Array) -> tuple[Array, Array]:
         """Return accelerations (n,) and multipliers (rows,) for right-hand sides (n,), (rows,).
 
-        Soft rows that contradict each other are met in the mean. Multipliers that are not unique
-        are those of least norm, divided by the weights of their rows.
+        Soft rows that contradict each other are satisfied in the least-squares sense. Multipliers
+        that are not unique are those of least norm, divided by the weights of their rows.
 
         Raises:
             RobotDynamicsError: If the solution is worthless, since the matrix is all but singular.
@@ -149,7 +149,7 @@ class SaddlePoint:
         return x
 
     def _consistent(self, b: Array) -> Array:
-        """Return a right-hand side without what soft rows that hardly act ask for."""
+        """Return a right-hand side without its part along soft rows that hardly act."""
         if not self._soft_idle.shape[1]:
             return b
         soft = slice(len(b) - self._soft, None)
@@ -160,10 +160,10 @@ class SaddlePoint:
         return changed
 
     def _find_null_space(self) -> None:
-        """Find multipliers that nothing feels, by iteration on random vectors.
+        """Find multipliers that affect no acceleration, by iteration on random vectors.
 
-        What is found is taken out before the next vectors are looked at; they are enough when one
-        of them turns out to act.
+        What is found is removed from the next vectors; the search ends when one of the vectors has
+        an effect.
         """
         soft = self._soft
         random = np.random.default_rng(0)
@@ -194,7 +194,7 @@ class SaddlePoint:
             self._sort_out(np.linalg.qr(full)[0])
 
     def _sort_out(self, full: Array) -> None:
-        """Tell orthonormal multipliers (rows, d) that nothing feels from those that act a little.
+        """Separate orthonormal multipliers (rows, d) without effect from those with a small one.
 
         Where K^T times one of them is of size s, K a = k says that the part of a along it is that
         multiplier's part of k over s: s is divided by once.

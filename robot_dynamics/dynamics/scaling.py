@@ -34,7 +34,7 @@ def model_length(model: Model) -> float:
 def tree_length(model: Model) -> float:
     """Return the same of the tree joints alone, which compiled code may rely on.
 
-    Where loops are closed may be a parameter of compiled code.
+    The frames of loop joints may be parameters of compiled code.
     """
     return typical_length(_distance(body.placement) for body in model.bodies)
 

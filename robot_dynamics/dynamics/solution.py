@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The methods of solving closed-loop dynamics (section 8.5) by their names, and one for the user.
+"""The methods of solving closed-loop dynamics (section 8.5) by name, and an automatic choice.
 
 All solve the same equations with the same notion of rank, and return the same accelerations and
 the same multipliers, those of least norm where constraints are redundant.

@@ -36,7 +36,7 @@ _ITERATIONS = 50
 
 @dataclass(frozen=True)
 class Vibrations:
-    """The linear model at an equilibrium, and how it vibrates.
+    """The linear model at an equilibrium, its natural frequencies and modes.
 
     Attributes:
         frequencies: Natural frequencies (m,) [Hz], without damping, lowest first; negative for
@@ -109,7 +109,7 @@ def vibrations(
 def equilibrium(model: Model, q: ArrayLike, tau: ArrayLike | None = None) -> Array:
     """Return positions (nq,) near `q` where all forces are in balance, loops closed.
 
-    By Newton's method with the exact stiffness; nothing is moved where it makes no difference.
+    By Newton's method with the exact stiffness; motions that change no force stay zero.
 
     Args:
         model: The mechanism.

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A link that bends, as a chain of rigid segments with elastic joints between them."""
+"""A flexible link, as a chain of rigid segments with elastic joints between them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def beam(
     segments are half as long as the others. Frequencies are then those of a beam with an error
     that falls with the square of the number of joints.
 
-    Its links are NAME0 (which carries nothing yet: join it to what holds the beam) to NAMEn, whose
+    Its links are NAME0 (the root: join it to the support of the beam) to NAMEn, whose
     frame is half a piece before the tip, and NAME_tip; its joints are NAME_bend1 to NAME_bendn.
 
     Args:
@@ -39,7 +39,7 @@ def beam(
         joints: How many joints it has.
         axis: What it bends about, "y" or "z".
         damping_time: Damping of a joint as a part of its stiffness [s]. Damping of tree joints is
-            friction: whoever integrates the motion makes it a part of the joint forces.
+            friction: the caller who integrates the motion adds it to the joint forces.
 
     Raises:
         ArgumentError: If a number is not positive, or the axis is another one.

@@ -43,7 +43,7 @@ DESCRIBED, MINIMUM_DEPTH = "described", "minimum depth"
 
 @dataclass(frozen=True)
 class _Arc:
-    """A joint as the builder sees it: a type, and where its frames are on two links.
+    """A joint of the graph of links: its type, and its frames on two links.
 
     Attributes:
         element: The joint or loop joint it comes from.
@@ -73,7 +73,7 @@ class _Arc:
 
     @property
     def carries(self) -> bool:
-        """Whether it can be in the tree: a contact that only pushes is none to hang a body on."""
+        """Whether it can be in the tree: a unilateral contact cannot carry a body."""
         one_sided = isinstance(self.element, LoopElement) and self.element.unilateral
         return self.kind.carries and (self.welds or self.kind.nv > 0) and not one_sided
 
@@ -104,9 +104,9 @@ def build(
 
     With a spanning tree other than the described one, joints and loop joints alike may end up in
     the tree or close a loop, with their springs, friction, limits and drives. A tree joint whose
-    predecessor hangs on its successor is reversed; its variables keep their meaning. Joints with
-    the armature of a rotor, or in a coupling, are always in the tree, unilateral contacts never. A
-    floating joint that would close a loop is left out if no force acts in it.
+    predecessor is carried by its successor is reversed; its variables keep their meaning. Joints
+    with the armature of a rotor, or in a coupling, are always in the tree, unilateral contacts
+    never. A floating joint that would close a loop is left out if no force acts in it.
 
     Args:
         mechanism: The elements.
@@ -163,7 +163,7 @@ def _length(arcs: Sequence[_Arc]) -> float:
 
 
 def _is_tree(root: str, links: Collection[str], arcs: Sequence[_Arc]) -> bool:
-    """Return whether every link but the root is the successor of one joint, all on the root."""
+    """Return whether all links but the root are successors of one joint, connected to it."""
     parent = {arc.successor: arc.predecessor for arc in arcs}
     if len(parent) != len(arcs) or set(parent) != set(links) - {root}:
         return False
@@ -286,7 +286,7 @@ def _arc_of_loop(loop: LoopElement, links: Iterable[str]) -> _Arc:
 
 
 def _of_freedoms(arc: _Arc) -> dict[str, Any]:
-    """Return what an element knows about its degrees of freedom, by the names of the fields."""
+    """Return the properties of an element's degrees of freedom, by the names of the fields."""
     element = arc.element
     values = {name: getattr(element, name) for name in ("limits", "friction", *_FORCES)}
     values["rest"] = element.rest

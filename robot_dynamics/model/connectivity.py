@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which body hangs on which: parent arrays and what follows from them (section 4.1).
+"""Connectivity of bodies: parent arrays and the sets derived from them (section 4.1).
 
 Bodies are numbered from 0 and `WORLD` = -1 stands for the fixed base, body 0 of the book.
 """
@@ -93,7 +93,7 @@ class Tree:
         return tuple(i for i, parent in enumerate(self.parent) if parent == body)
 
     def subtree(self, body: int) -> tuple[int, ...]:
-        """Return nu(body): the body and all that hang on it, or every body for the base."""
+        """Return nu(body): the body and all bodies that it carries, or every body for the base."""
         if body == WORLD:
             return tuple(range(len(self.parent)))
         return tuple(i for i, path in enumerate(self.supports) if body in path)

@@ -58,10 +58,11 @@ class Coupling:
 def substituted(
     couplings: Sequence[CouplingElement], positions: Mapping[str, float]
 ) -> tuple[tuple[CouplingElement, ...], dict[str, float]]:
-    """Return what couplings become when some joints are locked, and all that is locked then.
+    """Return the couplings when some joints are locked, and all joints that are locked then.
 
     A relation in which a single joint is left free locks that joint as well; one with none left
-    is dropped: where joints are locked is for the caller to say, whatever the gears would have.
+    is dropped: positions of locked joints are the caller's choice and need not satisfy the
+    couplings.
 
     Args:
         couplings: The relations.

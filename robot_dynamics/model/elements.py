@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The elements of a description: links, joints and loops by name, as a file states them.
 
-A `Mechanism` is what readers produce and what is placed, prefixed and joined with others. It
-knows names and link frames; `builder.build` turns it into a `Model`, which knows numbers.
+Readers return a `Mechanism`; it can be placed, prefixed and joined with others. It has names and
+link frames; `builder.build` makes a `Model` of it, which has indices.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class JointElement(ByValue):
         friction: Coulomb friction, likewise [N m or N].
         active: Whether a drive can act, likewise; None for all but floating joints.
         parameters: What the type takes: `pitch` [m/rad] of a helical joint, `radius` [m] ...
-        armature: Inertia of a geared rotor as the joint feels it, likewise [kg m^2 or kg].
+        armature: Reflected inertia of a geared rotor, likewise [kg m^2 or kg].
         safety: The soft limits of its drive, if any are stated.
         stiffness: Of a spring, one for all degrees of freedom or one each [N m/rad or N/m].
         rest: Coordinate at which the spring is at rest, likewise [rad or m].
@@ -230,7 +230,7 @@ class Mechanism:
     def locked(self, positions: dict[str, float]) -> Mechanism:
         """Return the mechanism with joints of one degree fixed where `positions` [rad, m] says.
 
-        Joints that are coupled to locked ones alone are locked where the coupling has them.
+        Joints that are coupled to locked ones only are locked at the position that follows.
 
         Raises:
             UnknownNameError: If there is no joint of a name.

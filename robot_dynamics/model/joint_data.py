@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Tree joints and loop joints of a model: a type, and what is known about each freedom."""
+"""Tree joints and loop joints of a model: type, and properties of each freedom."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Freedoms = TypeVar("Freedoms")
 
 
 class _Freedoms:
-    """What tree joints and loop joints share: values of all degrees of freedom, or of each."""
+    """Base of tree joints and loop joints: values of all degrees of freedom, or of each."""
 
     name: str
     type: JointType
@@ -67,7 +67,7 @@ class _Freedoms:
 
 @dataclass(frozen=True)
 class Joint(_Freedoms):
-    """A tree joint: its type and what is known about each of its degrees of freedom.
+    """A tree joint: its type and the properties of its degrees of freedom.
 
     Attributes:
         name: Its name.
@@ -76,7 +76,7 @@ class Joint(_Freedoms):
         damping: Viscous friction, likewise [N m s/rad or N s/m].
         friction: Coulomb friction, likewise [N m or N].
         active: Whether a drive can act, likewise; a joint may have active and passive freedoms.
-        armature: Inertia of a geared rotor as the joint feels it, likewise [kg m^2 or kg].
+        armature: Reflected inertia of a geared rotor, likewise [kg m^2 or kg].
         stiffness: Of a spring, likewise [N m/rad or N/m].
         rest: Coordinate at which the spring is at rest, likewise [rad or m].
     """

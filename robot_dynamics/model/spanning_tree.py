@@ -19,7 +19,7 @@ class Arc:
         name: The joint's name.
         predecessor: The node it comes from.
         successor: The node it goes to.
-        length: What it adds to the depth of what hangs on it: 1 for a joint, 0 for a weld.
+        length: Depth that it adds to the bodies it carries: 1 for a joint, 0 for a weld.
         required: Whether it has to be in the tree.
         favoured: Whether it comes before others that lead as near to the root.
     """

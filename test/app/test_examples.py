@@ -16,7 +16,7 @@ EXPECTED = {
     "closure_function": ["y = boom_hinge, bucket_hinge", "largest gap of a loop on the way"],
     "inverse_dynamics": ["left_joint1", "a batch of torques: (1000, 14)"],
     "lift_box": ["largest position error", "written: "],
-    "wrong_payload": ["true mass 1.2 x believed"],
+    "wrong_payload": ["true mass 1.2 x modelled"],
 }
 
 

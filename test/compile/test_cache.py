@@ -107,7 +107,7 @@ def test_source_processor_and_versions_tell_kernels_apart(monkeypatch):
     names = {cache.entry_name(b"key", host, 4)}
     names.add(cache.entry_name(b"key", host._replace(cpu="another"), 4))
     names.add(cache.entry_name(b"key", host._replace(features="-fma"), 4))
-    names.add(cache.entry_name(b"key", host._replace(effort=0), 4))
+    names.add(cache.entry_name(b"key", host._replace(opt_level=0), 4))
     monkeypatch.setattr(cache, "_versions", lambda: ("0.0", "0.0"))
     names.add(cache.entry_name(b"key", host, 4))
     monkeypatch.setattr(cache, "source_hash", lambda: b"other source")

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from robot_dynamics.compile.host import effort_asked_for, find_host, interpretation_forced
+from robot_dynamics.compile.host import find_host, interpretation_forced, requested_opt_level
 
 
 @pytest.fixture
@@ -59,11 +59,11 @@ def test_environment_forces_interpretation(monkeypatch, value, forced):
     assert interpretation_forced() is forced
 
 
-@pytest.mark.parametrize(("value", "effort"), [("0", 0), ("3", 3), ("", 1), ("4", 1), ("low", 1)])
-def test_environment_says_how_hard_to_try(monkeypatch, uncached, caplog, value, effort):
-    """ROBOT_DYNAMICS_OPT_LEVEL is used where it is one, and complained of where it is none."""
+@pytest.mark.parametrize(("value", "level"), [("0", 0), ("3", 3), ("", 1), ("4", 1), ("low", 1)])
+def test_environment_sets_the_optimisation_level(monkeypatch, uncached, caplog, value, level):
+    """ROBOT_DYNAMICS_OPT_LEVEL is used if it is valid; otherwise a warning is logged."""
     monkeypatch.setenv("ROBOT_DYNAMICS_OPT_LEVEL", value)
-    assert effort_asked_for() == effort
+    assert requested_opt_level() == level
     assert ("expected 0 to 3" in caplog.text) == (value in ("4", "low"))
     host = find_host()
-    assert host is None or host.effort == effort
+    assert host is None or host.opt_level == level

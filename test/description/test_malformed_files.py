@@ -134,7 +134,7 @@ def special_files(folder):
     (folder / "secret.urdf").chmod(0)
     found = {
         "folder.urdf": "is a folder, expected a URDF file",
-        "pipe.urdf": "a pipe that nobody writes to",
+        "pipe.urdf": "a pipe without a writer",
         "circle.urdf": "cannot be read",
         "nowhere.urdf": "there is no such file",
         "endless.urdf": "is larger than 8 MiB",
