@@ -3,12 +3,12 @@
 """Sampled control decouples motion, contact force and internal force, on the closed-loop engine.
 
 Steps of 10 mm, 10 N and 10 N, smoothed over 50 ms. The threshold is that what a step is not about
-moves by less than 0.05 mm and 0.05 N. At a period of 2 ms forces meet it at every instant in 9 of
-the 30 combinations only; the others stray by up to 0.098 N within a period, as the arms move on
-under a torque that is held. Asserted are, in all 30: at 2 ms the threshold for positions, and for
-forces as means over every period; at 1 ms the threshold for forces at every instant; that forces
-halve with the period and positions go with its square; and, against regress, what there is at 2
-ms. The figures are in docs/hybrid_control.md.
+moves by less than 0.05 mm and 0.05 N. At a period of 2 ms, force errors of most combinations with
+three arms exceed it at some instant, by the change of the forces within a period under a constant
+torque; the largest is 0.092 N. Asserted are, in all 30 combinations: at 2 ms the threshold for
+positions, and for the mean of forces over every period; at 1 ms the threshold for forces at every
+instant; that force errors halve with the period and position errors fall with its square; and
+regression bounds at 2 ms. The figures are in docs/hybrid_control.md.
 """
 
 from __future__ import annotations
