@@ -94,8 +94,8 @@ def test_coordinates_that_cannot_be_are_refused(override, sentence):
 def test_coordinates_are_for_the_hybrid_law():
     """Other laws do not know of them, and say so."""
     six = "[{along: [1, 0, 0]}, " + OWN[1:]
-    with pytest.raises(DescriptionError, match="coordinates, which the law 'coordinated'"):
-        load_scenario("lift_box", [f"cell.coordinates={six}"])
+    with pytest.raises(DescriptionError, match="coordinates, which the law 'gravity'"):
+        load_scenario("lift_box", ["control.law=gravity", f"cell.coordinates={six}"])
 
 
 @pytest.mark.parametrize("turned", [0.0, np.pi])
