@@ -119,7 +119,7 @@ def test_the_reference_begins_where_it_is_said_to(scenario, law):
     control = ControlRecorder(law, scenario, 700)
     for tick in range(700):
         control.write(tick, np.zeros(14), stepped(law) if tick < 650 else None, 1.0)
-    reference = scenario.plan()
+    reference = law.reference
     recording = control.finish(100)
     row = reference.row(599 * scenario.control.period)
     np.testing.assert_array_equal(recording["reference_pose"][699], row[:7])

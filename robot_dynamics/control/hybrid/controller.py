@@ -229,6 +229,7 @@ class HybridController(ControlLaw):
         return {
             name: slice(at[name].start - first, at[name].stop - first)
             for name in ("contact", "wanted", "internal")
+            if at[name].stop > at[name].start
         }
 
     @property
