@@ -39,7 +39,7 @@ from robot_dynamics.control.reference import FORCE, POSE, TWIST
 from robot_dynamics.control.rollout import LawParts, UnlimitedLaw
 from robot_dynamics.control.rotation_path import conjugate, product, rotated, rotation_vector
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
-from robot_dynamics.control.start_check import StartError, check_joints
+from robot_dynamics.control.start_check import StartError, check_joints, check_start
 from robot_dynamics.errors import require_length
 from robot_dynamics.manipulation.hybrid import Contact, Environment, ForceDistribution
 from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
@@ -263,6 +263,9 @@ class HybridController(ControlLaw):
             StartError: With what is worst, and by how much.
         """
         start = self.settings.start
+        if self.rigid_grasps and not self._touching:  # each arm alone tells where the object is
+            check_start(self.system, start, self.reference.start, q, qd)
+            return
         check_joints(self.system, start, q, qd)
         memory = self._searched(q)
         row, still = self._followed.row(0), np.zeros_like(q)

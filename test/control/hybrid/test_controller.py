@@ -283,17 +283,24 @@ def test_a_plan_of_other_forces_is_refused():
 
 def test_starts_from_afar_are_refused():
     """An object elsewhere, an arm away from its contact, and moving joints are named."""
-    control = controller()
+    control = controller(Plan(1), environment=touching())
     control.check_start(Q, REST)
     with pytest.raises(StartError, match="the object is"):
-        controller(Plan(start=[*(START[:3] + 0.1), *START[3:]])).check_start(Q, REST)
+        controller(
+            Plan(1, start=[*(START[:3] + 0.1), *START[3:]]), environment=touching()
+        ).check_start(Q, REST)
     half_a_turn = product(np.array([0.6, 0.8, 0.0, 0.0]), START[3:])
     with pytest.raises(StartError, match="180 degrees from where"):
-        controller(Plan(start=[*START[:3], *half_a_turn])).check_start(Q, REST)
+        controller(Plan(1, start=[*START[:3], *half_a_turn]), environment=touching()).check_start(
+            Q, REST
+        )
     with pytest.raises(StartError, match="degrees from where"):
         control.check_start(Q + np.array([0.0] * 7 + [0.2] + [0.0] * 6), REST)
     with pytest.raises(StartError, match="moves at"):
         control.check_start(Q, REST + 0.1)
+    # In free space each rigid grasp alone tells where the object is: arms are named.
+    with pytest.raises(StartError, match=r"arm '.*' is 0\.1\d* m and .* from its grasp"):
+        controller(Plan(start=[*(START[:3] + 0.1), *START[3:]])).check_start(Q, REST)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of the division that is refused
