@@ -4,9 +4,10 @@
 
 What it is compared with follows from the request alone (`support.exact_decoupling`). States are
 random ones where the arms' S^T J has a condition of less than 100, those nearer to singularities
-are drawn again: arms move without bound there, and rounding with them. In the law as shipped the
-model is evaluated ahead of the measurement, arms are damped below a pivot that none of these
-states comes near, and arms share the load unequally.
+are drawn again: arms move without bound there, and rounding with them. Where the hands are nearly
+singular in their free directions, the object and the forces are compared, the torques not. In the
+law as shipped the model is evaluated ahead of the measurement, arms are damped below a pivot that
+none of these states comes near, and arms share the load unequally.
 """
 
 from __future__ import annotations
