@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Selection among the efforts that give the same motion, by least-squares goals in priority order.
 
-All efforts and multipliers that give a motion are x = x0 + Z y. Each goal minimises the norm of R x - t,
-in the null space of the goals before it. If the result violates bounds, a quadratic program finds
-the nearest point within them.
+All efforts and multipliers that give a motion are x = x0 + Z y. Each goal minimises the norm
+of R x - t in the null space of the goals before it. If the result violates bounds, a quadratic
+program finds the nearest point within them.
 """
 
 from __future__ import annotations
