@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures of a run's internal forces, contacts, hinges and lines, from its recording.
 
-Rigid grasps have a wrench for each arm but the last, [mx my mz fx fy fz], whose squeeze is defined
-for two arms. Other grasps name their internal forces in the metadata.
+Laws name their internal forces in the metadata; of those without names they are a wrench for each
+arm but the last, [mx my mz fx fy fz].
 
 A touch of a surface begins when the object first presses on it while a force on it is wanted, and
 ends when none is wanted any more.

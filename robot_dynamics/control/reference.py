@@ -311,7 +311,7 @@ def _internal_force(number: int, step: ForceStepSettings, squeeze: Array) -> Arr
             f"wrench {number} of the internal force",
             step.wrench,
             len(squeeze),
-            "six for each rigid grasp but the last, or one for each internal force",
+            "one for each internal force",
         )
         return np.array(step.wrench, dtype=float)
     if isinstance(step.squeeze_n, str) or step.squeeze_n is None:

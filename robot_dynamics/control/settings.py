@@ -292,10 +292,11 @@ class ForceStepSettings:
         squeeze_n: The new squeeze: force along the line from the first grasp to the last,
             positive inwards [N]; the other components become zero. "automatic": as much as keeps
             every contact in its friction cone, with the margin of `control.internal_force`.
-        wrench: The new internal force instead, [mx my mz fx fy fz] in the frame in the middle of
-            the grasps [N m, N]; six components for each arm but the last. Of an object with a
-            joint it is the force in that, on the second part: a component for each direction
-            that the joint blocks, moments first, in world axes where it blocks three alike.
+        wrench: All internal forces instead, in the order of `ForceDistribution.of_contacts`: of
+            two rigid grasps squeeze, shear y, shear z [N], twist, bending y, bending z [N m], in
+            the frame in the middle of the grasps. Of an object with a joint it is the force in
+            that, on the second part: a component for each direction that the joint blocks,
+            moments first, in world axes where it blocks three alike.
         duration_s: How long the change takes [s].
     """
 

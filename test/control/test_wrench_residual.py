@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.grasp_sum import GraspSum
 from two_arms import two_arms
 
 from robot_dynamics.control.control_law import HeldBodyWrench
@@ -13,7 +14,7 @@ from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.reference import ACCELERATION
 from robot_dynamics.control.rotation_path import conjugate, rotated
 from robot_dynamics.control.settings import SafetySettings
-from robot_dynamics.control.wrench_residual import GraspSum, watched_bodies
+from robot_dynamics.control.wrench_residual import watched_bodies
 from robot_dynamics.robot import Robot
 from robot_dynamics.spatial import Inertia
 
