@@ -12,6 +12,7 @@ surface: whatever has a cone and a wrench in its frame.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -57,6 +58,8 @@ class SlipMonitor:
             )
         self.names, self._limits = tuple(watched), tuple(watched.values())
         self._margin, self._period = least, period
+        self._least = (least - _ROUNDING).tolist()
+        self._never = np.full(len(self.names), np.inf)
         self._ahead = round(horizon_s / period)
         self._plan(np.full((1, len(self.names)), np.inf))
 
@@ -91,16 +94,22 @@ class SlipMonitor:
                 plan is believed.
         """
         first = min(max(tick, 0), len(self._planned) - 1)
-        planned = now = self._planned[first]
-        if wrenches is not None:
-            now = self._distances(np.asarray(wrenches, dtype=float)[None])[0]
+        planned = self._planned[first].tolist()
+        now = planned if wrenches is None else self._distances_now(wrenches)
         # Contacts that are firm as planned, or of which nothing is measured, are as planned.
-        known = np.isfinite(planned) & np.isfinite(now)
-        unplanned = np.subtract(now, planned, out=np.zeros(len(now)), where=known)
-        ahead = np.minimum(self._lowest[first] + unplanned, now)
+        unplanned = [
+            b - a if math.isfinite(a) and math.isfinite(b) else 0.0
+            for a, b in zip(planned, now, strict=True)
+        ]
+        lowest = zip(self._lowest[first].tolist(), unplanned, now, strict=True)
+        ahead = [min(low + more, present) for low, more, present in lowest]
+        if all(a >= b for a, b in zip(ahead, self._least, strict=True)):
+            return SlipReport(np.array(now), np.array(ahead), self._never, ())
+        return self._danger(first, np.array(now), np.array(ahead), np.array(unplanned))
+
+    def _danger(self, first: int, now: Array, ahead: Array, unplanned: Array) -> SlipReport:
+        """Return when contacts come to less than the least distance, from a row of the plan on."""
         least = self._margin - _ROUNDING
-        if (ahead >= least).all():
-            return SlipReport(now, ahead, np.full(len(now), np.inf), ())
         short = self._planned[first : first + self._ahead + 1] + unplanned < least
         short[0] |= now < least
         when = np.where(short.any(axis=0), self._period * np.argmax(short, axis=0), np.inf)
@@ -124,6 +133,14 @@ class SlipMonitor:
         found = [limits.distance(wrenches[:, i]) for i, limits in enumerate(self._limits)]
         distances = np.stack(found, axis=-1) if found else np.zeros((len(wrenches), 0))
         return np.where(np.isnan(distances), -np.inf, distances)
+
+    def _distances_now(self, wrenches: ArrayLike) -> list[float]:
+        """Return the distances (k,) of one instant, as `_distances` does."""
+        rows = np.asarray(wrenches, dtype=float).tolist()
+        found = [
+            limits.distance_of_one(row) for limits, row in zip(self._limits, rows, strict=True)
+        ]
+        return [-math.inf if math.isnan(one) else one for one in found]
 
     def _sentence(self, i: int, when: str, left: float) -> str:
         name = self.names[i]

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -20,8 +21,8 @@ _NONE: Array = np.zeros(0)
 _ALL = 1.0 - 1e-9  # part of the task that is all of it
 _ANYTHING = 1e6  # margin that stands for that of a contact which bears anything [N]
 
-# In `scales`: what limits let through, the largest support over its limit, the rest.
-_TASK_SCALES, _LOAD, _CONTACT, _LOST = slice(0, 3), 3, 5, 6
+# In `scales`: what damping near a singularity takes from the object's acceleration.
+_LOST = 6
 
 # What internal closed chains may be left open by [m or rad]: they are closed to rounding unless a
 #: drive has moved by a tenth of a radian in a period, or is where its linkage cannot be.
@@ -59,11 +60,16 @@ class HybridStep:
         added_internal_force: What was added to its internal force (m,); see `InternalChoice`.
         gave_way: Whether limits held the task back, and the internal force was changed for it.
         slip: How safe the contacts are that can slip; None where none can.
+        of_task: The smallest part of internal force, motion and force on surfaces that limits let
+            through, whatever the rate of the torque.
+        task_scale: The smallest part of the task that limits let through, from 0 to 1.
+        support_torque_ratio: The largest support over its limit; beyond 1 arms and object cannot
+            be held up.
     """
 
     __slots__ = (
-        "_at", "_found", "added_internal_force", "gave_way", "memory", "reference", "slip",
-        "torque",
+        "_at", "_found", "added_internal_force", "gave_way", "memory", "of_task", "reference",
+        "slip", "support_torque_ratio", "task_scale", "torque",
     )  # fmt: skip
 
     def __init__(
@@ -80,6 +86,11 @@ class HybridStep:
         self.added_internal_force = added_internal_force
         self.gave_way = False
         self.slip: SlipReport | None = None
+        # Floats, because they are compared in every period.
+        squeeze, motion, rate, ratio, _, contact, _, _ = found[at["scales"]].tolist()
+        self.of_task: float = min(squeeze, motion, contact)
+        self.task_scale: float = min(self.of_task, rate)
+        self.support_torque_ratio: float = ratio
 
     @property
     def pose(self) -> Array:
@@ -146,26 +157,9 @@ class HybridStep:
         return self._found[self._at["scales"]]
 
     @property
-    def task_scale(self) -> float:
-        """The smallest part of the task that limits let through, from 0 to 1."""
-        scales = self.scales.tolist()
-        return float(min(*scales[_TASK_SCALES], scales[_CONTACT]))
-
-    @property
-    def of_task(self) -> float:
-        """The smallest part of internal force, motion and force on surfaces, whatever the rate."""
-        squeeze, motion, _, _, _, contact, _, _ = self.scales.tolist()
-        return float(min(squeeze, motion, contact))
-
-    @property
     def fits(self) -> bool:
         """Whether limits leave all of the task, whatever the rate of the torque."""
         return self.of_task >= _ALL
-
-    @property
-    def support_torque_ratio(self) -> float:
-        """The largest support over its limit; beyond 1 arms and object cannot be held up."""
-        return float(self.scales[_LOAD])
 
     @property
     def lost_acceleration(self) -> float:
@@ -199,7 +193,7 @@ class HybridStep:
 
     def held_body_wrenches(self) -> tuple[HeldBodyWrench]:
         """Return the wrench on the object; the law has looked where tools turn in contacts."""
-        pushed = float(np.linalg.norm(self.pushed[3:]))
+        pushed = math.hypot(*self.pushed[3:].tolist())
         return (HeldBodyWrench(self.unexplained, self.exerted[3:], pushed),)
 
     @property

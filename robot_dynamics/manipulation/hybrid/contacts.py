@@ -8,6 +8,7 @@ which a force can act and relative motion is blocked.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -95,6 +96,19 @@ class FrictionCone:
         left = self.most - normal if np.isfinite(self.most) else np.inf
         return np.asarray(np.minimum(inside, left))
 
+    def distance_of_one(self, wrench: Sequence[float]) -> float:
+        """Return `distance` of one wrench (6,): floats, for every control period."""
+        _, _, moment, f_x, f_y, normal = wrench
+        mu = self.friction
+        t = math.hypot(f_x, f_y, mu / self.torsion * moment if self.torsion > 0.0 else 0.0)
+        if mu == 0.0:
+            inside = min(normal, -t) if t > _NONE else normal
+        elif normal + mu * t < 0.0:
+            inside = -math.hypot(normal, t)
+        else:
+            inside = (mu * normal - t) / math.hypot(1.0, mu)
+        return min(inside, self.most - normal) if math.isfinite(self.most) else inside
+
     def used(self, wrench: ArrayLike) -> Array:
         """Return which part of the friction is used (...,): 1 slips; infinite without contact."""
         w = np.asarray(wrench, dtype=float)
@@ -170,6 +184,10 @@ class WrenchLimits:
         one = np.diag(scale)[limited]
         bound = margin - (self._most * scale)[limited]
         return Facets(np.vstack([one, -one]), np.concatenate([bound, bound]), 0.0)
+
+    def distance_of_one(self, wrench: Sequence[float]) -> float:
+        """Return `distance` of one wrench (6,)."""
+        return float(self.distance(wrench))
 
 
 #: What a contact bears; without it, anything.

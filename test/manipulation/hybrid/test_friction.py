@@ -54,6 +54,28 @@ def test_the_distance_is_that_to_the_nearest_wrench_of_the_surface(cone):
         assert (found > 0.0) == (t < cone.friction * normal)
 
 
+@pytest.mark.parametrize(
+    "limits",
+    [
+        POINT,
+        FINGER,
+        FrictionCone(0.0),
+        FrictionCone(0.5, most=2.0),
+        WrenchLimits((1.0, 1.0, 1.0), (2.0, 2.0, 2.0)),
+    ],
+)
+def test_the_distance_of_one_wrench_is_that_of_many(limits):
+    """Also where a number is none or infinite: no slip is missed there."""
+    given = wrenches(300, seed=4) * 3.0
+    found = [limits.distance_of_one(row) for row in given.tolist()]
+    assert_allclose(found, limits.distance(given), rtol=1e-14, atol=1e-15)
+    firm, odd = np.array([0.0, 0.0, 0.0, 0.0, 0.0, np.inf]), given[0].copy()
+    assert limits.distance_of_one(firm.tolist()) == limits.distance(firm)
+    for i in (3, 5):
+        odd[i] = np.nan
+        assert np.isnan(limits.distance_of_one(odd.tolist())) == np.isnan(limits.distance(odd))
+
+
 @pytest.mark.parametrize(("cone", "sides"), [(POINT, 8), (POINT, 16), (FINGER, 8), (FINGER, 16)])
 def test_planes_are_inside_and_give_away_what_they_say(cone, sides):
     """What they admit has the margin; what they refuse has no friction left beyond their error."""
