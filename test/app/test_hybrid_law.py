@@ -9,7 +9,7 @@ from app.hybrid_scenarios import prepared
 from robot_dynamics.app.hybrid_law import hybrid_reference
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.control.hybrid.planned_forces import planned_wrenches
-from robot_dynamics.control.hybrid.task_check import checked_times
+from robot_dynamics.control.path_check import path_times
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.hybrid import contact_margins
 from robot_dynamics.model import pose
@@ -17,7 +17,7 @@ from robot_dynamics.model import pose
 
 def margins(reference, held, distribution):
     """Return the smallest distance of each contact to its cone along a reference [N]."""
-    rows = reference.rows(checked_times(reference.duration))
+    rows = reference.rows(path_times(reference.duration))
     internal = rows[:, reference.internal]
     forces = distribution.contact_forces(planned_wrenches(held, rows), internal)
     return contact_margins(held.contacts, forces).min(axis=0)
