@@ -158,7 +158,6 @@ class HybridController(ControlLaw):
         self._sensed[layout.sensed["wrenches"]] = 1.0
         self._seen = np.concatenate([reference.start, np.zeros(6)])
         # The pose from outside is one more input, where it is one.
-        self.senses = options.sensor
         self._more = (self._seen,) if self.senses else ()
         self._memory = np.zeros(Layout.size(layout.memory))
         self._limits = self.hybrid_system.drive_limits
@@ -268,7 +267,7 @@ class HybridController(ControlLaw):
             return
         check_joints(self.system, start, q, qd)
         memory = self._searched(q)
-        row, still = self._followed.row(0), np.zeros_like(q)
+        row, still = self._followed.beginning, np.zeros_like(q)
         seen = self._evaluate(q, still, None, row, memory, 0.0)
         off = seen.error.reshape(2, 3).copy()
         # Of half a turn, the rotation vector that the law takes from a matrix shows nothing.

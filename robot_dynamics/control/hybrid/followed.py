@@ -63,6 +63,11 @@ class FollowedRows:
         """The tick of the last row."""
         return self._begin + self._first + self._count - 1
 
+    @property
+    def beginning(self) -> Array:
+        """The first row of the first plan, whatever is followed at present."""
+        return np.asarray(self._original[1][0])
+
     def restart(self) -> None:
         """Follow the first plan from its beginning."""
         self._plan, rows = self._original

@@ -9,7 +9,7 @@ path takes over, with pseudovelocities that suit the place.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -277,21 +277,36 @@ class JointedLaw(ControlLaw):
             posture: Positions that the arms stay near (n,).
             terms: `Robot.constraint_terms` of the system.
         """
-        system = self.system
+        system, law = self.system, self.at_once(posture)
+
+        def parts(at: Array, rate: Array, rows: Sequence[Array]) -> LawParts:
+            seen = law(at[..., system.q_index], rate[..., system.v_index], *rows)
+            torque = seen.primary + seen.push + seen.moving
+            pivots = _pivots(system, terms, at) if at.ndim == 2 else np.ones(())
+            return LawParts(torque, seen.primary, seen.acceleration, pivots)
+
+        return parts
+
+    def at_once(self, posture: Array) -> Callable[[Array, Array, Array, Array], Seen]:
+        """Return the law at the instant of the measurement, without integrals and wrenches.
+
+        It takes positions and velocities of the arm joints (..., n) and the rows of the first
+        (..., 19 + c) and the second part (..., 19).
+
+        Args:
+            posture: Positions that the arms stay near (n,).
+        """
         law = self.kernel.bind(
             jointed_law_parameters(self.jointed, self.gains._replace(lead=0.0), posture)
         )
         still = np.zeros(len(posture))
         offset, learned = np.zeros(12), np.zeros(self.jointed.constraints)
 
-        def parts(at: Array, rate: Array, rows: Sequence[Array]) -> LawParts:
-            q, qd = at[..., system.q_index], rate[..., system.v_index]
-            seen = Seen._make(law(q, qd, still, self._no_wrenches, *rows, offset, learned))
-            torque = seen.primary + seen.push + seen.moving
-            pivots = _pivots(system, terms, at) if at.ndim == 2 else np.ones(())
-            return LawParts(torque, seen.primary, seen.acceleration, pivots)
+        def evaluate(q: Array, qd: Array, first: Array, second: Array) -> Seen:
+            given = (q, qd, still, self._no_wrenches, first, second, offset, learned)
+            return Seen._make(law(*given))
 
-        return parts
+        return evaluate
 
     def start(self, q: Array, qd: Array, last: Array | None = None) -> JointedLawStep:
         """Forget integrals and say what is seen; see `control_law.ControlLaw.start`.

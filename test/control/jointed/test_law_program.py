@@ -27,7 +27,7 @@ def test_torques_are_those_of_the_controller():
         reader = JointedObjectController(
             law.model, law.reference.path, rows[0][19:], start, law.period, AT + 1, settings
         )
-        seen = law.parts(start, q, qd, *rows)
+        seen = law.at_once(start)(q, qd, *rows)
         expected = reader.update(AT, q, qd)
         torque = seen.primary + seen.push + seen.moving
         size = np.abs(expected.torque).max()
@@ -53,12 +53,12 @@ def test_friction_is_compensated_for_wanted_velocities():
     law, start = folding("control.start.ramp_s=0.01")
     still = np.zeros(14)
     first, second = law._planned.first[:1], law._planned.second[:1]
-    at_rest = law.parts(start, start, still, first[0], second[0])
+    at_rest = law.at_once(start)(start, still, first[0], second[0])
     np.testing.assert_allclose(at_rest.friction, 0.0, atol=1e-9)
     higher = [row[0].copy() for row in (first, second)]
     for row in higher:
         row[2] += 1e-3
-    seen = law.parts(start, start, still, *higher)
+    seen = law.at_once(start)(start, still, *higher)
     assert isinstance(seen, Seen)
     np.testing.assert_array_equal(np.sign(seen.friction), np.sign(seen.acceleration))
 
@@ -67,7 +67,8 @@ def test_gaps_of_the_joint_stand_in_their_places():
     """A ball that is open by a displacement: nothing about turns."""
     law, start = folding(*LITERAL)
     away = start + 1e-3 * np.random.default_rng(3).normal(size=14)
-    seen = law.parts(start, away, 0.0 * away, law._planned.first[0], law._planned.second[0])
+    rows = law._planned.first[0], law._planned.second[0]
+    seen = law.at_once(start)(away, 0.0 * away, *rows)
     gap = law.model.terms(away, 0.0 * away).gap
     np.testing.assert_allclose(seen.closure, [0.0, 0.0, 0.0, *gap], atol=1e-15)
     assert np.abs(gap).max() > 1e-5
