@@ -139,13 +139,14 @@ def test_a_stream_that_ends_in_motion_is_lost(cell):
     stale = SCENARIO.safety.reference_stale_after_s
     cell.run(HALT_S + 0.05)
     assert cell.pilot.safety.state is State.ACTIVE
-    assert not cell.steps[-1].reference[7:13].any()
+    # At rest to the rounding of the curve by which one path fades into the other.
+    assert np.abs(cell.steps[-1].reference[7:13]).max() < 1e-15
     cell.run(stale - HALT_S + 0.05)
     assert cell.pilot.safety.state is State.FALLBACK
     assert cell.pilot.safety.cause.startswith("object/reference_trajectory: the last trajectory")
     assert cell.pilot.safety.law_runs  # it holds the pose
     cell.run(0.5)
-    assert cell.steps[-1].reference[19 + 3] == 10.0
+    assert cell.steps[-1].reference[19] == 10.0  # the squeeze comes first
     with pytest.raises(TrajectoryError, match="control does not run"):
         cell.follow([0.0], [moved(0.0)])
 
@@ -158,7 +159,7 @@ def test_an_internal_force_is_made_while_the_path_goes_on(cell):
     cell.run(1.2)
     last = cell.steps[-1]
     assert last.reference[2] == pytest.approx(moved(0.05)[2], abs=1e-12)
-    assert last.internal_force[3] == pytest.approx(30.0, abs=0.5)
+    assert last.internal_force[0] == pytest.approx(30.0, abs=0.5)  # the squeeze
     assert cell.largest_jump() < 1.0
 
 
