@@ -82,11 +82,11 @@ def spoil_orientation(recording):
 
 
 def spoil_force(recording):
-    recording.columns["internal_force"][rows_at_rest(recording)[0], 4] += 1.5
+    recording.columns["internal_force"][rows_at_rest(recording)[0], 1] += 1.5  # shear along y
 
 
 def spoil_moment(recording):
-    recording.columns["internal_force"][rows_at_rest(recording)[-1], 1] -= 0.6
+    recording.columns["internal_force"][rows_at_rest(recording)[-1], 4] -= 0.6  # bending about y
 
 
 def spoil_closure(recording):
