@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.app.scenario import load_scenario
-from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST
+from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST, plan_reference
 from robot_dynamics.control.streamed.trajectory import ObjectTrajectory
 from robot_dynamics.control.streamed.transition import (
     SHORTEST_S,
@@ -18,7 +18,8 @@ from robot_dynamics.control.streamed.transition import (
     distance_between,
 )
 
-REFERENCE = load_scenario("lift_box").plan()
+SCENARIO = load_scenario("lift_box")
+REFERENCE = plan_reference(SCENARIO.reference, SCENARIO.object_pose)
 
 
 @pytest.fixture
