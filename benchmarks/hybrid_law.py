@@ -21,7 +21,7 @@ from benchmarks.rows import Row
 from benchmarks.timing import Timing
 from benchmarks.two_arms import states_of, system_of
 from robot_dynamics.control.hybrid.controller import HybridController
-from robot_dynamics.control.hybrid.servo import desired_posture_motion
+from robot_dynamics.control.hybrid.servo import PostureMotion
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.settings import ControlSettings, FrictionSettings, SafetySettings
 from robot_dynamics.manipulation.hybrid import Environment
@@ -139,7 +139,7 @@ def _difference(control: HybridController, q: Array, qd: Array) -> float:
     u1 = here.E_P @ np.concatenate([R @ own[:3], R @ own[3:]]) + here.E_P_dot_v
     row, parts = step.reference, control.layout.reference
     u2 = row[parts["contact"]] - control.gains.damping * (here.E_F @ twist)
-    spare, _ = desired_posture_motion(control.gains, q, qd, np.zeros(len(q)))
+    spare = PostureMotion.of(control.gains, q.tolist(), qd.tolist(), [0.0] * len(q)).acceleration
     law = hybrid_torque(
         terms, R, control.distribution, u1, u2, row[parts["internal"]], np.array(spare)
     )

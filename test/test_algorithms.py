@@ -89,7 +89,7 @@ def test_effort_changes_no_bit(lanes, rng, monkeypatch):
     results = []
     for effort in (0, 1, 2):
         monkeypatch.setattr(
-            kernel, "find_host", lambda effort=effort: host._replace(effort=effort)
+            kernel, "find_host", lambda effort=effort: host._replace(opt_level=effort)
         )
         results.append(compile_program(program, lanes).bind(pack(CLOSED))(*states))
     for found in zip(*results, strict=True):
