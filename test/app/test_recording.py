@@ -64,7 +64,7 @@ def test_writing_is_fast():
     """A row of twelve columns takes little more than the twelve assignments that it consists of.
 
     Both are timed in turn in the same run, so that the pace of the machine cancels: the ratio is
-    1.2 to 1.6, and 4 leaves room for a machine that is busy with something else.
+    about 1.1, and 4 leaves room for a machine that is busy with something else.
     """
     widths = {f"c{i}": 14 for i in range(9)} | {"a": 0, "b": 0, "c": 0}
     recorder = Recorder(widths, 20_000)
