@@ -161,17 +161,6 @@ def sampled_spectral_radius(gains: PidGains, period: float, delay_periods: float
     return float(np.max(np.abs(np.linalg.eigvals(A))))
 
 
-def force_spectral_radius(bandwidth: float, period: float, delay_periods: int) -> float:
-    """Return the largest magnitude of a pole of the sampled servo of the internal force."""
-    n = delay_periods + 1  # the integral and the commands on their way
-    A = np.zeros((n, n))
-    A[0, 0] = 1.0
-    A[0, -1] -= bandwidth * period
-    for i in range(1, n):
-        A[i, i - 1] = 1.0
-    return float(np.max(np.abs(np.linalg.eigvals(A))))
-
-
 def largest_bandwidth(settings: ServoSettings, period: float, delay_periods: int) -> float:
     """Return the bandwidth [rad/s] at which the delay margin has fallen to one period.
 

@@ -85,19 +85,6 @@ def transmitted_force_map(grasps: Sequence[Array], shares: Sequence[float]) -> G
     return GraspMap(total, distribution, internal, recovery, frame)
 
 
-def orthonormal_map(grasps: Sequence[Array]) -> GraspMap:
-    """Return Yoshikawa and Zheng's maps: W^+ and an orthonormal basis of the null space (12).
-
-    Moments and forces are mixed as they are, in N m and N, as the paper does; the internal force
-    has no physical unit. Offered for comparison with the paper.
-    """
-    total = np.hstack([force_transform(np.asarray(grasp)) for grasp in grasps])
-    _, _, Vt = np.linalg.svd(total)
-    basis = Vt[6:].T
-    inverse = np.asarray(np.linalg.pinv(total), dtype=float)
-    return GraspMap(total, inverse, basis, basis.T, middle_frame(grasps))
-
-
 def middle_frame(grasps: Sequence[Array]) -> Array:
     """Return the pose (4, 4) of the internal force's frame in the object.
 

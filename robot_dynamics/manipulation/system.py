@@ -274,19 +274,6 @@ class GraspSystem:
         pairs = zip(self.arms, self.grasps, strict=True)
         return tuple(arm.contact.at(grasp) for arm, grasp in pairs)
 
-    def with_contacts(self, contacts: Sequence[Contact]) -> GraspSystem:
-        """Return the system with other contacts, one for each arm, at the arms' grasps.
-
-        Raises:
-            RobotDynamicsError: If there is not one contact for each arm.
-        """
-        if len(contacts) != len(self.arms):
-            raise RobotDynamicsError(
-                f"{len(self.arms)} arms have {len(contacts)} contacts, expected one each."
-            )
-        pairs = zip(self.arms, contacts, strict=True)
-        return replace(self, arms=tuple(replace(arm, contact=one) for arm, one in pairs))
-
     @property
     def second_part(self) -> Array:
         """Pose (4, 4) of the second part in the first where the frames of their joint coincide."""

@@ -18,7 +18,6 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.app.figures import BLUE, GREY, INK, ORANGE, XYZ
 from robot_dynamics.dynamics.vibration import equilibrium, vibrations
-from robot_dynamics.manipulation.unified import UnifiedSystem, unified_system
 from robot_dynamics.model import LoopElement, Mechanism, Model, build
 from robot_dynamics.reproductions.study import Check, Outcome, Tell
 from robot_dynamics.reproductions.swain_morris import (
@@ -31,6 +30,7 @@ from robot_dynamics.reproductions.swain_morris import (
     spectrum,
     two_armed,
 )
+from robot_dynamics.reproductions.unified import UnifiedSystem, unified_system
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.integrators import integrate
 

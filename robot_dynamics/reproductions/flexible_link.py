@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from robot_dynamics.app.figures import BLUE, GREEN, GREY, INK, VERMILION
 from robot_dynamics.dynamics.vibration import vibrations
-from robot_dynamics.manipulation.unified import UnifiedSystem, unified_system
 from robot_dynamics.model import JointElement, LinkElement, build
 from robot_dynamics.model.beam import beam
 from robot_dynamics.reproductions.study import Check, Outcome, Tell
 from robot_dynamics.reproductions.swain_morris import peak_near
+from robot_dynamics.reproductions.unified import UnifiedSystem, unified_system
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.integrators import Trajectory, integrate
 

@@ -17,13 +17,6 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.app.figures import BLUE, INK, ORANGE, VERMILION
-from robot_dynamics.manipulation.unified import (
-    Carrying,
-    Partition,
-    UnifiedTerms,
-    carrying,
-    unified_system,
-)
 from robot_dynamics.model import pose
 from robot_dynamics.reproductions.space_robot import draw_robot
 from robot_dynamics.reproductions.study import Check, Outcome, Tell
@@ -35,6 +28,13 @@ from robot_dynamics.reproductions.swain_morris import (
     held_box,
     smooth,
     two_armed,
+)
+from robot_dynamics.reproductions.unified import (
+    Carrying,
+    Partition,
+    UnifiedTerms,
+    carrying,
+    unified_system,
 )
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.integrators import Trajectory, integrate

@@ -21,15 +21,15 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.app.figures import BLUE, GREEN, GREY, ORANGE, VERMILION
-from robot_dynamics.manipulation.unified import (
+from robot_dynamics.reproductions.study import Check, Outcome, Tell
+from robot_dynamics.reproductions.swain_morris import TOOLS, grasps, held_at, held_box, two_armed
+from robot_dynamics.reproductions.unified import (
     Operators,
     Partition,
     UnifiedSystem,
     forward_dynamics,
     unified_system,
 )
-from robot_dynamics.reproductions.study import Check, Outcome, Tell
-from robot_dynamics.reproductions.swain_morris import TOOLS, grasps, held_at, held_box, two_armed
 from robot_dynamics.robot import Robot
 
 Array = NDArray[np.float64]

@@ -19,12 +19,6 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.app.figures import BLUE, GREY, INK, ORANGE, VERMILION, XYZ
 from robot_dynamics.dynamics.impact import Impact, plastic_impact
-from robot_dynamics.manipulation.unified import (
-    UnifiedSystem,
-    carrying,
-    forward_dynamics,
-    unified_system,
-)
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, build, pose
 from robot_dynamics.reproductions.study import Check, Outcome, Tell
 from robot_dynamics.reproductions.swain_morris import (
@@ -40,6 +34,12 @@ from robot_dynamics.reproductions.swain_morris import (
     outline,
     smooth,
     two_armed,
+)
+from robot_dynamics.reproductions.unified import (
+    UnifiedSystem,
+    carrying,
+    forward_dynamics,
+    unified_system,
 )
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.integrators import integrate

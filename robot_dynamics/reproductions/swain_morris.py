@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.manipulation.unified import UnifiedSystem
 from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, pose
+from robot_dynamics.reproductions.unified import UnifiedSystem
 
 Array = NDArray[np.float64]
 

@@ -24,7 +24,6 @@ from robot_dynamics.manipulation.jointed_object import (
     JointSpaceModel,
     JointSpaceTerms,
     ReducedOrderTerms,
-    SecondExample,
     decoupled_law,
 )
 from robot_dynamics.reproductions.jointed_control import (
@@ -35,6 +34,7 @@ from robot_dynamics.reproductions.jointed_control import (
 from robot_dynamics.reproductions.jointed_plants import EngineJointedPlant, ReducedJointedPlant
 from robot_dynamics.reproductions.jointed_systems import Setting, scaled, worked_case
 from robot_dynamics.reproductions.study import Check, Outcome, Tell
+from robot_dynamics.reproductions.unseren_pseudovelocities import SecondExample
 
 Array = NDArray[np.float64]
 

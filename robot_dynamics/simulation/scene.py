@@ -279,15 +279,3 @@ def dissipation(restitution: float, speed: float) -> float:
 
     # Zero at a = 0 as well, positive between, and minus infinity at 1 / e.
     return float(brentq(rest, min(1e-4, 1.0 - e), (1.0 - 1e-15) / e, xtol=1e-14)) / speed
-
-
-def restitution_at(speed: float, dissipation: float) -> float:
-    """Return which part of an impact's speed [m/s] is left, for D [s/m]."""
-    a = dissipation * speed
-    if a == 0.0:
-        return 1.0
-
-    def rest(e: float) -> float:
-        return a * (1.0 + e) - float(np.log1p(a) - np.log1p(-e * a))
-
-    return float(brentq(rest, 0.0, min(1.0, (1.0 - 1e-15) / a), xtol=1e-14))

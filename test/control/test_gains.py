@@ -13,7 +13,6 @@ from robot_dynamics.control.gains import (
     check_gains,
     delay_margin,
     force_delay_margin,
-    force_spectral_radius,
     largest_bandwidth,
     sampled_spectral_radius,
     servo_gains,
@@ -107,6 +106,17 @@ def test_a_fractional_delay_joins_the_whole_ones():
         at = sampled_spectral_radius(gains, 0.002, d)
         for close in (d - 1e-9, d + 1e-9):
             assert sampled_spectral_radius(gains, 0.002, close) == pytest.approx(at, abs=1e-6)
+
+
+def force_spectral_radius(bandwidth, period, delay_periods):
+    """Return the largest magnitude of a pole of the sampled servo of the internal force."""
+    n = delay_periods + 1  # the integral and the commands that do not act yet
+    A = np.zeros((n, n))
+    A[0, 0] = 1.0
+    A[0, -1] -= bandwidth * period
+    for i in range(1, n):
+        A[i, i - 1] = 1.0
+    return float(np.max(np.abs(np.linalg.eigvals(A))))
 
 
 def test_the_force_servo():

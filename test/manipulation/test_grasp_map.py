@@ -12,9 +12,10 @@ from support.mechanisms import random_pose
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.grasp_map import (
+    GraspMap,
+    force_transform,
     mean_grasp_distance,
     middle_frame,
-    orthonormal_map,
     transmitted_force_map,
 )
 from robot_dynamics.model import pose
@@ -31,6 +32,13 @@ def rng():
 @pytest.fixture(params=SHARES)
 def grasps(request, rng):
     return [random_pose(rng, 0.2) for _ in range(request.param)]
+
+
+def orthonormal_map(grasps):
+    """Return Yoshikawa and Zheng's maps: W^+ and an orthonormal basis of the null space (12)."""
+    total = np.hstack([force_transform(grasp) for grasp in grasps])
+    basis = np.linalg.svd(total)[2][6:].T
+    return GraspMap(total, np.linalg.pinv(total), basis, basis.T, middle_frame(grasps))
 
 
 @pytest.fixture(params=["transmitted", "orthonormal"])

@@ -5,8 +5,8 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from robot_dynamics.manipulation.unified import UnifiedTerms, forward_dynamics
 from robot_dynamics.reproductions import mobile_manipulator
+from robot_dynamics.reproductions.unified import UnifiedTerms, forward_dynamics
 
 
 def test_its_claims_hold():

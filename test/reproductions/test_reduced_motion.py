@@ -13,9 +13,9 @@ from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.manipulation.jointed_object import (
     ConstantVelocities,
     JointSpaceModel,
-    SecondExample,
 )
 from robot_dynamics.reproductions.jointed_plants import ReducedMotion, ReducedState
+from robot_dynamics.reproductions.unseren_pseudovelocities import SecondExample
 from robot_dynamics.robot import Robot
 
 DURATION = 0.1

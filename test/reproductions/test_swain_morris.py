@@ -9,7 +9,6 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.manipulation.unified import unified_system
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, build, pose
 from robot_dynamics.reproductions.swain_morris import (
     BASE,
@@ -25,6 +24,7 @@ from robot_dynamics.reproductions.swain_morris import (
     spectrum,
     two_armed,
 )
+from robot_dynamics.reproductions.unified import unified_system
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.integrators import integrate
 

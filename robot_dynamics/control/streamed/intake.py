@@ -24,9 +24,11 @@ from robot_dynamics.control.streamed.trajectory import (
     HALT_S,
     LONGEST_S,
     ObjectTrajectory,
+    Plan,
     TrajectoryError,
+    WithForces,
+    distance_between,
 )
-from robot_dynamics.control.streamed.transition import Plan, WithForces, distance_between
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.manipulation.system import GraspSystem
 

@@ -14,8 +14,7 @@ from robot_dynamics.control.closed_path import ClosedPath
 from robot_dynamics.control.link_distance import Proximity
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.settings import SafetySettings
-from robot_dynamics.control.streamed.trajectory import TrajectoryError
-from robot_dynamics.control.streamed.transition import Plan
+from robot_dynamics.control.streamed.trajectory import Plan, TrajectoryError
 from robot_dynamics.manipulation.hybrid import Contact
 from robot_dynamics.manipulation.system import GraspSystem
 

@@ -4,10 +4,14 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.control.halt import HasRows
 from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST
+from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
 from robot_dynamics.control.streamed.curve import Points, hermite, points_of, powers, rows_of
 from robot_dynamics.errors import RobotDynamicsError
 
@@ -170,3 +174,51 @@ def _with_halt(t: Array, knots: Points) -> tuple[Array, Points]:
 
 def _at(knots: Points, i: int) -> tuple[Array, Array, Array]:
     return knots.value[i], knots.rate[i], knots.second[i]
+
+
+class Plan(HasRows, Protocol):
+    """Rows with an end."""
+
+    @property
+    def duration(self) -> float:
+        """When everything has come to rest [s]."""
+
+
+class WithForces:
+    """A path with forces that stay, or some of them.
+
+    Attributes:
+        duration: When the path has come to rest [s].
+        start: Pose x y z qx qy qz qw at the beginning (7,).
+
+    Args:
+        path: Rows (N, 19 or more).
+        forces: The columns that follow pose and motion (m,); NaN for those of the path.
+        delay: When the path begins [s]; negative if a part of it is over.
+    """
+
+    def __init__(self, path: Plan, forces: ArrayLike, delay: float = 0.0) -> None:
+        self._path, self._delay = path, delay
+        self._forces = np.array(forces, dtype=float)
+        self.duration = max(path.duration + delay, 0.0)
+        self.start = self.rows([0.0])[0, POSE]
+
+    def rows(self, times: ArrayLike) -> Array:
+        """Return rows as `Reference.rows` does."""
+        t = np.atleast_1d(np.asarray(times, dtype=float)) - self._delay
+        rows = self._path.rows(t)
+        forces = np.tile(self._forces, (len(t), 1))
+        own = np.isnan(self._forces)
+        if own.any():
+            forces[:, own] = rows[:, FORCE][:, own]
+        return np.concatenate([rows[:, : FORCE.start], forces], axis=1)
+
+    def settled_intervals(self, settle_s: float) -> list[tuple[float, float]]:
+        """Return from when to when it has been at rest; only its end is known to be."""
+        return [(self.duration, self.duration)] if settle_s == 0.0 else []
+
+
+def distance_between(row: Array, other: Array) -> tuple[float, float]:
+    """Return distance [m] and angle [rad] between the poses of two rows."""
+    turned = rotation_vector(product(row[POSE][3:], conjugate(other[POSE][3:])))
+    return float(np.linalg.norm(row[:3] - other[:3])), float(np.linalg.norm(turned))

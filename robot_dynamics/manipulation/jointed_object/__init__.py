@@ -10,9 +10,7 @@ from robot_dynamics.manipulation.jointed_object.joint_space import JointSpaceMod
 from robot_dynamics.manipulation.jointed_object.pseudovelocities import (
     CompletedVelocities,
     ConstantVelocities,
-    FirstExample,
     PseudoVelocities,
-    SecondExample,
 )
 from robot_dynamics.manipulation.jointed_object.reduced_order import ReducedOrderTerms
 from robot_dynamics.manipulation.jointed_object.system import (
@@ -25,14 +23,12 @@ __all__ = [
     "CompletedVelocities",
     "ConstantVelocities",
     "DecoupledLaw",
-    "FirstExample",
     "JointSpaceModel",
     "JointSpaceTerms",
     "JointedObjectSystem",
     "ObjectPart",
     "PseudoVelocities",
     "ReducedOrderTerms",
-    "SecondExample",
     "decoupled_law",
     "jointed_object_system",
 ]

@@ -10,9 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.hybrid.contact_damping import gain_warnings, normal_damping
-from robot_dynamics.control.hybrid.surface_forces import ContactPhase, ContactSettings, Phase
 from robot_dynamics.manipulation.hybrid import HybridTerms, surface_masses
 from robot_dynamics.model import pose
+from robot_dynamics.reproductions.yoshikawa_zheng.contact_phase import (
+    ContactPhase,
+    ContactSettings,
+    Phase,
+)
 from robot_dynamics.reproductions.yoshikawa_zheng.law import (
     ForceServo,
     ForceServoSettings,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.hybrid.surface_forces import Phase
+from robot_dynamics.reproductions.yoshikawa_zheng.contact_phase import Phase
 from robot_dynamics.reproductions.yoshikawa_zheng.controller import LAWS, Controller, Law
 from robot_dynamics.reproductions.yoshikawa_zheng.pinned_bar_plant import (
     Imperfections,

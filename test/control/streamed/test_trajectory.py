@@ -9,7 +9,13 @@ import pytest
 
 from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
 from robot_dynamics.control.rotation_path import turn
-from robot_dynamics.control.streamed.trajectory import HALT_S, ObjectTrajectory, TrajectoryError
+from robot_dynamics.control.streamed.trajectory import (
+    HALT_S,
+    ObjectTrajectory,
+    TrajectoryError,
+    WithForces,
+    distance_between,
+)
 
 HERE = [0.6, 0.0, 0.8, 0.0, 0.0, 0.0, 1.0]
 
@@ -99,3 +105,24 @@ def test_what_is_refused(times, poses, twists, words):
         ObjectTrajectory(times, poses, twists)
     assert str(caught.value).startswith("reference refused: ")
     assert words in str(caught.value)
+
+
+def test_delays():
+    """A part that is over is left out, and one that has yet to begin is waited for."""
+    path = ObjectTrajectory([0.0, 1.0], [[0, 0, 0, 0, 0, 0, 1.0], [1.0, 0, 0, 0, 0, 0, 1.0]])
+    late, early = WithForces(path, [], -0.5), WithForces(path, [], 0.5)
+    assert late.rows([0.0])[0, 0] == pytest.approx(0.5)
+    assert late.duration == 0.5
+    assert early.rows([0.25])[0, 0] == 0.0
+    assert early.duration == 1.5
+    assert early.settled_intervals(0.0) == [(1.5, 1.5)]
+
+
+def test_distances():
+    """In metres and radians."""
+    row = np.zeros(19)
+    row[6] = 1.0
+    other = row.copy()
+    other[:3] = [0.3, 0.0, 0.4]
+    other[3:7] = [np.sin(0.1), 0.0, 0.0, np.cos(0.1)]
+    assert distance_between(row, other) == pytest.approx((0.5, 0.2))

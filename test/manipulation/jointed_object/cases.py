@@ -18,13 +18,12 @@ from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.manipulation.jointed_object import (
     CompletedVelocities,
     ConstantVelocities,
-    FirstExample,
     JointedObjectSystem,
     JointSpaceModel,
-    SecondExample,
     jointed_object_system,
 )
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, build, joined, pose
+from robot_dynamics.reproductions.unseren_pseudovelocities import FirstExample, SecondExample
 from robot_dynamics.robot import Robot
 
 NAMES = [name for name in CASES if name.startswith("U")]

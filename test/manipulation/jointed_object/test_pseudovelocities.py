@@ -23,12 +23,11 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.jointed_object import (
     CompletedVelocities,
     ConstantVelocities,
-    FirstExample,
     JointSpaceModel,
     PseudoVelocities,
     ReducedOrderTerms,
-    SecondExample,
 )
+from robot_dynamics.reproductions.unseren_pseudovelocities import FirstExample, SecondExample
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

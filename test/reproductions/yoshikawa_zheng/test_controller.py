@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.testing import assert_allclose
 
-from robot_dynamics.control.hybrid.surface_forces import Phase
+from robot_dynamics.reproductions.yoshikawa_zheng.contact_phase import Phase
 from robot_dynamics.reproductions.yoshikawa_zheng.controller import Controller, Law
 from robot_dynamics.reproductions.yoshikawa_zheng.pinned_bar_plant import BarState
 from robot_dynamics.reproductions.yoshikawa_zheng.robots import Inertias

@@ -19,9 +19,13 @@ from support.contact_scenes import BOX
 from support.mechanisms import holding
 
 from robot_dynamics.control.hybrid.contact_damping import gain_warnings, normal_damping
-from robot_dynamics.control.hybrid.surface_forces import ContactPhase, ContactSettings, Phase
 from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import JointElement, LinkElement, Mechanism
+from robot_dynamics.reproductions.yoshikawa_zheng.contact_phase import (
+    ContactPhase,
+    ContactSettings,
+    Phase,
+)
 from robot_dynamics.reproductions.yoshikawa_zheng.law import ForceServo, ForceServoSettings
 from robot_dynamics.simulation.contact.report import Touch
 from robot_dynamics.simulation.contact.surfaces import plane

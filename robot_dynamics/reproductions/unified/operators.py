@@ -23,10 +23,10 @@ from robot_dynamics.dynamics.kinematics import (
     motion_subspaces,
     velocity_products,
 )
-from robot_dynamics.manipulation.unified.partition import Partition
-from robot_dynamics.manipulation.unified.system import UnifiedSystem
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import parameters_of
+from robot_dynamics.reproductions.unified.partition import Partition
+from robot_dynamics.reproductions.unified.system import UnifiedSystem
 from robot_dynamics.spatial import Motion
 
 Array = NDArray[np.float64]

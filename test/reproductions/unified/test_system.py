@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from manipulation.unified.cases import random_states, random_unified, state_of, system_of
 from numpy.testing import assert_allclose
+from reproductions.unified.cases import random_states, random_unified, state_of, system_of
 from support.mechanisms import random_link, random_tree
 from support.papers import CASES, close_to
 
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.manipulation.unified import forward_dynamics, unified_system
+from robot_dynamics.reproductions.unified import forward_dynamics, unified_system
 from robot_dynamics.robot import Robot
 
 # Two ways through matrices of condition up to 1e6.

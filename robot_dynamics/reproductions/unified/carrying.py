@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.manipulation.unified.system import UnifiedTerms
+from robot_dynamics.reproductions.unified.system import UnifiedTerms
 
 Array = NDArray[np.float64]
 

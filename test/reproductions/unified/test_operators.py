@@ -8,11 +8,11 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from manipulation.unified.cases import NAMES, state_of, system_of
 from numpy.testing import assert_allclose
+from reproductions.unified.cases import NAMES, state_of, system_of
 from support.papers import CASES
 
-from robot_dynamics.manipulation.unified import Operators
+from robot_dynamics.reproductions.unified import Operators
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -6,18 +6,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from manipulation.unified.cases import (
+from numpy.testing import assert_allclose
+from reproductions.unified.cases import (
     NAMES,
     random_states,
     random_unified,
     state_of,
     system_of,
 )
-from numpy.testing import assert_allclose
 from support.papers import CASES, close_to
 
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.manipulation.unified import forward_dynamics
+from robot_dynamics.reproductions.unified import forward_dynamics
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -18,8 +18,6 @@ from robot_dynamics.dynamics.inverse import base_acceleration, velocities_and_ac
 from robot_dynamics.dynamics.jacobian import link_jacobian
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_transform
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.manipulation.unified.held_object import ObjectTerms, grip_matrix
-from robot_dynamics.manipulation.unified.partition import Partition
 from robot_dynamics.model import (
     JointElement,
     LinkElement,
@@ -29,6 +27,8 @@ from robot_dynamics.model import (
     build,
 )
 from robot_dynamics.model.parameters import block_size, pack, unpack
+from robot_dynamics.reproductions.unified.held_object import ObjectTerms, grip_matrix
+from robot_dynamics.reproductions.unified.partition import Partition
 from robot_dynamics.spatial import Motion
 
 Array = NDArray[np.float64]

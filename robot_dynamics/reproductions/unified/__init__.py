@@ -6,12 +6,12 @@ Several of the paper's printed formulas are wrong; the right ones are used here,
 names each correction where it matters.
 """
 
-from robot_dynamics.manipulation.unified.carrying import Carrying, carrying
-from robot_dynamics.manipulation.unified.forward import UnifiedMotion, forward_dynamics
-from robot_dynamics.manipulation.unified.held_object import ObjectTerms
-from robot_dynamics.manipulation.unified.operators import Operators
-from robot_dynamics.manipulation.unified.partition import Partition
-from robot_dynamics.manipulation.unified.system import (
+from robot_dynamics.reproductions.unified.carrying import Carrying, carrying
+from robot_dynamics.reproductions.unified.forward import UnifiedMotion, forward_dynamics
+from robot_dynamics.reproductions.unified.held_object import ObjectTerms
+from robot_dynamics.reproductions.unified.operators import Operators
+from robot_dynamics.reproductions.unified.partition import Partition
+from robot_dynamics.reproductions.unified.system import (
     UnifiedSystem,
     UnifiedTerms,
     unified_system,

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from manipulation.unified.cases import state_of, system_of
 from numpy.testing import assert_allclose
+from reproductions.unified.cases import state_of, system_of
 from support.mechanisms import random_pose
 from support.papers import CASES
 
-from robot_dynamics.manipulation.unified import ObjectTerms
-from robot_dynamics.manipulation.unified.held_object import grip_matrix
+from robot_dynamics.reproductions.unified import ObjectTerms
+from robot_dynamics.reproductions.unified.held_object import grip_matrix
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from manipulation.unified.cases import state_of, system_of
 from numpy.testing import assert_allclose
+from reproductions.unified.cases import state_of, system_of
 from support.papers import CASES
 
 CASE = CASES["S2 free-flying two 6R"]

@@ -6,8 +6,12 @@ from __future__ import annotations
 
 import pytest
 
-from robot_dynamics.control.hybrid.surface_forces import ContactPhase, ContactSettings, Phase
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.reproductions.yoshikawa_zheng.contact_phase import (
+    ContactPhase,
+    ContactSettings,
+    Phase,
+)
 
 
 def test_contact_begins_at_its_threshold_and_outlives_a_bounce():

@@ -4,11 +4,11 @@
 
 import numpy as np
 import pytest
-from manipulation.unified.cases import random_states, random_unified
 from numpy.testing import assert_allclose
+from reproductions.unified.cases import random_states, random_unified
 
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.manipulation.unified import UnifiedTerms, carrying, forward_dynamics
+from robot_dynamics.reproductions.unified import UnifiedTerms, carrying, forward_dynamics
 
 
 @pytest.mark.parametrize("relative", [False, True])

@@ -18,7 +18,6 @@ from support.mechanisms import (
 )
 from support.papers import CASES, arm, frame, inertia
 
-from robot_dynamics.manipulation.unified import unified_system
 from robot_dynamics.model import (
     JointElement,
     LinkElement,
@@ -27,6 +26,7 @@ from robot_dynamics.model import (
     pose,
     transform_of,
 )
+from robot_dynamics.reproductions.unified import unified_system
 from robot_dynamics.robot import Robot
 
 NAMES = [name for name in CASES if name.startswith("S")]
