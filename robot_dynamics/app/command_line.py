@@ -300,11 +300,11 @@ def _demo(options: argparse.Namespace) -> int:
 
 
 def _simulate(options: argparse.Namespace) -> int:
-    from robot_dynamics.app.progress import display
+    from robot_dynamics.app.progress import display, seconds_since_process_start
     from robot_dynamics.app.run import simulate
 
     scenario = _scenario(options)
-    started = _process_start()
+    started = time.perf_counter() - seconds_since_process_start()
     hashes = []
     with RunOutputs(options.output, options.json, options.plot) as outputs:
         for number in range(options.repeat):
@@ -474,17 +474,6 @@ def _seconds(text: str) -> float:
     if not 0.0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text}: expected seconds, more than 0")
     return value
-
-
-def _process_start() -> float:
-    """Return `time.perf_counter()` at the start of this process, imports included (Linux)."""
-    now = time.perf_counter()
-    try:
-        fields = Path("/proc/self/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-        age = time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, IndexError, AttributeError):
-        return now
-    return now - max(age, 0.0)
 
 
 def _raise_interrupt(number: int, frame: FrameType | None) -> None:

@@ -5,18 +5,17 @@
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics.app.node_process import NodeError, NodeProcess, private_environment
+from robot_dynamics.app.node_process import NodeProcess, private_environment, run_until_done
 from robot_dynamics.app.progress import Listener, StudyProgress
 from robot_dynamics.app.scenario import Scenario
 
 MODULE = "robot_dynamics.nodes.drill.process"
-SILENCE_S = 180.0  # without a word from the drill's process, it is given up
+SILENCE_S = 180.0  # without an event of the drill's process, after which it is given up
 
 
 def drill(
@@ -32,7 +31,7 @@ def drill(
         scenario: What is run.
         arguments: Of the process.
         progress: Called now and then.
-        silence_s: How long it may say nothing before it is given up [s].
+        silence_s: How long it may report nothing before it is given up [s].
 
     Returns:
         The results of the hazards, how many there were to be, and the figures of a soak.
@@ -41,38 +40,27 @@ def drill(
         NodeError: If it ends early or hangs; everything it has started is ended.
     """
     results: list[DrillResult] = []
-    hazards, soak = 0, {}
+    hazards = 0
+    soak: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="robot_dynamics-") as name:
         folder = Path(name)
         source = folder / "drill.yaml"
         source.write_text(scenario.text(), encoding="utf-8")
         environment = private_environment(folder)
+
+        def on_event(event: dict[str, Any]) -> None:
+            nonlocal hazards, soak
+            if event["event"] == "progress":
+                progress(StudyProgress(event["tick"], event["ticks"], event["doing"]))
+            elif event["event"] == "hazards":
+                hazards = event["count"]
+            elif event["event"] == "result":
+                results.append(result_of(event))
+            elif event["event"] == "soak":
+                soak = event
+
         process = NodeProcess("drill", MODULE, [str(source), *arguments], folder, environment)
-        try:
-            heard = time.monotonic()
-            while not process.is_done:
-                for said in process.events():
-                    heard = time.monotonic()
-                    if said["event"] == "progress":
-                        progress(StudyProgress(said["tick"], said["ticks"], said["doing"]))
-                    elif said["event"] == "hazards":
-                        hazards = said["count"]
-                    elif said["event"] == "result":
-                        results.append(result_of(said))
-                    elif said["event"] == "soak":
-                        soak = said
-                failure = process.failure()
-                if failure is not None:
-                    raise failure
-                if time.monotonic() - heard > silence_s:
-                    words = process.last_words()
-                    raise NodeError(
-                        f"the drill said nothing for {silence_s:g} s; it was given up.", words
-                    )
-                time.sleep(0.05)
-        finally:
-            process.interrupt()
-            process.end()
+        run_until_done([process], silence_s, on_event)
     return results, hazards, {**soak, "ok": bool(soak) and not soak["problems"]}
 
 
@@ -124,9 +112,9 @@ class DrillResult:
         return not self.problems
 
 
-def result_of(said: dict[str, Any]) -> DrillResult:
+def result_of(event: dict[str, Any]) -> DrillResult:
     """Return the result that a JSON object holds."""
-    fields = {name: said[name] for name in DrillResult.__dataclass_fields__}
+    fields = {name: event[name] for name in DrillResult.__dataclass_fields__}
     return DrillResult(**{**fields, "problems": tuple(fields["problems"])})
 
 

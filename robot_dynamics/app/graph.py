@@ -35,19 +35,17 @@ def write_graph(mechanism: Mechanism, path: str | Path) -> Path:
         PlotError: If it cannot be written, or matplotlib is needed and not there.
     """
     path = Path(path)
-    if path.suffix.lower() in DOT:
-        try:
-            with whole_file(path) as part:
-                part.write_text(dot_text(mechanism), encoding="utf-8")
-        except OSError as error:
-            raise PlotError(f"{path}: the graph cannot be written ({error.strerror}).") from error
-        return path
-    figure = draw_graph(mechanism)
+    as_text = path.suffix.lower() in DOT
+    figure = None if as_text else draw_graph(mechanism)
     try:
         with whole_file(path) as part:
-            figure.savefig(part, dpi=120)
+            if figure is None:
+                part.write_text(dot_text(mechanism), encoding="utf-8")
+            else:
+                figure.savefig(part, dpi=120)
     except (OSError, ValueError) as error:
-        raise PlotError(f"{path}: the graph cannot be written ({error}).") from error
+        reason = getattr(error, "strerror", None) or str(error)
+        raise PlotError(f"{path}: the graph cannot be written ({reason}).") from error
     return path
 
 

@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -208,6 +208,45 @@ def start_with_parameters(
     return NodeProcess(
         name, module, ["--ros-args", "--params-file", str(file)], folder, environment
     )
+
+
+def run_until_done(
+    started: Iterable[NodeProcess], silence_s: float, on_event: Callable[[dict[str, Any]], None]
+) -> None:
+    """Run nodes until all are done; none runs any more when this returns or raises.
+
+    Args:
+        started: Starts the nodes one after the other.
+        silence_s: Time without an event of any node after which the run is given up [s].
+        on_event: Called with every event.
+
+    Raises:
+        NodeError: If one ends before that, or none reports anything for too long.
+    """
+    nodes: list[NodeProcess] = []
+    try:
+        for node in started:
+            nodes.append(node)
+        heard = time.monotonic()
+        while not all(node.is_done for node in nodes):
+            for event in [event for node in nodes for event in node.events()]:
+                heard = time.monotonic()
+                on_event(event)
+            failure = first_failure(nodes)
+            if failure is not None:
+                raise failure
+            if time.monotonic() - heard > silence_s:
+                waiting = " and the ".join(node.name for node in nodes if not node.is_done)
+                raise NodeError(
+                    f"the {waiting} reported nothing for {silence_s:g} s; the run was given up.",
+                    details=[line for node in nodes for line in node.last_words()],
+                )
+            time.sleep(0.02)
+    finally:
+        for node in nodes:
+            node.interrupt()
+        for node in nodes:
+            node.end()
 
 
 def first_failure(nodes: Sequence[NodeProcess]) -> NodeError | None:

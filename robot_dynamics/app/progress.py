@@ -5,14 +5,17 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, TextIO
 
 _LINE_EVERY_S = 1.0
+_IMPORTED = time.perf_counter()
 
 
 @dataclass(frozen=True)
@@ -145,3 +148,13 @@ class _Lines:
         percent = 100.0 * progress.tick / max(progress.ticks, 1)
         line = f"{self._title}: {percent:3.0f} %  {progress.words()}"
         print(line, file=self._stream, flush=True)
+
+
+def seconds_since_process_start() -> float:
+    """Return how long ago this process was started [s], its interpreter and imports included."""
+    try:
+        fields = Path("/proc/self/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        begun = int(fields[19]) / os.sysconf("SC_CLK_TCK")
+        return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - begun)
+    except (OSError, ValueError, IndexError, AttributeError):  # no Linux
+        return time.perf_counter() - _IMPORTED

@@ -113,7 +113,7 @@ def simulate(
     simulated = make_plant(scenario, truth)
     seen = PlantRecorder(truth, scenario, ticks)
     done = ControlRecorder(law, scenario, ticks)
-    watch = _Watch(law, ticks, control.period, progress)
+    stride = max(1, ticks // PROGRESS_STEPS)
     measurement = simulated.reset()
     loop.check(measurement.q, measurement.qd)
     if law.senses:
@@ -136,8 +136,8 @@ def simulate(
         done.write(tick, torque, step, 1e6 * elapsed_s)
         sent = _with_holding_drives(torque, sent, believed, released) if released else torque
         measurement = simulated.step(sent)
-        if tick == watch.next:
-            watch.tell(tick, step)
+        if progress is not None and (tick % stride == stride - 1 or tick == ticks - 1):
+            progress(progress_of(tick, ticks, control.period, step, law))
     wall = clock() - begin
     more: dict[str, Any] = {"start_to_first_torque_s": first_torque}
     if safety.faults:
@@ -206,26 +206,3 @@ def progress_of(tick: int, ticks: int, period: float, step: LawStep, law: Contro
         float(internal[squeezes[0]]) if len(squeezes) == 1 else None,
         float(np.max(np.abs(step.torque) / effort)),
     )
-
-
-class _Watch:
-    """Tells how a run goes, a fixed number of times in it."""
-
-    def __init__(
-        self,
-        law: ControlLaw,
-        ticks: int,
-        period: float,
-        callback: Listener | None,
-    ) -> None:
-        self._law, self._ticks, self._period = law, ticks, period
-        self._callback = callback
-        self._stride = max(1, ticks // PROGRESS_STEPS)
-        self.next = self._stride - 1 if callback else -1
-
-    def tell(self, tick: int, step: LawStep) -> None:
-        """Call back, and note when to do so again."""
-        if self._callback is not None:
-            self._callback(progress_of(tick, self._ticks, self._period, step, self._law))
-        last = self._ticks - 1
-        self.next = min(tick + self._stride, last) if tick < last else -1

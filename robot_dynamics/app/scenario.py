@@ -136,8 +136,8 @@ class Scenario:
         """Return what the object is to do, counted from `start_tick` on.
 
         For a law with contacts that is the motion alone: forces depend on the contacts, see
-        `hybrid_law`. Of an object with a joint it is the motion of the first part, for as long as
-        the fold takes. Where arms hold no object, it stays where it is for as long.
+        `laws.hybrid_reference`. Of an object with a joint it is the motion of the first part, for
+        as long as the fold takes. Where arms hold no object, it stays where it is for as long.
 
         Raises:
             ArgumentError: If it asks for a squeeze in a basis of internal forces that has none,

@@ -18,7 +18,7 @@ from robot_dynamics.app.cell import (
     surface_frame,
     wrench_maps,
 )
-from robot_dynamics.app.hybrid_law import distribution_of
+from robot_dynamics.app.laws import distribution_of
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.contact_settings import PartSettings, SurfaceSettings

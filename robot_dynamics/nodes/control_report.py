@@ -10,6 +10,7 @@ from math import isfinite
 
 import numpy as np
 
+from robot_dynamics.app.progress import seconds_since_process_start
 from robot_dynamics.app.recorders import ControlRecorder
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.run import progress_of
@@ -20,7 +21,7 @@ from robot_dynamics.control.faults import State
 from robot_dynamics.control.start_check import disagreement
 from robot_dynamics.nodes.background_work import RecordingFile
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, fault_figures
-from robot_dynamics.nodes.process import Reporter, seconds_since_process_start
+from robot_dynamics.nodes.process import Reporter
 
 PROGRESS_S = 0.1  # wall-clock time between reports
 _ROOM = 100_000  # control periods to make room for at once

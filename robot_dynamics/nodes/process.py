@@ -311,17 +311,3 @@ def set_realtime_priority(priority: int) -> None:
             "right to it, as of `rtprio` in /etc/security/limits.conf: this process goes on as "
             "an ordinary one."
         ) from error
-
-
-def seconds_since_process_start() -> float:
-    """Return how long ago this process was started [s], its interpreter and imports included."""
-    try:
-        with open("/proc/self/stat", encoding="ascii") as file:
-            ticks = int(file.read().rpartition(")")[2].split()[19])
-        begun = ticks / os.sysconf("SC_CLK_TCK")
-        return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - begun)
-    except (OSError, ValueError, IndexError, AttributeError):  # no Linux
-        return time.perf_counter() - _IMPORTED
-
-
-_IMPORTED = time.perf_counter()

@@ -5,7 +5,7 @@
 from functools import cache
 
 from robot_dynamics.app.cell import hybrid_system_of
-from robot_dynamics.app.hybrid_law import distribution_of
+from robot_dynamics.app.laws import distribution_of
 from robot_dynamics.app.scenario import build_system, load_scenario
 
 

@@ -98,9 +98,9 @@ def test_one_dies(nodes, scenario, side):
 
 
 def test_one_hangs(nodes, scenario):
-    """A run in which nothing is said any more is given up with a message."""
+    """A run in which no node reports anything is given up with a message."""
     folder = nodes("controller is mute")
-    with pytest.raises(NodeError, match=r"the controller said nothing for 4 s"):
+    with pytest.raises(NodeError, match=r"the controller reported nothing for 4 s"):
         demonstrate(scenario, duration=0.2, silence_s=4.0)
     assert_gone(folder)
 

@@ -92,7 +92,7 @@ def test_what_it_says_comes_back(process, scenario):
 
 @pytest.mark.parametrize(
     ("fate", "silence", "words"),
-    [("fails", PATIENCE_S, "it cannot go on"), ("hangs", 1.0, "said nothing for 1 s")],
+    [("fails", PATIENCE_S, "it cannot go on"), ("hangs", 1.0, "reported nothing for 1 s")],
 )
 def test_a_drill_that_ends_early(process, scenario, fate, silence, words):
     """Its own sentence, or that it hangs; nothing is left."""

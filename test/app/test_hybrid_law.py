@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from app.hybrid_scenarios import prepared
 
-from robot_dynamics.app.hybrid_law import hybrid_reference
+from robot_dynamics.app.laws import hybrid_reference
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.control.hybrid.planned_forces import planned_wrenches
 from robot_dynamics.control.path_check import path_times

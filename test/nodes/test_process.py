@@ -26,7 +26,8 @@ import os, sys, time
 from rclpy.node import Node
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.topics import Inbox
-from robot_dynamics.nodes.process import RunError, run, seconds_since_process_start
+from robot_dynamics.app.progress import seconds_since_process_start
+from robot_dynamics.nodes.process import RunError, run
 
 fate = sys.argv[1]
 fates = []

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.bags.messages import require_rosbags
+from robot_dynamics.app.bags.messages import full_name, require_rosbags
 from robot_dynamics.app.bags.streams import Numbers, Stream, standard_streams, whole
 from robot_dynamics.app.recording import FORMAT, TICK, Recording, RecordingError
 from robot_dynamics.control.clock import SECOND, tick_of
@@ -79,7 +79,7 @@ def _read(reader: Any, path: Path) -> tuple[dict[str, Any], list[_Part]]:
             # How many numbers there are is seen with the first of them.
             parts[connection.topic] = _Part(Numbers(connection.topic, (whole(name, 0),)))
         part = parts.get(connection.topic)
-        if part is not None and connection.msgtype == _kind(part.stream):
+        if part is not None and connection.msgtype == full_name(part.stream.kind):
             connections.append(connection)
     for connection, at, raw in reader.messages(connections) if connections else ():
         if at >= begun_at:
@@ -119,7 +119,7 @@ def _metadata(reader: Any, path: Path) -> tuple[int, dict[str, Any], str]:
 
 
 class _Part:
-    """What a topic says, by tick; of a tick that comes again, the last word."""
+    """The numbers on a topic by tick; of messages for the same tick, the last one counts."""
 
     def __init__(self, stream: Stream) -> None:
         self.stream = stream
@@ -186,8 +186,3 @@ def _rows(part: _Part, place: int, row_of: dict[int, int]) -> Iterator[tuple[int
     for tick, values in part.by_tick.items():
         if tick in row_of:
             yield row_of[tick], values[place]
-
-
-def _kind(stream: Stream) -> str:
-    package, name = stream.kind.split("/")
-    return f"{package}/msg/{name}"

@@ -93,37 +93,26 @@ class Stream:
 
 @dataclass(frozen=True)
 class JointStates(Stream):
-    """Positions and velocities of joints, matched by name; behind them those without drives."""
+    """Some fields of joint states, matched by the names of the joints.
 
-    joints: tuple[str, ...]
-    passive_joints: tuple[str, ...] = ()
+    Attributes:
+        joints: Names of the joints, in groups: each has a place for every field.
+        fields: The fields, as "position".
+    """
+
+    joints: tuple[tuple[str, ...], ...]
+    fields: tuple[str, ...]
     kind: ClassVar[str] = "sensor_msgs/JointState"
 
     def write(self, make: Messages, tick: int, stamp: int, values: Sequence[Array]) -> Any:
         """Return the message of a control period."""
-        both = [np.concatenate(values[i::2]) for i in range(2)]
-        return make.joint_state(stamp, (*self.joints, *self.passive_joints), *both)
+        count, names = len(self.fields), [name for own in self.joints for name in own]
+        numbers = {key: np.concatenate(values[i::count]) for i, key in enumerate(self.fields)}
+        return make.joint_state(stamp, names, **numbers)
 
     def read(self, message: Any) -> Sequence[Array]:
         """Return the numbers of each place."""
-        every = (self.joints, self.passive_joints) if self.passive_joints else (self.joints,)
-        return [by_name(n, message, key) for n in every for key in ("position", "velocity")]
-
-
-@dataclass(frozen=True)
-class JointEfforts(Stream):
-    """Torques of joints, with names."""
-
-    joints: tuple[str, ...]
-    kind: ClassVar[str] = "sensor_msgs/JointState"
-
-    def write(self, make: Messages, tick: int, stamp: int, values: Sequence[Array]) -> Any:
-        """Return the message of a control period."""
-        return make.joint_state(stamp, self.joints, effort=values[0])
-
-    def read(self, message: Any) -> Sequence[Array]:
-        """Return the numbers of each place."""
-        return [by_name(self.joints, message, "effort")]
+        return [by_name(names, message, key) for names in self.joints for key in self.fields]
 
 
 @dataclass(frozen=True)
@@ -150,25 +139,16 @@ class Numbers(Stream):
 
 @dataclass(frozen=True)
 class Wrenches(Stream):
-    """A wrench in the axes of a frame and at its origin."""
+    """A wrench in the axes of a frame and at its origin.
+
+    Attributes:
+        frame: The frame.
+        components: The components that are recorded, in their order; the others are zero.
+    """
 
     frame: str
+    components: tuple[int, ...] = tuple(range(6))
     kind: ClassVar[str] = "geometry_msgs/WrenchStamped"
-
-    def write(self, make: Messages, tick: int, stamp: int, values: Sequence[Array]) -> Any:
-        """Return the message of a control period."""
-        return make.wrench(stamp, self.frame, values[0])
-
-    def read(self, message: Any) -> Sequence[Array]:
-        """Return the numbers of each place."""
-        return [wrench_of(message.wrench)]
-
-
-@dataclass(frozen=True)
-class Components(Wrenches):
-    """Some components of a wrench, the others zero, in an order of their own."""
-
-    components: tuple[int, ...]
 
     def write(self, make: Messages, tick: int, stamp: int, values: Sequence[Array]) -> Any:
         """Return the message of a control period."""
@@ -260,42 +240,23 @@ def standard_streams(metadata: Mapping[str, Any]) -> list[Stream]:
     except KeyError as error:
         raise RecordingError(f"recording: the metadata have no {error}.") from None
     n, k, passive_joints = len(joints), len(arms), tuple(metadata.get("passive_joints", ()))
-    middle = topics.middle_frame(body)
+    middle, measured = topics.middle_frame(body), ("position", "velocity")
+    groups = {"joint": joints, "passive": passive_joints} if passive_joints else {"joint": joints}
+    states = [whole(f"{key}_{what}", len(own)) for key, own in groups.items() for what in measured]
+    torques = (whole("applied_torque", n),)
     found: list[Stream] = [
-        JointStates(
-            topics.JOINT_STATES,
-            (
-                *(whole(f"joint_{what}", n) for what in ("position", "velocity")),
-                *(
-                    whole(f"passive_{what}", len(passive_joints))
-                    for what in ("position", "velocity")
-                    if passive_joints
-                ),
-            ),
-            joints,
-            passive_joints,
-        ),
-        JointEfforts(topics.APPLIED_TORQUES, (whole("applied_torque", n),), joints),
-        BodyMotion(
-            topics.OBJECT_ODOMETRY,
-            (whole("estimated_pose", 7), whole("estimated_twist", 6)),
-            body,
-        ),
-        BodyMotion(
-            topics.TRUE_ODOMETRY, (whole("object_pose", 7), whole("object_twist", 6)), body
-        ),
-        References(
-            topics.OBJECT_REFERENCE,
-            (whole("reference_pose", 7), whole("reference_twist", 6)),
-            body,
-        ),
+        JointStates(topics.JOINT_STATES, tuple(states), tuple(groups.values()), measured),
+        JointStates(topics.APPLIED_TORQUES, torques, (joints,), ("effort",)),
+        BodyMotion(topics.OBJECT_ODOMETRY, _motion("estimated"), body),
+        BodyMotion(topics.TRUE_ODOMETRY, _motion("object"), body),
+        References(topics.OBJECT_REFERENCE, _motion("reference"), body),
     ]
     named = metadata.get("internal_forces")
     components = list(range(6)) if named is None else wrench_components(named)
     if components is not None:
         for topic, column in _INTERNAL_FORCES:
             place = whole(column, len(components))
-            found.append(Components(topic, (place,), middle, tuple(components)))
+            found.append(Wrenches(topic, (place,), middle, tuple(components)))
     first = 0
     for i, (arm, tool, count) in enumerate(zip(arms, tools, counts, strict=True)):
         wrench = Place("grasp_wrench", 6 * i, 6, 6 * k)
@@ -304,6 +265,11 @@ def standard_streams(metadata: Mapping[str, Any]) -> list[Stream]:
         found.append(Numbers(topics.commands(arm), (command,)))
         first += count
     return found
+
+
+def _motion(whose: str) -> tuple[Place, Place]:
+    """Return the places of a pose and a twist."""
+    return whole(f"{whose}_pose", 7), whole(f"{whose}_twist", 6)
 
 
 def by_name(names: Sequence[str], message: Any, field: str) -> Array:

@@ -27,7 +27,9 @@ def test_forth_and_back(short):
 
 def test_joints_are_matched_by_name():
     """Another order, further joints and missing ones are all met by the names."""
-    stream = JointStates("joint_states", (whole("q", 2), whole("qd", 2)), ("a", "b"))
+    stream = JointStates(
+        "joint_states", (whole("q", 2), whole("qd", 2)), (("a", "b"),), ("position", "velocity")
+    )
     message = SimpleNamespace(name=["b", "x", "a"], position=[2.0, 9.0, 1.0], velocity=[])
     q, qd = stream.read(message)
     np.testing.assert_array_equal(q, [1.0, 2.0])

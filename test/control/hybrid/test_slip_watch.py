@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from app.hybrid_scenarios import prepared
 
-from robot_dynamics.app.hybrid_law import hybrid_law
+from robot_dynamics.app.laws import hybrid_law
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.control.path_check import PreflightError
 from robot_dynamics.manipulation.assembly import closed_configuration
