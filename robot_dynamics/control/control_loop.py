@@ -581,59 +581,11 @@ class ControlLoop:
         self.safety.reset(now)
         self.joint_states.complaints.clear()
 
-    # -- references while control runs --------------------------------------------------------
-
-    def follow_path(
-        self,
-        now: int,
-        times: ArrayLike,
-        poses: ArrayLike,
-        twists: ArrayLike | None = None,
-        accelerations: ArrayLike | None = None,
-        *,
-        late: float | None = None,
-    ) -> None:
-        """Let the object follow a trajectory from outside; see `ReferenceIntake.take_path`.
-
-        Raises:
-            TrajectoryError: If it is refused.
-        """
-        intake, _ = self._following()
-        when = self.clock.seconds(now)
-        intake.take_path(when, times, poses, twists, accelerations, late=late)
-
-    def follow_internal_force(self, values: ArrayLike) -> None:
-        """Let the internal force be this from now on; see `ReferenceIntake.take_internal_force`.
-
-        Raises:
-            TrajectoryError: If it is refused.
-        """
-        intake, _ = self._following()
-        intake.take_internal_force(values)
-
-    def follow_contact_force(self, surface: str, wrench: ArrayLike) -> None:
-        """Let the force on a surface be this; see `ReferenceIntake.take_contact_force`.
-
-        Raises:
-            RobotDynamicsError: If it is refused.
-        """
-        intake, step = self._following()
-        intake.take_contact_force(surface, wrench, step)
-
-    def follow_surfaces(self, names: Iterable[str]) -> None:
-        """Let the object touch these surfaces alone; see `ReferenceIntake.take_surfaces`.
-
-        Raises:
-            RobotDynamicsError: If it is refused.
-        """
-        intake, step = self._following()
-        intake.take_surfaces(names, step)
-
-    def _following(self) -> tuple[ReferenceIntake, LawStep]:
+    def following(self) -> tuple[ReferenceIntake, LawStep]:
         """Return what takes references, and the last step of the law that runs.
 
         Raises:
-            TrajectoryError: If there is none.
+            TrajectoryError: If the law follows none, or control does not run.
         """
         if self.intake is None:
             raise TrajectoryError("the control law follows the scenario alone.")

@@ -164,7 +164,7 @@ class ControlSession:
         )
         self._intake.subscribe_to_sensors()
         if values["references"] == "topics":
-            ReferenceTopics(node, inbox, loop, self._clock.now, self._message_time)
+            ReferenceTopics(node, inbox, loop, self._message_time)
         self._intake.subscribe_to_joint_states()
         self._missing_publishers = MissingPublishers(
             node, [*values["joint_state_topics"], *map(topics.wrench, loop.wrenches)]

@@ -17,15 +17,15 @@ from typing import NamedTuple
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Twist, Vector3, WrenchStamped
+from geometry_msgs.msg import Point, Pose, Transform, Twist, WrenchStamped
 from nav_msgs.msg import Odometry
 from numpy.typing import NDArray
 from rclpy.serialization import deserialize_message
-from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, UInt64MultiArray
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
+from robot_dynamics.app.bags.messages import quaternion_of, twist_of, vector_of, wrench_of
 from robot_dynamics.app.topic_names import WORLD
 from robot_dynamics.control.clock import SECOND
 from robot_dynamics.nodes.serialized import Layout, Reader, Writer
@@ -209,17 +209,11 @@ class WrenchWriter:
         return self._writer(stamp, wrench)
 
 
-def read_wrench(message: WrenchStamped) -> Array:
-    """Return a wrench (6,), angular first."""
-    force, torque = message.wrench.force, message.wrench.torque
-    return np.array([torque.x, torque.y, torque.z, force.x, force.y, force.z])
-
-
 def wrench_reader() -> Reader[tuple[int, Array]]:
     """Return a reader of serialized wrenches: time [ns], and wrench (6,), angular first."""
 
     def read(message: WrenchStamped) -> tuple[int, Array]:
-        return read_time(message.header.stamp), read_wrench(message)
+        return read_time(message.header.stamp), wrench_of(message.wrench)
 
     def layout(message: WrenchStamped) -> Layout:
         return Layout(WrenchWriter(message.header.frame_id).fill, 6)
@@ -279,13 +273,10 @@ class OdometrySample(NamedTuple):
 def read_odometry(text: bytes) -> OdometrySample:
     """Return the content of a serialized odometry, whose twist is in the child frame."""
     message = deserialize_message(text, Odometry)
-    at, q = message.pose.pose.position, message.pose.pose.orientation
-    pose = np.array([at.x, at.y, at.z, q.x, q.y, q.z, q.w])
-    angular, linear = message.twist.twist.angular, message.twist.twist.linear
+    at = message.pose.pose
+    pose = np.array([*vector_of(at.position), *quaternion_of(at.orientation)])
     R = rotation_of(pose[3:] / (float(np.linalg.norm(pose[3:])) or np.nan))
-    twist = np.concatenate(
-        [R @ (angular.x, angular.y, angular.z), R @ (linear.x, linear.y, linear.z)]
-    )
+    twist = (twist_of(message.twist.twist).reshape(2, 3) @ R.T).ravel()
     stamp, frame = read_time(message.header.stamp), message.header.frame_id
     return OdometrySample(stamp, frame, message.child_frame_id, pose, twist)
 
@@ -325,43 +316,21 @@ class ReferenceWriter:
         return self.message
 
 
-class ClockWriter:
-    """The simulated time."""
-
-    def __init__(self) -> None:
-        self.message = Clock()
-
-    def fill(self, stamp: int) -> Clock:
-        """Return the message of a time [ns]; the same object every time."""
-        write_time(self.message.clock, stamp)
-        return self.message
-
-
 def write_pose(message: Pose, pose: Array) -> None:
     """Write a pose x y z qx qy qz qw (7,)."""
-    x, y, z, *quaternion = pose.tolist()
-    at = message.position
-    at.x, at.y, at.z = x, y, z
-    write_quaternion(message.orientation, quaternion)
+    at, q = message.position, message.orientation
+    at.x, at.y, at.z, q.x, q.y, q.z, q.w = pose.tolist()
 
 
 def write_transform(message: Transform, pose: Array) -> None:
     """Write a pose x y z qx qy qz qw (7,) as a transform."""
-    x, y, z, *quaternion = pose.tolist()
-    at = message.translation
-    at.x, at.y, at.z = x, y, z
-    write_quaternion(message.rotation, quaternion)
-
-
-def write_quaternion(message: Quaternion, quaternion: Sequence[float]) -> None:
-    """Write a quaternion qx qy qz qw, the order of ROS."""
-    message.x, message.y, message.z, message.w = quaternion
+    at, q = message.translation, message.rotation
+    at.x, at.y, at.z, q.x, q.y, q.z, q.w = pose.tolist()
 
 
 def write_twist(message: Twist, twist: Array) -> None:
     """Write a twist or an acceleration (6,), angular first."""
-    angular: Vector3 = message.angular
-    linear: Vector3 = message.linear
+    angular, linear = message.angular, message.linear
     angular.x, angular.y, angular.z, linear.x, linear.y, linear.z = twist.tolist()
 
 

@@ -15,12 +15,13 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from robot_dynamics.app import topic_names as topics
+from robot_dynamics.app.bags.messages import quaternion_of, twist_of, vector_of, wrench_of
 from robot_dynamics.app.topic_names import WORLD
 from robot_dynamics.control.clock import SECOND
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.streamed.trajectory import TrajectoryError
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.conversions import read_time, read_wrench
+from robot_dynamics.nodes.conversions import read_time
 from robot_dynamics.nodes.topics import STREAM, Inbox
 
 Array = NDArray[np.float64]
@@ -35,19 +36,13 @@ class ReferenceTopics:
         node: The node that subscribes.
         inbox: Its subscriptions.
         loop: The controller.
-        now: The present time of the safety layer.
-        clock: The present time of messages [ns].
+        message_time: Returns the present time of messages [ns].
     """
 
     def __init__(
-        self,
-        node: Node,
-        inbox: Inbox,
-        loop: ControlLoop,
-        now: Callable[[], int],
-        clock: Callable[[], int],
+        self, node: Node, inbox: Inbox, loop: ControlLoop, message_time: Callable[[], int]
     ) -> None:
-        self._node, self._loop, self._now, self._clock = node, loop, now, clock
+        self._node, self._loop, self._message_time = node, loop, message_time
         self._body = loop.system.model.bodies[loop.system.object_body].name
         for kind, topic, take in (
             (MultiDOFJointTrajectory, topics.REFERENCE_TRAJECTORY, self._take_path),
@@ -78,25 +73,29 @@ class ReferenceTopics:
         if any(len(point.transforms) != 1 for point in message.points):
             raise TrajectoryError("expected one transform, that of the object, in every point.")
         stamp = read_time(message.header.stamp)
-        self._loop.follow_path(
-            self._now(),
+        intake, _ = self._loop.following()
+        intake.take_path(
+            self._loop.clock.seconds(self._loop.clock.now()),
             [read_time(point.time_from_start) / SECOND for point in message.points],
             [_pose(point.transforms[0]) for point in message.points],
             _twists([point.velocities for point in message.points]),
             _twists([point.accelerations for point in message.points]),
-            late=None if stamp == 0 else (self._clock() - stamp) / SECOND,
+            late=None if stamp == 0 else (self._message_time() - stamp) / SECOND,
         )
 
     def _take_internal_force(self, message: WrenchStamped) -> None:
         _require("frame", message.header.frame_id, ("", topics.middle_frame(self._body)))
-        self._loop.follow_internal_force(read_wrench(message))
+        intake, _ = self._loop.following()
+        intake.take_internal_force(wrench_of(message.wrench))
 
     def _take_contact_force(self, message: WrenchStamped) -> None:
-        self._loop.follow_contact_force(message.header.frame_id, read_wrench(message))
+        intake, step = self._loop.following()
+        intake.take_contact_force(message.header.frame_id, wrench_of(message.wrench), step)
 
     def _take_surfaces(self, message: String) -> None:
         names = (name.strip() for name in message.data.split(","))
-        self._loop.follow_surfaces([name for name in names if name])
+        intake, step = self._loop.following()
+        intake.take_surfaces([name for name in names if name], step)
 
 
 def _require(what: str, given: str, expected: Sequence[str]) -> None:
@@ -105,8 +104,7 @@ def _require(what: str, given: str, expected: Sequence[str]) -> None:
 
 
 def _pose(transform: Any) -> list[float]:
-    at, q = transform.translation, transform.rotation
-    return [at.x, at.y, at.z, q.x, q.y, q.z, q.w]
+    return [*vector_of(transform.translation), *quaternion_of(transform.rotation)]
 
 
 def _twists(parts: Sequence[Sequence[Any]]) -> Array | None:
@@ -121,8 +119,4 @@ def _twists(parts: Sequence[Sequence[Any]]) -> Array | None:
         raise TrajectoryError(
             "expected a velocity, or an acceleration, in every point or in none."
         )
-    return np.array([[*_xyz(part[0].angular), *_xyz(part[0].linear)] for part in parts])
-
-
-def _xyz(vector: Any) -> tuple[float, float, float]:
-    return vector.x, vector.y, vector.z
+    return np.array([twist_of(part[0]) for part in parts])

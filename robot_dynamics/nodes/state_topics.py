@@ -19,10 +19,10 @@ from robot_dynamics.control.clock import SECOND, stamp_of
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.nodes.conversions import (
-    ClockWriter,
     JointStateWriter,
     OdometryWriter,
     WrenchWriter,
+    write_time,
 )
 from robot_dynamics.nodes.topics import STREAM
 from robot_dynamics.simulation.faults import FaultKind, Faults
@@ -77,7 +77,7 @@ class StateTopics:
         shares = [list(arms)] if len(joint_topics) == 1 else [[arm] for arm in arms]
         self._faults, self._period, self._skip = faults, period, skip
         self._clock = node.create_publisher(Clock, topics.CLOCK, STREAM)
-        self._clock_writer = ClockWriter()
+        self._time = Clock()
         self._clock_is_read = False
         self._wrenches = [
             (
@@ -123,7 +123,8 @@ class StateTopics:
         """
         stamp = stamp_of(tick, self._period)
         if self._clock_is_read:
-            self._clock.publish(self._clock_writer.fill(stamp))
+            write_time(self._time.clock, stamp)
+            self._clock.publish(self._time)
         # Wrenches first: subscribers act on joint states, and then have the wrenches.
         for (arm, topic, writer), wrench in zip(self._wrenches, seen.wrenches, strict=True):
             if not self._faults.is_on("wrench_silent", arm):

@@ -21,6 +21,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 from visualization_msgs.msg import Marker, MarkerArray
 from waiting import wait_until
 
+from robot_dynamics.app.bags.messages import wrench_of
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import load_scenario, true_system
 from robot_dynamics.nodes.conversions import (
@@ -28,7 +29,6 @@ from robot_dynamics.nodes.conversions import (
     ReferenceWriter,
     WrenchWriter,
     read_time,
-    read_wrench,
 )
 from robot_dynamics.nodes.display import FORCE_SCALE, Display
 from robot_dynamics.nodes.object_topics import ObjectFrame, ObjectTopics
@@ -104,10 +104,10 @@ def test_everything_arrives(ros, seen, in_real_time):
     assert force.header.frame_id == "box_grasp_middle"
     # The law's internal forces are in its own order; a wrench has moment before force.
     order = loop.law.wrench_components
-    assert read_wrench(force)[order].tolist() == step.internal_force.tolist()
+    assert wrench_of(force.wrench)[order].tolist() == step.internal_force.tolist()
     wanted = heard["object/internal_force_reference"]
     wanted_force = step.reference[loop.law.internal_columns]
-    assert read_wrench(wanted)[order].tolist() == wanted_force.tolist()
+    assert wrench_of(wanted.wrench)[order].tolist() == wanted_force.tolist()
     names = {marker.ns for marker in heard["markers"].markers}
     assert {"object", "object_reference", "grasp_force", "path", "reference_path"} <= names
     object_topics.reset()
@@ -137,7 +137,7 @@ def test_other_laws_tell_of_their_objects_as_well(ros, name):
         assert force.action == Marker.ADD  # in contact: 20 N are 6 cm
         along = force.points[1].x - force.points[0].x
         assert along == pytest.approx(FORCE_SCALE * step.contact_force[0], abs=1e-9)
-        wanted = read_wrench(heard["object/internal_force_reference"])
+        wanted = wrench_of(heard["object/internal_force_reference"].wrench)
         law = loop.law
         squeeze, *_ = step.reference[law.layout.reference["internal"]].tolist()
         assert wanted.tolist() == [0.0, 0.0, 0.0, squeeze, 0.0, 0.0]

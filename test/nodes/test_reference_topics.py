@@ -29,20 +29,25 @@ class Pilot:
         self.paths, self.internal, self.contact, self.surfaces = [], [], [], []
         self.refused = []
         self.intake = SimpleNamespace(refuse=self.refused.append)
+        self.clock = SimpleNamespace(now=lambda: 7, seconds=float)
 
-    def follow_path(self, now, times, poses, twists, accelerations, *, late):
+    def following(self):
+        """Take references itself."""
+        return self, None
+
+    def take_path(self, now, times, poses, twists, accelerations, *, late):
         """Take a path."""
         self.paths.append((now, times, poses, twists, accelerations, late))
 
-    def follow_internal_force(self, values):
+    def take_internal_force(self, values):
         """Take an internal force."""
         self.internal.append(values)
 
-    def follow_contact_force(self, surface, force):
+    def take_contact_force(self, surface, force, step):
         """Take a force on a surface."""
         self.contact.append((surface, force.tolist()))
 
-    def follow_surfaces(self, names):
+    def take_surfaces(self, names, step):
         """Take surfaces to be touched."""
         self.surfaces.append(names)
 
@@ -56,7 +61,7 @@ class Bench:
         system = SimpleNamespace(model=SimpleNamespace(bodies=bodies), object_body=0)
         self.pilot.system = system
         self.inbox = Inbox(self.node)
-        ReferenceTopics(self.node, self.inbox, self.pilot, lambda: 7, lambda: 5_000_000_000)
+        ReferenceTopics(self.node, self.inbox, self.pilot, lambda: 5_000_000_000)
         self.path = self.node.create_publisher(
             MultiDOFJointTrajectory, topics.REFERENCE_TRAJECTORY, STREAM
         )

@@ -60,7 +60,22 @@ class Cell:
 
     def follow(self, times, poses, *rest, late=None):
         """Bring a trajectory."""
-        self.pilot.follow_path(self.tick, times, poses, *rest, late=late)
+        now = self.pilot.clock.seconds(self.tick)
+        self.pilot.following()[0].take_path(now, times, poses, *rest, late=late)
+
+    def ask_internal_force(self, wrench):
+        """Bring an internal force."""
+        self.pilot.following()[0].take_internal_force(wrench)
+
+    def ask_contact_force(self, surface, wrench):
+        """Bring a force on a surface."""
+        intake, step = self.pilot.following()
+        intake.take_contact_force(surface, wrench, step)
+
+    def ask_surfaces(self, names):
+        """Bring surfaces to be touched."""
+        intake, step = self.pilot.following()
+        intake.take_surfaces(names, step)
 
     def largest_jump(self):
         """Return the largest change of a torque in a period [N m].
@@ -134,7 +149,7 @@ def test_a_stream_of_poses_is_followed(cell):
 
 def test_a_stream_that_ends_in_motion_is_lost(cell):
     """The object comes to rest by itself, then the fault says why; the squeeze stays."""
-    cell.pilot.follow_internal_force([0.0, 0.0, 0.0, 10.0, 0.0, 0.0])
+    cell.ask_internal_force([0.0, 0.0, 0.0, 10.0, 0.0, 0.0])
     cell.follow([0.0], [moved(0.0)], [[0.0, 0.0, 0.0, 0.0, 0.0, 0.05]])
     stale = SCENARIO.safety.reference_stale_after_s
     cell.run(HALT_S + 0.05)
@@ -155,7 +170,7 @@ def test_an_internal_force_is_made_while_the_path_goes_on(cell):
     """It fades in, and pushes nothing aside."""
     cell.follow([0.0, 1.0], [moved(0.0), moved(0.05)])
     cell.run(0.2)
-    cell.pilot.follow_internal_force([0.0, 0.0, 0.0, 30.0, 0.0, 0.0])
+    cell.ask_internal_force([0.0, 0.0, 0.0, 30.0, 0.0, 0.0])
     cell.run(1.2)
     last = cell.steps[-1]
     assert last.reference[2] == pytest.approx(moved(0.05)[2], abs=1e-12)
@@ -188,13 +203,13 @@ def test_what_is_refused_at_once(cell):
     with pytest.raises(TrajectoryError, match="its time is 3 s ago"):
         cell.follow([0.0], [moved(0.0)], late=3.0)
     with pytest.raises(TrajectoryError, match="expected finite ones up to 1000 N"):
-        cell.pilot.follow_internal_force([0.0, 0.0, 0.0, np.inf, 0.0, 0.0])
+        cell.ask_internal_force([0.0, 0.0, 0.0, np.inf, 0.0, 0.0])
     with pytest.raises(TrajectoryError, match="3 components, expected 6"):
-        cell.pilot.follow_internal_force([0.0, 0.0, 0.0])
+        cell.ask_internal_force([0.0, 0.0, 0.0])
     with pytest.raises(UnknownNameError, match="unknown surface 'wall'; there is no surface"):
-        cell.pilot.follow_contact_force("wall", [0.0, 0.0, 0.0, 0.0, 0.0, 5.0])
+        cell.ask_contact_force("wall", [0.0, 0.0, 0.0, 0.0, 0.0, 5.0])
     with pytest.raises(TrajectoryError, match="the control law knows of none"):
-        cell.pilot.follow_surfaces([])
+        cell.ask_surfaces([])
 
 
 def test_the_last_reference_is_the_last_that_came(cell):
@@ -207,7 +222,7 @@ def test_the_last_reference_is_the_last_that_came(cell):
     cell.run(1.3)
     assert intake.taken == 1
     assert "not finite" in intake.refusal
-    cell.pilot.follow_internal_force([0.0, 0.0, 0.0, 20.0, 0.0, 0.0])
+    cell.ask_internal_force([0.0, 0.0, 0.0, 20.0, 0.0, 0.0])
     cell.run(0.1)
     assert (intake.taken, intake.refusal) == (2, "")
 
@@ -243,29 +258,29 @@ def test_tasks_follow_one_another_without_a_jump():
         return np.abs(np.diff(np.array(cell.torques[begin:]), axis=0)).max()
 
     with pytest.raises(TrajectoryError, match="which is not to be touched"):
-        cell.pilot.follow_contact_force("wall", push(5.0))
+        cell.ask_contact_force("wall", push(5.0))
     cell.follow([0.0, 0.6], [at(0.0), at(0.039)])  # the wall is met at 0.04 m
     cell.run(0.7)
     assert cell.pilot.intake.taken == 1
-    cell.pilot.follow_surfaces(["wall"])
+    cell.ask_surfaces(["wall"])
     cell.run(0.1)
     assert cell.pilot.intake.taken == 2
     assert jump(1) < 0.1
     assert not cell.steps[-1].touched[0]
     cell.follow([0.0, 0.3], [at(0.039), at(0.044)])
-    cell.pilot.follow_contact_force("wall", push(10.0))
+    cell.ask_contact_force("wall", push(10.0))
     cell.run(0.8)
     assert cell.steps[-1].touched[0]
     assert cell.steps[-1].contact_force[0] == pytest.approx(10.0, rel=0.05)
 
     pressing = len(cell.torques)
-    cell.pilot.follow_contact_force("wall", push(30.0))
+    cell.ask_contact_force("wall", push(30.0))
     cell.run(0.6)
     assert cell.steps[-1].contact_force[0] == pytest.approx(30.0, rel=0.05)
     change = np.abs(cell.torques[-1] - cell.torques[pressing - 1]).max()
     assert jump(pressing) < 0.03 * change
     leaving = len(cell.torques)
-    cell.pilot.follow_surfaces([])
+    cell.ask_surfaces([])
     cell.run(0.6)
     assert not cell.steps[-1].touched[0]
     assert jump(leaving) < 0.15
@@ -284,7 +299,7 @@ def test_a_squeeze_that_drops_the_tray_is_refused():
     wrench = np.zeros(6)
     for factor, taken in ((1.3, 1), (0.5, 1)):
         wrench[3] = factor * squeeze
-        cell.pilot.follow_internal_force(wrench)
+        cell.ask_internal_force(wrench)
         cell.run(0.5)
         assert cell.pilot.intake.taken == taken
     assert "would slip or open" in cell.pilot.intake.refusal
