@@ -1,21 +1,24 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The order in which torque limits are met: support first, then internal force, then motion.
+"""Torque limits, integrals that respect them, and friction compensation; traceable.
 
-Support is never scaled. Every other part is scaled as a whole, so that its direction stays.
+Support is never scaled. The other parts of a torque have an order, and each is scaled as a whole,
+so that its direction stays, to the largest part that fits beside those before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, load_kernel, trace
-from robot_dynamics.scalar.functions import absolute, maximum, minimum
+from robot_dynamics.model.joint_data import Joint
+from robot_dynamics.scalar.functions import absolute, maximum, minimum, sqrt
 from robot_dynamics.spatial import Scalar
 
 Array = NDArray[np.float64]
@@ -31,56 +34,75 @@ class LimitedTorque:
     """A torque within its limits.
 
     Attributes:
-        torque: What may be sent (na,).
-        force_scale: Part of the internal force that is let through.
-        motion_scale: Part of the motion.
-        rate_scale: Part of the change since the last torque.
+        torque: The command (n,).
+        scales: Factor of each part, from 0 to 1.
+        rate_scale: Factor of the change since the last torque.
         support_torque_ratio: The largest support over its limit.
     """
 
     torque: list[Scalar]
-    force_scale: Scalar
-    motion_scale: Scalar
+    scales: list[Scalar]
     rate_scale: Scalar
     support_torque_ratio: Scalar
 
-    def gate(self, ramp: Scalar) -> Scalar:
-        """Return 1 while nothing is held back or still ramping in, else 0: integrals then rest."""
-        held = minimum(minimum(self.force_scale, self.motion_scale), self.rate_scale)
-        return maximum(0.0, 1.0 - (1.0 - minimum(held, ramp)) * 1e9)
+    def gate(self, ramp: Scalar, parts: int | None = None) -> Scalar:
+        """Return 1 while nothing of the task is scaled or still ramping in, else 0.
+
+        Integrals rest while it is 0.
+
+        Args:
+            ramp: Factor of the task at the start.
+            parts: How many of the parts belong to the task; all by default.
+        """
+        smallest = reduce(minimum, [*self.scales[:parts], self.rate_scale, ramp])
+        return maximum(0.0, 1.0 - (1.0 - smallest) * 1e9)
 
 
 def limited_torque(
     support: Sequence[Scalar],
-    internal: Sequence[Scalar],
-    motion: Sequence[Scalar],
+    parts: Sequence[Sequence[Scalar]],
     previous: Sequence[Scalar],
     effort: Sequence[Scalar],
     largest_change: Scalar,
 ) -> LimitedTorque:
-    """Return the torque that limits leave of its parts, each over the joints (na,).
+    """Return the torque within limits; all torques are over the joints (n,).
 
     Args:
-        support: What holds everything up.
-        internal: What makes the internal force.
-        motion: What moves arms and object.
+        support: Torque for gravity and velocity terms.
+        parts: Further parts of the torque; the last is scaled first.
         previous: The last torque.
         effort: The largest torques.
         largest_change: The largest change of a torque.
     """
-    force_scale = largest_scale(support, internal, effort)
-    held = [s + force_scale * t for s, t in zip(support, internal, strict=True)]
-    motion_scale = largest_scale(held, motion, effort)
-    limited = [h + motion_scale * t for h, t in zip(held, motion, strict=True)]
-    change = [t - p for t, p in zip(limited, previous, strict=True)]
+    total, scales = list(support), []
+    for part in parts:
+        scale = largest_scale(total, part, effort)
+        total = [t + scale * p for t, p in zip(total, part, strict=True)]
+        scales.append(scale)
+    change = [t - p for t, p in zip(total, previous, strict=True)]
     rate_scale: Scalar = 1.0
     for value in change:
         rate_scale = minimum(rate_scale, largest_change / maximum(absolute(value), _TINY))
     torque = [p + rate_scale * c for p, c in zip(previous, change, strict=True)]
-    load: Scalar = 0.0
+    ratio: Scalar = 0.0
     for value, bound in zip(support, effort, strict=True):
-        load = maximum(load, absolute(value) / bound)
-    return LimitedTorque(torque, force_scale, motion_scale, rate_scale, load)
+        ratio = maximum(ratio, absolute(value) / bound)
+    return LimitedTorque(torque, scales, rate_scale, ratio)
+
+
+def torque_range(
+    support: Sequence[Scalar], parts: Sequence[Sequence[Scalar]]
+) -> tuple[list[Scalar], list[Scalar]]:
+    """Return the least and the largest of the sums that support makes with the first parts (n,).
+
+    The sums are with one part, with two, ... with all of them.
+    """
+    sums, total = [], list(support)
+    for part in parts:
+        total = [t + p for t, p in zip(total, part, strict=True)]
+        sums.append(total)
+    columns = list(zip(*sums, strict=True))
+    return [reduce(minimum, c) for c in columns], [reduce(maximum, c) for c in columns]
 
 
 def largest_scale(
@@ -132,18 +154,13 @@ def limits_program(joints: int, integrals: int) -> Program:
         block: Any,
     ) -> dict[str, Any]:
         scaled = ([ramp * x for x in internal], [ramp * x for x in motion])
-        found = limited_torque(support, *scaled, previous, effort, largest_change)
-        gate = found.gate(ramp)
+        limited = limited_torque(support, scaled, previous, effort, largest_change)
+        gate = limited.gate(ramp)
         rows: Iterator[Any] = zip(value, step, bound, strict=True)
         return {
-            "torque": found.torque,
+            "torque": limited.torque,
             "integral": [integrated(v, s, gate, b) for v, s, b in rows],
-            "scales": [
-                found.force_scale,
-                found.motion_scale,
-                found.rate_scale,
-                found.support_torque_ratio,
-            ],
+            "scales": [*limited.scales, limited.rate_scale, limited.support_torque_ratio],
         }
 
     inputs: dict[str, int | tuple[int, ...]] = {
@@ -160,3 +177,24 @@ def torque_limits(joints: int, integrals: int) -> Any:
     key = b"torque_limits\0%d %d" % (joints, integrals)
     kernel = load_kernel(key, lambda: limits_program(joints, integrals), lanes=1)
     return kernel.bind(np.zeros(0))
+
+
+def friction_torque(
+    joints: Iterable[Joint], rates: Iterable[Scalar], share: Scalar, velocity: Scalar
+) -> list[Scalar]:
+    """Return damping and Coulomb friction of joints that move, smooth through rest.
+
+    Laws give it the velocities that their servos want. Fed back from the measured ones the sign of
+    Coulomb friction would chatter; fed forward from the reference's alone, friction would slow the
+    servos' corrections down.
+
+    Args:
+        joints: The joints, with damping [N m s/rad] and friction [N m].
+        rates: Their velocities [rad/s or m/s].
+        share: Part of the friction that is wanted.
+        velocity: Speed at which Coulomb friction is at 71 % of its value [rad/s].
+    """
+    return [
+        share * (joint.damping * v + joint.friction * v / sqrt(v * v + velocity * velocity))
+        for joint, v in zip(joints, rates, strict=True)
+    ]

@@ -173,7 +173,7 @@ class PassiveJoints:
         G = eliminate(self.model, K, [0.0] * len(K), self.pivots).columns
         return transposed_times(G, yd, self.model.nv)
 
-    def followed(
+    def driven_motion(
         self,
         Xup: list[Transform],
         v: list[Motion],

@@ -32,6 +32,16 @@ def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
     return total
 
 
+def add(a: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
+    """Return a + b of two vectors."""
+    return [x + y for x, y in zip(a, b, strict=True)]
+
+
+def subtract(a: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
+    """Return a - b of two vectors."""
+    return [x - y for x, y in zip(a, b, strict=True)]
+
+
 def times(matrix: Matrix, vector: Sequence[Scalar]) -> list[Scalar]:
     """Return matrix times vector."""
     return [dot(row, vector) for row in matrix]

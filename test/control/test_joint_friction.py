@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from robot_dynamics.control.joint_friction import friction_torque
+from robot_dynamics.control.torque_limits import friction_torque
 
 JOINTS = [SimpleNamespace(damping=2.0, friction=3.0), SimpleNamespace(damping=0.0, friction=5.0)]
 

@@ -70,7 +70,7 @@ def test_motion_is_that_of_the_closed_loop_engine(rng):
         state = ArmState.of(arms, y.tolist(), yd.tolist(), parameters, near)
         expected = robot.forward_dynamics(q, arms.rates(q, yd), tau)
         drives = list(arms.drives)
-        followed = state.followed
+        followed = state.driven
         qdd = np.array(followed.columns).T @ expected[drives] + followed.g
         size = np.abs(expected).max()
         assert_allclose(qdd, expected, atol=1e-10 * size)
@@ -137,8 +137,8 @@ def test_the_pivot_tells_of_the_dead_point(parallelogram):
         state = ArmState.of(arms, y, [0.0] * 6, parameters, near)
         K = robot.constraint_terms(q, np.zeros(8))[2][:, others]
         weakest = np.linalg.svd(K, compute_uv=False)[1]
-        ratios.append(float(state.followed.pivot) / (np.sign(before) * weakest))
-        assert float(state.followed.pivot) == pytest.approx(np.sin(before) * 0.63, rel=0.02)
+        ratios.append(float(state.driven.pivot) / (np.sign(before) * weakest))
+        assert float(state.driven.pivot) == pytest.approx(np.sin(before) * 0.63, rel=0.02)
     # Both are the same small number, each over a length of its own.
     assert_allclose(ratios, ratios[0], rtol=0.01)
 
@@ -158,7 +158,7 @@ def test_no_period_of_control_is_led_over_a_dead_point(parallelogram, rate):
             y, yd = q[drives].tolist(), [0.0] * 6
             state = ArmState.of(arms, y, yd, parameters, near)
             near = [state.q[i] for i in others]
-            opening, pivot, moved = state.followed.checked
+            opening, pivot, moved = state.driven.checked
             if opening <= 1e-6 and pivot >= DEAD_POINT + 4.0 * moved:
                 # What three Newton steps leave at the limit of velocity, 2.5 rad/s: 1.6e-7 rad.
                 assert_allclose(state.q, q, atol=5e-7)
@@ -199,7 +199,7 @@ def test_arms_without_loops_are_left_alone():
     parameters = unpack(model, pack(model).tolist())
     assert arms.closed(y, [], parameters) == y
     assert arms.velocities([], y, parameters) == y
-    assert arms.followed([], [], [], parameters, y, []) is None
+    assert arms.driven_motion([], [], [], parameters, y, []) is None
     assert_allclose(arms.positions(np.array(y)), y)
 
 

@@ -15,6 +15,7 @@ from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.hybrid.law import LawStep, law_program
 from robot_dynamics.control.hybrid.law_inputs import LawInputs, LawOptions, Layout, law_parameters
 from robot_dynamics.manipulation.hybrid import ForceDistribution
+from robot_dynamics.manipulation.hybrid.object_observer import ObjectEstimate, estimate_from_arms
 from support.hybrid_systems import environment_of, state_of
 
 # So short that nothing moves between two samples.
@@ -108,6 +109,15 @@ def inputs_of(state, **given) -> LawInputs:
     arrays, block, _ = arguments_of(state, **given)
     lists = [np.asarray(array).tolist() for array in (*arrays, block)]
     return LawInputs.of(state.system, range(len(state.system.drive_names)), lists)
+
+
+def estimate_of(inputs, arms) -> ObjectEstimate:
+    """Return the object as the arms see it; see `inputs_of`."""
+    constants, memory = inputs.constants, inputs.memory
+    return estimate_from_arms(
+        constants.points, arms.X0, arms.v, memory["place"], memory["twist"], inputs.gains.period,
+        constants.observer,
+    )  # fmt: skip
 
 
 class HybridLaw:

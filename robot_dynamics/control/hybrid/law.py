@@ -1,82 +1,66 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The control step of arms that move an object along surfaces and press it on them: one kernel.
+"""The hybrid law of Yoshikawa and Zheng as one traced control step.
 
-It sees the object through the contacts, closes the servo loops (41) to (43) of Yoshikawa and
-Zheng, applies their linearising law, and meets the torque limits in the stated order: support is
-never scaled, then the internal force, then the force on surfaces, then motion, then posture.
+`LawStep` computes it from top to bottom; numbers in parentheses are equations of the paper. The
+object's quantities are in its own axes about its centre of mass, six-vectors are angular first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from robot_dynamics.compile import Program, trace
 from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.hybrid.law_inputs import LawConstants, LawInputs, LawOptions, Layout
-from robot_dynamics.control.hybrid.limits import LimitedTorque, within_limits
 from robot_dynamics.control.hybrid.servo import (
     MotionServo,
     PostureMotion,
+    contact_integral,
     hand_motion,
-    learned_contact,
-    learned_internal,
-    learned_pose,
+    internal_integral,
+    pose_integral,
     servo_along_coordinates,
 )
 from robot_dynamics.control.hybrid.state import (
     ArmState,
-    Instant,
-    in_axes,
-    in_world,
-    seen_by_arms,
-    seen_from_outside,
+    SystemState,
+    to_body_axes,
+    to_world_axes,
 )
 from robot_dynamics.control.hybrid.surface_forces import (
     SurfaceForces,
     SurfaceSensing,
     measured_contact_forces,
 )
-from robot_dynamics.manipulation.hybrid.decoupling_law import (
-    ArmSide,
-    DesiredMotion,
-    FreeDirections,
-    HybridTorqueParts,
-    ObjectTerms,
-    decoupling_torque,
-)
+from robot_dynamics.control.torque_limits import friction_torque, limited_torque, torque_range
+from robot_dynamics.manipulation.hybrid.decoupling_law import DampedInverse, FreeDirections
 from robot_dynamics.manipulation.hybrid.environment import ObjectPose
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import (
+    ContactMotion,
     ContactPoint,
-    Matrix,
-    Place,
-    blocked_velocity,
+    contact_velocity,
     manipulability_gradient,
 )
 from robot_dynamics.manipulation.hybrid.object_observer import (
-    Seen,
+    ObjectEstimate,
+    estimate_from_arms,
+    estimate_from_sensor,
 )
 from robot_dynamics.manipulation.hybrid.system import HybridSystem
 from robot_dynamics.manipulation.hybrid.touched_surfaces import SurfaceFriction, Surfaces
 from robot_dynamics.model.parameters import block_size
 from robot_dynamics.scalar.functions import maximum, minimum, sqrt
-from robot_dynamics.scalar.linear_algebra import times, transposed_times
-from robot_dynamics.spatial import (
-    Scalar,
-    Vector3,
-)
+from robot_dynamics.scalar.linear_algebra import add, subtract, times, transposed_times
+from robot_dynamics.spatial import Scalar, Vector3
 
-Array = NDArray[np.float64]
-
-# Arms begin to avoid singularities at this multiple of the pivot below which they are damped, and
-# no joint is driven away from them by more than a slope of this size [1/rad].
+# Singularities are avoided below this multiple of the pivot below which they are damped; each
+# component of the gradient counts up to this size [1/rad].
 _NEAR, _STEEP = 10.0, 10.0
+_TASK_PARTS = 3  # of the parts of the torque: internal force, force on surfaces, motion
 
 
 def law_program(
@@ -90,13 +74,13 @@ def law_program(
         wrenches (k, 6): Measured grasp wrenches by the arms on the object, angular first, in the
             tools' frames.
         sensed: Which sensors there are, and measured forces on the surfaces.
-        reference: What is to be done now.
+        reference: The row of the reference.
         memory: What the last step left.
-        ramp (): From 0 to 1, the part of the task that is let through.
+        ramp (): Factor of the task at the start, from 0 to 1.
         seen (13,): Pose of the object's origin and its twist in world axes, with `sensor` alone.
 
     Outputs:
-        torque (n,), memory, and found: what the step found out; see `HybridStep`.
+        torque (n,), memory, and found: see `HybridStep`.
 
     Args:
         system: Arms, object, contacts and surfaces.
@@ -122,18 +106,6 @@ def law_program(
 
 
 @dataclass(frozen=True)
-class _Commanded:
-    """The law at an instant, and the torque that limits leave of it."""
-
-    law: HybridTorqueParts
-    limited: LimitedTorque
-    acceleration: list[Scalar]
-    push: list[Scalar]
-    grip: Matrix
-    gripping: list[Scalar]
-
-
-@dataclass(frozen=True)
 class LawStep:
     """The traceable control step; called with the inputs of `law_program` and the block.
 
@@ -149,286 +121,279 @@ class LawStep:
 
     @cached_property
     def layout(self) -> Layout:
-        """Where everything stands in its vectors."""
+        """Positions of the parts in the vectors of inputs and outputs."""
         return Layout.of(self.system)
 
     def __call__(self, *arguments: Any) -> dict[str, Any]:
-        """Return torque, memory and what was found out, by name."""
-        given = LawInputs.of(self.system, self.order, arguments)
-        gain, fixed, last = given.gain, given.fixed, given.last
-        passive_joints = self.system.passive_joints
+        """Return torque, memory and the other outputs by name."""
+        system, layout, options = self.system, self.layout, self.options
+        environment, passive = system.environment, system.passive_joints
+        inputs = LawInputs.of(system, self.order, arguments)
+        gains, constants, ramp = inputs.gains, inputs.constants, inputs.ramp
+        reference, memory = inputs.reference, inputs.memory
+        W, W_sharp, A = constants.W, constants.share, constants.internal
+
+        # --- Pose and twist of the object.
         arms = ArmState.of(
-            passive_joints, given.q, given.qd, given.parameters, last["passive_joints"]
+            passive, inputs.q, inputs.qd, inputs.parameters, memory["passive_joints"]
         )
-        seen = self._seen(given, arms)
-        servo = MotionServo.of(given.wanted, last["pose_integral"], seen, fixed.center, gain)
-        environment, missed = self.system.environment, None
+        estimate = self._object_estimate(inputs, arms)
+
+        # --- Servo of the motion (41), of the pose or in the user's own coordinates.
+        servo = MotionServo.of(
+            reference, memory["pose_integral"], estimate, constants.center, gains
+        )
+        coordinate_error = None
         if environment.own_coordinates:
-            servo, missed = servo_along_coordinates(
-                environment, servo, last["pose_integral"], seen, gain
+            servo, coordinate_error = servo_along_coordinates(
+                environment, servo, memory["pose_integral"], estimate, gains
             )
-        then = (
-            Instant.ahead(self.system, given, arms, seen)
-            if self.options.ahead
-            else Instant.of(self.system, given, arms, seen)
-        )
-        measured = measured_contact_forces(fixed.points, seen, arms.X0, given.wrenches)
-        sensing = self._sensing(given, seen, measured)
-        planned = in_axes(then.seen.place.E, servo.target.acceleration)
+
+        # --- Prediction to the middle of the interval in which the torque will act.
+        state_of = SystemState.predicted if options.ahead else SystemState.of
+        state = state_of(system, inputs, arms, estimate)
+        E, E_F, terms = state.object.pose.E, state.E_F, state.terms
+
+        # --- Surfaces: the forces on them, and which are touched.
+        reference_acceleration = to_body_axes(E, servo.target.acceleration)
         friction = SurfaceFriction.of(
-            self.system.environment.sliding, fixed.center, then.E_F,
-            in_axes(then.seen.place.E, servo.target.twist),
+            environment.sliding, constants.center, E_F, to_body_axes(E, servo.target.twist)
+        )
+        measured = measured_contact_forces(constants.points, estimate, arms.X0, inputs.wrenches)
+        sensing = self._sensing(inputs, estimate, times(W, measured))
+        contact = SurfaceForces.of(
+            sensing, E_F, terms, reference_acceleration, state.constraint_acceleration, reference,
+            memory, gains, friction,
         )  # fmt: skip
-        touch = SurfaceForces.of(
-            sensing, then.E_F, then.held, planned, then.bent, given.wanted, last, gain, friction
-        )
-        surfaces = Surfaces(then.E_F, touch.touched, then.held, friction, then.leaving)
-        command = self._command(given, servo, then, surfaces)
+        surfaces = Surfaces(E_F, contact.touched, terms, friction, state.separating_motions)
+        no_rate = [0.0] * layout.surfaces
 
-        # By Newton and Euler contacts make the planned motion, and what surfaces are pushed with.
-        pushed = _sum(surfaces.wrench(touch.forces), surfaces.drag(touch.forces))
-        moving = then.held.times(surfaces.along(planned, then.bent))
-        unexplained = [
-            w - a - b - p
-            for w, a, b, p in zip(sensing.wrench, moving, then.held.bias, pushed, strict=True)
-        ]
+        # --- Desired acceleration of the object on the surfaces (35), and its velocity.
+        a_d = surfaces.project(to_body_axes(E, servo.acceleration), state.constraint_acceleration)
+        v_d = surfaces.project(to_body_axes(E, servo.velocity), no_rate)
 
-        # What of the error is controlled, and what is learned from it.
-        error = in_world(
-            then.seen.place.E,
-            surfaces.along(in_axes(then.seen.place.E, servo.error), self._still),
-        )
-        if missed is None:
-            missed = error
-        else:  # a function of a surface that is touched is no coordinate
-            C = self.layout.surfaces
-            still = [e * (1.0 - c) for e, c in zip(missed[:C], touch.touched, strict=True)]
-            missed = [*still, *missed[C:]]
-        inside = times(fixed.recovery, measured) if self.layout.internal else []
-        torque = command.limited.torque
-        memory = [
-            *seen.place.x, *seen.quaternion, *seen.twist.components(),
-            *self._learned(given, sensing, touch, missed, inside, command.limited.gate),
-            *touch.touched, *touch.without,
-            *command.acceleration, *command.law.acceleration,
-            *_less(command.acceleration, last["acceleration"]),
-            *_less(command.law.acceleration, last["joint_acceleration"]), *torque,
-            *(arms.q[i] for i in passive_joints.indices),
+        # --- Servos of the force on surfaces (42) and of the internal force (43).
+        normal_velocity = times(E_F, state.object.twist.components()) if E_F else []
+        u2 = [
+            f + i - b * v
+            for f, i, b, v in zip(
+                reference["contact"], memory["contact_integral"], gains.damping, normal_velocity,
+                strict=True,
+            )
         ]  # fmt: skip
-        found = {
-            **self._found_of_object(fixed, seen, servo),
-            **self._found_of_command(fixed, then.held, command),
-            "error": error,
-            "internal_force": inside,
-            "contact_force": touch.forces,
-            "touched": touch.touched,
-            "distance": sensing.distance,
-            "measured_contact_forces": measured,
-            "exerted": list(sensing.wrench),
-            "pushed": pushed,
-            "unexplained": unexplained,
-            "linkage": arms.followed.checked if arms.followed else [],
-        }
-        return {
-            "torque": self._ordered(torque),
-            "memory": memory,
-            "found": [value for name in self.layout.found for value in found[name]],
-        }
+        u3 = subtract(add(reference["internal"], memory["internal_integral"]), constants.holding)
 
-    @property
-    def _still(self) -> list[Scalar]:
-        """No motion along the surfaces' gradients (C,)."""
-        return [0.0] * self.layout.surfaces
+        # --- Equation of motion of the arms (3), and S^T J with its rate (8), (9).
+        M, h = state.arms.equation(system.arms, inputs.parameters)
+        J_S = self._contact_motion(inputs, state, constants.points)
+        free = FreeDirections(  # U^T J
+            self._contact_motion(inputs, state, constants.free_points),
+            constants.W_free,
+            [point.contact.directions.shape[1] for point in constants.free_points],
+        )
+        inverse = DampedInverse(M, J_S.J, gains.safe_pivot, free, options.null_space)
+
+        # --- Null space of (34): d_q of the joints, d_ah of the hands.
+        gradient = self._manipulability_gradient(inputs, state, inverse.pivot)
+        d_q = PostureMotion.of(gains, inputs.q, inputs.qd, gradient)
+        d_ah, hand_velocity = hand_motion(
+            gains, *self._hand_offset(inputs, state), free.motion.J, d_q.avoidance
+        )
+
+        # --- Desired accelerations of the joints (34), from (29):
+        # S^T J qdd = W_S^T a_d + rate(W_S^T) v - rate(S^T J) qd, and the same of U^T J with d_ah.
+        d, f = layout.directions, layout.free
+        rotating = [0.0, 0.0, 0.0, *terms.omega.cross(terms.velocity)]  # W_S turns with the object
+        a_o = subtract(a_d, rotating)
+        task = [
+            *add(subtract(transposed_times(free.W, a_o, f), free.motion.bias), d_ah),
+            *subtract(transposed_times(W, a_o, d), J_S.bias),
+        ]
+        force, lost = inverse.joint_force(task, d_q.acceleration)  # M (qdd_d - d_q)
+        qdd_d = inverse.acceleration(d_q.acceleration, force)
+        self_motion, _ = inverse.joint_force([*d_ah, *[0.0] * d], d_q.acceleration)
+        velocity_task = [
+            *add(transposed_times(free.W, v_d, f), hand_velocity),
+            *transposed_times(W, v_d, d),
+        ]
+        velocity_force, _ = inverse.joint_force(velocity_task, d_q.velocity)
+        qd_d = inverse.acceleration(d_q.velocity, velocity_force)
+
+        # --- Contact forces (37) and torques (32), (33), (36), in the parts that are limited.
+        # Drag is that of the desired forces and motion: measured ones would feed back.
+        F_surface = add(surfaces.wrench(u2), surfaces.drag(reference["contact"]))  # E_F^T u2
+        F_inertia, F_support = times(W_sharp, terms.times(a_d)), times(W_sharp, terms.bias)
+        if constants.holding:
+            F_support = add(F_support, times(A, constants.holding))
+        support = add(h, inverse.joint_torques(F_support))
+        internal = inverse.joint_torques(times(A, u3)) if u3 else [0.0] * layout.joints
+        on_surfaces = inverse.joint_torques(times(W_sharp, F_surface))
+        motion = add(subtract(force, self_motion), inverse.joint_torques(F_inertia))
+        posture = add(times(M, d_q.acceleration), self_motion)
+
+        # --- Torque limits: support first, then these parts in their order, then the rate.
+        driven = [system.arms.bodies[i].joint for i in passive.drives]
+        motion = add(
+            motion, friction_torque(driven, qd_d, gains.friction_share, gains.friction_velocity)
+        )
+        parts = [[ramp * t for t in part] for part in (internal, on_surfaces, motion, posture)]
+        limited = limited_torque(
+            support, parts, memory["torque"], gains.effort, gains.torque_rate * gains.period
+        )
+        gate = limited.gate(ramp, _TASK_PARTS)
+
+        # --- Integrals (41) to (43), and the memory for the next step.
+        error = to_world_axes(
+            E, surfaces.project(to_body_axes(E, servo.error), no_rate)
+        )  # of the controlled motion
+        integrated_error = error
+        if coordinate_error is not None:  # the function of a touched surface is no coordinate
+            C = layout.surfaces
+            functions = zip(coordinate_error[:C], contact.touched, strict=True)
+            integrated_error = [*(e * (1.0 - t) for e, t in functions), *coordinate_error[C:]]
+        internal_force = times(constants.recovery, measured) if layout.internal else []
+        new_memory = [
+            *estimate.pose.r, *estimate.quaternion, *estimate.twist.components(),
+            *pose_integral(memory["pose_integral"], integrated_error, gains, gate),
+            *contact_integral(
+                memory["contact_integral"], reference["compared_contact"], contact, gains, gate,
+                sensing.known,
+            ),
+            *internal_integral(
+                memory["internal_integral"], reference["compared_internal"], internal_force, gains,
+                gate, sensing.has_wrenches,
+            ),
+            *contact.touched, *contact.time_without_force,
+            *a_d, *qdd_d,
+            *subtract(a_d, memory["acceleration"]),
+            *subtract(qdd_d, memory["joint_acceleration"]),
+            *limited.torque,
+            *(arms.q[i] for i in passive.indices),
+        ]  # fmt: skip
+
+        # --- Outputs.
+        pushed = add(surfaces.wrench(contact.forces), surfaces.drag(contact.forces))
+        reference_motion = surfaces.project(reference_acceleration, state.constraint_acceleration)
+        explained = add(add(terms.times(reference_motion), terms.bias), pushed)
+        lost_acceleration = times(constants.observer.velocity, lost)[3:]
+        scale_internal, scale_contact, scale_motion, scale_posture = limited.scales
+        least, most = torque_range(support, parts[:_TASK_PARTS])
+        of_reference = inverse.joint_torques(times(A, reference["internal"]))
+        grip = [inverse.joint_torques(column) for column in zip(*A, strict=True)]
+        outputs = {
+            **self._object_outputs(constants, estimate, servo),
+            "error": error,
+            "internal_force": internal_force,
+            "contact_force": contact.forces,
+            "touched": contact.touched,
+            "distance": sensing.distance,
+            "support": self._ordered(support),
+            "scales": [
+                scale_internal, scale_motion, limited.rate_scale, limited.support_torque_ratio,
+                inverse.pivot, scale_contact, sqrt(sum((a * a for a in lost_acceleration), 0.0)),
+                scale_posture,
+            ],
+            "measured_contact_forces": measured,
+            "asked": add(add(terms.times(a_d), terms.bias), F_surface),  # (37)
+            "exerted": sensing.wrench,
+            "pushed": pushed,
+            "unexplained": subtract(sensing.wrench, explained),
+            "needed": [
+                *self._ordered(subtract(least, of_reference)),
+                *self._ordered(subtract(most, of_reference)),
+            ],
+            "grip": [column[index] for index in self.order for column in grip],
+            "linkage": arms.driven.checked if arms.driven else [],
+        }  # fmt: skip
+        return {
+            "torque": self._ordered(limited.torque),
+            "memory": new_memory,
+            "found": [value for name in layout.found for value in outputs[name]],
+        }
 
     def _ordered(self, values: Sequence[Scalar]) -> list[Scalar]:
         """Return values of the arms' model in the order of the inputs (n,)."""
         return [values[index] for index in self.order]
 
-    def _seen(self, given: LawInputs, arms: ArmState) -> Seen:
-        """Return the object as the contacts, or somebody outside, see it."""
+    def _object_estimate(self, inputs: LawInputs, arms: ArmState) -> ObjectEstimate:
+        """Return pose and twist of the object, through the contacts or from a sensor."""
+        constants, memory = inputs.constants, inputs.memory
         if self.options.sensor:
-            fixed = given.fixed
-            return seen_from_outside(given.outside, fixed.center, fixed.points, arms.X0)
-        return seen_by_arms(given, arms)
+            return estimate_from_sensor(
+                inputs.object_sensor, constants.center, constants.points, arms.X0
+            )
+        return estimate_from_arms(
+            constants.points, arms.X0, arms.v, memory["place"], memory["twist"],
+            inputs.gains.period, constants.observer,
+        )  # fmt: skip
 
-    def _sensing(self, given: LawInputs, seen: Seen, measured: Sequence[Scalar]) -> SurfaceSensing:
-        """Return what there is to tell the forces on surfaces."""
-        environment, here = (
-            self.system.environment,
-            ObjectPose(seen.place.x, seen.place.E.transpose()),
-        )
+    def _sensing(
+        self, inputs: LawInputs, estimate: ObjectEstimate, wrench: list[Scalar]
+    ) -> SurfaceSensing:
+        """Return the measurements for the forces on surfaces."""
+        pose = ObjectPose(estimate.pose.r, estimate.pose.E.transpose())
+        environment, sensors = self.system.environment, inputs.sensors
+        distance = [p(pose) for p in environment.surfaces]
         return SurfaceSensing(
-            has_wrenches=given.sensed[0],
-            has_forces=given.sensed[1],
-            forces=given.sensed[2:],
-            wrench=times(given.fixed.W, measured),
-            distance=[p(here) for p in environment.surfaces],
-            leaders=environment.leaders,
+            sensors[0], sensors[1], sensors[2:], wrench, distance, environment.leaders
         )
 
-    def _command(
-        self, given: LawInputs, servo: MotionServo, then: Instant, surfaces: Surfaces
-    ) -> _Commanded:
-        """Return what the law (32) to (37) makes of motion (35) and forces (42), (43)."""
-        gain, wanted, last, fixed = given.gain, given.wanted, given.last, given.fixed
-        model, arms, place = self.system.arms, then.arms, then.seen.place
-        acceleration = surfaces.along(in_axes(place.E, servo.acceleration), then.bent)
-        towards = surfaces.along(in_axes(place.E, servo.velocity), self._still)
-        into = times(then.E_F, then.seen.twist.components()) if then.E_F else []
-        u2 = [
-            f + i - b * speed
-            for f, i, b, speed in zip(
-                wanted["contact"], last["contact_integral"], gain.damping, into, strict=True
-            )
-        ]
-        u3 = [
-            f + i - by
-            for f, i, by in zip(
-                wanted["internal"], last["internal_integral"], fixed.holding, strict=True
-            )
-        ]
-        H, C_arms = arms.equation(model, given.parameters)
-        contacts = arms.blocked(
-            model, fixed.points, place, then.seen.twist.angular, given.parameters.gravity
-        )
-        free = self._free_directions(given, then)
-        side = ArmSide(H, contacts.J, gain.safe_pivot, free, self.options.null_space)
-        away = self._away_from_singularities(given, side, arms, place)
-        posture = PostureMotion.of(gain, given.q, given.qd, away)
-        hands, hand_velocity = hand_motion(
-            gain, *self._hands(given, then), free.motion.J, posture.avoidance
-        )
-        # Planned is the drag of a planned push at a planned speed: what is measured of both would
-        # feed back.
-        push = _sum(surfaces.wrench(u2), surfaces.drag(wanted["contact"]))
-        law = decoupling_torque(
-            side, C_arms, contacts, then.held, fixed.W, fixed.share, fixed.internal,
-            DesiredMotion(acceleration, posture.acceleration, hands),
-            DesiredMotion(towards, posture.velocity, hand_velocity),
-            push, u3, fixed.holding, free,
-        )  # fmt: skip
-        driven = [model.bodies[i].joint for i in self.system.passive_joints.drives]
-        limited = within_limits(driven, law, last["torque"], gain, given.ramp)
-        columns = [[row[j] for row in fixed.internal] for j in range(self.layout.internal)]
-        grip = [side.joint_torques(column) for column in columns]
-        gripping = side.joint_torques(times(fixed.internal, wanted["internal"]))
-        return _Commanded(law, limited, acceleration, push, grip, gripping)
+    def _contact_motion(
+        self, inputs: LawInputs, state: SystemState, points: Sequence[ContactPoint]
+    ) -> ContactMotion:
+        gravity = inputs.parameters.gravity
+        return state.arms.contact_motion(self.system.arms, points, state.object, gravity)
 
-    def _free_directions(self, given: LawInputs, then: Instant) -> FreeDirections:
-        """Return what contacts leave free of the hands."""
-        points = given.fixed.free_points
-        motion = then.arms.blocked(
-            self.system.arms, points, then.seen.place, then.seen.twist.angular,
-            given.parameters.gravity,
-        )  # fmt: skip
-        sizes = [point.contact.directions.shape[1] for point in points]
-        return FreeDirections(motion, given.fixed.W_free, sizes)
+    def _manipulability_gradient(
+        self, inputs: LawInputs, state: SystemState, pivot: Scalar
+    ) -> list[Scalar]:
+        """Return the gradient (n,) away from singularities, zero far from them."""
+        if not self.options.avoid:
+            return [0.0] * self.layout.joints
+        arms = state.arms
+        gradient = manipulability_gradient(
+            self.system.arms, inputs.constants.points, state.object.pose, arms.Xup, arms.X0
+        )
+        near = maximum(0.0, 1.0 - pivot / (_NEAR * inputs.gains.safe_pivot))
+        return [near * minimum(maximum(g, -_STEEP), _STEEP) for g in gradient]
 
-    def _hands(self, given: LawInputs, then: Instant) -> tuple[list[Scalar], list[Scalar]]:
+    def _hand_offset(
+        self, inputs: LawInputs, state: SystemState
+    ) -> tuple[list[Scalar], list[Scalar]]:
         """Return offset and velocity (f,) of the hands from their grasps, in free directions."""
-        points, place, arms = given.fixed.free_points, then.seen.place, then.arms
+        points, pose, arms = inputs.constants.free_points, state.object.pose, state.arms
         offset = [
             value
             for point in points
-            for value in times(point.selection, point.offset(place, arms.X0))
+            for value in times(point.selection, point.offset(pose, arms.X0))
         ]
-        own = blocked_velocity(points, place, arms.X0, arms.v)
-        twist = then.seen.twist.components()
-        carried = transposed_times(given.fixed.W_free, twist, self.layout.free)
-        return offset, _less(own, carried)
+        twist = state.object.twist.components()
+        of_object = transposed_times(inputs.constants.W_free, twist, self.layout.free)
+        return offset, subtract(contact_velocity(points, pose, arms.X0, arms.v), of_object)
 
-    def _away_from_singularities(
-        self, given: LawInputs, side: ArmSide, arms: ArmState, place: Place
-    ) -> list[Scalar]:
-        """Return the direction (n,) that arms near a singularity are driven in."""
-        if not self.options.avoid:
-            return [0.0] * self.layout.joints
-        slopes = manipulability_gradient(
-            self.system.arms, given.fixed.points, place, arms.Xup, arms.X0
-        )
-        close = maximum(0.0, 1.0 - side.pivot / (_NEAR * given.gain.safe_pivot))
-        return [close * minimum(maximum(g, -_STEEP), _STEEP) for g in slopes]
-
-    def _learned(
-        self,
-        given: LawInputs,
-        sensing: SurfaceSensing,
-        touch: SurfaceForces,
-        error: Sequence[Scalar],
-        inside: Sequence[Scalar],
-        gate: Scalar,
-    ) -> list[Scalar]:
-        """Return the integrals of pose, forces on surfaces and internal forces (6 + C + m,)."""
-        gain, wanted, last = given.gain, given.wanted, given.last
-        contact = learned_contact(
-            last["contact_integral"], wanted["compared_contact"], touch.forces, touch.touched,
-            touch.pressed, gain, gate, sensing.known,
-        )  # fmt: skip
-        internal = learned_internal(
-            last["internal_integral"], wanted["compared_internal"], inside, gain, gate,
-            sensing.has_wrenches,
-        )  # fmt: skip
-        return [*learned_pose(last["pose_integral"], error, gain, gate), *contact, *internal]
-
-    def _found_of_object(
-        self, fixed: LawConstants, seen: Seen, servo: MotionServo
+    def _object_outputs(
+        self, constants: LawConstants, estimate: ObjectEstimate, servo: MotionServo
     ) -> dict[str, list[Scalar]]:
-        """Return pose and twist of its origin, and what the arms differ by about it."""
-        E = seen.place.E
-        at_origin = seen.twist.linear - seen.twist.angular.cross(fixed.center)
+        """Return pose and twist of the object's origin, and the closure error of the arms."""
+        E, twist = estimate.pose.E, estimate.twist
+        velocity = twist.linear - twist.angular.cross(constants.center)
+        origin = estimate.pose.r - E.inverse_times(constants.center)
         return {
-            "pose": [*(seen.place.x - E.inverse_times(fixed.center)), *seen.quaternion],
-            "twist": [*servo.twist[:3], *E.inverse_times(at_origin)],
-            "closure": _closure(fixed.points, seen),
+            "pose": [*origin, *estimate.quaternion],
+            "twist": [*servo.twist[:3], *E.inverse_times(velocity)],
+            "closure": _closure(constants.points, estimate),
         }
 
-    def _found_of_command(
-        self, fixed: LawConstants, held: ObjectTerms, command: _Commanded
-    ) -> dict[str, list[Scalar]]:
-        """Return what the torque is made of, and what limits and singularities take from it."""
-        law, limited = command.law, command.limited
-        lost = times(fixed.velocity, law.lost)
-        # (37): what the contacts are to make on the object.
-        inertial = held.times(command.acceleration)
-        asked = [a + b + c for a, b, c in zip(inertial, held.bias, command.push, strict=True)]
-        return {
-            "support": self._ordered(law.support),
-            "scales": [
-                limited.squeeze, limited.motion, limited.rate, limited.load, law.pivot,
-                limited.contact, sqrt(sum((value * value for value in lost[3:]), 0.0)),
-                limited.posture,
-            ],
-            "asked": asked,
-            "needed": [
-                part[i] - command.gripping[i]
-                for part in (limited.least, limited.most)
-                for i in self.order
-            ],
-            "grip": [column[index] for index in self.order for column in command.grip],
-        }  # fmt: skip
 
-
-def _sum(a: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
-    return [x + y for x, y in _pairs(a, b)]
-
-
-def _less(a: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
-    return [x - y for x, y in _pairs(a, b)]
-
-
-def _pairs(a: Sequence[Scalar], b: Sequence[Scalar]) -> Iterator[tuple[Scalar, Scalar]]:
-    return zip(a, b, strict=True)
-
-
-def _closure(points: Sequence[ContactPoint], seen: Seen) -> list[Scalar]:
-    """Return what the other arms differ by from the first about the object (6(k-1),).
+def _closure(points: Sequence[ContactPoint], estimate: ObjectEstimate) -> list[Scalar]:
+    """Return by how much the other arms' object poses differ from the first's (6(k-1),).
 
     Rotation vector and displacement in the object's axes, in the directions that contacts block.
     """
-    gaps, residual = [], list(seen.residual)
+    errors, residual = [], list(estimate.residual)
     for point in points:
         own, residual = residual[: len(point.selection)], residual[len(point.selection) :]
         six = transposed_times(point.selection, own, 6)
-        turn, away = Vector3.of(six[:3]), Vector3.of(six[3:])
-        gaps.append([*point.E.inverse_times(turn), *point.E.inverse_times(away)])
-    return [b - a for other in gaps[1:] for a, b in _pairs(gaps[0], other)]
+        rotation, displacement = Vector3.of(six[:3]), Vector3.of(six[3:])
+        errors.append([*point.E.inverse_times(rotation), *point.E.inverse_times(displacement)])
+    return [value for other in errors[1:] for value in subtract(other, errors[0])]

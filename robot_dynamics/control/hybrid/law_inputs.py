@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,10 @@ from robot_dynamics.manipulation.hybrid import ForceDistribution
 from robot_dynamics.manipulation.hybrid.contacts import wrench_map
 from robot_dynamics.manipulation.hybrid.decoupling_law import GeneralisedInverse
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import (
-    PLACE_SIZE,
+    CONTACT_FRAME_SIZE,
     ContactPoint,
     Matrix,
-    pack_place,
+    pack_contact_frame,
 )
 from robot_dynamics.manipulation.hybrid.object_observer import ObserverMaps
 from robot_dynamics.manipulation.hybrid.system import HybridSystem
@@ -69,11 +70,11 @@ class Layout:
 
     @cached_property
     def reference(self) -> Mapping[str, slice]:
-        """A row of what is to be done.
+        """A row of the reference.
 
         Pose x y z qx qy qz qw, twist and acceleration of the object's origin in world axes;
-        forces on the surfaces; 1 for those that are to be touched; internal force; and the forces
-        that the measured ones are compared with, which were wanted when they were made.
+        forces on the surfaces; 1 for those that are to be touched; internal force; and the desired
+        forces of the commands that the measured forces answer, with which these are compared.
         """
         C, m = self.surfaces, self.internal
         return _slices(
@@ -92,9 +93,9 @@ class Layout:
         """What a step leaves for the next one.
 
         The object's centre of mass and quaternion, its twist in its axes; integrals; for each
-        surface whether it is touched and for how long there was no force; the accelerations that
-        were wanted of object and joints, and their changes since the step before; the last torque;
-        and where joints without drives were.
+        surface whether it is touched and for how long there was no force; the desired
+        accelerations of object and joints, and their changes since the step before; the last
+        torque; and the positions of joints without drives.
         """
         C, n = self.surfaces, self.joints
         return _slices(
@@ -104,7 +105,7 @@ class Layout:
             contact_integral=C,
             internal_integral=self.internal,
             touched=C,
-            without=C,
+            time_without_force=C,
             acceleration=6,
             joint_acceleration=n,
             acceleration_change=6,
@@ -115,7 +116,7 @@ class Layout:
 
     @cached_property
     def found(self) -> Mapping[str, slice]:
-        """What a step found out; see `HybridStep`."""
+        """Outputs of a step besides torque and memory; see `HybridStep`."""
         C = self.surfaces
         return _slices(
             pose=7,
@@ -180,8 +181,8 @@ def law_parameters(
     about = [[held.mass], held.center, inertia.ravel(), np.linalg.inv(inertia).ravel()]
     W = system.constant_wrench_map
     matrices = [W, distribution.share, distribution.internal, distribution.recovery]
-    matrices += [maps.velocity, maps.position, maps.open]
-    places = [pack_place(contact, np.asarray(held.center)) for contact in system.contacts]
+    matrices += [maps.velocity, maps.position, maps.undetermined]
+    places = [pack_contact_frame(contact, np.asarray(held.center)) for contact in system.contacts]
     parts = [pack(system.arms), gains.pack(), *about, *places, *(m.ravel() for m in matrices)]
     parts.append(wrench_map(system.free_directions, np.asarray(held.center, dtype=float)).ravel())
     parts.append(np.zeros(distribution.internal.shape[1]) if holding is None else holding)
@@ -190,40 +191,35 @@ def law_parameters(
 
 @dataclass(frozen=True)
 class LawConstants:
-    """The part of the block that follows the gains, taken apart.
+    """The part of the block that follows the gains.
 
     Attributes:
         mass: Of the object.
         center: Its centre of mass, in its axes.
         inertia: Its inertia about that.
-        inverse: The inverse of it.
+        inverse_inertia: The inverse of it.
         points: The contacts.
-        free_points: Those contacts in the directions that they leave free; none that leave
-            nothing.
+        free_points: Those that leave directions free, with these directions.
         W: W_S (6, d).
         share: W^# (d, 6).
         internal: A (d, m).
-        recovery: (m, d).
-        velocity: `ObserverMaps.velocity`.
-        position: `ObserverMaps.position`.
-        open_part: `ObserverMaps.open`; None where positions determine the object.
-        W_free: The same as W_S of the free directions (6, f).
+        recovery: The internal force of contact forces (m, d); see `ForceDistribution`.
+        observer: Maps of the object's estimation.
+        W_free: The wrench map of the free directions W_U (6, f).
         holding: Internal force (m,) that belongs to the support.
     """
 
     mass: Scalar
     center: Vector3
     inertia: Symmetric3
-    inverse: Symmetric3
+    inverse_inertia: Symmetric3
     points: list[ContactPoint]
     free_points: list[ContactPoint]
     W: Matrix
     share: Matrix
     internal: Matrix
     recovery: Matrix
-    velocity: Matrix
-    position: Matrix
-    open_part: Matrix | None
+    observer: ObserverMaps
     W_free: Matrix
     holding: list[Scalar]
 
@@ -232,17 +228,25 @@ class LawConstants:
         """Return the length of this part of the block."""
         of_object = 1 + 3 + 9 + 9
         matrices = 4 * 6 * layout.directions + 2 * layout.directions * layout.internal + 36
-        return of_object + layout.arms * PLACE_SIZE + matrices + 6 * layout.free + layout.internal
+        frames = layout.arms * CONTACT_FRAME_SIZE
+        return of_object + frames + matrices + 6 * layout.free + layout.internal
 
     @classmethod
     def unpack(cls, system: HybridSystem, block: Sequence[Scalar]) -> LawConstants:
         """Return the constants of a block that `law_parameters` made."""
-        layout, taken = Layout.of(system), _Taken(block)
+        layout, values = Layout.of(system), iter(block)
         d, m = layout.directions, layout.internal
-        mass, center = taken.some(1)[0], Vector3.of(taken.some(3))
-        inertia, inverse = Symmetric3.of(taken.matrix(3, 3)), Symmetric3.of(taken.matrix(3, 3))
+
+        def take(count: int) -> list[Scalar]:
+            return list(islice(values, count))
+
+        def matrix(rows: int, columns: int) -> Matrix:
+            return [take(columns) for _ in range(rows)]
+
+        mass, center = take(1)[0], Vector3.of(take(3))
+        inertia, inverse = Symmetric3.of(matrix(3, 3)), Symmetric3.of(matrix(3, 3))
         points = [
-            ContactPoint.of(contact, system.arms.link(tool), taken.some(PLACE_SIZE))
+            ContactPoint.of(contact, system.arms.link(tool), take(CONTACT_FRAME_SIZE))
             for contact, tool in zip(system.contacts, system.tools, strict=True)
         ]
         free_points = [
@@ -250,32 +254,14 @@ class LawConstants:
             for point, free in zip(points, system.free_directions, strict=True)
             if free.directions.shape[1]
         ]
-        W, share, internal, recovery, velocity, position, open_part, W_free = (
-            taken.matrix(*shape)
-            for shape in ((6, d), (d, 6), (d, m), (m, d), (6, d), (6, d), (6, 6), (6, layout.free))
-        )
-        determined = ObserverMaps.of(system).determined
+        W, share, internal, recovery = matrix(6, d), matrix(d, 6), matrix(d, m), matrix(m, d)
+        observer = ObserverMaps(matrix(6, d), matrix(6, d), matrix(6, 6))
+        if ObserverMaps.of(system).determined:
+            observer = replace(observer, undetermined=None)
         return cls(
             mass, center, inertia, inverse, points, free_points, W, share, internal, recovery,
-            velocity, position, None if determined else open_part, W_free, taken.some(m),
+            observer, matrix(6, layout.free), take(m),
         )  # fmt: skip
-
-
-class _Taken:
-    """A flat list that is taken apart from its beginning."""
-
-    def __init__(self, values: Sequence[Scalar]) -> None:
-        self._rest = list(values)
-
-    def some(self, count: int) -> list[Scalar]:
-        """Take some values off."""
-        taken, self._rest = self._rest[:count], self._rest[count:]
-        return taken
-
-    def matrix(self, rows: int, columns: int) -> Matrix:
-        """Take a matrix off."""
-        flat = self.some(rows * columns)
-        return [flat[i * columns : (i + 1) * columns] for i in range(rows)]
 
 
 @dataclass(frozen=True)
@@ -287,7 +273,7 @@ class LawOptions:
         ahead: Whether the model is evaluated ahead of the measurement, in the middle of the time
             in which the torque acts; else at the measurement.
         avoid: Whether arms with freedom to spare move away from singularities.
-        null_space: Generalised inverse of (34); see `ArmSide`.
+        null_space: Generalised inverse of (34); see `DampedInverse`.
     """
 
     sensor: bool = False
@@ -315,33 +301,33 @@ class LawOptions:
 
 @dataclass(frozen=True)
 class LawInputs:
-    """Inputs and parameters of `law_program`, taken apart.
+    """Inputs and parameters of `law_program` by name.
 
     Attributes:
         q: Measured positions (n,), of the drives if arms have loops, in the model's order.
         qd: Measured velocities (n,), likewise.
         wrenches: Measured grasp wrenches (k, 6).
-        sensed: Which sensors there are, and measured forces on the surfaces.
-        wanted: The parts of the reference.
-        last: Those of the memory.
-        ramp: The part of the task that is let through.
-        outside: Pose and twist of the object (13,); empty where the arms tell them.
+        sensors: Which sensors there are, and measured forces on the surfaces.
+        reference: Parts of the row of the reference.
+        memory: Parts of the memory that the last step left.
+        ramp: Factor of the task at the start, from 0 to 1.
+        object_sensor: Measured pose and twist of the object (13,); empty where the arms tell them.
         parameters: Of the arms' model.
-        gain: Gains.
-        fixed: Constants.
+        gains: Gains.
+        constants: Object, contacts and distribution of forces.
     """
 
     q: list[Scalar]
     qd: list[Scalar]
     wrenches: Sequence[Sequence[Scalar]]
-    sensed: Sequence[Scalar]
-    wanted: Mapping[str, list[Scalar]]
-    last: Mapping[str, list[Scalar]]
+    sensors: Sequence[Scalar]
+    reference: Mapping[str, list[Scalar]]
+    memory: Mapping[str, list[Scalar]]
     ramp: Scalar
-    outside: Sequence[Scalar]
+    object_sensor: Sequence[Scalar]
     parameters: Parameters
-    gain: HybridGains
-    fixed: LawConstants
+    gains: HybridGains
+    constants: LawConstants
 
     @classmethod
     def of(cls, system: HybridSystem, order: Sequence[int], arguments: Sequence[Any]) -> LawInputs:
@@ -352,9 +338,9 @@ class LawInputs:
             order: For each joint of the inputs its index among the drives of the arms' model.
             arguments: The inputs in their order, and the block of parameters.
         """
-        q_in, qd_in, wrenches, sensed, row, memory, ramp, *more, block = arguments
+        q_in, qd_in, wrenches, sensors, row, memory, ramp, *object_sensor, block = arguments
         layout, size = Layout.of(system), block_size(system.arms)
-        gain, rest = HybridGains.unpack(block[size:], layout.joints, layout.surfaces)
+        gains, rest = HybridGains.unpack(block[size:], layout.joints, layout.surfaces)
         q, qd = [0.0] * layout.joints, [0.0] * layout.joints
         for at, index in enumerate(order):
             q[index], qd[index] = q_in[at], qd_in[at]
@@ -362,12 +348,12 @@ class LawInputs:
             q,
             qd,
             wrenches,
-            sensed,
+            sensors,
             {name: list(row[at]) for name, at in layout.reference.items()},
             {name: list(memory[at]) for name, at in layout.memory.items()},
             ramp,
-            more[0] if more else [],
+            object_sensor[0] if object_sensor else [],
             unpack(system.arms, block[:size]),
-            gain,
+            gains,
             LawConstants.unpack(system, rest),
         )

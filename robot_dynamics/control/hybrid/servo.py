@@ -1,8 +1,8 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The servos (41) to (43) with their integrals, and the motion of hands and arms besides.
+"""The servos (41) to (43) with their integrals, and the motion in the null space of (34).
 
-All are traceable.
+All functions are traceable.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from robot_dynamics.control.hybrid.gains import HybridGains
+from robot_dynamics.control.hybrid.surface_forces import SurfaceForces
 from robot_dynamics.control.torque_limits import integrated
 from robot_dynamics.manipulation.hybrid.environment import Environment, derivatives, difference
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import Matrix
-from robot_dynamics.manipulation.hybrid.object_observer import Seen
+from robot_dynamics.manipulation.hybrid.object_observer import ObjectEstimate
 from robot_dynamics.scalar.functions import maximum, minimum
 from robot_dynamics.scalar.linear_algebra import dot, factor, times, transposed_times
 from robot_dynamics.spatial import Rotation, Scalar, Vector3, rotation_vector
@@ -22,10 +23,10 @@ from robot_dynamics.spatial import Rotation, Scalar, Vector3, rotation_vector
 
 @dataclass(frozen=True)
 class ObjectTarget:
-    """What the object's centre of mass is to do, in world axes.
+    """Desired motion of the object's centre of mass, in world axes.
 
     Attributes:
-        E: From world to the axes wanted.
+        E: From world to the desired axes.
         x: Position of the centre of mass.
         twist: Angular velocity and its velocity (6,).
         acceleration: Angular acceleration and its acceleration (6,).
@@ -62,14 +63,14 @@ class ObjectTarget:
 
 @dataclass(frozen=True)
 class MotionServo:
-    """What it finds and asks for; six-vectors, angular first.
+    """The servo of the object's motion (41); six-vectors in world axes, angular first.
 
     Attributes:
-        target: What the object is to do.
-        error: Rotation vector and displacement from where it is to where it is to be (6,).
-        twist: Of the object (6,).
-        acceleration: Asked for (6,).
-        velocity: That goes with it (6,).
+        target: Desired motion.
+        error: Rotation vector and displacement from the estimated to the desired pose (6,).
+        twist: Estimated (6,).
+        acceleration: Servo output u1: a_d + K_D e_dot + K_P e + K_I int(e) (6,).
+        velocity: v_d + (K_P e + K_I int(e)) / K_D: the velocity that the servo approaches (6,).
     """
 
     target: ObjectTarget
@@ -81,37 +82,41 @@ class MotionServo:
     @classmethod
     def of(
         cls,
-        wanted: Mapping[str, Sequence[Scalar]],
-        pose_integral: Sequence[Scalar],
-        seen: Seen,
+        reference: Mapping[str, Sequence[Scalar]],
+        integral: Sequence[Scalar],
+        estimate: ObjectEstimate,
         center: Vector3,
-        gain: HybridGains,
+        gains: HybridGains,
     ) -> MotionServo:
-        """Return the servo for an object that is seen.
+        """Return the servo for a pose and a twist.
 
         Args:
-            wanted: Parts of a row of the reference.
-            pose_integral: Integral of the error (6,).
-            seen: The object.
+            reference: Parts of a row of the reference.
+            integral: Of the error (6,).
+            estimate: The object.
             center: Its centre of mass from its origin, in its axes.
-            gain: Gains.
+            gains: Gains.
         """
-        target = ObjectTarget.of(wanted["pose"], wanted["twist"], wanted["acceleration"], center)
-        E = seen.place.E
-        turned = rotation_vector(target.E.transpose().compose(E))  # R_d R^T = E_d^T E
-        error = [*turned, *(target.x - seen.place.x)]
-        twist = [*E.inverse_times(seen.twist.angular), *E.inverse_times(seen.twist.linear)]
+        target = ObjectTarget.of(
+            reference["pose"], reference["twist"], reference["acceleration"], center
+        )
+        E = estimate.pose.E
+        rotation = rotation_vector(target.E.transpose().compose(E))  # R_d R^T = E_d^T E
+        error = [*rotation, *(target.x - estimate.pose.r)]
+        twist = [*E.inverse_times(estimate.twist.angular), *E.inverse_times(estimate.twist.linear)]
         correction = [
-            gain.proportional * e + gain.integral * i
-            for e, i in zip(error, pose_integral, strict=True)
+            gains.proportional * e + gains.integral * i
+            for e, i in zip(error, integral, strict=True)
         ]
         acceleration = [
-            a + gain.derivative * (v - w) + c
+            a + gains.derivative * (v - w) + c
             for a, v, w, c in zip(
                 target.acceleration, target.twist, twist, correction, strict=True
             )
         ]
-        velocity = [v + c / gain.derivative for v, c in zip(target.twist, correction, strict=True)]
+        velocity = [
+            v + c / gains.derivative for v, c in zip(target.twist, correction, strict=True)
+        ]
         return cls(target, error, twist, acceleration, velocity)
 
 
@@ -143,120 +148,121 @@ class OwnCoordinates:
         A = [[dot(self.E[i], self.E[j]) for j in range(i + 1)] for i in range(6)]
         return transposed_times(self.E, factor(A).solve(values), 6)
 
-    def leaving(self, surfaces: int) -> Matrix:
-        """Return for each surface the motion (6,) that leaves it, and changes nothing else."""
+    def separating_motions(self, surfaces: int) -> Matrix:
+        """Return for each surface the motion (6,) that leaves it and changes no other function."""
         units = [[1.0 if i == j else 0.0 for j in range(6)] for i in range(surfaces)]
         return [self.motion(unit) for unit in units]
 
 
 def servo_along_coordinates(
     environment: Environment,
-    plain: MotionServo,
+    servo: MotionServo,
     integral: Sequence[Scalar],
-    seen: Seen,
-    gain: HybridGains,
+    estimate: ObjectEstimate,
+    gains: HybridGains,
 ) -> tuple[MotionServo, list[Scalar]]:
-    """Return the servo of surfaces' functions and coordinates, and their errors (6,).
+    """Return the servo (41) in surface functions and coordinates, and their errors (6,).
 
     Args:
         environment: Surfaces and coordinates.
-        plain: The servo of the pose.
+        servo: That of the pose.
         integral: Of the errors (6,).
-        seen: The object.
-        gain: Gains.
+        estimate: The object.
+        gains: Gains.
     """
-    target, place = plain.target, seen.place
-    wish = OwnCoordinates.of(environment, target.x, target.E, target.twist)
-    here = OwnCoordinates.of(environment, place.x, place.E, plain.twist)
+    target, pose = servo.target, estimate.pose
+    desired = OwnCoordinates.of(environment, target.x, target.E, target.twist)
+    actual = OwnCoordinates.of(environment, pose.r, pose.E, servo.twist)
     functions = (*environment.surfaces, *environment.coordinates)
     error = [
         difference(function, a, b)
-        for function, a, b in zip(functions, wish.values, here.values, strict=True)
+        for function, a, b in zip(functions, desired.values, actual.values, strict=True)
     ]
-    rate_d, rate = times(wish.E, target.twist), times(here.E, plain.twist)
-    bent = [a + b for a, b in zip(times(wish.E, target.acceleration), wish.rates, strict=True)]
+    rate_d, rate = times(desired.E, target.twist), times(actual.E, servo.twist)
+    acceleration_d = [
+        a + b for a, b in zip(times(desired.E, target.acceleration), desired.rates, strict=True)
+    ]
     correction = [
-        gain.proportional * e + gain.integral * i for e, i in zip(error, integral, strict=True)
+        gains.proportional * e + gains.integral * i for e, i in zip(error, integral, strict=True)
     ]
-    u = [
-        a + gain.derivative * (v - w) + c
-        for a, v, w, c in zip(bent, rate_d, rate, correction, strict=True)
+    u1 = [
+        a + gains.derivative * (v - w) + c
+        for a, v, w, c in zip(acceleration_d, rate_d, rate, correction, strict=True)
     ]
-    acceleration = here.motion([a - b for a, b in zip(u, here.rates, strict=True)])
-    velocity = [v + c / gain.derivative for v, c in zip(rate_d, correction, strict=True)]
-    servo = replace(plain, acceleration=acceleration, velocity=here.motion(velocity))
-    return servo, error
+    velocity = [v + c / gains.derivative for v, c in zip(rate_d, correction, strict=True)]
+    own = replace(
+        servo,
+        acceleration=actual.motion([a - b for a, b in zip(u1, actual.rates, strict=True)]),
+        velocity=actual.motion(velocity),
+    )
+    return own, error
 
 
 _TINY = 1e-12
 
 
-def learned_pose(
-    before: Sequence[Scalar], error: Sequence[Scalar], gain: HybridGains, gate: Scalar
+def pose_integral(
+    last: Sequence[Scalar], error: Sequence[Scalar], gains: HybridGains, gate: Scalar
 ) -> list[Scalar]:
-    """Return the integral of the pose error (6,), of what of it is controlled."""
-    bound = gain.motion_bound / maximum(gain.integral, _TINY)
-    return [
-        integrated(i, gain.period * e, gate, bound) for i, e in zip(before, error, strict=True)
-    ]
+    """Return the integral of the controlled part of the pose error (6,), bounded."""
+    bound = gains.motion_bound / maximum(gains.integral, _TINY)
+    return [integrated(i, gains.period * e, gate, bound) for i, e in zip(last, error, strict=True)]
 
 
-def learned_contact(
-    before: Sequence[Scalar],
-    wanted: Sequence[Scalar],
-    forces: Sequence[Scalar],
-    touched: Sequence[Scalar],
-    pressed: Sequence[Scalar],
-    gain: HybridGains,
+def contact_integral(
+    last: Sequence[Scalar],
+    desired: Sequence[Scalar],
+    contact: SurfaceForces,
+    gains: HybridGains,
     gate: Scalar,
     known: Scalar,
 ) -> list[Scalar]:
-    """Return what is added to the forces on surfaces (C,).
+    """Return the integral term of (42) (C,), zero on surfaces that are not touched.
 
     Args:
-        before: What was added.
-        wanted: The forces that the measured ones answer.
-        forces: Measured.
-        touched: 1 for surfaces that are touched: others have nothing to learn.
-        pressed: 1 where there is a force: in the air the gated law does not integrate.
-        gain: Gain and bounds.
-        gate: 0 while limits rule; the literal law does not mind.
+        last: Of the last step.
+        desired: Forces that the measured ones are compared with.
+        contact: Forces on the surfaces; the gated law integrates only where there is one.
+        gains: Gain and bounds.
+        gate: 0 while torques are limited; the literal law ignores it.
         known: 1 if forces are measured or estimated.
     """
-    gate = maximum(gate, 1.0 - gain.gated)
+    gate = maximum(gate, 1.0 - gains.gated)
     result = []
-    for i, wish, f, c, there in zip(before, wanted, forces, touched, pressed, strict=True):
-        off = minimum(maximum(wish - f, -gain.contact_error), gain.contact_error)
-        let = known * (1.0 - gain.gated * (1.0 - there))
-        step = gain.contact_integral * gain.period * off * let
-        result.append(c * integrated(i, step, gate, gain.contact_bound))
+    for i, f_d, f, touched, loaded in zip(
+        last, desired, contact.forces, contact.touched, contact.loaded, strict=True
+    ):
+        error = minimum(maximum(f_d - f, -gains.contact_error), gains.contact_error)
+        active = known * (1.0 - gains.gated * (1.0 - loaded))
+        step = gains.contact_integral * gains.period * error * active
+        result.append(touched * integrated(i, step, gate, gains.contact_bound))
     return result
 
 
-def learned_internal(
-    before: Sequence[Scalar],
-    wanted: Sequence[Scalar],
+def internal_integral(
+    last: Sequence[Scalar],
+    desired: Sequence[Scalar],
     forces: Sequence[Scalar],
-    gain: HybridGains,
+    gains: HybridGains,
     gate: Scalar,
     known: Scalar,
 ) -> list[Scalar]:
-    """Return what is added to the internal forces (m,); as before where nothing is known."""
-    part = gain.internal_integral * gain.period * known
+    """Return the integral term of (43) (m,); unchanged where no forces are measured."""
+    part = gains.internal_integral * gains.period * known
     return [
-        integrated(i, part * (wish - f), gate * known, gain.internal_bound)
-        for i, wish, f in zip(before, wanted, forces, strict=True)
+        integrated(i, part * (f_d - f), gate * known, gains.internal_bound)
+        for i, f_d, f in zip(last, desired, forces, strict=True)
     ]
 
 
 @dataclass(frozen=True)
 class PostureMotion:
-    """d_q: what arms do with freedom to spare.
+    """d_q of (34): desired motion of the joints, followed in the null space of the task.
 
     Attributes:
-        acceleration: Of the joints (n,), followed where they can.
+        acceleration: Of the joints (n,).
         velocity: That goes with it (n,).
-        avoidance: Of the acceleration what leads away from joint limits and singularities (n,).
+        avoidance: The part of the acceleration that leads away from limits and singularities (n,).
     """
 
     acceleration: list[Scalar]
@@ -265,32 +271,36 @@ class PostureMotion:
 
     @classmethod
     def of(
-        cls, gain: HybridGains, q: Sequence[Scalar], qd: Sequence[Scalar], away: Sequence[Scalar]
+        cls,
+        gains: HybridGains,
+        q: Sequence[Scalar],
+        qd: Sequence[Scalar],
+        gradient: Sequence[Scalar],
     ) -> PostureMotion:
-        """Return what keeps arms near their posture, and off joint limits and singularities.
+        """Return the motion towards the posture, and away from joint limits and singularities.
 
         Args:
-            gain: Gains, posture and limits.
+            gains: Gains, posture and limits.
             q: Positions (n,).
             qd: Velocities (n,).
-            away: Direction away from singularities (n,).
+            gradient: Of the manipulability, near singularities (n,).
         """
         pulls, avoidance = [], []
         for j, position in enumerate(q):
-            low = maximum(0.0, gain.lower[j] + gain.limit_margin - position)
-            high = maximum(0.0, position - gain.upper[j] + gain.limit_margin)
-            off_limit = gain.limit_proportional * (low - high)
-            off_singularity = gain.avoidance * away[j]
-            pull = gain.posture_proportional * (gain.posture[j] - position)
+            low = maximum(0.0, gains.lower[j] + gains.limit_margin - position)
+            high = maximum(0.0, position - gains.upper[j] + gains.limit_margin)
+            off_limit = gains.limit_proportional * (low - high)
+            off_singularity = gains.avoidance * gradient[j]
+            pull = gains.posture_proportional * (gains.posture[j] - position)
             pulls.append(pull + off_limit + off_singularity)
             avoidance.append(off_limit + off_singularity)
-        damping = gain.posture_derivative
+        damping = gains.posture_derivative
         acceleration = [pull - damping * rate for pull, rate in zip(pulls, qd, strict=True)]
         return cls(acceleration, [pull / damping for pull in pulls], avoidance)
 
 
 def hand_motion(
-    gain: HybridGains,
+    gains: HybridGains,
     offset: Sequence[Scalar],
     rate: Sequence[Scalar],
     J: Sequence[Sequence[Scalar]],
@@ -302,19 +312,19 @@ def hand_motion(
     away from their limits and from singularities moves the hands as well: U^T J of it is added.
 
     Args:
-        gain: Gains.
+        gains: Gains.
         offset: e (f,), along the directions that contacts leave free.
         rate: e' (f,).
         J: U^T J (f, n).
         avoidance: Accelerations of the joints away from limits and singularities (n,).
     """
-    off = times(J, avoidance)
+    avoiding = times(J, avoidance)
     acceleration = [
-        a - gain.hand_derivative * v - gain.hand_proportional * e
-        for a, v, e in zip(off, rate, offset, strict=True)
+        a - gains.hand_derivative * v - gains.hand_proportional * e
+        for a, v, e in zip(avoiding, rate, offset, strict=True)
     ]
     velocity = [
-        a / gain.posture_derivative - gain.hand_proportional / gain.hand_derivative * e
-        for a, e in zip(off, offset, strict=True)
+        a / gains.posture_derivative - gains.hand_proportional / gains.hand_derivative * e
+        for a, e in zip(avoiding, offset, strict=True)
     ]
     return acceleration, velocity

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Forces on surfaces and at contacts, and which surfaces are touched; functions are traceable."""
+"""Forces on surfaces and at contacts, and which surfaces are touched; traceable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.manipulation.hybrid.decoupling_law import ObjectTerms
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import ContactPoint, Matrix
-from robot_dynamics.manipulation.hybrid.object_observer import Seen
+from robot_dynamics.manipulation.hybrid.object_observer import ObjectEstimate
 from robot_dynamics.manipulation.hybrid.touched_surfaces import SurfaceFriction, Surfaces
 from robot_dynamics.scalar.functions import maximum, minimum
 from robot_dynamics.spatial import Scalar, Transform, Vector3
@@ -21,9 +21,9 @@ _TRUE = 1e300
 
 def contact_step(
     touched: Scalar,
-    without: Scalar,
+    time_without_force: Scalar,
     force: Scalar,
-    approaching: Scalar,
+    desired: Scalar,
     touch: Scalar,
     lost_after: Scalar,
     period: Scalar,
@@ -32,17 +32,17 @@ def contact_step(
 
     Args:
         touched: 1 if it was touched before, 0 if not.
-        without: How long there was no force before [s].
+        time_without_force: Before the sample [s].
         force: Measured on the surface [N].
-        approaching: 1 if contact is wanted; if 0, the surface is left at once.
+        desired: 1 if contact is desired; if 0, the contact ends at once.
         touch: Force at which a contact begins [N].
-        lost_after: Time without force after which it is given up [s].
+        lost_after: Time without force after which it ends [s].
         period: Of control [s].
     """
-    without = (1.0 - positive(force)) * (without + period)
-    lost = positive(without - lost_after)
-    touched = approaching * (1.0 - lost) * maximum(touched, positive(force - touch))
-    return touched, without
+    time_without_force = (1.0 - positive(force)) * (time_without_force + period)
+    lost = positive(time_without_force - lost_after)
+    touched = desired * (1.0 - lost) * maximum(touched, positive(force - touch))
+    return touched, time_without_force
 
 
 def positive(value: Scalar) -> Scalar:
@@ -50,47 +50,47 @@ def positive(value: Scalar) -> Scalar:
     return minimum(1.0, maximum(0.0, value) * _TRUE)
 
 
-def touches(
+def contact_states(
     leaders: Sequence[int],
-    last: Mapping[str, Sequence[Scalar]],
+    memory: Mapping[str, Sequence[Scalar]],
     forces: Sequence[Scalar],
-    wanted: Sequence[Scalar],
-    gain: HybridGains,
+    desired: Sequence[Scalar],
+    gains: HybridGains,
     known: Scalar,
     near: Sequence[Scalar],
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-    """Return which surfaces are touched, how long there was no force, and which are pressed (C,).
+    """Return which surfaces are touched, for how long without force, and which are loaded (C,).
 
     Args:
-        leaders: Whose push tells for each; -1 for those that are touched while that is wanted.
-        last: The memory of the last step.
+        leaders: See `Environment.leaders`.
+        memory: Of the last step.
         forces: On the surfaces (C,).
-        wanted: 1 for those that are to be touched (C,).
-        gain: When contacts begin and end.
-        known: 1 if forces are measured or estimated; without that what was believed stays.
-        near: 1 for those that are near enough for a force on them to be a touch (C,).
+        desired: 1 for those that are to be touched (C,).
+        gains: When contacts begin and end.
+        known: 1 if forces are measured or estimated; else the contacts stay what they were.
+        near: 1 for those that are near enough for a force to be a contact (C,).
     """
-    touched, without, pressed = list(wanted), [0.0] * len(wanted), [1.0] * len(wanted)
+    touched, without, loaded = list(desired), [0.0] * len(desired), [1.0] * len(desired)
     for i, leader in enumerate(leaders):
         if leader == i:
             # A force measured far from a surface that is not touched is no force on it.
-            force = maximum(last["touched"][i], near[i]) * forces[i]
+            force = maximum(memory["touched"][i], near[i]) * forces[i]
             now, since = contact_step(
-                last["touched"][i], last["without"][i], force, wanted[i],
-                gain.touch, gain.lost_after, gain.period,
+                memory["touched"][i], memory["time_without_force"][i], force, desired[i],
+                gains.touch, gains.lost_after, gains.period,
             )  # fmt: skip
-            touched[i] = known * now + (1.0 - known) * wanted[i] * last["touched"][i]
+            touched[i] = known * now + (1.0 - known) * desired[i] * memory["touched"][i]
             without[i] = known * since
-            pressed[i] = positive(force)
+            loaded[i] = positive(force)
     for i, leader in enumerate(leaders):
         if leader not in (i, -1):
-            touched[i], pressed[i] = touched[leader] * wanted[i], pressed[leader]
-    return touched, without, pressed
+            touched[i], loaded[i] = touched[leader] * desired[i], loaded[leader]
+    return touched, without, loaded
 
 
 def measured_contact_forces(
     points: Sequence[ContactPoint],
-    seen: Seen,
+    estimate: ObjectEstimate,
     X0: Sequence[Transform],
     wrenches: Sequence[Sequence[Scalar]],
 ) -> list[Scalar]:
@@ -98,30 +98,30 @@ def measured_contact_forces(
 
     Args:
         points: The contacts.
-        seen: The object.
+        estimate: The object.
         X0: From the world to the arms' bodies.
         wrenches: By the arms on the object, angular first, in the tools' frames (k, 6).
     """
     measured: list[Scalar] = []
     for point, wrench in zip(points, wrenches, strict=True):
-        turn = point.turned(seen.place, X0)
-        measured += point.components(
-            [*(turn * Vector3.of(wrench[:3])), *(turn * Vector3.of(wrench[3:]))]
+        R = point.rotation(estimate.pose, X0)
+        measured += point.contact_forces(
+            [*(R * Vector3.of(wrench[:3])), *(R * Vector3.of(wrench[3:]))]
         )
     return measured
 
 
 @dataclass(frozen=True)
 class SurfaceSensing:
-    """What sensors there are for the forces on surfaces.
+    """What the forces on surfaces are computed from.
 
     Attributes:
         has_wrenches: 1 if grasp wrenches are measured.
         has_forces: 1 if forces on surfaces are.
         forces: Those (C,).
-        wrench: On the object, by the arms as measured (6,), in its axes.
+        wrench: Measured wrench by the arms on the object (6,), in its axes.
         distance: Values of the surfaces' functions (C,).
-        leaders: Which surface tells for each; see `Environment.leaders`.
+        leaders: See `Environment.leaders`.
     """
 
     has_wrenches: Scalar
@@ -139,71 +139,71 @@ class SurfaceSensing:
 
 @dataclass(frozen=True)
 class SurfaceForces:
-    """Forces on surfaces, and what they tell (C,).
+    """Forces on surfaces and states of the contacts (C,).
 
     Attributes:
-        forces: Measured, or estimated; as wanted without any sensor.
+        forces: Measured, or estimated; as desired without any sensor.
         touched: 1 for surfaces whose force is controlled.
-        without: For how long there was no force on them [s].
-        pressed: 1 where there is a force.
+        time_without_force: For how long there was no force on them [s].
+        loaded: 1 where there is a force.
     """
 
     forces: list[Scalar]
     touched: list[Scalar]
-    without: list[Scalar]
-    pressed: list[Scalar]
+    time_without_force: list[Scalar]
+    loaded: list[Scalar]
 
     @classmethod
     def of(
         cls,
         sensing: SurfaceSensing,
         E_F: Matrix,
-        held: ObjectTerms,
+        terms: ObjectTerms,
         acceleration: Sequence[Scalar],
-        bent: Sequence[Scalar],
-        wanted: Mapping[str, Sequence[Scalar]],
-        last: Mapping[str, Sequence[Scalar]],
-        gain: HybridGains,
+        constraint_acceleration: Sequence[Scalar],
+        reference: Mapping[str, Sequence[Scalar]],
+        memory: Mapping[str, Sequence[Scalar]],
+        gains: HybridGains,
         friction: SurfaceFriction | None = None,
     ) -> SurfaceForces:
         """Return the forces, estimated from the grasp wrenches where they are not measured.
 
         Args:
-            sensing: What there is to tell them.
+            sensing: Measurements.
             E_F: Gradients of the surfaces (C, 6), in the object's axes.
-            held: The object.
-            acceleration: That is planned for it (6,). It is taken to move as planned: what the
-                servo asks for besides makes up for what the model lacks, and is no motion.
-            bent: Accelerations along the gradients that keep touched surfaces touched (C,).
-            wanted: Parts of a row of the reference.
-            last: The memory of the last step.
-            gain: When contacts begin and end.
-            friction: How the object rubs on surfaces; not at all by default.
+            terms: The object.
+            acceleration: Of its reference (6,). The servo's correction is left out: it compensates
+                model errors, and is no motion.
+            constraint_acceleration: -E_F_dot v (C,).
+            reference: Parts of a row of the reference.
+            memory: Of the last step.
+            gains: When contacts begin and end.
+            friction: Of the object on the surfaces; none by default.
         """
-        planned = Surfaces(E_F, last["touched"], held).along(acceleration, bent)
-        # Other surfaces may depend on those that bear a force, and must not take a part of it.
-        near = _near(sensing.leaders, sensing.distance, gain.touch_within)
-        bearing = [
-            maximum(t, w * n)
-            for t, w, n in zip(last["touched"], wanted["wanted"], near, strict=True)
-        ]
-        told = Surfaces(E_F, bearing, held, friction).forces(
-            sensing.wrench, planned, wanted["compared_contact"]
+        motion = Surfaces(E_F, memory["touched"], terms).project(
+            acceleration, constraint_acceleration
         )
-        here, measured = sensing.has_forces, sensing.has_wrenches
-        forces = [
-            here * f + (1.0 - here) * (measured * t + (1.0 - measured) * wish)
-            for f, t, wish in zip(sensing.forces, told, wanted["compared_contact"], strict=True)
+        # Only these can bear a force; others may depend on them and must not take a part of it.
+        near = _near(sensing.leaders, sensing.distance, gains.touch_within)
+        bearing = [
+            maximum(t, d * n)
+            for t, d, n in zip(memory["touched"], reference["wanted"], near, strict=True)
         ]
-        return cls(
-            forces,
-            *touches(
-                sensing.leaders, last, forces, wanted["wanted"], gain, sensing.known,
-                [maximum(here, n) for n in near],
-            ),
+        desired = reference["compared_contact"]
+        estimated = Surfaces(E_F, bearing, terms, friction).forces(sensing.wrench, motion, desired)
+        has_forces, has_wrenches = sensing.has_forces, sensing.has_wrenches
+        forces = [
+            has_forces * f + (1.0 - has_forces) * (has_wrenches * e + (1.0 - has_wrenches) * d)
+            for f, e, d in zip(sensing.forces, estimated, desired, strict=True)
+        ]
+        near_or_measured = [maximum(has_forces, n) for n in near]
+        states = contact_states(
+            sensing.leaders, memory, forces, reference["wanted"], gains, sensing.known,
+            near_or_measured,
         )  # fmt: skip
+        return cls(forces, *states)
 
 
 def _near(leaders: Sequence[int], distance: Sequence[Scalar], within: Scalar) -> list[Scalar]:
-    """Return 1 for surfaces that are nearer than that, or passed (C,); their leaders tell."""
+    """Return 1 for surfaces that are nearer than that, or passed (C,), by their leaders."""
     return [1.0 if at == -1 else positive(distance[at] + within) for at in leaders]

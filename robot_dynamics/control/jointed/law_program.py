@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, trace
-from robot_dynamics.control.joint_friction import friction_torque
 from robot_dynamics.control.pose_error import pose_error
 from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST
+from robot_dynamics.control.torque_limits import friction_torque
 from robot_dynamics.manipulation.jointed_object import JointedObjectSystem
 from robot_dynamics.manipulation.jointed_object.decoupling import (
     ArmInverses,

@@ -1,10 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The law (32) to (37), traceable, in the parts that torque limits treat differently.
-
-Nothing is decided here: near a singularity the arms' equation is damped, and what that costs is
-returned.
-"""
+"""Terms of the law (32) to (37), traceable: the object's inertia, and the generalised inverse."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Literal
 
-from robot_dynamics.manipulation.hybrid.grasp_kinematics import BlockedMotion, Matrix
+from robot_dynamics.manipulation.hybrid.grasp_kinematics import ContactMotion, Matrix
 from robot_dynamics.scalar.functions import maximum, minimum
 from robot_dynamics.scalar.linear_algebra import (
     Factors,
@@ -26,8 +22,8 @@ from robot_dynamics.spatial import Scalar, Symmetric3, Vector3
 
 # Keeps the first factors finite at a singularity itself; far below any pivot that matters.
 _FINITE = 1e-14
-# How many times the safe pivot free directions are damped from; the part of that which keeps trial
-# factors finite where arms cannot move in them; and their least size, as a part of the contact's
+# Free directions are damped below this many times the safe pivot; the part of that which keeps
+# trial factors finite where arms cannot move in them; their least size relative to the contact's
 # largest.
 FREE_CAUTION, _TRIAL, _TINY_PART = 100.0, 1e-3, 1e-6
 
@@ -36,13 +32,13 @@ GeneralisedInverse = Literal["inertia", "plain"]
 
 @dataclass(frozen=True)
 class ObjectTerms:
-    """The object about its centre of mass, in its own axes.
+    """The object's equation of motion about its centre of mass, in its own axes.
 
     Attributes:
         mass: Its mass.
         inertia: Its rotational inertia.
         inverse: The inverse of that.
-        turning: Its angular velocity.
+        omega: Its angular velocity.
         velocity: The velocity of its centre of mass.
         gravity: The acceleration of gravity.
     """
@@ -50,41 +46,25 @@ class ObjectTerms:
     mass: Scalar
     inertia: Symmetric3
     inverse: Symmetric3
-    turning: Vector3
+    omega: Vector3
     velocity: Vector3
     gravity: Vector3
 
     @property
     def bias(self) -> list[Scalar]:
         """Q_B (6,): [omega x I omega; -m g] (5)."""
-        gyroscopic = self.turning.cross(self.inertia * self.turning)
+        gyroscopic = self.omega.cross(self.inertia * self.omega)
         return [*gyroscopic, *(self.gravity * -self.mass)]
 
     def times(self, motion: Sequence[Scalar]) -> list[Scalar]:
         """Return I_B times an acceleration (6,)."""
-        turned = self.inertia * Vector3.of(motion[:3])
-        return [*turned, *(Vector3.of(motion[3:]) * self.mass)]
+        moment = self.inertia * Vector3.of(motion[:3])
+        return [*moment, *(Vector3.of(motion[3:]) * self.mass)]
 
     def solve(self, wrench: Sequence[Scalar]) -> list[Scalar]:
         """Return I_B^-1 times a wrench (6,)."""
-        turned = self.inverse * Vector3.of(wrench[:3])
-        return [*turned, *(Vector3.of(wrench[3:]) * (1.0 / self.mass))]
-
-
-@dataclass(frozen=True)
-class DesiredMotion:
-    """What the law is asked for, at the level of accelerations or of velocities.
-
-    Attributes:
-        object: Of the object (6,), in its axes, of its centre of mass.
-        posture: Of the arm joints (n,), d_q: followed where arms have freedom left.
-        hands: Of the hands relative to the contacts' frames, in the directions that contacts leave
-            free (f,): what d_ah asks for besides following the object.
-    """
-
-    object: Sequence[Scalar]
-    posture: Sequence[Scalar]
-    hands: Sequence[Scalar] = ()
+        rotation = self.inverse * Vector3.of(wrench[:3])
+        return [*rotation, *(Vector3.of(wrench[3:]) * (1.0 / self.mass))]
 
 
 @dataclass(frozen=True)
@@ -93,17 +73,16 @@ class FreeDirections:
 
     Attributes:
         motion: U^T J and its rate times qd, with U the free directions of all contacts.
-        W: Their wrench map (6, f), in the object's axes: W_U^T v is the object's motion along
-            them.
+        W: Their wrench map W_U (6, f), in the object's axes.
         sizes: How many of them each contact has.
     """
 
-    motion: BlockedMotion
+    motion: ContactMotion
     W: Matrix
     sizes: Sequence[int] = ()
 
 
-_NONE_FREE = FreeDirections(BlockedMotion([], []), [[] for _ in range(6)])
+_NONE_FREE = FreeDirections(ContactMotion([], []), [[] for _ in range(6)])
 
 
 @dataclass(frozen=True)
@@ -116,12 +95,11 @@ class HybridTorqueParts:
         internal: What makes the internal force.
         contact: What makes the force on the surfaces.
         motion: What accelerates the object, and the arms with it.
-        posture: What moves hands and arms with freedom to spare besides, without moving the
-            object.
-        acceleration: qdd (n,) (34).
-        velocity: Velocities (n,) that go with the wanted velocity of the object.
+        posture: What moves hands and arms in the null space, without moving the object.
+        acceleration: Desired qdd (n,) (34).
+        velocity: Velocities (n,) that go with the desired velocity of the object.
         pivot: Smallest relative pivot of J_S H^-1 J_S^T: zero at a singularity.
-        lost: What damping takes from the velocities in the contacts' directions (d,) [per s].
+        lost: What damping takes from the accelerations in the contacts' directions (d,).
     """
 
     support: list[Scalar]
@@ -135,12 +113,12 @@ class HybridTorqueParts:
     lost: list[Scalar]
 
 
-class ArmSide:
-    """The arms' side of the contacts: (34), damped near singularities.
+class DampedInverse:
+    """The generalised inverse of (34), damped near singularities.
 
-    Solves G qdd = task for the qdd nearest to a given one, with the rows of G = [U^T J; S^T J].
-    What contacts block, S^T J, is met exactly away from singularities. What they leave free, U^T
-    J, is met as far as the arms can besides: its equations are damped for themselves, which leaves
+    Solves G qdd = a for the qdd nearest to a given d_q, with the rows of G = [U^T J; S^T J]. What
+    contacts block, S^T J, is met exactly away from singularities. What they leave free, U^T J, is
+    met as far as the arms can besides: its equations have a damping of their own, which leaves
     those of S^T J exact. "Nearest" is by the generalised inverse:
 
         "inertia": G^# = H^-1 G^T (G H^-1 G^T)^-1, the least kinetic energy of the difference.
@@ -185,30 +163,30 @@ class ArmSide:
             scaled = [self._H_factors.scale(row) for row in half]
         return [[dot(half[i], scaled[j]) for j in range(i + 1)] for i in range(len(half))]
 
-    def push(
-        self, wanted: Sequence[Scalar], posture: Sequence[Scalar]
+    def joint_force(
+        self, a: Sequence[Scalar], d_q: Sequence[Scalar]
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """Return the joint force (n,) that turns a posture's motion into one with G qdd wanted.
+        """Return H (qdd - d_q) (n,) for the qdd nearest to d_q with G qdd = a.
 
-        Also what is missing from that in the blocked directions because of damping (d,).
+        Also what damping takes from that in the blocked directions (d,).
 
         Args:
-            wanted: Along the rows of G (f + d,).
-            posture: Joint accelerations (n,) that are to change as little as can be.
+            a: Along the rows of G (f + d,).
+            d_q: Joint accelerations (n,).
         """
-        rest = [a - b for a, b in zip(wanted, times(self._G, posture), strict=True)]
+        rest = [x - y for x, y in zip(a, times(self._G, d_q), strict=True)]
         multipliers = self._A.solve(rest)
         blocked = multipliers[len(multipliers) - len(self.J) :]
-        missing = [d * y for d, y in zip(self._damping, blocked, strict=True)]
-        force = transposed_times(self._G, multipliers, len(posture))
-        return (times(self.H, force) if self._plain else force), missing
+        lost = [d * y for d, y in zip(self._damping, blocked, strict=True)]
+        force = transposed_times(self._G, multipliers, len(d_q))
+        return (times(self.H, force) if self._plain else force), lost
 
-    def moved(self, free: Sequence[Scalar], push: Sequence[Scalar]) -> list[Scalar]:
-        """Return free + H^-1 push (n,)."""
-        return _sum(free, self._H_factors.solve(push))
+    def acceleration(self, d_q: Sequence[Scalar], force: Sequence[Scalar]) -> list[Scalar]:
+        """Return d_q + H^-1 force (n,)."""
+        return [x + y for x, y in zip(d_q, self._H_factors.solve(force), strict=True)]
 
     def joint_torques(self, contact_forces: Sequence[Scalar]) -> list[Scalar]:
-        """Return the joint torques (n,) that make contact forces on the object (d,)."""
+        """Return the joint torques J^T F (n,) of contact forces on the object (d,) (33)."""
         return transposed_times(self.J, contact_forces, len(self.H))
 
 
@@ -249,81 +227,3 @@ def _added_to_diagonal(A: Matrix, values: Sequence[Scalar]) -> Matrix:
     """Return a lower triangle with values added to the first of its diagonal."""
     first = [[*row[:-1], row[-1] + value] for row, value in zip(A, values, strict=False)]
     return [*first, *A[len(values) :]]
-
-
-def decoupling_torque(
-    arms: ArmSide,
-    C: Sequence[Scalar],
-    contacts: BlockedMotion,
-    held: ObjectTerms,
-    W: Matrix,
-    share: Matrix,
-    internal: Matrix,
-    acceleration: DesiredMotion,
-    velocity: DesiredMotion,
-    push: Sequence[Scalar],
-    squeeze: Sequence[Scalar],
-    holding: Sequence[Scalar] = (),
-    free: FreeDirections = _NONE_FREE,
-) -> HybridTorqueParts:
-    """Return the joint torques of the law.
-
-    Args:
-        arms: The arms' inertia and Jacobian.
-        C: Their bias forces (n,).
-        contacts: What the contacts block.
-        held: The object.
-        W: W_S (6, d), in the object's axes.
-        share: W^# (d, 6), likewise.
-        internal: A (d, m).
-        acceleration: Desired accelerations, on the surfaces (35).
-        velocity: Velocities wanted, for what depends on them; they do not enter the torques.
-        push: Wrench on the object that makes the force on the surfaces (6,), E_F^T u2.
-        squeeze: Internal force u3 (m,), less that which holds the object.
-        holding: Internal force (m,) without which contacts that only push let the object fall; it
-            belongs to the support. None by default.
-        free: What the contacts leave free of the hands; nothing by default.
-    """
-    n, d, f = len(C), len(contacts.bias), len(free.motion.bias)
-    # (29): S^T J qdd = W_S^T a + rate(W_S^T) v - rate(S^T J) qd; W_S turns with the object. Along
-    # the free directions hands go with the object in the same way, and move by d_ah besides.
-    spun = [0.0, 0.0, 0.0, *held.turning.cross(held.velocity)]
-    of_object = [a - b for a, b in zip(acceleration.object, spun, strict=True)]
-    following = [
-        *_differences(transposed_times(free.W, of_object, f), free.motion.bias),
-        *_differences(transposed_times(W, of_object, d), contacts.bias),
-    ]
-    hands = [*acceleration.hands, *[0.0] * d]  # of the self-motion: the object stays unmoved
-    drive, lost = arms.push(
-        [*_sum(following[:f], acceleration.hands), *following[f:]], acceleration.posture
-    )
-    kept, _ = arms.push(hands, acceleration.posture)
-    going = [
-        *transposed_times(free.W, velocity.object, f),
-        *transposed_times(W, velocity.object, d),
-    ]
-    towards, _ = arms.push([*_sum(going[:f], velocity.hands), *going[f:]], velocity.posture)
-    inertial = times(share, held.times(acceleration.object))
-    carrying = times(share, held.bias)
-    if holding:
-        carrying = _sum(carrying, times(internal, holding))
-    return HybridTorqueParts(
-        support=_sum(C, arms.joint_torques(carrying)),
-        internal=arms.joint_torques(times(internal, squeeze)) if squeeze else [0.0] * n,
-        contact=arms.joint_torques(times(share, push)),
-        # H qdd = H free + drive, without a second product with H
-        motion=_sum(_differences(drive, kept), arms.joint_torques(inertial)),
-        posture=_sum(times(arms.H, acceleration.posture), kept),
-        acceleration=arms.moved(acceleration.posture, drive),
-        velocity=arms.moved(velocity.posture, towards),
-        pivot=arms.pivot,
-        lost=lost,
-    )
-
-
-def _sum(a: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
-    return [x + y for x, y in zip(a, b, strict=True)]
-
-
-def _differences(a: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
-    return [x - y for x, y in zip(a, b, strict=True)]

@@ -1,10 +1,11 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Traceable tools and contacts of a hybrid system: what compiled control is made of.
+"""Kinematics of tools at their contacts: position error, velocity, S^T J; traceable.
 
-Everything about the object is in its own axes about its centre of mass, where W_S, the inertia and
-the sharing of forces are constant. What an arm does at its contact is in the contact's axes, where
-S is constant.
+The object's pose is a transform: E from world to object axes, r its centre of mass in the world.
+Quantities of the object are in its own axes about its centre of mass, where W_S, the inertia and
+the sharing of forces are constant. Quantities of a contact are in the contact's axes, where S is
+constant.
 """
 
 from __future__ import annotations
@@ -35,29 +36,16 @@ from robot_dynamics.spatial import (
 Array = NDArray[np.float64]
 Matrix = list[list[Scalar]]
 
-# Constants of a contact's place: rotation from object to contact axes, and the point from the
+# Constants of a contact's frame: rotation from object to contact axes, and the point from the
 # object's centre of mass.
-PLACE_SIZE = 12
+CONTACT_FRAME_SIZE = 12
 _ZERO = 1e-12
 
 
-def pack_place(contact: Contact, center: Array) -> Array:
+def pack_contact_frame(contact: Contact, center: Array) -> Array:
     """Return the constants (12,) of where a contact is, from the object's centre of mass."""
     R, p = contact.pose[:3, :3], contact.pose[:3, 3]
     return np.concatenate([R.T.ravel(), p - np.asarray(center)])
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where the object is: its axes in the world, as a transform of coordinates, and its centre.
-
-    Attributes:
-        E: From world to object axes.
-        x: The centre of mass in the world.
-    """
-
-    E: Rotation
-    x: Vector3
 
 
 @dataclass(frozen=True)
@@ -68,17 +56,17 @@ class ContactPoint:
         contact: Its kind and directions.
         link: The tool.
         E: From object to contact axes.
-        at: The contact point from the centre of mass, in object axes.
+        position: The contact point from the centre of mass, in object axes.
     """
 
     contact: Contact
     link: Link
     E: Rotation
-    at: Vector3
+    position: Vector3
 
     @classmethod
     def of(cls, contact: Contact, link: Link, constants: Sequence[Scalar]) -> ContactPoint:
-        """Return the contact with the constants of `pack_place`."""
+        """Return the contact with the constants of `pack_contact_frame`."""
         rows = [constants[0:3], constants[3:6], constants[6:9]]
         return cls(contact, link, Rotation.of(rows), Vector3.of(constants[9:12]))
 
@@ -87,65 +75,63 @@ class ContactPoint:
         """S^T (d, 6) in contact axes; constants, so that zeros and ones leave no operations."""
         return [[float(value) for value in column] for column in self.contact.directions.T]
 
-    def components(self, wrench: Sequence[Scalar]) -> list[Scalar]:
+    def contact_forces(self, wrench: Sequence[Scalar]) -> list[Scalar]:
         """Return the contact forces (d,) of a wrench (6,) in contact axes: S^+ w."""
         inverse = np.linalg.pinv(self.contact.directions)
         inverse[np.abs(inverse) < _ZERO] = 0.0
         return times([[float(value) for value in row] for row in inverse], wrench)
 
-    def frame(self, place: Place, X0: Sequence[Transform]) -> Transform:
+    def frame(self, pose: Transform, X0: Sequence[Transform]) -> Transform:
         """Return the transform from the tool's body to contact axes at the tool's origin."""
-        to_contact = self.E.compose(place.E)
+        to_contact = self.E.compose(pose.E)
         of_body = X0[self.link.body].E
         return Transform(to_contact.compose(of_body.transpose()), self.link.placement.r)
 
-    def turned(self, place: Place, X0: Sequence[Transform]) -> Rotation:
-        """Return the tool's axes in contact axes: the rotation from tool to contact axes."""
-        frame = self.frame(place, X0)
+    def rotation(self, pose: Transform, X0: Sequence[Transform]) -> Rotation:
+        """Return the rotation from tool to contact axes."""
+        frame = self.frame(pose, X0)
         return frame.E.compose(self.link.placement.E.transpose())
 
-    def residual(self, place: Place, X0: Sequence[Transform]) -> list[Scalar]:
-        """Return how far the tool is from the contact in the directions blocked (d,) [m, rad].
+    def residual(self, pose: Transform, X0: Sequence[Transform]) -> list[Scalar]:
+        """Return the position error of the tool in the blocked directions (d,) [m, rad].
 
-        Rates have none: pure rotations that the contact blocks without its keeping an axis in
-        place, as a soft finger does, and directions in which rotation and displacement mix.
+        It is zero in directions that are blocked in velocity alone; see `holonomic_rows`.
         """
-        away, turn = self._away(place, X0), self._turn(self.turned(place, X0))
-        return [
-            value if holonomic else 0.0
-            for value, holonomic in zip(
-                times(self.selection, [*turn, *away]), holonomic_rows(self.contact), strict=True
-            )
-        ]
+        rotation = self._rotation_error(self.rotation(pose, X0))
+        displacement = self._displacement(pose, X0)
+        error = times(self.selection, [*rotation, *displacement])
+        rows = zip(error, holonomic_rows(self.contact), strict=True)
+        return [value if holonomic else 0.0 for value, holonomic in rows]
 
-    def offset(self, place: Place, X0: Sequence[Transform]) -> list[Scalar]:
-        """Return how far the tool is from the contact's frame, in all directions (6,).
+    def offset(self, pose: Transform, X0: Sequence[Transform]) -> list[Scalar]:
+        """Return rotation vector and displacement (6,) from contact to tool, in contact axes."""
+        return [*rotation_vector(self.rotation(pose, X0)), *self._displacement(pose, X0)]
 
-        Rotation vector and displacement in contact axes.
-        """
-        return [*rotation_vector(self.turned(place, X0)), *self._away(place, X0)]
-
-    def _away(self, place: Place, X0: Sequence[Transform]) -> Vector3:
+    def _displacement(self, pose: Transform, X0: Sequence[Transform]) -> Vector3:
         """Return the displacement of the tool's origin from the contact point, in its axes."""
         tool = X0[self.link.body]
         origin = tool.r + tool.E.inverse_times(self.link.placement.r)
-        return self.E * (place.E * (origin - place.x) - self.at)
+        return self.E * (pose.E * (origin - pose.r) - self.position)
 
-    def _turn(self, turned: Rotation) -> Vector3:
-        """Return the rotation (3,) of the tool against the contact, as far as it is blocked."""
+    def _rotation_error(self, rotation: Rotation) -> Vector3:
+        """Return the blocked part (3,) of the rotation from tool to contact axes."""
         blocked = _blocked_rotations(self.contact)
         if len(blocked) == 3:
-            return rotation_vector(turned)
-        if len(blocked) == 2:  # one axis is kept in place
+            return rotation_vector(rotation)
+        if len(blocked) == 2:  # one axis keeps its direction
             axis = np.cross(blocked[0], blocked[1])
             axis[np.abs(axis) < _ZERO] = 0.0
             a = Vector3(*(axis / np.linalg.norm(axis)).tolist())
-            return a.cross(turned * a)
+            return a.cross(rotation * a)
         return Vector3.zero()
 
 
 def holonomic_rows(contact: Contact) -> list[bool]:
-    """Return which directions (d,) of a contact are blocked in position, not in velocity alone."""
+    """Return which directions (d,) of a contact are blocked in position, not in velocity alone.
+
+    Velocity-only are rotations that a contact blocks without fixing the direction of an axis, such
+    as the torsion of a soft finger, and directions that mix rotation and displacement.
+    """
     enough = len(_blocked_rotations(contact)) >= 2
     found = []
     for column in contact.directions.T:
@@ -164,8 +150,8 @@ def _blocked_rotations(contact: Contact) -> list[Array]:
 
 
 @dataclass(frozen=True)
-class BlockedMotion:
-    """Velocities in the contacts' directions, S^T J qd, and what they change by.
+class ContactMotion:
+    """Motion of the tools in the contacts' directions.
 
     Attributes:
         J: S^T J (d, n).
@@ -176,38 +162,38 @@ class BlockedMotion:
     bias: list[Scalar]
 
 
-def blocked_velocity(
+def contact_velocity(
     points: Sequence[ContactPoint],
-    place: Place,
+    pose: Transform,
     X0: Sequence[Transform],
     v: Sequence[Motion],
 ) -> list[Scalar]:
     """Return S^T J qd (d,) of all contacts from the velocities of the bodies."""
     result: list[Scalar] = []
     for point in points:
-        seen = point.frame(place, X0) * v[point.link.body]
-        result += times(point.selection, seen.components())
+        velocity = point.frame(pose, X0) * v[point.link.body]
+        result += times(point.selection, velocity.components())
     return result
 
 
-def blocked_motion(
+def contact_motion(
     model: Model,
     points: Sequence[ContactPoint],
-    place: Place,
-    turning: Vector3,
+    pose: Transform,
+    omega: Vector3,
     Xup: Sequence[Transform],
     X0: Sequence[Transform],
     v: Sequence[Motion],
     avp: Sequence[Motion],
     gravity: Vector3,
-) -> BlockedMotion:
+) -> ContactMotion:
     """Return S^T J and its rate times qd (8), (9).
 
     Args:
         model: The arms.
         points: The contacts.
-        place: Where the object is.
-        turning: Its angular velocity in its own axes.
+        pose: Of the object.
+        omega: Its angular velocity in its own axes.
         Xup: Transforms from each body's parent to the body.
         X0: Transforms from world to body coordinates.
         v: Velocities of the bodies, in body coordinates.
@@ -217,18 +203,18 @@ def blocked_motion(
     J: Matrix = []
     bias: list[Scalar] = []
     for point in points:
-        body, frame = point.link.body, point.frame(place, X0)
+        body, frame = point.link.body, point.frame(pose, X0)
         of_tool = jacobian_in_frame(model, body, Xup, frame)
         columns = [times(point.selection, column) for column in zip(*of_tool, strict=True)]
         J += [list(row) for row in zip(*columns, strict=True)]
-        seen = frame * v[body]
-        pull = point.E * (place.E * gravity)
-        rate = classical_acceleration(frame * avp[body], seen, pull)
+        velocity = frame * v[body]
+        g = point.E * (pose.E * gravity)
+        rate = classical_acceleration(frame * avp[body], velocity, g)
         # S turns with the object: its rate times u is S^T (u x omega), both halves.
-        w = point.E * turning
-        drift = [*seen.angular.cross(w), *seen.linear.cross(w)]
+        w = point.E * omega
+        drift = [*velocity.angular.cross(w), *velocity.linear.cross(w)]
         bias += times(point.selection, [a + b for a, b in zip(rate, drift, strict=True)])
-    return BlockedMotion(J, bias)
+    return ContactMotion(J, bias)
 
 
 # Keeps factors finite at a singularity itself.
@@ -238,7 +224,7 @@ _FINITE = 1e-9
 def manipulability_gradient(
     model: Model,
     points: Sequence[ContactPoint],
-    place: Place,
+    pose: Transform,
     Xup: Sequence[Transform],
     X0: Sequence[Transform],
 ) -> list[Scalar]:
@@ -249,13 +235,13 @@ def manipulability_gradient(
     Args:
         model: The arms.
         points: Their contacts.
-        place: Where the object is.
+        pose: Of the object.
         Xup: Transforms from each body's parent to the body.
         X0: Transforms from world to body coordinates.
     """
     gradient: list[Scalar] = [0.0] * model.nv
     for point in points:
-        columns = columns_in_frame(model, point.link.body, Xup, point.frame(place, X0))
+        columns = columns_in_frame(model, point.link.body, Xup, point.frame(pose, X0))
         joints = sorted(columns)
         S = point.selection
         J: Matrix = [times(S, columns[j].components()) for j in joints]  # by columns

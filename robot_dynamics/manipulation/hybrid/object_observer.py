@@ -1,16 +1,17 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where arms that hold an object by any contacts see it, traceable.
+"""Estimate of the object's pose and twist, from the arms or from a sensor; traceable.
 
-What the contacts determine follows from the arms' positions alone, by least squares over all of
-them, as if there were no past. What they leave open, as two soft fingers do the turn about their
-line, follows from the velocities, integrated by the trapezoidal rule: it drifts, slowly.
+What the contacts determine follows from the arms' positions alone, by least squares over all
+contacts. What they leave undetermined, such as the rotation about the line between two soft
+fingers, is integrated from the velocities by the trapezoidal rule, and drifts slowly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,7 @@ from numpy.typing import NDArray
 from robot_dynamics.manipulation.hybrid.contacts import wrench_map
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import (
     ContactPoint,
-    Place,
-    blocked_velocity,
+    contact_velocity,
     holonomic_rows,
 )
 from robot_dynamics.manipulation.hybrid.system import HybridSystem
@@ -28,7 +28,6 @@ from robot_dynamics.scalar.linear_algebra import times
 from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3
 
 Array = NDArray[np.float64]
-Matrix = list[list[Scalar]]
 
 # Newton steps: the first leaves the square of what a control period moves, the second nothing.
 _STEPS = 2
@@ -37,25 +36,27 @@ _INDEPENDENT = 1e-6
 
 @dataclass(frozen=True)
 class ObserverMaps:
-    """Constant maps from what is seen at the contacts to the object, in its axes.
+    """Constant maps from motions of the tools at the contacts to the object, in its axes.
 
     Attributes:
         velocity: From velocities in the blocked directions to the twist (6, d).
-        position: From residuals to the smallest motion that takes them away (6, d); nothing comes
-            of directions without a position.
-        open: What positions leave open (6, 6): a projector.
+        position: From residuals to the smallest motion that corrects them (6, d); zero for
+            velocity-only directions.
+        undetermined: Projector (6, 6) on the motions that residuals do not show.
+
+    They are arrays, or matrices of scalars where a program is traced.
     """
 
-    velocity: Array
-    position: Array
-    open: Array
+    velocity: Any
+    position: Any
+    undetermined: Any
 
     @classmethod
     def of(cls, system: HybridSystem) -> ObserverMaps:
         """Return the maps of a system, rotations counted at the distance of the contacts."""
         W = wrench_map(system.contacts, np.asarray(system.held.center, dtype=float)).T
         if all(contact.directions.shape[1] == 6 for contact in system.contacts):
-            # Each rigid grasp alone tells where the object is: the mean of what they say.
+            # Each rigid grasp alone determines the pose: the mean of all.
             each = [np.linalg.inv(rows) for rows in np.split(W, len(system.contacts))]
             mean = np.hstack(each) / len(each)
             return cls(mean, mean, np.zeros((6, 6)))
@@ -78,81 +79,99 @@ class ObserverMaps:
 
     @property
     def determined(self) -> bool:
-        """Whether positions leave nothing open."""
-        return not self.open.any()
+        """Whether positions determine the object's pose."""
+        return not np.any(self.undetermined)
 
 
 def _weights(directions: Array, length: float) -> Array:
-    """Return what a residual counts: a rotation as the displacement it makes."""
+    """Return the weight of each residual: rotations count by the displacement at the length."""
     turns = np.linalg.norm(directions[3:], axis=0) == 0.0
     return np.where(turns, length, 1.0)
 
 
 @dataclass(frozen=True)
-class Seen:
-    """The object as the arms see it.
+class ObjectEstimate:
+    """Pose and twist of the object.
 
     Attributes:
-        place: Its axes and centre of mass.
+        pose: From world to object axes, and the centre of mass in the world.
         quaternion: Its orientation, x y z w.
         twist: Angular velocity, velocity of the centre of mass, in its own axes.
-        residual: What the contacts disagree by (d,).
+        residual: Position errors of the tools at the contacts (d,).
     """
 
-    place: Place
+    pose: Transform
     quaternion: list[Scalar]
     twist: Motion
     residual: list[Scalar]
 
 
-def place_of(x: Sequence[Scalar], quaternion: Sequence[Scalar]) -> Place:
-    """Return the place of a centre of mass (3,) and a quaternion x y z w."""
-    return Place(Rotation.from_quaternion(*quaternion), Vector3.of(x))
+def pose_transform(x: Sequence[Scalar], quaternion: Sequence[Scalar]) -> Transform:
+    """Return the pose with a centre of mass (3,) and a quaternion x y z w."""
+    return Transform(Rotation.from_quaternion(*quaternion), Vector3.of(x))
 
 
-def observe(
+def estimate_from_arms(
     points: Sequence[ContactPoint],
     X0: Sequence[Transform],
     v: Sequence[Motion],
-    before: Sequence[Scalar],
-    twist: Sequence[Scalar],
+    last_pose: Sequence[Scalar],
+    last_twist: Sequence[Scalar],
     period: Scalar,
-    velocity: Matrix,
-    position: Matrix,
-    open_part: Matrix | None,
-) -> Seen:
-    """Return where the object is and how it moves.
+    maps: ObserverMaps,
+) -> ObjectEstimate:
+    """Return pose and twist by Newton's method on the contacts' position errors.
 
     Args:
         points: The contacts.
         X0: Transforms from world to body coordinates of the arms.
         v: Velocities of the arms' bodies.
-        before: Centre of mass and quaternion a period ago (7,), near to which it is looked for.
-        twist: Its twist then, in its own axes (6,).
-        period: The time since [s].
-        velocity: `ObserverMaps.velocity`.
-        position: `ObserverMaps.position`.
-        open_part: `ObserverMaps.open`; None where positions determine everything.
+        last_pose: Centre of mass and quaternion a period ago (7,), where the search starts.
+        last_twist: The twist then, in object axes (6,).
+        period: Control period [s].
+        maps: Matrices of scalars; `undetermined` may be None where it is zero.
     """
-    x, quaternion = _moved(before[:3], before[3:], [period * value for value in twist])
-    if open_part is not None:
-        place = place_of(x, quaternion)
-        now = times(velocity, blocked_velocity(points, place, X0, v))
-        late = [0.5 * period * (a - b) for a, b in zip(now, twist, strict=True)]
-        x, quaternion = _moved(x, quaternion, times(open_part, late))
+    x, quaternion = _moved(last_pose[:3], last_pose[3:], [period * value for value in last_twist])
+    if maps.undetermined is not None:
+        pose = pose_transform(x, quaternion)
+        twist = times(maps.velocity, contact_velocity(points, pose, X0, v))
+        change = [0.5 * period * (a - b) for a, b in zip(twist, last_twist, strict=True)]
+        x, quaternion = _moved(x, quaternion, times(maps.undetermined, change))
     for _ in range(_STEPS):
-        residual = _residual(points, place_of(x, quaternion), X0)
-        x, quaternion = _moved(x, quaternion, times(position, residual))
-    place = place_of(x, quaternion)
-    moving = times(velocity, blocked_velocity(points, place, X0, v))
-    residual = _residual(points, place, X0)
-    return Seen(place, quaternion, Motion.of(moving), residual)
+        residual = _residual(points, pose_transform(x, quaternion), X0)
+        x, quaternion = _moved(x, quaternion, times(maps.position, residual))
+    pose = pose_transform(x, quaternion)
+    twist = times(maps.velocity, contact_velocity(points, pose, X0, v))
+    return ObjectEstimate(pose, quaternion, Motion.of(twist), _residual(points, pose, X0))
+
+
+def estimate_from_sensor(
+    measured: Sequence[Scalar],
+    center: Vector3,
+    points: Sequence[ContactPoint],
+    X0: Sequence[Transform],
+) -> ObjectEstimate:
+    """Return the estimate for a measured pose of the object's origin and twist, world axes (13,).
+
+    Args:
+        measured: x y z qx qy qz qw, angular velocity, velocity of the origin.
+        center: The centre of mass from the origin, in object axes.
+        points: The contacts.
+        X0: Transforms from world to body coordinates of the arms.
+    """
+    quaternion = list(measured[3:7])
+    E = Rotation.from_quaternion(*quaternion)
+    omega = E * Vector3.of(measured[7:10])
+    velocity = E * Vector3.of(measured[10:13]) + omega.cross(center)
+    pose = Transform(E, Vector3.of(measured[:3]) + E.inverse_times(center))
+    twist = Motion(omega, velocity)
+    return ObjectEstimate(pose, quaternion, twist, _residual(points, pose, X0))
 
 
 def _residual(
-    points: Sequence[ContactPoint], place: Place, X0: Sequence[Transform]
+    points: Sequence[ContactPoint], pose: Transform, X0: Sequence[Transform]
 ) -> list[Scalar]:
-    return [value for point in points for value in point.residual(place, X0)]
+    return [value for point in points for value in point.residual(pose, X0)]
 
 
 def _moved(

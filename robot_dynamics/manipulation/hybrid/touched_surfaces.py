@@ -126,11 +126,10 @@ class SurfaceFriction:
         return cls(rows, sideways)
 
 
-# What a force that no law binds counts against the object's mobility: it is told to within some of
-# this where wrenches tell it, and is none where they do not. A moment, which a hinge resists with,
-# counts as a force at a lever of 1 m: less than a hundredth of what it turns, of which levers of
-# some 0.2 m would make newtons in the hinge's forces (`lid`, 1 N m in its hinge: 0.98 N at rest
-# instead of 0.39 N).
+# Weight of the unknown forces x against the object's mobility: they are estimated to within this
+# part where wrenches determine them, and zero where they do not. A moment, with which a hinge
+# resists, counts as a force at a lever of 1 m: with levers of some 0.2 m a moment would show as
+# newtons in the hinge's forces (`lid`, 1 N m in its hinge: 0.98 N at rest instead of 0.39 N).
 _LOOSE = 0.01
 _NO_GRAVITY = 1e-12  # keeps its direction finite where there is none [m^2/s^4]
 
@@ -141,41 +140,41 @@ class Surfaces:
     Args:
         E_F: Their gradients over the object's twist (C, 6), in the object's axes.
         touched: For each 1 if it is touched, 0 if not (C,).
-        held: The object.
-        friction: How it rubs on them; not at all by default.
-        leaving: For each surface the motion (C, 6) that changes its function by one, and no
-            coordinate of the user's own, in the object's axes; None without such coordinates.
+        terms: The object.
+        friction: On them; none by default.
+        separating_motions: For each surface the motion (C, 6) that changes its function by one,
+            and no coordinate of the user's own, in the object's axes; None without these.
     """
 
     def __init__(
         self,
         E_F: Matrix,
         touched: Sequence[Scalar],
-        held: ObjectTerms,
+        terms: ObjectTerms,
         friction: SurfaceFriction | None = None,
-        leaving: Matrix | None = None,
+        separating_motions: Matrix | None = None,
     ) -> None:
-        self.touched, self._held, self._friction = touched, held, friction
+        self.touched, self._terms, self._friction = touched, terms, friction
         self._E = _where(touched, E_F)
-        self._moved = [held.solve(row) for row in self._E]  # I_B^-1 E^T, by its columns
-        self._G = factor(_mobility(self._E, self._moved, touched))
-        self._leaving = leaving
+        self._mobility_rows = [terms.solve(row) for row in self._E]  # I_B^-1 E^T, by its columns
+        self._G = factor(_mobility(self._E, self._mobility_rows, touched))
+        self._separating_motions = separating_motions
 
-    def along(self, motion: Sequence[Scalar], rate: Sequence[Scalar]) -> list[Scalar]:
-        """Return the motion (6,) nearest to one with E_F motion = rate (C,) where touched.
+    def project(self, motion: Sequence[Scalar], rate: Sequence[Scalar]) -> list[Scalar]:
+        """Return the motion (6,) nearest to a given one with E_F motion = rate (C,) where touched.
 
-        Nearest in the metric of inertia, or in all coordinates of the user's own.
+        Nearest in the metric of inertia; with the user's own coordinates, none of these changes.
         """
         if not self._E:
             return list(motion)
-        missing = [
+        rest = [
             c * r - dot(row, motion) for c, r, row in zip(self.touched, rate, self._E, strict=True)
         ]
-        if self._leaving is not None:
-            back = transposed_times(self._leaving, missing, 6)
+        if self._separating_motions is not None:
+            change = transposed_times(self._separating_motions, rest, 6)
         else:
-            back = transposed_times(self._moved, self._G.solve(missing), 6)
-        return [a + b for a, b in zip(motion, back, strict=True)]
+            change = transposed_times(self._mobility_rows, self._G.solve(rest), 6)
+        return [a + b for a, b in zip(motion, change, strict=True)]
 
     def wrench(self, forces: Sequence[Scalar]) -> list[Scalar]:
         """Return the wrench (6,) by the object on touched surfaces that forces (C,) make."""
@@ -195,52 +194,55 @@ class Surfaces:
         self,
         wrench: Sequence[Scalar],
         acceleration: Sequence[Scalar],
-        wanted: Sequence[Scalar] = (),
+        desired: Sequence[Scalar] = (),
     ) -> list[Scalar]:
-        """Return the forces (C,) on touched surfaces that a motion under a wrench (6,) tells.
+        """Return the forces (C,) on touched surfaces, from the object's wrench and motion.
 
-        I_B a + Q_B = F - E_F^T f, taken along E_F I_B^-1, so that only the acceleration normal to
-        the surfaces matters. There is none on the others, which may depend on them.
+        I_B a + Q_B = F - E_F^T f, multiplied by E_F I_B^-1, so that only the acceleration normal
+        to the surfaces matters. Surfaces that are not touched bear no force.
 
-        Where the object rubs, F - E_F^T f - D f_d - T^T x: friction D makes the drag of the forces
-        that are wanted, and x is what besides may act sideways where it touches, as on one that
-        sticks, and along gravity, on one that is heavier than believed. F tells them apart by
-        where they act; where it does not, x is the least. Of gravity that alone counts which no f
-        could be instead: on a level table, where a few millimetres of lever would have to tell
-        them apart, the whole of a wrong weight is f. Acceleration along surfaces that rub matters
-        a little: what is wrong in it looks like a force sideways.
+        With friction the right side is F - E_F^T f - D f_d - T^T x: D f_d is the drag of the
+        desired forces, and x are further unknowns: a tangential force at the contact point, as of
+        a contact that sticks, and a force along gravity, of an object heavier than its model. F
+        determines them by their lines of action; where it does not, x is the least. Of the force
+        along gravity only the part counts that no f could produce: on a level table, where a few
+        millimetres of lever would have to separate them, the whole weight error is f. On surfaces
+        with friction an error of the tangential acceleration has a small effect, like a tangential
+        force.
 
         Args:
-            wrench: F, by the arms on the object.
+            wrench: F (6,), by the arms on the object.
             acceleration: a (6,) of the object.
-            wanted: f_d (C,), where it rubs.
+            desired: f_d (C,), needed on surfaces with friction.
         """
         if not self._E:
             return []
-        held, friction = self._held, self._friction
-        exerted = [f - b for f, b in zip(wrench, held.bias, strict=True)]
+        terms, friction = self._terms, self._friction
+        net = [f - b for f, b in zip(wrench, terms.bias, strict=True)]
         if friction is None or not friction.sideways:
-            return self._G.solve(times(self._E, self._unheld(exerted, acceleration)))
-        exerted = [f - d for f, d in zip(exerted, self.drag(wanted), strict=True)]
+            return self._G.solve(times(self._E, self._free_acceleration(net, acceleration)))
+        net = [f - d for f, d in zip(net, self.drag(desired), strict=True)]
         T = [(self.touched[i], row) for i, rows in friction.sideways.items() for row in rows]
         T.append((1.0, self._weight()))
         E = [*self._E, *_where([c for c, _ in T], [row for _, row in T])]
-        G = _mobility(E, [held.solve(row) for row in E], [*self.touched, *(c for c, _ in T)])
+        G = _mobility(E, [terms.solve(row) for row in E], [*self.touched, *(c for c, _ in T)])
         for i in range(len(self._E), len(E)):
-            G[i][i] = G[i][i] + _LOOSE / held.mass
-        told = factor(G).solve(times(E, self._unheld(exerted, acceleration)))
-        return told[: len(self._E)]
+            G[i][i] = G[i][i] + _LOOSE / terms.mass
+        forces = factor(G).solve(times(E, self._free_acceleration(net, acceleration)))
+        return forces[: len(self._E)]
 
     def _weight(self) -> list[Scalar]:
         """Return the wrench (6,) along gravity less what is nearest to it on surfaces."""
-        g = self._held.gravity
+        g = self._terms.gravity
         weight: list[Scalar] = [0.0, 0.0, 0.0, *(g * (1.0 / sqrt(g.dot(g) + _NO_GRAVITY)))]
-        borne = self.wrench(self._G.solve(times(self._E, self._held.solve(weight))))
+        borne = self.wrench(self._G.solve(times(self._E, self._terms.solve(weight))))
         return [w - b for w, b in zip(weight, borne, strict=True)]
 
-    def _unheld(self, exerted: Sequence[Scalar], acceleration: Sequence[Scalar]) -> list[Scalar]:
-        """Return how much faster the object would move without surfaces (6,)."""
-        return [a - b for a, b in zip(self._held.solve(exerted), acceleration, strict=True)]
+    def _free_acceleration(
+        self, net: Sequence[Scalar], acceleration: Sequence[Scalar]
+    ) -> list[Scalar]:
+        """Return I_B^-1 of a net wrench less an acceleration (6,): what surfaces take away."""
+        return [a - b for a, b in zip(self._terms.solve(net), acceleration, strict=True)]
 
 
 def _where(touched: Sequence[Scalar], rows: Matrix) -> Matrix:

@@ -32,6 +32,8 @@ def test_a_block_is_all_of_it(count, kind):
     assert_allclose(found.W, system.constant_wrench_map)
     assert_allclose(found.share, distribution.share)
     assert_allclose(found.recovery, distribution.recovery)
-    assert_allclose(np.array(found.inertia.rows()) @ found.inverse.rows(), np.eye(3), atol=1e-12)
-    assert (found.open_part is None) == ((count, kind) != (2, "soft finger"))
-    assert_allclose(list(found.points[-1].at), system.contacts[-1].pose[:3, 3] - center)
+    assert_allclose(
+        np.array(found.inertia.rows()) @ found.inverse_inertia.rows(), np.eye(3), atol=1e-12
+    )
+    assert (found.observer.undetermined is None) == ((count, kind) != (2, "soft finger"))
+    assert_allclose(list(found.points[-1].position), system.contacts[-1].pose[:3, 3] - center)

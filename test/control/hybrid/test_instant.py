@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
-from support.hybrid_step import bare_gains, inputs_of
+from support.hybrid_step import bare_gains, estimate_of, inputs_of
 from support.hybrid_systems import environment_of, state_of
 
 from robot_dynamics.control.hybrid.state import (
     ArmState,
-    Instant,
-    in_axes,
-    in_world,
-    seen_by_arms,
-    seen_from_outside,
+    SystemState,
+    to_body_axes,
+    to_world_axes,
 )
+from robot_dynamics.manipulation.hybrid.object_observer import estimate_from_sensor
 
 
 @pytest.fixture(scope="module")
@@ -36,28 +35,32 @@ def test_arms_and_somebody_outside_see_the_same(state):
     """Pose and twist of the centre of mass; a rigid grasp tells all of it."""
     given = inputs_of(state)
     arms = arms_of(state, given)
-    R, fixed = Rotation.from_matrix(state.pose[:3, :3]), given.fixed
+    R, fixed = Rotation.from_matrix(state.pose[:3, :3]), given.constants
     omega, v = state.twist[:3], state.twist[3:]
     at_origin = v - np.cross(omega, R.apply(list(fixed.center)))
     told = [*state.pose[:3, 3], *R.as_quat(), *omega, *at_origin]
-    outside = seen_from_outside(told, fixed.center, fixed.points, arms.X0)
-    for seen in (seen_by_arms(given, arms), outside):
+    outside = estimate_from_sensor(told, fixed.center, fixed.points, arms.X0)
+    for seen in (estimate_of(given, arms), outside):
         place = state.pose[:3, 3] + R.apply(list(fixed.center))
-        assert_allclose(list(seen.place.x), place, atol=1e-9)
-        assert_allclose(seen.place.E.transpose().rows, R.as_matrix(), atol=1e-9)
-        assert_allclose(in_world(seen.place.E, seen.twist.components()), state.twist, atol=1e-8)
+        assert_allclose(list(seen.pose.r), place, atol=1e-9)
+        assert_allclose(seen.pose.E.transpose().rows, R.as_matrix(), atol=1e-9)
+        assert_allclose(
+            to_world_axes(seen.pose.E, seen.twist.components()), state.twist, atol=1e-8
+        )
 
 
 def test_surfaces_and_bias_are_those_of_the_terms(state):
     """E_F, its rate times the twist, and Q_B, each in the object's axes."""
     given, terms = inputs_of(state), state.terms
     arms = arms_of(state, given)
-    now = Instant.of(state.system, given, arms, seen_by_arms(given, arms))
-    E = now.seen.place.E
-    assert_allclose([in_world(E, row) for row in now.E_F], terms.environment.E_F, atol=1e-8)
-    assert_allclose(now.bent, -terms.environment.E_F_dot_v, atol=1e-7)
-    assert_allclose(in_world(E, now.held.bias), terms.Q_B, atol=1e-7)
-    assert_allclose(in_axes(E, in_world(E, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])), np.arange(1.0, 7.0))
+    now = SystemState.of(state.system, given, arms, estimate_of(given, arms))
+    E = now.object.pose.E
+    assert_allclose([to_world_axes(E, row) for row in now.E_F], terms.environment.E_F, atol=1e-8)
+    assert_allclose(now.constraint_acceleration, -terms.environment.E_F_dot_v, atol=1e-7)
+    assert_allclose(to_world_axes(E, now.terms.bias), terms.Q_B, atol=1e-7)
+    assert_allclose(
+        to_body_axes(E, to_world_axes(E, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])), np.arange(1.0, 7.0)
+    )
 
 
 def test_ahead_joints_move_with_the_trend_of_their_accelerations(state):
@@ -65,8 +68,8 @@ def test_ahead_joints_move_with_the_trend_of_their_accelerations(state):
     gains = bare_gains(state.system, lead=1e-3, trend=0.5)
     wanted = {"joint_acceleration": 2.0, "joint_acceleration_change": 4.0}
     given = inputs_of(state, gains=gains, **wanted)
-    seen = seen_by_arms(given, arms_of(state, given))
-    there = Instant.ahead(state.system, given, arms_of(state, given), seen).arms
+    seen = estimate_of(given, arms_of(state, given))
+    there = SystemState.predicted(state.system, given, arms_of(state, given), seen).arms
     q = state.q + 1e-3 * state.qd + 0.5e-6 * 4.0
     expected = ArmState.of(
         state.system.passive_joints, q.tolist(), (state.qd + 4e-3).tolist(), given.parameters

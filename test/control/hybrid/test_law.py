@@ -26,7 +26,7 @@ from robot_dynamics.control.hybrid import law
 from robot_dynamics.control.hybrid.law_inputs import LawConstants, LawOptions
 from robot_dynamics.control.hybrid.servo import MotionServo
 from robot_dynamics.manipulation.hybrid import system_motion
-from robot_dynamics.manipulation.hybrid.decoupling_law import ArmSide
+from robot_dynamics.manipulation.hybrid.decoupling_law import DampedInverse
 
 
 def check(*combination, **how):
@@ -186,7 +186,7 @@ def test_a_wrong_motion_of_the_hands_is_found(part, monkeypatch):
 
         monkeypatch.setattr(LawConstants, "unpack", wrong)
     else:
-        honest_push = ArmSide.push
+        honest_push = DampedInverse.joint_force
 
         def unprojected(side, wanted, posture):
             force, missing = honest_push(side, wanted, posture)
@@ -194,7 +194,7 @@ def test_a_wrong_motion_of_the_hands_is_found(part, monkeypatch):
             added = np.array(side._G[:free]).T @ np.array(wanted[:free])
             return [a + 0.01 * b for a, b in zip(force, added, strict=True)], missing
 
-        monkeypatch.setattr(ArmSide, "push", unprojected)
+        monkeypatch.setattr(DampedInverse, "joint_force", unprojected)
     found = worst(3, "soft finger", 7, 1, 2, compiled=False)
     assert found.hands > 1e-6
     assert found.torque > 1e-6
@@ -202,6 +202,28 @@ def test_a_wrong_motion_of_the_hands_is_found(part, monkeypatch):
         assert found.error > 1e-6
     else:  # whatever hands do, the object does not feel it
         assert found.error < 1e-9
+
+
+@pytest.mark.parametrize("ramp", [0.5, 1.0])
+def test_friction_is_compensated_at_the_desired_velocity(ramp, monkeypatch):
+    """What the joints' friction is at the velocity of the servo is added, with the ramp."""
+    state = state_of(2, "rigid", 7, environment_of(0), np.random.default_rng(3))
+    step, given = HybridLaw(state.system, compiled=False), {"ramp": ramp, "twist": np.arange(6.0)}
+    plain = step.run(state, **given)["torque"]
+    desired = []
+
+    def friction(joints, rates, share, velocity):
+        desired.append(list(rates))
+        return [1.0 + i for i, _ in enumerate(joints)]
+
+    monkeypatch.setattr(law, "friction_torque", friction)
+    added = step.run(state, **given)["torque"] - plain
+    assert_allclose(added, ramp * (1.0 + np.arange(14)), atol=1e-8)
+    # Without an error of the pose that is the velocity of the reference.
+    terms, center = state.terms, state.pose[:3, :3] @ np.asarray(state.system.held.center)
+    twist = np.arange(6.0)
+    twist[3:] += np.cross(twist[:3], center)
+    assert_allclose(terms.J_S @ desired[0], terms.W_S.T @ twist, atol=1e-8)
 
 
 @pytest.mark.slow

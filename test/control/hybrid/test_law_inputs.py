@@ -26,11 +26,11 @@ def test_everything_is_where_it_belongs():
     given = LawInputs.of(state.system, order.tolist(), lists)
     assert_allclose(given.q, state.q)
     assert_allclose(given.qd, state.qd)
-    assert given.wanted["internal"] == [3.0] * 6
-    assert given.last["contact_integral"] == [4.0]
-    assert (given.ramp, given.sensed, given.gain.lead) == (0.75, [0.0, 1.0, 5.0], 0.125)
-    assert_allclose(given.fixed.internal, distribution.internal)
-    assert given.outside == []
+    assert given.reference["internal"] == [3.0] * 6
+    assert given.memory["contact_integral"] == [4.0]
+    assert (given.ramp, given.sensors, given.gains.lead) == (0.75, [0.0, 1.0, 5.0], 0.125)
+    assert_allclose(given.constants.internal, distribution.internal)
+    assert given.object_sensor == []
 
 
 def test_an_object_seen_from_outside_is_one_more_input():
@@ -38,4 +38,4 @@ def test_an_object_seen_from_outside_is_one_more_input():
     state = state_of(2, "rigid", 6, environment_of(0), np.random.default_rng(1))
     arrays, block, _ = arguments_of(state)
     lists = [np.asarray(value).tolist() for value in (*arrays, np.arange(13.0), block)]
-    assert LawInputs.of(state.system, range(12), lists).outside == list(range(13))
+    assert LawInputs.of(state.system, range(12), lists).object_sensor == list(range(13))

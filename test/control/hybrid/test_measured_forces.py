@@ -7,10 +7,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from support.hybrid_step import bare_gains, inputs_of
+from support.hybrid_step import bare_gains, estimate_of, inputs_of
 from support.hybrid_systems import environment_of, state_of
 
-from robot_dynamics.control.hybrid.state import ArmState, Instant, seen_by_arms
+from robot_dynamics.control.hybrid.state import ArmState, SystemState
 from robot_dynamics.control.hybrid.surface_forces import (
     SurfaceForces,
     SurfaceSensing,
@@ -33,7 +33,7 @@ def scene():
 def instant_of(state, given):
     """Return arms, object and surfaces."""
     arms = ArmState.of(state.system.passive_joints, given.q, given.qd, given.parameters)
-    return Instant.of(state.system, given, arms, seen_by_arms(given, arms))
+    return SystemState.of(state.system, given, arms, estimate_of(given, arms))
 
 
 def test_contact_forces_are_those_that_wrench_sensors_measure(scene):
@@ -47,7 +47,7 @@ def test_contact_forces_are_those_that_wrench_sensors_measure(scene):
         wrenches.append([*(turn @ own[:3]), *(turn @ own[3:])])
     given = inputs_of(state)
     now = instant_of(state, given)
-    measured = measured_contact_forces(given.fixed.points, now.seen, now.arms.X0, wrenches)
+    measured = measured_contact_forces(given.constants.points, now.object, now.arms.X0, wrenches)
     assert_allclose(measured, motion.contact_forces, atol=1e-8 * np.abs(measured).max())
 
 
@@ -57,12 +57,12 @@ def forces_on_surfaces(scene, *, wrenches, forces):
     given = inputs_of(state, compared_contact=1.5)
     now = instant_of(state, given)
     R = state.pose[:3, :3]
-    wrench = given.fixed.W @ motion.contact_forces
+    wrench = given.constants.W @ motion.contact_forces
     a = motion.object_acceleration
     sensing = SurfaceSensing(wrenches, forces, PUSH, wrench.tolist(), [0.0, 0.0], (0, 1))
     return SurfaceForces.of(
-        sensing, now.E_F, now.held, [*(R.T @ a[:3]), *(R.T @ a[3:])], now.bent, given.wanted,
-        given.last, bare_gains(state.system, touch_within=0.1),
+        sensing, now.E_F, now.terms, [*(R.T @ a[:3]), *(R.T @ a[3:])], now.constraint_acceleration,
+        given.reference, given.memory, bare_gains(state.system, touch_within=0.1),
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.control.hybrid.servo import MotionServo
-from robot_dynamics.manipulation.hybrid.object_observer import Seen, place_of
+from robot_dynamics.manipulation.hybrid.object_observer import ObjectEstimate, pose_transform
 from robot_dynamics.spatial import Motion, Vector3
 
 GAIN = SimpleNamespace(proportional=100.0, derivative=20.0, integral=5.0)
@@ -29,7 +29,9 @@ def test_errors_ask_for_accelerations():
     is_moving = of_center - more
     own = np.concatenate([R.inv().apply(is_moving[:3]), R.inv().apply(is_moving[3:])])
     quaternion = R.as_quat().tolist()
-    seen = Seen(place_of((x + r - off).tolist(), quaternion), quaternion, Motion.of(own), [])
+    seen = ObjectEstimate(
+        pose_transform((x + r - off).tolist(), quaternion), quaternion, Motion.of(own), []
+    )
     servo = MotionServo.of(wanted, learned.tolist(), seen, Vector3.of(c.tolist()), GAIN)
     error = np.concatenate([turn.as_rotvec(), off])
     assert_allclose(servo.error, error, atol=1e-12)

@@ -46,7 +46,7 @@ def test_motions_are_those_of_the_inverse_gradients(state):
     assert_allclose(found.rates, [*terms.E_F_dot_v, *terms.E_P_dot_v], atol=1e-12)
     wish = np.arange(1.0, 7.0)
     assert_allclose(np.array(found.E) @ found.motion(wish.tolist()), wish, atol=1e-12)
-    (leaving,) = found.leaving(1)
+    (leaving,) = found.separating_motions(1)
     assert_allclose(terms.E_F @ leaving, 1.0, atol=1e-12)
     assert_allclose(terms.E_P @ leaving, 0.0, atol=1e-12)
 
@@ -100,8 +100,9 @@ def test_the_error_of_a_turn_is_the_shorter_way(turns):
     def at(angle):
         R = Turn.from_rotvec([0.0, 0.0, angle]).as_matrix()
         return SimpleNamespace(
-            x=Vector3.zero(), E=Rotation.of(R.T.tolist()), twist=[0.0] * 6, acceleration=[0.0] * 6
-        )
+            x=Vector3.zero(), r=Vector3.zero(), E=Rotation.of(R.T.tolist()), twist=[0.0] * 6,
+            acceleration=[0.0] * 6,
+        )  # fmt: skip
 
     half = 2.0 * np.pi * turns
     target, place = at(half + 0.004), at(half - 0.006)
@@ -109,7 +110,7 @@ def test_the_error_of_a_turn_is_the_shorter_way(turns):
     plain = MotionServo(target, still, still, still, still)
     gain = SimpleNamespace(proportional=100.0, integral=0.0, derivative=20.0)
     servo, error = servo_along_coordinates(
-        environment, plain, still, SimpleNamespace(place=place), gain
+        environment, plain, still, SimpleNamespace(pose=place), gain
     )
     assert_allclose(error, [0.0, 0.0, 0.0, 0.0, 0.0, 0.01], atol=1e-14)
     assert_allclose(servo.acceleration, [0.0, 0.0, 1.0, 0.0, 0.0, 0.0], atol=1e-12)

@@ -6,27 +6,35 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from robot_dynamics.control.hybrid.surface_forces import touches
+from robot_dynamics.control.hybrid.surface_forces import contact_states
 
 GAIN = SimpleNamespace(touch=1.0, lost_after=0.01, period=0.002)
 NEAR = [1.0] * 3
-NEW = {"touched": [0.0] * 3, "without": [0.0] * 3}
+NEW = {"touched": [0.0] * 3, "time_without_force": [0.0] * 3}
 
 
 def test_one_tells_for_another():
     """A face's moments are controlled from its push on; a hole's sides as long as wanted."""
     leaders = (0, 0, -1)
-    assert touches(leaders, NEW, [0.5, 9.0, 0.0], [1.0] * 3, GAIN, 1.0, NEAR)[0] == [0.0, 0.0, 1.0]
-    touched, _, pressed = touches(leaders, NEW, [2.0, -3.0, 0.0], [1.0] * 3, GAIN, 1.0, NEAR)
+    assert contact_states(leaders, NEW, [0.5, 9.0, 0.0], [1.0] * 3, GAIN, 1.0, NEAR)[0] == [
+        0.0,
+        0.0,
+        1.0,
+    ]
+    touched, _, loaded = contact_states(leaders, NEW, [2.0, -3.0, 0.0], [1.0] * 3, GAIN, 1.0, NEAR)
     assert touched == [1.0, 1.0, 1.0]
-    assert pressed == [1.0, 1.0, 1.0]
-    assert touches(leaders, NEW, [2.0, 0.0, 0.0], [0.0] * 3, GAIN, 1.0, NEAR)[0] == [0.0] * 3
+    assert loaded == [1.0, 1.0, 1.0]
+    assert (
+        contact_states(leaders, NEW, [2.0, 0.0, 0.0], [0.0] * 3, GAIN, 1.0, NEAR)[0] == [0.0] * 3
+    )
 
 
 def test_without_forces_what_was_believed_stays():
     """Until the surface is to be left; and no time without force is counted."""
-    kept = {"touched": [1.0, 0.0, 1.0], "without": [0.0] * 3}
-    touched, without, _ = touches((0, 1, 2), kept, [0.0] * 3, [1.0, 1.0, 0.0], GAIN, 0.0, NEAR)
+    kept = {"touched": [1.0, 0.0, 1.0], "time_without_force": [0.0] * 3}
+    touched, without, _ = contact_states(
+        (0, 1, 2), kept, [0.0] * 3, [1.0, 1.0, 0.0], GAIN, 0.0, NEAR
+    )
     assert touched == [1.0, 0.0, 0.0]
     assert without == [0.0] * 3
 
@@ -34,7 +42,7 @@ def test_without_forces_what_was_believed_stays():
 def test_a_force_far_from_a_surface_is_no_touch():
     """It begins no contact; one that has begun is judged by its force alone."""
     far, push = [0.0] * 3, [5.0, -3.0, 0.0]
-    touched, _, pressed = touches((0, 0, 2), NEW, push, [1.0] * 3, GAIN, 1.0, far)
-    assert touched == pressed == [0.0] * 3
-    kept = {"touched": [1.0, 1.0, 0.0], "without": [0.0] * 3}
-    assert touches((0, 0, 2), kept, push, [1.0] * 3, GAIN, 1.0, far)[0] == [1.0, 1.0, 0.0]
+    touched, _, loaded = contact_states((0, 0, 2), NEW, push, [1.0] * 3, GAIN, 1.0, far)
+    assert touched == loaded == [0.0] * 3
+    kept = {"touched": [1.0, 1.0, 0.0], "time_without_force": [0.0] * 3}
+    assert contact_states((0, 0, 2), kept, push, [1.0] * 3, GAIN, 1.0, far)[0] == [1.0, 1.0, 0.0]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from robot_dynamics.manipulation.hybrid.decoupling_law import ArmSide
+from robot_dynamics.manipulation.hybrid.decoupling_law import DampedInverse
 
 SAFE = 1e-4
 
@@ -20,7 +20,7 @@ def side(smallest, safe=SAFE):
     H = root @ root.T + 7.0 * np.eye(7)
     U, V = (np.linalg.qr(rng.standard_normal((n, n)))[0] for n in (6, 7))
     J = U @ np.hstack([np.diag([1.0, 0.9, 0.8, 0.7, 0.6, smallest]), np.zeros((6, 1))]) @ V
-    return ArmSide(H.tolist(), J.tolist(), safe), H, J
+    return DampedInverse(H.tolist(), J.tolist(), safe), H, J
 
 
 def test_it_moves_as_is_wanted_with_the_least_change():
@@ -28,8 +28,8 @@ def test_it_moves_as_is_wanted_with_the_least_change():
     arms, H, J = side(0.5)
     rng = np.random.default_rng(5)
     wanted, free = rng.standard_normal(6), rng.standard_normal(7)
-    push, missing = arms.push(wanted.tolist(), free.tolist())
-    qdd = np.array(arms.moved(free.tolist(), push))
+    push, missing = arms.joint_force(wanted.tolist(), free.tolist())
+    qdd = np.array(arms.acceleration(free.tolist(), push))
     assert_allclose(J @ qdd, wanted, atol=1e-11)
     assert_allclose(missing, 0.0)
     spare = np.linalg.svd(J)[2][-1]
@@ -44,8 +44,8 @@ def test_near_singularities_it_says_what_is_missing(smallest):
     """
     arms, H, J = side(smallest)
     wanted = np.full(6, 0.4)
-    push, missing = arms.push(wanted.tolist(), [0.0] * 7)
-    qdd = np.array(arms.moved([0.0] * 7, push))
+    push, missing = arms.joint_force(wanted.tolist(), [0.0] * 7)
+    qdd = np.array(arms.acceleration([0.0] * 7, push))
     assert np.all(np.isfinite(qdd))
     assert_allclose(J @ qdd, wanted - missing, atol=1e-8)
     A = J @ np.linalg.solve(H, J.T)
@@ -63,6 +63,6 @@ def test_damping_sets_in_without_a_jump():
     for safe in (0.999, 1.001):
         exact, _, _ = side(0.05)
         arms, _, _ = side(0.05, safe * float(exact.pivot))
-        push, _ = arms.push([0.4] * 6, [0.0] * 7)
-        found.append(np.array(arms.moved([0.0] * 7, push)))
+        push, _ = arms.joint_force([0.4] * 6, [0.0] * 7)
+        found.append(np.array(arms.acceleration([0.0] * 7, push)))
     assert_allclose(found[0], found[1], rtol=1e-4)

@@ -14,12 +14,12 @@ from robot_dynamics.control.hybrid.state import ArmState
 from robot_dynamics.manipulation.hybrid import KINDS, Contact
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import (
     ContactPoint,
-    blocked_motion,
-    blocked_velocity,
+    contact_motion,
+    contact_velocity,
     holonomic_rows,
-    pack_place,
+    pack_contact_frame,
 )
-from robot_dynamics.manipulation.hybrid.object_observer import place_of
+from robot_dynamics.manipulation.hybrid.object_observer import pose_transform
 from robot_dynamics.model.parameters import parameters_of
 from robot_dynamics.spatial import Vector3
 
@@ -28,7 +28,9 @@ def points_of(system):
     """Return the contact points of a system."""
     center = np.asarray(system.held.center)
     return [
-        ContactPoint.of(contact, system.arms.link(tool), pack_place(contact, center).tolist())
+        ContactPoint.of(
+            contact, system.arms.link(tool), pack_contact_frame(contact, center).tolist()
+        )
         for contact, tool in zip(system.contacts, system.tools, strict=True)
     ]
 
@@ -36,7 +38,7 @@ def points_of(system):
 def place_at(system, pose):
     """Return the place of an object whose origin is at a pose."""
     x = pose[:3, 3] + pose[:3, :3] @ np.asarray(system.held.center)
-    return place_of(x.tolist(), Rotation.from_matrix(pose[:3, :3]).as_quat().tolist())
+    return pose_transform(x.tolist(), Rotation.from_matrix(pose[:3, :3]).as_quat().tolist())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -49,13 +51,13 @@ def test_blocked_motion_is_that_of_the_terms(kind):
     arms = ArmState.of(system.passive_joints, state.q.tolist(), state.qd.tolist(), parameters)
     points, place = points_of(system), place_at(system, state.pose)
     spin = state.pose[:3, :3].T @ state.twist[:3]
-    found = blocked_motion(
+    found = contact_motion(
         system.arms, points, place, Vector3.of(spin.tolist()), arms.Xup, arms.X0, arms.v,
         arms.avp, parameters.gravity,
     )  # fmt: skip
     assert_allclose(found.J, terms.J_S, atol=1e-12)
     assert_allclose(found.bias, terms.J_S_dot_qd, atol=1e-10)
-    velocity = blocked_velocity(points, place, arms.X0, arms.v)
+    velocity = contact_velocity(points, place, arms.X0, arms.v)
     assert_allclose(velocity, terms.J_S @ state.qd, atol=1e-12)
 
 
@@ -75,7 +77,7 @@ def test_residuals_change_at_the_blocked_velocities(kind):
         q = state.q + sign * h * state.qd
         arms = ArmState.of(system.passive_joints, q.tolist(), state.qd.tolist(), parameters)
         ends.append([r for point in points for r in point.residual(place, arms.X0)])
-        velocity.append(blocked_velocity(points, place, arms.X0, arms.v))
+        velocity.append(contact_velocity(points, place, arms.X0, arms.v))
     rates = (np.array(ends[0]) - ends[1]) / (2 * h)
     on_positions = np.concatenate([holonomic_rows(contact) for contact in contacts])
     assert on_positions.sum() == {"soft finger": 6}.get(kind, len(on_positions))
@@ -88,7 +90,7 @@ def test_wrenches_come_apart_in_own_directions():
     """Components along a user's skew directions make the wrench again."""
     S = np.array([[0, 0, 0, 1, 0, 0], [0, 0, 0, 1, 1, 0], [0.3, 0, 0, 0, 0, 1]], dtype=float).T
     contact = Contact.of_directions(S, np.eye(4))
-    point = ContactPoint.of(contact, None, pack_place(contact, np.zeros(3)).tolist())
+    point = ContactPoint.of(contact, None, pack_contact_frame(contact, np.zeros(3)).tolist())
     forces = [2.0, -1.0, 3.0]
     wrench = contact.directions @ forces
-    assert_allclose(point.components(wrench.tolist()), forces, atol=1e-12)
+    assert_allclose(point.contact_forces(wrench.tolist()), forces, atol=1e-12)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
@@ -14,7 +15,7 @@ from scipy.spatial.transform import Rotation
 from support.hybrid_systems import GRASPS, environment_of, state_of
 
 from robot_dynamics.control.hybrid.state import ArmState
-from robot_dynamics.manipulation.hybrid.object_observer import ObserverMaps, observe
+from robot_dynamics.manipulation.hybrid.object_observer import ObserverMaps, estimate_from_arms
 from robot_dynamics.model.parameters import parameters_of
 
 
@@ -24,11 +25,15 @@ def seen_from(state, before, twist, period):
     arms = ArmState.of(
         system.passive_joints, state.q.tolist(), state.qd.tolist(), parameters_of(system.arms)
     )
-    return observe(
-        points_of(system), arms.X0, arms.v, before, twist, period,
-        maps.velocity.tolist(), maps.position.tolist(),
-        None if maps.determined else maps.open.tolist(),
-    )  # fmt: skip
+    return estimate_from_arms(
+        points_of(system), arms.X0, arms.v, before, twist, period, traced(maps)
+    )
+
+
+def traced(maps):
+    """Return the maps as lists, as a traced program has them."""
+    undetermined = None if maps.determined else maps.undetermined.tolist()
+    return ObserverMaps(maps.velocity.tolist(), maps.position.tolist(), undetermined)
 
 
 def truth(state):
@@ -51,12 +56,12 @@ def test_it_finds_the_object_from_afar(count, kind):
     place = [*(x + np.array([0.05, -0.02, 0.03])), *rotation.as_quat()]
     for _ in range(4):
         seen = seen_from(state, place, np.zeros(6), 0.0)
-        place = [*seen.place.x, *seen.quaternion]
+        place = [*seen.pose.r, *seen.quaternion]
     if not maps.determined:  # the turn about the line of the fingers stays what it was
         place = [*x, *Rotation.from_matrix(R).as_quat()]
         seen = seen_from(state, place, np.zeros(6), 0.0)
-    assert_allclose(list(seen.place.x), x, atol=1e-12)
-    assert_allclose(seen.place.E.rows, R.T, atol=1e-12)
+    assert_allclose(list(seen.pose.r), x, atol=1e-12)
+    assert_allclose(seen.pose.E.rows, R.T, atol=1e-12)
     assert_allclose(seen.twist.components(), twist, atol=1e-10)
     assert_allclose(seen.residual, 0.0, atol=1e-12)
 
@@ -70,7 +75,7 @@ def test_velocities_tell_what_positions_do_not():
     state = state_of(2, "soft finger", 7, environment_of(0), np.random.default_rng(8))
     R, x, _ = truth(state)
     maps = ObserverMaps.of(state.system)
-    U, s, _ = np.linalg.svd(maps.open)
+    U, s, _ = np.linalg.svd(maps.undetermined)
     assert s[0] > 0.5
     assert s[1] < 1e-9
     axis = U[:, 0]  # of the free turn, in the object's axes about its centre of mass
@@ -83,8 +88,8 @@ def test_velocities_tell_what_positions_do_not():
         for k in range(1, round(0.4 / period) + 1):
             rolling = (np.sin(3.0 * k * period) * axis).reshape(6, 1).tolist()
             seen = _observed(points, arms, place, twist, period, maps, rolling)
-            place, twist = [*seen.place.x, *seen.quaternion], np.array(seen.twist.components())
-        E = np.array(seen.place.E.rows)
+            place, twist = [*seen.pose.r, *seen.quaternion], np.array(seen.twist.components())
+        E = np.array(seen.pose.E.rows)
         return Rotation.from_matrix(R.T @ E.T).magnitude()
 
     true = length * (1.0 - np.cos(1.2)) / 3.0
@@ -94,9 +99,8 @@ def test_velocities_tell_what_positions_do_not():
 
 def _observed(points, arms, place, twist, period, maps, velocity):
     """Return what the observer says if the contacts' velocities make a twist."""
-    where = "robot_dynamics.manipulation.hybrid.object_observer.blocked_velocity"
+    where = "robot_dynamics.manipulation.hybrid.object_observer.contact_velocity"
     with patch(where, return_value=[1.0]):
-        return observe(
-            points, arms.X0, arms.v, place, twist, period, velocity, maps.position.tolist(),
-            maps.open.tolist(),
-        )  # fmt: skip
+        return estimate_from_arms(
+            points, arms.X0, arms.v, place, twist, period, replace(traced(maps), velocity=velocity)
+        )

@@ -53,7 +53,7 @@ def test_touched_surfaces_stay_touched_with_the_least_change(gradients):
     rng = np.random.default_rng(2)
     wanted, rate = rng.standard_normal(6), rng.standard_normal(3)
     surfaces = Surfaces(gradients.tolist(), [1.0, 0.0, 1.0], held())
-    got = np.array(surfaces.along(wanted.tolist(), rate.tolist()))
+    got = np.array(surfaces.project(wanted.tolist(), rate.tolist()))
     E = gradients[[0, 2]]
     assert_allclose(E @ got, rate[[0, 2]], atol=1e-12)
     free = np.linalg.svd(E)[2][2:]  # motions along both
@@ -64,10 +64,10 @@ def test_without_touched_surfaces_motion_is_free(gradients):
     """Surfaces that are not touched, or not there, change nothing and take no force."""
     wanted = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     untouched = Surfaces(gradients.tolist(), [0.0] * 3, held())
-    assert_allclose(untouched.along(wanted, [1.0] * 3), wanted)
+    assert_allclose(untouched.project(wanted, [1.0] * 3), wanted)
     assert_allclose(untouched.wrench([5.0] * 3), 0.0)
     nothing = Surfaces([], [], held())
-    assert nothing.along(wanted, []) == wanted
+    assert nothing.project(wanted, []) == wanted
     assert nothing.forces(wanted, wanted) == []
 
 
@@ -139,7 +139,7 @@ def test_a_push_that_nothing_tells_from_weight_counts_as_the_push():
         (Sliding(0.4, (0.0, 0.0, -0.1)),), Vector3.zero(), [gradient], [0.0] * 6
     )
     for g in (-9.81, 0.0):
-        thing = replace(held(), gravity=Vector3(0.0, 0.0, g), turning=Vector3.zero())
+        thing = replace(held(), gravity=Vector3(0.0, 0.0, g), omega=Vector3.zero())
         F = np.array(thing.bias) + 7.0 * np.array(gradient)
         surfaces = Surfaces([gradient], [1.0], thing, sliding)
         assert surfaces.forces(F.tolist(), [0.0] * 6, [7.0]) == pytest.approx([7.0], abs=1e-9)
@@ -169,7 +169,7 @@ def test_on_a_level_table_a_lever_does_not_tell_the_push_from_weight(lever):
     """
     point, normal = np.array([lever, 0.0, -0.09]), np.array([0.0, 0.0, -1.0])
     gradient = [*np.cross(point, normal), *normal]
-    thing = replace(held(), gravity=Vector3(0.0, 0.0, -9.81), turning=Vector3.zero())
+    thing = replace(held(), gravity=Vector3(0.0, 0.0, -9.81), omega=Vector3.zero())
     friction = SurfaceFriction.of(
         (Sliding(0.4, tuple(point)),), Vector3.zero(), [gradient], [0.0] * 6
     )
@@ -193,7 +193,7 @@ def test_the_estimate_hears_noise_no_louder_on_any_slope():
     """
     rng = np.random.default_rng(4)
     noise = rng.standard_normal((40, 6)) * ([0.03] * 3 + [0.4] * 3)
-    thing = replace(held(), gravity=Vector3(0.0, 0.0, -9.81), turning=Vector3.zero())
+    thing = replace(held(), gravity=Vector3(0.0, 0.0, -9.81), omega=Vector3.zero())
     for slope in np.radians([0.0, 5.0, 20.0, 45.0, 70.0, 90.0]):
         for lever in (0.0, 0.01, 0.05):
             point = np.array([lever, 0.0, -0.15])
