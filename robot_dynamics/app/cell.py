@@ -31,7 +31,7 @@ from robot_dynamics.manipulation.contact_settings import (
     SurfaceSettings,
 )
 from robot_dynamics.manipulation.grasp_map import GraspMap, force_transform, middle_frame
-from robot_dynamics.manipulation.grasping import ArmGrasp, grasp_system
+from robot_dynamics.manipulation.grasping import ArmGrasp, grasp_system, hybrid_system
 from robot_dynamics.manipulation.hybrid import (
     KINDS,
     Contact,
@@ -46,7 +46,6 @@ from robot_dynamics.manipulation.hybrid.environment import (
     coordinate_function,
     surface_functions,
 )
-from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
 from robot_dynamics.manipulation.hybrid.touched_surfaces import Guided, Sliding
 from robot_dynamics.manipulation.jointed_object import JointedObjectSystem, jointed_object_system
 from robot_dynamics.manipulation.settings import (

@@ -14,8 +14,8 @@ from typing import Literal
 from robot_dynamics.control.jointed_settings import JointedControlSettings
 from robot_dynamics.control.touch_settings import LONGEST_S, ContactForceSettings, TouchSettings
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.manipulation.numbers import Triple
-from robot_dynamics.manipulation.numbers import number as _number
+from robot_dynamics.manipulation.contact_settings import Triple
+from robot_dynamics.manipulation.contact_settings import number as _number
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.manipulation.numbers import number
+from robot_dynamics.manipulation.contact_settings import number
 
 LONGEST_S = 3600.0  # of anything that is planned ahead: all of its control periods are kept
 

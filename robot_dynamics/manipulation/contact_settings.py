@@ -1,15 +1,15 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a user states about contacts: of arms with the object, and of the object with the world."""
+"""Settings of contacts: of arms with the object, and of the object with surfaces of the world."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.manipulation.numbers import Triple, number
 
+Triple = tuple[float, float, float]
 Wrench = tuple[float, float, float, float, float, float]
 
 #: What an arm's contact is called in files, and in `manipulation.hybrid.KINDS`.
@@ -30,6 +30,11 @@ SURFACE_ROWS = {
     "hole": {"axis": 4},
     "hinge": {"axis": 5},
 }
+
+
+def number(default: float | None, unit: str, **bounds: Any) -> Any:
+    """Return a dataclass field; `description.yaml_document` says which bounds there are."""
+    return field(default=default, metadata={"unit": unit, **bounds})
 
 
 @dataclass(frozen=True)

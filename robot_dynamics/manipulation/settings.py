@@ -12,8 +12,8 @@ from robot_dynamics.manipulation.contact_settings import (
     ContactSettings,
     CoordinateSettings,
     SurfaceSettings,
+    Triple,
 )
-from robot_dynamics.manipulation.numbers import Triple
 
 
 @dataclass(frozen=True)

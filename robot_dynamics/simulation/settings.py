@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.manipulation.numbers import Triple
+from robot_dynamics.manipulation.contact_settings import Triple
 from robot_dynamics.manipulation.settings import PoseSettings
 from robot_dynamics.simulation.faults import FaultSettings
 

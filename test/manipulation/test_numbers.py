@@ -8,7 +8,7 @@ import pytest
 
 from robot_dynamics.description.diagnosis import DescriptionError
 from robot_dynamics.description.yaml_document import decode, parse_yaml
-from robot_dynamics.manipulation.numbers import number
+from robot_dynamics.manipulation.contact_settings import number
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from __future__ import annotations
 from robot_dynamics.control.hybrid.controller import HybridController
 from robot_dynamics.control.hybrid_reference import plan_hybrid_reference
 from robot_dynamics.control.settings import ControlSettings, ReferenceSettings, SafetySettings
+from robot_dynamics.manipulation.grasping import hybrid_system
 from robot_dynamics.manipulation.hybrid import ForceDistribution
-from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
 
 
 def free_space_law(

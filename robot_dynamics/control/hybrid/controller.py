@@ -41,8 +41,8 @@ from robot_dynamics.control.rotation_path import conjugate, product, rotated, ro
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError, check_joints, check_start
 from robot_dynamics.errors import require_length
+from robot_dynamics.manipulation.grasping import hybrid_system
 from robot_dynamics.manipulation.hybrid import Contact, Environment, ForceDistribution
-from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
 from robot_dynamics.manipulation.system import GraspSystem
 
 Array = NDArray[np.float64]

@@ -14,7 +14,6 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.control.hybrid.coordinate_check import coordinate_problems
 from robot_dynamics.control.hybrid.planned_forces import (
     Columns,
     object_motion,
@@ -24,6 +23,7 @@ from robot_dynamics.control.hybrid.surface_check import (
     Grip,
     SurfaceRow,
     SurfaceTolerances,
+    coordinate_problems,
     slipping_pushes,
     surface_problems,
 )

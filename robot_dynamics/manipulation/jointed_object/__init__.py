@@ -5,14 +5,17 @@
 The report's six-vectors have forces before moments; here they are angular first, as everywhere.
 """
 
-from robot_dynamics.manipulation.jointed_object.control_law import DecoupledLaw, decoupled_law
 from robot_dynamics.manipulation.jointed_object.joint_space import JointSpaceModel, JointSpaceTerms
 from robot_dynamics.manipulation.jointed_object.pseudovelocities import (
     CompletedVelocities,
     ConstantVelocities,
     PseudoVelocities,
 )
-from robot_dynamics.manipulation.jointed_object.reduced_order import ReducedOrderTerms
+from robot_dynamics.manipulation.jointed_object.reduced_order import (
+    DecoupledLaw,
+    ReducedOrderTerms,
+    decoupled_law,
+)
 from robot_dynamics.manipulation.jointed_object.system import (
     JointedObjectSystem,
     ObjectPart,

@@ -12,8 +12,8 @@ from support.hybrid_control import SETTINGS, START, SYSTEM, Q, floor
 
 from robot_dynamics.control.hybrid.contact_damping import contact_damping
 from robot_dynamics.control.touch_settings import ContactForceSettings
+from robot_dynamics.manipulation.grasping import hybrid_system
 from robot_dynamics.manipulation.hybrid import surface_masses
-from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
 from robot_dynamics.model import pose
 
 HYBRID = hybrid_system(SYSTEM, None, floor(0.4))

@@ -33,8 +33,8 @@ from robot_dynamics.control.settings import ForceServoSettings, PostureSettings
 from robot_dynamics.control.start_check import StartError
 from robot_dynamics.control.touch_settings import ContactForceSettings
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.manipulation.grasping import hybrid_system
 from robot_dynamics.manipulation.hybrid import Contact, Environment
-from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
 from robot_dynamics.model import pose
 
 pytestmark = pytest.mark.usefixtures("interpreted")

@@ -9,8 +9,8 @@ import pytest
 from control.hybrid.tasks import Forward, wall
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.control.hybrid.coordinate_check import coordinate_problems, independence
 from robot_dynamics.control.hybrid.planned_forces import ObjectMotion, object_motion
+from robot_dynamics.control.hybrid.surface_check import coordinate_problems, independence
 from robot_dynamics.manipulation.contact_settings import CoordinateSettings
 from robot_dynamics.manipulation.hybrid import Environment
 from robot_dynamics.manipulation.hybrid.environment import coordinate_function

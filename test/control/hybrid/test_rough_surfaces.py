@@ -19,8 +19,8 @@ from support.hybrid_control import (
     touching,
 )  # fmt: skip
 
+from robot_dynamics.manipulation.grasping import hybrid_system
 from robot_dynamics.manipulation.hybrid import Environment
-from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
 from robot_dynamics.manipulation.hybrid.touched_surfaces import Sliding
 from robot_dynamics.model import pose
 

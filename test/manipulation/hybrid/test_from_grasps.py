@@ -11,8 +11,8 @@ from scipy.spatial.transform import Rotation
 from support.mechanisms import two_arms
 
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.grasping import hybrid_system
 from robot_dynamics.manipulation.hybrid import Contact
-from robot_dynamics.manipulation.hybrid.from_grasps import hybrid_system
 from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
 
