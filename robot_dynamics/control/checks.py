@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.control.faults import Cause, Finding
+from robot_dynamics.control.link_distance import LinkDistances, Proximity
 from robot_dynamics.control.settings import SafetySettings
+from robot_dynamics.control.wrench_residual import WrenchResidual, size_of
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.scalar.functions import absolute, maximum, sqrt
+from robot_dynamics.scalar.functions import absolute, maximum
 from robot_dynamics.wording import apart
 
 Array = NDArray[np.float64]
@@ -136,6 +138,10 @@ class StepFigures(NamedTuple):
         moved: Distance from the object to its reference [m].
         closure_angle: Largest disagreement of an arm with the first about the object [rad].
         closure_distance: The same of its position [m].
+        link_margin: By how much the distances of links exceed their least ones, at the worst pair
+            [m].
+        wrench_excess: By how much what wrist sensors measure of a held body exceeds its limits, at
+            the worst body [N].
     """
 
     excess: float
@@ -144,22 +150,37 @@ class StepFigures(NamedTuple):
     moved: float
     closure_angle: float
     closure_distance: float
+    link_margin: float
+    wrench_excess: float
 
 
 class StepCheck:
-    """Torques of the law against effort limits, tracking errors, and disagreements of the arms.
+    """A step of the law against limits.
 
-    One compiled call reduces the arrays of a step to `StepFigures`; the sentences about what is
-    wrong are made only then.
+    Looked at are torques, tracking errors, disagreements of the arms, distances of links, and what
+    wrist sensors measure of held bodies. One compiled call reduces the arrays of a step to
+    `StepFigures`; the sentences about what is wrong are made only then.
+
+    Attributes:
+        proximity: Distances of links; None without.
+        bodies: Limits of what wrist sensors measure of each held body; none without sensors.
+        residuals: States of their filters (b, 11).
 
     Args:
         arms: Names of the arms' joints by arm name, in the order of vectors.
         effort: Largest torques (na,).
         settings: Limits.
+        proximity: Distances of links.
+        bodies: Limits of what wrist sensors measure.
     """
 
     def __init__(
-        self, arms: Mapping[str, Sequence[str]], effort: Array, settings: SafetySettings
+        self,
+        arms: Mapping[str, Sequence[str]],
+        effort: Array,
+        settings: SafetySettings,
+        proximity: Proximity | None = None,
+        bodies: Sequence[WrenchResidual] = (),
     ) -> None:
         self._arms, self._settings = tuple(arms), settings
         self._joints = tuple(joint for joints in arms.values() for joint in joints)
@@ -167,12 +188,29 @@ class StepCheck:
         # What the law has limited itself may exceed the limit by its rounding.
         self._effort = np.minimum(effort * (1.0 + 1e-9), _HUGE)
         self._usable = np.minimum(effort * settings.effort_fraction, _HUGE)
+        self.proximity = proximity if proximity and proximity.distances.pairs else None
+        self.bodies = tuple(bodies)
+        distances = self.proximity.distances if self.proximity else None
         na, others = len(self._joints), len(self._arms) - 1
-        kernel = load_kernel(
-            b"step_check\0%d %d" % (na, others), lambda: _step_program(na, others), lanes=1
+        key = b"step_check\0%d %d %d " % (na, others, len(self.bodies))
+        self._program = load_kernel(
+            key + (distances.structure_key if distances else b""),
+            lambda: _step_program(na, others, len(self.bodies), distances),
+            lanes=1,
         )
-        self._kernel = kernel.bind(self._effort)
         self._no_error, self._no_closure = np.zeros(6), np.zeros(6 * others)
+        self._no_wrenches = np.zeros((len(self.bodies), 18))
+        count = distances.joint_count if distances else 0
+        self._nowhere = [np.full(count, np.nan), np.full(7, np.nan)]
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what was measured of held bodies, and take the least distances of links."""
+        blocks: list[Any] = [self._effort, *(body.parameters for body in self.bodies)]
+        if self.proximity:
+            blocks.append(self.proximity.distances.parameters)
+        self._kernel = self._program.bind(np.concatenate(blocks))
+        self.residuals = np.zeros((len(self.bodies), 11))
 
     def torque_missing(self, torque: Array | None) -> Finding | None:
         """Return that the law gave no torque, or not one for each joint, if that is so."""
@@ -189,6 +227,9 @@ class StepCheck:
         last: Array,
         error: Array | None = None,
         closure: Array | None = None,
+        q: Array | None = None,
+        pose: Array | None = None,
+        wrenches: Array | None = None,
     ) -> StepFigures:
         """Return the figures of a step.
 
@@ -198,13 +239,36 @@ class StepCheck:
             error: Rotation vector and displacement from the object to its reference (6,).
             closure: Disagreement with the first arm, rotation vector and displacement, of every
                 other arm (6(k-1),) [rad, m].
+            q: Positions of the arm joints (na,), for distances of links.
+            pose: Of the object in the world, x y z qx qy qz qw (7,), likewise.
+            wrenches: Of held bodies (b, 18); see `LawStep.held_body_wrenches`. None if they are
+                not measured: the filter stays as it is.
         """
-        if error is None:
-            error = self._no_error
-        if closure is None:
-            closure = self._no_closure
-        arrays = (torque, last, error, closure) if len(closure) else (torque, last, error)
-        return StepFigures._make(self._kernel(*arrays).tolist())
+        arrays: list[Any] = [torque, last, self._no_error if error is None else error]
+        if self._no_closure.size:
+            arrays.append(self._no_closure if closure is None else closure)
+        if self.proximity:
+            if q is None or pose is None:
+                arrays += self._nowhere
+            else:
+                arrays += [self.proximity.distances.positions(q), pose]
+        if not self.bodies:
+            return StepFigures._make(self._kernel(*arrays).tolist())
+        if wrenches is None:
+            figures, _ = self._kernel(*arrays, self._no_wrenches, self.residuals)
+            return StepFigures._make(figures.tolist())._replace(wrench_excess=-np.inf)
+        figures, self.residuals = self._kernel(*arrays, wrenches, self.residuals)
+        return StepFigures._make(figures.tolist())
+
+    def wrench_findings(self, wrenches: Array) -> Iterator[Finding]:
+        """Yield the bodies on which wrist sensors measure what their motion does not explain.
+
+        Args:
+            wrenches: Those given to `figures` last (b, 18).
+        """
+        for body, measured, state in zip(self.bodies, wrenches, self.residuals, strict=True):
+            if not body.excess(measured.tolist(), state.tolist(), body.parameters) <= 0.0:
+                yield body.finding(measured, state)
 
     def torque_finding(self, torque: Array) -> Finding:
         """Return which torque is beyond its limit, or no number."""
@@ -243,26 +307,46 @@ class StepCheck:
                 )
 
 
-def _step_program(na: int, others: int) -> Program:
+def _step_program(na: int, others: int, bodies: int, distances: LinkDistances | None) -> Program:
     """Return the program of `StepFigures`; NaN goes through `maximum`, so that it is beyond all.
 
-    Inputs: torque (na,), last (na,), error (6,) and, of more than one arm, closure (6(k-1),).
-    Parameters: largest torques (na,).
+    Inputs: torque (na,), last (na,), error (6,); of more than one arm closure (6(k-1),); with
+    distances of links positions of all joints and the object's pose (7,); with held bodies their
+    wrenches (b, 18) and the states of their filters (b, 11).
+    Parameters: largest torques (na,), those of each body (5,), those of the distances.
+    Outputs: the figures, and with held bodies the next states of their filters.
     """
-
-    def run(torque: Any, last: Any, error: Any, *more: Any) -> dict[str, Any]:
-        *closure, effort = more
-        excess = _largest([absolute(torque[j]) - effort[j] for j in range(na)])
-        change = _largest([absolute(torque[j] - last[j]) for j in range(na)])
-        sizes = _sizes(error)
-        pairs = [_sizes(closure[0][6 * i : 6 * i + 6]) for i in range(others)]
-        apart = [_largest([0.0, *values]) for values in zip(*pairs, strict=True)] or [0.0, 0.0]
-        return {"figures": [excess, change, *sizes, *apart]}
-
     inputs: dict[str, int | tuple[int, ...]] = {"torque": na, "last": na, "error": 6}
     if others:
         inputs["closure"] = 6 * others
-    return trace(run, name="step_check", inputs=inputs, parameters=na)
+    if distances:
+        inputs |= {"q": distances.joint_count, "pose": 7}
+    if bodies:
+        inputs |= {"wrenches": (bodies, 18), "residuals": (bodies, 11)}
+    end = na + 5 * bodies
+
+    def run(*arguments: Any) -> dict[str, Any]:
+        given, block = dict(zip(inputs, arguments, strict=False)), arguments[-1]
+        torque, last, closure = given["torque"], given["last"], given.get("closure", ())
+        excess = _largest([absolute(torque[j]) - block[j] for j in range(na)])
+        change = _largest([absolute(torque[j] - last[j]) for j in range(na)])
+        pairs = [_sizes(closure[6 * i : 6 * i + 6]) for i in range(others)]
+        apart = [_largest([0.0, *values]) for values in zip(*pairs, strict=True)] or [0.0, 0.0]
+        margin = (
+            distances.traced(given["q"], given["pose"], block[end:])[1] if distances else np.inf
+        )
+        figures = [excess, change, *_sizes(given["error"]), *apart, margin]
+        if not bodies:
+            return {"figures": [*figures, -np.inf]}
+        states, beyond = [], []
+        for i in range(bodies):
+            measured, own = given["wrenches"][i], block[na + 5 * i : na + 5 * i + 5]
+            states.append(WrenchResidual.next_state(measured, given["residuals"][i], own))
+            beyond.append(WrenchResidual.excess(measured, states[i], own))
+        return {"figures": [*figures, _largest(beyond)], "residuals": states}
+
+    parameters = end + (len(distances.parameters) if distances else 0)
+    return trace(run, name="step_check", inputs=inputs, parameters=parameters)
 
 
 def _largest(values: Sequence[Any]) -> Any:
@@ -274,5 +358,4 @@ def _largest(values: Sequence[Any]) -> Any:
 
 def _sizes(values: Any) -> tuple[Any, Any]:
     """Return the sizes of rotation vector and displacement (6,)."""
-    rx, ry, rz, x, y, z = (values[i] for i in range(6))
-    return sqrt(rx * rx + ry * ry + rz * rz), sqrt(x * x + y * y + z * z)
+    return size_of(values[:3]), size_of(values[3:6])

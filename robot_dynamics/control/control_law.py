@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -58,21 +58,6 @@ class PlanCheck(Protocol):
         Raises:
             RobotDynamicsError: If the plan is refused.
         """
-
-
-class HeldBodyWrench(NamedTuple):
-    """What wrist sensors measure of a body that is held.
-
-    Attributes:
-        residual: What holds it exerts beyond what motion, weight and known pushes on surfaces
-            take, moment and force in axes and about a point that stay near the body's (6,).
-        force: What holds it exerts in all (3,) [N].
-        pushed: Force on surfaces [N], which drag.
-    """
-
-    residual: Array
-    force: Array
-    pushed: float = 0.0
 
 
 class LawStep(Protocol):
@@ -142,8 +127,14 @@ class LawStep(Protocol):
     def slip_margins(self) -> Array:
         """Distance of each of the law's `slip_contacts` to slip (w,) [N]; empty without them."""
 
-    def held_body_wrenches(self) -> tuple[HeldBodyWrench, ...]:
-        """Return what the wrists measure of each held body."""
+    @property
+    def held_body_wrenches(self) -> Array:
+        """What the wrists measure of each held body (b, 18).
+
+        Three wrenches, moment and force in axes and about a point that stay near the body's
+        [N m, N]: what holds it exerts; what it exerts on surfaces, as far as that is known; and
+        what is exerted beyond that, its planned motion and its weight.
+        """
 
 
 class ControlLaw(ABC):

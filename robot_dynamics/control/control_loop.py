@@ -122,6 +122,15 @@ class ControlLoop:
         self.system = system = law.system
         self._control = control
         self._arms = ArmModel(system)
+        proximity = Proximity(system, settings, object_box)
+        bodies: tuple[WrenchResidual, ...] = ()
+        if wrist_sensors and law.holds_object:
+            bodies = watched_bodies(system, settings, control.period, friction)
+            if law.held_bodies != len(bodies):
+                raise RobotDynamicsError(
+                    f"the law estimates the wrench of {law.held_bodies} body, expected a law that "
+                    f"estimates it for each of the {len(bodies)} parts that are held."
+                )
         self.safety = SafetyLayer(
             settings,
             {arm.name: arm.joints for arm in system.arms},
@@ -138,29 +147,17 @@ class ControlLoop:
             ramp_s=control.start.ramp_s,
             wrench_count=len(system.arms) if wrist_sensors else 0,
             holds_object=law.holds_object,
+            proximity=proximity,
+            bodies=bodies,
         )
         # Everything that is needed in a fault is loaded now: nothing may be compiled then.
         self._support(system.posture, True)
         self._support(system.posture, False)
-        # The shortest of some trials: one alone may have been held up by another process.
-        self.step_time = np.inf
-        for _ in range(_TRIALS):
-            begin = time.perf_counter()
-            law.hold_support(system.posture)
-            self.step_time = min(self.step_time, time.perf_counter() - begin)
-        self._proximity = Proximity(system, settings, object_box)
-        self._bodies: tuple[WrenchResidual, ...] = ()
-        if wrist_sensors and law.holds_object:
-            self._bodies = watched_bodies(system, settings, control.period, friction)
-            if law.held_bodies != len(self._bodies):
-                raise RobotDynamicsError(
-                    f"the law estimates the wrench of {law.held_bodies} body, expected a law that "
-                    f"estimates it for each of the {len(self._bodies)} parts that are held."
-                )
+        self.step_time = self._try_step()
         self.intake: ReferenceIntake | None = None
         if law.follows:
             self.intake = ReferenceIntake(
-                law, system, settings, self._arms.terms, self._proximity, control.period
+                law, system, settings, self._arms.terms, proximity, control.period
             )
         self._last_step: LawStep | None = None
         self._holding = False
@@ -294,6 +291,21 @@ class ControlLoop:
             return None
         return np.array([stream.values for stream in self.wrenches.values()])
 
+    def _try_step(self) -> float:
+        """Return the time that a step of the law takes [s].
+
+        The shortest of some trials: one alone may have been held up by another process. Whatever
+        the law learned in them is forgotten at its start.
+        """
+        law, q = self.law, self.system.posture
+        still, shortest = np.zeros_like(q), np.inf
+        law.start(q, still)
+        for _ in range(_TRIALS):
+            begin = time.perf_counter()
+            law.update(0, q, still)
+            shortest = min(shortest, time.perf_counter() - begin)
+        return shortest
+
     # -- start --------------------------------------------------------------------------------
 
     def prepare(self, now: int) -> Callable[[], None]:
@@ -402,11 +414,9 @@ class ControlLoop:
         self.began, self._holding = tick, False
         try:
             seen = self.law.start(q, qd, safety.last)
-            self._proximity.begin(q, seen.pose)
+            safety.begin_checks(q, seen.pose)
             if self.intake is not None:
                 self.intake.begin()
-            for body in self._bodies:
-                body.begin()
         except Exception as error:  # nobody knows what the law has learned
             self.fall_back(now, Cause.CONTROLLER_FAILED, "controller", sentence_of(error))
             raise
@@ -486,11 +496,6 @@ class ControlLoop:
             lost = intake.lost(self.clock.seconds(now))
             if lost is not None:
                 safety.trip(now, lost)
-        too_close = self._proximity.finding(q, step.pose)
-        if too_close is not None:
-            safety.trip(now, too_close)
-        if wrenches is not None and self._bodies:
-            self._check_wrenches(now, wrenches, step)
         # Named only where it is too large; the comparison is false for what is no number.
         support = None if step.support_torque_ratio <= 1.0 else step.support
         torque = safety.command(
@@ -500,18 +505,13 @@ class ControlLoop:
             support=support,
             error=step.error,
             task_scale=step.task_scale if tick >= law.ramp_ticks else 1.0,
+            pose=step.pose,
+            wrenches=None if wrenches is None else step.held_body_wrenches,
         )
         self._last_step = step
         if intake is not None and safety.law_runs and not safety.reference_held:
             intake.advance(self.clock.seconds(now), tick, q, step)
         return step, torque
-
-    def _check_wrenches(self, now: int, wrenches: Array, step: LawStep) -> None:
-        """Trip if wrists measure what the motion of the held bodies does not explain."""
-        for body, wrench in zip(self._bodies, step.held_body_wrenches(), strict=True):
-            found = body.finding(wrench)
-            if found is not None:
-                self.safety.trip(now, found)
 
     def cycle_without_samples(self, now: int) -> Outcome:
         """Return what to send when nothing new has come: the fallback, once a stream is stale."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.arm_model import ArmModel
-from robot_dynamics.control.control_law import ControlLaw, HeldBodyWrench
+from robot_dynamics.control.control_law import ControlLaw
 from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.reference import FORCE, POSE, Reference, reference_columns
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 
 _STILL: Array = np.zeros(6)
 _NONE: Array = np.zeros(0)
+_NO_WRENCHES: Array = np.zeros((0, 18))
 
 
 class GravityStep(NamedTuple):
@@ -81,9 +82,10 @@ class GravityStep(NamedTuple):
         """None: nothing is held."""
         return _NONE
 
-    def held_body_wrenches(self) -> tuple[HeldBodyWrench, ...]:
-        """Return nothing: no body is held."""
-        return ()
+    @property
+    def held_body_wrenches(self) -> Array:
+        """None: no body is held (0, 18)."""
+        return _NO_WRENCHES
 
     @property
     def task_scale(self) -> float:

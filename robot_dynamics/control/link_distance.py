@@ -21,7 +21,6 @@ from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.model.parameters import block_size, pack, unpack
 from robot_dynamics.scalar.functions import absolute, maximum, minimum, sqrt
 from robot_dynamics.spatial import Rotation, Scalar, Vector3
 
@@ -73,6 +72,9 @@ class LinkDistances:
 
     Attributes:
         pairs: What is looked at.
+        joint_count: Number of joints of the arms, those without drives too.
+        structure_key: What the program depends on.
+        parameters: Of the program; see `traced`. These three only if there are pairs.
 
     Args:
         system: Arms and object.
@@ -90,13 +92,11 @@ class LinkDistances:
         if not self.pairs:
             return
         self._system, self._last = system, system.positions(system.posture)
-        self._block = np.concatenate([pack(system.model), half, middle])
+        self.joint_count = len(system.every_q)
+        self._box = np.concatenate([half, middle])
         layout = repr([(system.path(arm), arm.loop) for arm in system.arms])
-        self._program = load_kernel(
-            b"link_distances\0" + layout.encode() + system.model.structure_key,
-            lambda: _program(system),
-            lanes=1,
-        )
+        self.structure_key = layout.encode() + system.model.structure_key
+        self._program = load_kernel(b"link_distances\0" + self.structure_key, self._trace, lanes=1)
         self.set_least(np.zeros(len(self.pairs)))
 
     def set_least(self, least: Array) -> None:
@@ -104,8 +104,8 @@ class LinkDistances:
         if self.pairs:
             # The program has the pairs with the object in any case; they come last.
             unused = np.full(len(_pairs(self._system)) - len(self.pairs), -np.inf)
-            block = np.concatenate([self._block, least + self._radii, unused])
-            self._kernel = self._program.bind(block)
+            self.parameters = np.concatenate([self._box, least + self._radii, unused])
+            self._kernel = self._program.bind(self.parameters)
 
     def __call__(self, q: ArrayLike, pose: ArrayLike) -> Array:
         """Return the distances between surfaces (..., pairs) [m]; negative where they overlap.
@@ -116,9 +116,9 @@ class LinkDistances:
         """
         if not self.pairs:
             return np.zeros((*np.shape(q)[:-1], 0))
-        if self._system.internal_chains is not None:
-            q = np.asarray(q, dtype=float)
-            q = self._every(q) if q.ndim == 1 else np.apply_along_axis(self._every, -1, q)
+        q = np.asarray(q, dtype=float)
+        single = q.ndim == 1 or self._system.internal_chains is None
+        q = self.positions(q) if single else np.apply_along_axis(self.positions, -1, q)
         return np.asarray(self._kernel(q, pose)[0])[..., : len(self.pairs)] - self._radii
 
     def margin(self, q: Array, pose: Array) -> float:
@@ -132,22 +132,63 @@ class LinkDistances:
         """
         if not self.pairs:
             return np.inf
-        if self._system.internal_chains is not None:
-            q = self._every(q)
-        return float(self._kernel(q, pose)[1])
+        return float(self._kernel(self.positions(q), pose)[1])
 
-    def _every(self, q: Array) -> Array:
-        """Return positions of all joints of arms with loops for those of their drives (na,).
+    def positions(self, q: Array) -> Array:
+        """Return positions of all joints of the arms for those of their drives (na,).
 
-        They are looked for from the last ones on. None are numbers where the loops do not close,
-        nor are the distances then.
+        Those of arms with loops are searched from the last ones on. They are NaN where the loops
+        do not close, and so are the distances then.
         """
         system = self._system
+        if system.internal_chains is None:
+            return q
         try:
             self._last = system.positions(q, self._last)
         except RobotDynamicsError:
             return np.full(len(system.every_q), np.nan)
         return self._last[system.every_q]
+
+    def _trace(self) -> Program:
+        """Return the program of distances and margin; see `traced`."""
+
+        def run(q: Any, pose: Any, block: Any) -> dict[str, Any]:
+            found, margin = self.traced(q, pose, block)
+            return {"distances": found, "margin": margin}
+
+        inputs: dict[str, int | tuple[int, ...]] = {"q": self.joint_count, "pose": 7}
+        count = len(self._box) + len(_pairs(self._system))
+        return trace(run, name="link_distances", inputs=inputs, parameters=count)
+
+    def traced(self, q: Any, pose: Any, block: Any) -> tuple[list[Scalar], Scalar]:
+        """Return the distances of axes, and by how much the worst exceeds its least. Traceable.
+
+        Args:
+            q: Positions of all joints of the arms, in the order of `GraspSystem.every_q`.
+            pose: The object's pose (7,).
+            block: `parameters`: half the size and the middle of the object's box, then for each
+                pair the least distance of the axes.
+        """
+        system = self._system
+        half, middle, least = Vector3.of(block[:3]), Vector3.of(block[3:6]), block[6:]
+        points = link_points(system, q)
+        found = []
+        for one, other in combinations(points, 2):
+            links = [(a, b) for a in _links(one) for b in _links(other)]
+            found += [segment_distance(*a, *b) for a, b in links[:-1]]
+        for arm, own in zip(system.arms, points, strict=True):
+            links_of = _links(own)
+            within = _within(system.path(arm))
+            found += [segment_distance(*links_of[i], *links_of[j]) for i, j in within]
+        E, at = Rotation.from_quaternion(*pose[3:]), Vector3.of(pose[:3])
+        for own in points:
+            in_box = [E * (p - at) - middle for p in own]
+            found += [_axis_to_box(*axis, half) for axis in _links(in_box)[:-_HOLDING]]
+        excess = [a - b for a, b in zip(found, least, strict=True)]
+        margin = excess[0]
+        for value in excess[1:]:
+            margin = minimum(margin, value)
+        return found, margin
 
     def closest(self, q: Array, pose: Array, left_out: ArrayLike = ()) -> Closest:
         """Return the closest pair at N times.
@@ -183,6 +224,9 @@ class LinkDistances:
 class Proximity:
     """Watches the distances of links while control runs.
 
+    Attributes:
+        distances: Of the links.
+
     Args:
         system: Arms and object.
         settings: How close they may come.
@@ -193,13 +237,13 @@ class Proximity:
     def __init__(
         self, system: GraspSystem, settings: SafetySettings, box: ArrayLike | None = None
     ) -> None:
-        self._distances = LinkDistances(system, settings.link_radius_m, box)
-        to_object = [pair.second == "object" for pair in self._distances.pairs]
+        self.distances = LinkDistances(system, settings.link_radius_m, box)
+        to_object = [pair.second == "object" for pair in self.distances.pairs]
         self._stated = np.where(
             to_object, settings.minimum_object_distance_m, settings.minimum_arm_distance_m
         )
         self._least = self._stated
-        self._distances.set_least(self._least)
+        self.distances.set_least(self._least)
 
     def begin(self, q: Array, pose: Array) -> None:
         """Leave out the pairs of which capsules say nothing, because they touch at the start.
@@ -209,8 +253,8 @@ class Proximity:
             pose: Of the object in the world, x y z qx qy qz qw (7,).
         """
         self._least = self._stated.copy()
-        self._least[self._distances.touching(self._stated, q, pose)] = -np.inf
-        self._distances.set_least(self._least)
+        self._least[self.distances.touching(self._stated, q, pose)] = -np.inf
+        self.distances.set_least(self._least)
 
     def finding(self, q: Array, pose: Array) -> Finding | None:
         """Return the pair that is too close, if there is one.
@@ -219,12 +263,12 @@ class Proximity:
             q: Positions of the arm joints (na,).
             pose: Of the object (7,).
         """
-        if self._distances.margin(q, pose) >= 0.0:
+        if self.distances.margin(q, pose) >= 0.0:
             return None
-        distances = self._distances(q, pose)
+        distances = self.distances(q, pose)
         pair = int(np.argmin(distances - self._least))
-        sentence = self._distances.sentence(pair, float(distances[pair]), float(self._least[pair]))
-        return Finding(Cause.TOO_CLOSE, self._distances.pairs[pair].first, sentence)
+        sentence = self.distances.sentence(pair, float(distances[pair]), float(self._least[pair]))
+        return Finding(Cause.TOO_CLOSE, self.distances.pairs[pair].first, sentence)
 
 
 def _pairs(system: GraspSystem, *, with_object: bool = True) -> tuple[Pair, ...]:
@@ -246,43 +290,6 @@ def _pairs(system: GraspSystem, *, with_object: bool = True) -> tuple[Pair, ...]
 def _within(path: Sequence[str]) -> list[tuple[int, int]]:
     count = len(path)
     return [(i, j) for i in range(count) for j in range(i + _APART, count)]
-
-
-def _program(system: GraspSystem) -> Program:
-    """Return the program of distances between axes.
-
-    Inputs: positions of all joints and the object's pose (7,). Parameters: those of the model,
-    half the size and the middle of the object's box, then for each pair the least distance of what
-    is measured. Outputs: the distances, and by how much the worst of them exceeds its least one.
-    """
-    model = system.model
-    size, na = block_size(model), len(system.every_q)
-    count = len(_pairs(system))
-
-    def run(q: Any, pose: Any, block: Any) -> dict[str, Any]:
-        unpack(model, block[:size])
-        half, middle = Vector3.of(block[size : size + 3]), Vector3.of(block[size + 3 : size + 6])
-        points = link_points(system, q)
-        found = []
-        for one, other in combinations(points, 2):
-            links = [(a, b) for a in _links(one) for b in _links(other)]
-            found += [segment_distance(*a, *b) for a, b in links[:-1]]
-        for arm, own in zip(system.arms, points, strict=True):
-            links_of = _links(own)
-            within = _within(system.path(arm))
-            found += [segment_distance(*links_of[i], *links_of[j]) for i, j in within]
-        E, at = Rotation.from_quaternion(*pose[3:]), Vector3.of(pose[:3])
-        for own in points:
-            in_box = [E * (p - at) - middle for p in own]
-            found += [_axis_to_box(*axis, half) for axis in _links(in_box)[:-_HOLDING]]
-        excess = [a - b for a, b in zip(found, block[size + 6 :], strict=True)]
-        margin = excess[0]
-        for value in excess[1:]:
-            margin = minimum(margin, value)
-        return {"distances": found, "margin": margin}
-
-    inputs: dict[str, int | tuple[int, ...]] = {"q": na, "pose": 7}
-    return trace(run, name="link_distances", inputs=inputs, parameters=size + 6 + count)
 
 
 def _axis_to_box(p: Vector3, p_end: Vector3, half: Vector3) -> Scalar:

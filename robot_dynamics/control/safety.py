@@ -34,8 +34,10 @@ from robot_dynamics.control.faults import (
     StaleStreamError,
     State,
 )
+from robot_dynamics.control.link_distance import Proximity
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.control.streams import StreamError, StreamWatch
+from robot_dynamics.control.wrench_residual import WrenchResidual
 from robot_dynamics.errors import ArgumentError, require_length
 
 Array = NDArray[np.float64]
@@ -59,6 +61,8 @@ class SafetyLayer(FaultLatch):
         ramp_s: Time from start to active [s].
         wrench_count: Number of measured wrenches.
         holds_object: Whether the arms hold the object while the law runs.
+        proximity: Distances of links; they are not checked without.
+        bodies: Limits of what wrist sensors measure of each held body.
     """
 
     def __init__(
@@ -73,6 +77,8 @@ class SafetyLayer(FaultLatch):
         ramp_s: float = 0.0,
         wrench_count: int = 0,
         holds_object: bool = True,
+        proximity: Proximity | None = None,
+        bodies: Sequence[WrenchResidual] = (),
     ) -> None:
         self._arms = tuple(arms)
         joints = [joint for names in arms.values() for joint in names]
@@ -89,7 +95,7 @@ class SafetyLayer(FaultLatch):
         self._measurement = MeasurementCheck(
             arms, limits, wrench_count, (settings.wrench_limit_nm, settings.wrench_limit_n)
         )
-        self._check = StepCheck(arms, limits["effort"], settings)
+        self._check = StepCheck(arms, limits["effort"], settings, proximity, bodies)
         # What the law has limited itself may exceed the limit by its rounding.
         self._largest_change = settings.torque_rate * period * (1.0 + 1e-9)
         self.rate_limited = 0
@@ -171,6 +177,19 @@ class SafetyLayer(FaultLatch):
         if not self._ramp:
             self.state = State.ACTIVE
 
+    def begin_checks(self, q: Array, pose: Array) -> None:
+        """Begin the checks of the law's steps anew, for a start from here.
+
+        Pairs of links that touch by construction here are left out from now on.
+
+        Args:
+            q: Positions of the arm joints (na,).
+            pose: Of the object in the world, x y z qx qy qz qw (7,).
+        """
+        if self._check.proximity:
+            self._check.proximity.begin(q, pose)
+        self._check.begin()
+
     def take_over(self, now: int, torque: Array, found: Finding, *, held: bool) -> None:
         """Be in charge of arms that somebody else has left, in the fallback and latched.
 
@@ -221,6 +240,8 @@ class SafetyLayer(FaultLatch):
         support: Array | None = None,
         error: Array | None = None,
         task_scale: float = 1.0,
+        pose: Array | None = None,
+        wrenches: Array | None = None,
     ) -> Array | None:
         """Return the torque (na,) to send; None if arms have never relied on it.
 
@@ -233,6 +254,10 @@ class SafetyLayer(FaultLatch):
                 given where the law says that it is within the limits.
             error: Rotation vector and displacement from the object's pose to its reference (6,).
             task_scale: The smallest part of the task, or of its change, that limits let through.
+            pose: Of the object in the world, x y z qx qy qz qw (7,); without it distances of links
+                are not checked.
+            wrenches: Of held bodies (b, 18); see `LawStep.held_body_wrenches`. None if they are
+                not measured.
         """
         if not self.in_charge:
             return None
@@ -241,7 +266,15 @@ class SafetyLayer(FaultLatch):
             if found is not None:
                 self.trip(now, found)
             good = self._last if torque is None or found is not None else torque
-            figures = self._check.figures(good, self._last, error, closure)
+            check = self._check
+            figures = check.figures(good, self._last, error, closure, self._q, pose, wrenches)
+            if pose is not None and not figures.link_margin >= 0.0 and check.proximity:
+                too_close = check.proximity.finding(self._q, pose)
+                if too_close is not None:
+                    self.trip(now, too_close)
+            if wrenches is not None and not figures.wrench_excess <= 0.0:
+                for unexplained in check.wrench_findings(wrenches):
+                    self.trip(now, unexplained)
             if not figures.excess <= 0.0:
                 self.trip(now, self._check.torque_finding(good))
             self._watch_object(now, figures, closure, task_scale)
@@ -267,7 +300,7 @@ class SafetyLayer(FaultLatch):
         self, now: int, figures: StepFigures, closure: Array | None, task_scale: float
     ) -> None:
         """Trip if a grasp is lost, the object is far from its reference, or limits rule long."""
-        settings, (_, _, turned, moved, angle, distance) = self._settings, figures
+        settings, (_, _, turned, moved, angle, distance, _, _) = self._settings, figures
         self.closure_warning = not (
             distance <= settings.closure_warning_m and angle <= settings.closure_warning_rad
         )

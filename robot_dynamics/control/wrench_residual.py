@@ -11,34 +11,45 @@ parts of a jointed object it is each one's grasp, and the force in the joint tha
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.control_law import HeldBodyWrench
 from robot_dynamics.control.faults import Cause, Finding
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.manipulation.grasp_map import mean_grasp_distance
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model import pose_of
+from robot_dynamics.scalar.functions import maximum, minimum, sqrt
+from robot_dynamics.spatial import Scalar
 from robot_dynamics.wording import apart
 
 Array = NDArray[np.float64]
 
 _PUSH_S = 0.2  # time over which a push that has ended is not missed
+_LARGE = 1e12  # [N]
 _GONE = 0.5  # part of what is to be carried below which it is no object
 
 
 class WrenchResidual:
-    """Watches what holds a body.
+    """Limits of what wrist sensors may measure of a held body beyond what its motion takes.
+
+    The residual is smoothed by a filter of first order. Its state (11,) is the smoothed residual,
+    moment and force (6,), the smoothed force that is carried (3,), the force on surfaces that is
+    still allowed for, and the number of samples.
 
     Args:
         name: What the body is called.
         weight: Its weight [N].
-        lever: What a moment is told against a force by [m]; at least 0.1.
+        lever: What a moment is compared with a force by [m]; at least 0.1.
         settings: How large the residual may be, and over which time it is smoothed.
         period: Control period [s].
         friction: Of the surfaces that it pushes on, at most: their drag is no fault.
+
+    Attributes:
+        parameters: Of `next_state` and `excess` (5,): largest force [N], lever [m], friction,
+            weight of a new measurement, part of a push that is allowed for in the next period.
     """
 
     def __init__(
@@ -51,58 +62,68 @@ class WrenchResidual:
         friction: float = 0.0,
     ) -> None:
         self._name = name
-        self._force = max(settings.wrench_residual_n, settings.wrench_residual_share * weight)
-        self._lever = max(lever, 0.1)
-        self._moment = self._force * self._lever
-        self._friction = friction
-        self._keep_push = math.exp(-period / _PUSH_S)
-        self._keep = math.exp(-period / settings.wrench_residual_s)
-        self.begin()
+        force = max(settings.wrench_residual_n, settings.wrench_residual_share * weight)
+        change = 1.0 - math.exp(-period / settings.wrench_residual_s)
+        keep_push = math.exp(-period / _PUSH_S)
+        self.parameters = [force, max(lever, 0.1), friction, change, keep_push]
 
-    def begin(self) -> None:
-        """Forget what was measured."""
-        self._smoothed = [0.0] * 9  # the residual, and the force that is carried
-        self._samples = 0
-        self._pushed = 0.0
+    @staticmethod
+    def next_state(
+        measured: Sequence[Scalar], state: Sequence[Scalar], parameters: Sequence[Scalar]
+    ) -> list[Scalar]:
+        """Return the next state of the filter (11,). Traceable.
 
-    @property
-    def value(self) -> Array:
-        """The residual, moment and force, smoothed (6,)."""
-        return np.array(self._smoothed[:6])
-
-    def finding(self, measured: HeldBodyWrench) -> Finding | None:
-        """Return what a control instant's wrenches say about grasp and contact, if anything."""
-        residual, force, pushed = measured
+        Args:
+            measured: Wrenches of the body (18,); see `LawStep.held_body_wrenches`.
+            state: Of the filter (11,).
+            parameters: Those of the body (5,).
+        """
+        _, _, _, change, keep_push = parameters
+        samples = state[10] + 1.0
+        gain = maximum(change, 1.0 / samples)  # the first sample has no past
+        values = [*measured[12:18], *measured[3:6]]
+        smoothed = [a + gain * (b - a) for a, b in zip(state, values, strict=False)]
         # What was pushed a moment ago may still be there: its surface gives way, or is left.
-        self._pushed = max(pushed, self._pushed * self._keep_push)
-        more = self._friction * pushed + self._pushed - pushed
-        # What was measured first has no past; then a filter of first order.
-        self._samples += 1
-        new = max(1.0 - self._keep, 1.0 / self._samples)
-        measurement = residual.tolist() + force.tolist()
-        self._smoothed = [
-            a + new * (b - a) for a, b in zip(self._smoothed, measurement, strict=True)
-        ]
-        if self._samples * (1.0 - self._keep) < 1.0:  # not yet as long as it is smoothed over
-            return None
-        n_x, n_y, n_z, f_x, f_y, f_z, c_x, c_y, c_z = self._smoothed
-        moment, size = math.hypot(n_x, n_y, n_z), math.hypot(f_x, f_y, f_z)
-        most, most_moment = self._force + more, self._moment + more * self._lever
-        if moment <= most_moment and size <= most:
-            return None
-        carried = math.hypot(c_x, c_y, c_z)
-        needed = math.hypot(c_x - f_x, c_y - f_y, c_z - f_z)
-        if carried < _GONE * needed:
+        return [*smoothed, maximum(size_of(measured[9:12]), state[9] * keep_push), samples]
+
+    @staticmethod
+    def excess(
+        measured: Sequence[Scalar], state: Sequence[Scalar], parameters: Sequence[Scalar]
+    ) -> Scalar:
+        """Return by how much the residual exceeds its limits [N]; moments are over the lever.
+
+        Traceable. Until there are samples for the time that is smoothed over, nothing is exceeded.
+
+        Args:
+            measured: Wrenches of the body (18,); see `LawStep.held_body_wrenches`.
+            state: Of the filter, with this measurement (11,).
+            parameters: Those of the body (5,).
+        """
+        _, lever, _, change, _ = parameters
+        most = _most(measured, state, parameters)
+        excess = maximum(size_of(state[:3]) / lever - most, size_of(state[3:6]) - most)
+        return minimum(excess, _LARGE * (state[10] * change - 1.0))
+
+    def finding(self, measured: Array, state: Array) -> Finding:
+        """Return what a residual beyond its limits says about grasp and contact.
+
+        Args:
+            measured: Wrenches of the body (18,); see `LawStep.held_body_wrenches`.
+            state: Of the filter, with this measurement (11,).
+        """
+        lever = self.parameters[1]
+        most = float(_most(measured.tolist(), state.tolist(), self.parameters))
+        carried, needed = state[6:9], state[6:9] - state[3:6]
+        if np.linalg.norm(carried) < _GONE * np.linalg.norm(needed):
             return Finding(
                 Cause.GRASP_LOST,
                 self._name,
-                f"what holds it carries {carried:.3g} N, expected {needed:.3g} N for its weight "
-                "and motion, and what it pushes with.",
+                f"what holds it carries {np.linalg.norm(carried):.3g} N, expected "
+                f"{np.linalg.norm(needed):.3g} N for its weight and motion, and what it pushes "
+                "with.",
             )
-        (force_words, most_words), (moment_words, most_moment_words) = (
-            apart(size, most),
-            apart(moment, most_moment),
-        )
+        force_words, most_words = apart(float(np.linalg.norm(state[3:6])), most)
+        moment_words, most_moment_words = apart(float(np.linalg.norm(state[:3])), most * lever)
         return Finding(
             Cause.UNEXPECTED_CONTACT,
             self._name,
@@ -110,6 +131,21 @@ class WrenchResidual:
             f"takes, expected at most {most_words} N and {most_moment_words} N m: it touches "
             "something, or is not what it was taken for.",
         )
+
+
+def _most(
+    measured: Sequence[Scalar], state: Sequence[Scalar], parameters: Sequence[Scalar]
+) -> Scalar:
+    """Return the largest force of the residual [N]; more with a force on surfaces."""
+    force, _, friction, _, _ = parameters
+    pushed = size_of(measured[9:12])
+    return force + friction * pushed + state[9] - pushed
+
+
+def size_of(vector: Sequence[Scalar]) -> Scalar:
+    """Return the length of a vector (3,). Traceable."""
+    x, y, z = vector
+    return sqrt(x * x + y * y + z * z)
 
 
 def watched_bodies(

@@ -9,7 +9,7 @@ import pytest
 from support.grasp_sum import GraspSum
 from two_arms import two_arms
 
-from robot_dynamics.control.control_law import HeldBodyWrench
+from robot_dynamics.control.checks import StepCheck
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.control.reference import ACCELERATION
 from robot_dynamics.control.rotation_path import conjugate, rotated
@@ -74,17 +74,31 @@ class Monitor:
     """What watches the object, with the kernel that tells the residual."""
 
     def __init__(self, system, friction=0.0):
-        (self.body,) = watched_bodies(system, SETTINGS, PERIOD, friction)
-        self.begin, self._sum = self.body.begin, GraspSum(system)
+        bodies = watched_bodies(system, SETTINGS, PERIOD, friction)
+        self._check = StepCheck({"arm": ["joint"]}, np.ones(1), SETTINGS, bodies=bodies)
+        self.begin, self._sum = self._check.begin, GraspSum(system)
 
     def finding(self, *measured):
         """Return what a control instant's wrenches say."""
-        return self.body.finding(self._sum.held_body_wrench(*measured))
+        return self.finding_of(self._sum.held_body_wrench(*measured))
+
+    def finding_of(self, wrenches):
+        """Return what wrenches of the body (1, 18) say."""
+        none = np.zeros(1)
+        figures = self._check.figures(none, none, wrenches=wrenches)
+        found = list(self._check.wrench_findings(wrenches))
+        assert (figures.wrench_excess <= 0.0) == (not found)
+        return found[0] if found else None
 
     @property
     def value(self):
         """The smoothed residual."""
-        return self.body.value
+        return self._check.residuals[0, :6]
+
+
+def wrenches_of_body(residual, force, push=0.0):
+    """Return wrenches of a body (1, 18) that pushes a surface downwards."""
+    return np.array([[0.0, 0.0, 0.0, *force, 0.0, 0.0, 0.0, 0.0, 0.0, -push, *residual]])
 
 
 def run(monitor, wrenches, pose, twist, row, seconds=0.3):
@@ -139,18 +153,18 @@ def test_an_object_that_is_gone_is_a_lost_grasp(system):
 
 def test_friction_on_a_surface_is_no_fault_and_a_grasp_lost_there_is(system):
     """30 N of drag with 60 N of push; then an object on which the grasps feel nothing at all."""
-    monitor = Monitor(system, friction=0.5).body
+    monitor = Monitor(system, friction=0.5)
     push, drag = np.array([60.0, 0.0, 39.2]), np.array([0.0, 0.0, 0.0, 0.0, 30.0, 0.0])
 
     def last(*given):
         monitor.begin()
-        return [monitor.finding(HeldBodyWrench(*given)) for _ in range(150)][-1]
+        return [monitor.finding_of(wrenches_of_body(*given)) for _ in range(150)][-1]
 
     assert last(drag, push + drag[3:], 60.0) is None
     assert last(drag, push + drag[3:]).cause is Cause.UNEXPECTED_CONTACT
     monitor.begin()  # left a moment ago, and still felt: 60 N have decayed to 10 after 0.36 s
-    assert all(monitor.finding(HeldBodyWrench(drag, push, 60.0)) is None for _ in range(50))
-    found = [monitor.finding(HeldBodyWrench(drag, push)) for _ in range(250)]
+    assert all(monitor.finding_of(wrenches_of_body(drag, push, 60.0)) is None for _ in range(50))
+    found = [monitor.finding_of(wrenches_of_body(drag, push)) for _ in range(250)]
     assert 150 < [one is not None for one in found].index(True) < 200
     gone = last(np.concatenate([np.zeros(3), -push]), np.zeros(3), 60.0)
     assert gone.cause is Cause.GRASP_LOST

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, load_kernel, trace
-from robot_dynamics.control.control_law import HeldBodyWrench
 from robot_dynamics.control.reference import ACCELERATION
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.spatial import Inertia, Rotation, Vector3
@@ -36,10 +35,8 @@ class GraspSum:
         block = np.concatenate([inertia.components(), system.model.gravity, grasps])
         self._kernel = kernel.bind(block)
 
-    def held_body_wrench(
-        self, wrenches: Array, pose: Array, twist: Array, row: Array
-    ) -> HeldBodyWrench:
-        """Return the wrench on the object.
+    def held_body_wrench(self, wrenches: Array, pose: Array, twist: Array, row: Array) -> Array:
+        """Return the wrenches of the object (1, 18); see `LawStep.held_body_wrenches`.
 
         Args:
             wrenches: By the arms on the object, in the grasp frames (k, 6).
@@ -47,7 +44,8 @@ class GraspSum:
             twist: Its angular velocity and velocity, world axes (6,).
             row: The reference row that is followed, for the acceleration.
         """
-        return HeldBodyWrench(*self._kernel(wrenches, pose, twist, row[ACCELERATION]))
+        residual, force = self._kernel(wrenches, pose, twist, row[ACCELERATION])
+        return np.concatenate([np.zeros(3), force, np.zeros(6), residual])[None]
 
 
 def residual_program(arms: int) -> Program:

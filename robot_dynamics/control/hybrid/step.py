@@ -4,14 +4,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.control_law import HeldBodyWrench
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.passive_joints import DEAD_POINT
 
@@ -191,10 +189,11 @@ class HybridStep:
         """What is exerted beyond the planned motion, the weight and `pushed`, likewise (6,)."""
         return self._found[self._at["unexplained"]]
 
-    def held_body_wrenches(self) -> tuple[HeldBodyWrench]:
-        """Return the wrench on the object; the law has looked where tools turn in contacts."""
-        pushed = math.hypot(*self.pushed[3:].tolist())
-        return (HeldBodyWrench(self.unexplained, self.exerted[3:], pushed),)
+    @property
+    def held_body_wrenches(self) -> Array:
+        """`exerted`, `pushed` and `unexplained`, which follow each other (1, 18)."""
+        begin, end = self._at["exerted"].start, self._at["unexplained"].stop
+        return self._found[begin:end].reshape(1, 18)
 
     @property
     def needed(self) -> Array:

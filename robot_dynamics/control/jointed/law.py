@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import load_kernel
-from robot_dynamics.control.control_law import ControlLaw, HeldBodyWrench
+from robot_dynamics.control.control_law import ControlLaw
 from robot_dynamics.control.jointed.choice import ChoiceOfPseudovelocities
 from robot_dynamics.control.jointed.fold_plan import FoldPlan
 from robot_dynamics.control.jointed.law_program import (
@@ -91,7 +91,7 @@ class JointedLawStep(NamedTuple):
             over its limit and the smallest relative pivot of the arms (5,).
         reference: The first part's row that was followed.
         acceleration: What the joints' accelerations become (n,).
-        part_wrenches: Wrenches that wrist sensors measure on the parts.
+        held_body_wrenches: Wrenches that wrist sensors measure on the parts (2, 18).
     """
 
     torque: Array
@@ -105,7 +105,7 @@ class JointedLawStep(NamedTuple):
     scales: Array
     reference: Array
     acceleration: Array
-    part_wrenches: tuple[HeldBodyWrench, ...]
+    held_body_wrenches: Array
 
     @property
     def poses(self) -> tuple[Array, Array]:
@@ -121,10 +121,6 @@ class JointedLawStep(NamedTuple):
     def slip_margins(self) -> Array:
         """None: rigid grasps do not slip."""
         return _NONE
-
-    def held_body_wrenches(self) -> tuple[HeldBodyWrench, ...]:
-        """Return wrenches on the parts, where wrist sensors measure them."""
-        return self.part_wrenches
 
     @property
     def task_scale(self) -> float:
@@ -213,7 +209,7 @@ class JointedLaw(ControlLaw):
         self._lead = lead * self.period
         self._planned = plan.at(np.arange(self._ticks) * self.period, self._lead)
         self._rows = self._planned
-        self._no_wrenches = np.zeros((2, 6))
+        self._no_wrenches, self._no_moments = np.zeros((2, 6)), np.zeros((2, 3))
         self._last, self._integral = self._still, np.zeros(12 + c)
         self._forget(system.posture, self._still)
         self.hold_support(system.posture)
@@ -431,7 +427,7 @@ class JointedLaw(ControlLaw):
             np.append(scales, seen.pivot),
             self._rows.first[at],
             seen.acceleration,
-            tuple(map(HeldBodyWrench, seen.unexplained, seen.exerted)),
+            np.hstack([self._no_moments, seen.exerted, self._no_wrenches, seen.unexplained]),
         )
 
     def _load(self, seen: Seen) -> float:
