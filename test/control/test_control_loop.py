@@ -502,13 +502,17 @@ def fail(*_, **__):
     raise IndexError("out of range")
 
 
-@pytest.mark.parametrize("where", ["loop", "joint_states", "safety"])
+@pytest.mark.parametrize("where", ["check", "joint_states", "safety"])
 def test_an_error_around_the_law_ends_in_the_fallback(loop, measured, monkeypatch, where):
     """In the safety layer's own checks or in what looks at samples; latched, within limits."""
     started(loop, measured)
     feed(loop, measured, 1)
-    name = {"loop": "_check_wrenches", "joint_states": "use", "safety": "observe"}[where]
-    monkeypatch.setattr(loop if where == "loop" else getattr(loop, where), name, fail)
+    target, name = {
+        "check": (loop.safety._check, "figures"),
+        "joint_states": (loop.joint_states, "use"),
+        "safety": (loop.safety, "observe"),
+    }[where]
+    monkeypatch.setattr(target, name, fail)
     outcome = loop.cycle(1, 1)
     assert np.isfinite(outcome.torque).all()
     assert loop.safety.state is State.FALLBACK
