@@ -185,16 +185,18 @@ class PlantRecorder:
             plant: What knows the truth.
         """
         tick, time, q, qd, wrenches = measurement
-        truth = plant.truth()
-        *seen, more = truth
+        pose, twist, force, position, rotation, correction, torque, more = plant.truth()
         if self._contacts is not None:
             contacts = plant.contacts()
-            *seen, _ = truth._replace(internal_force=self._contacts.internal_force(contacts))
+            force = self._contacts.internal_force(contacts)
             more = self._contacts.values(contacts)
         if self._passive_joints:
             more = (*more, *plant.passive_joints())
         wrench = wrenches.reshape(self._wrench_size)
-        self.recorder.write((tick, time, q, qd, wrench, *seen, *more))
+        self.recorder.write(
+            (tick, time, position, rotation, correction),
+            (q, qd, wrench, pose, twist, force, torque, *more),
+        )
 
     def finish(self, **metadata: Any) -> Recording:
         """Return the recording.
@@ -219,7 +221,7 @@ class ControlRecorder:
         self._law, self._scenario = law, scenario
         self._metadata = common_metadata(scenario, law.system, columns_of(law))
         widths = {TICK: 0, "commanded_torque": len(law.system.joint_names)}
-        self._nothing = (np.nan,) * len(law.columns)
+        self._nothing = (np.full(sum(law.columns.values()), np.nan),)
         self._streamed: dict[int, Array] = {}
         self.recorder = Recorder({**widths, **law.columns, "step_time": 0}, ticks)
 
@@ -243,8 +245,8 @@ class ControlRecorder:
         """
         if streamed and step is not None:
             self._streamed[self.recorder.count] = np.array(step.reference)
-        seen: tuple[Any, ...] = self._nothing if step is None else step.recorded
-        self.recorder.write((tick, torque, *seen, elapsed_us))
+        seen = self._nothing if step is None else step.recorded
+        self.recorder.write((tick, elapsed_us), (torque, *seen))
 
     def finish(self, start_tick: int, **metadata: Any) -> Recording:
         """Return the recording, with the reference of each control period.

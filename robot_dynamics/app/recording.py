@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.app.output_files import whole_file
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
@@ -171,9 +171,11 @@ class Recorder:
 
     def __init__(self, widths: Mapping[str, int], capacity: int) -> None:
         self._widths = dict(widths)
-        self._full: list[list[Array]] = []  # blocks that are full
+        self._count = sum(not width for width in self._widths.values())
+        self._total = sum(self._widths.values())
+        self._full: list[tuple[Array, Array]] = []  # blocks that are full
         self._size = min(max(capacity, 1), _BLOCK)
-        self._block = self._new_block()
+        self._numbers, self._vectors = self._new_block()
         self._at = 0
 
     @property
@@ -181,33 +183,47 @@ class Recorder:
         """Number of rows so far."""
         return len(self._full) * self._size + self._at
 
-    def write(self, values: Iterable[Any]) -> None:
-        """Append a row: the values of all columns in their order."""
+    def write(self, numbers: Sequence[float], vectors: Sequence[ArrayLike]) -> None:
+        """Append a row.
+
+        Args:
+            numbers: Those of the columns for single numbers, in their order.
+            vectors: Those of the other columns, in their order.
+
+        Raises:
+            ValueError: If there are not as many values as the columns have.
+        """
+        if len(numbers) != self._count:
+            raise ValueError(f"{len(numbers)} numbers, expected {self._count}.")
         at = self._at
         if at == self._size:
-            self._full.append(self._block)
-            self._block, at = self._new_block(), 0
-        for column, value in zip(self._block, values, strict=True):
-            column[at] = value
+            self._full.append((self._numbers, self._vectors))
+            (self._numbers, self._vectors), at = self._new_block(), 0
+        self._numbers[at] = numbers
+        np.concatenate(vectors, out=self._vectors[at])
         self._at = at + 1
 
     def recording(
         self, metadata: Mapping[str, Any], more: Mapping[str, Array] | None = None
     ) -> Recording:
         """Return what was written, with further columns that are known only now."""
-        last = [column[: self._at] for column in self._block]
-        blocks = zip(*self._full, last, strict=True)
-        columns = {
-            name: np.concatenate(parts) for name, parts in zip(self._widths, blocks, strict=True)
-        }
+        last = self._numbers[: self._at], self._vectors[: self._at]
+        numbers, vectors = (np.concatenate(parts) for parts in zip(*self._full, last, strict=True))
+        columns, single, start = {}, 0, 0
+        for name, width in self._widths.items():
+            if width:
+                columns[name] = np.ascontiguousarray(vectors[:, start : start + width])
+                start += width
+            else:
+                columns[name] = np.ascontiguousarray(numbers[:, single])
+                single += 1
         return Recording({**columns, **(more or {})}, dict(metadata))
 
-    def _new_block(self) -> list[Array]:
+    def _new_block(self) -> tuple[Array, Array]:
         # Filled with what is no number: a value that was never written is noticed.
-        return [
-            np.full((self._size, width) if width else (self._size,), np.nan)
-            for width in self._widths.values()
-        ]
+        return np.full((self._size, self._count), np.nan), np.full(
+            (self._size, self._total), np.nan
+        )
 
 
 def _short(value: Any) -> str:

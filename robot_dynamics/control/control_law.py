@@ -113,7 +113,7 @@ class LawStep(Protocol):
 
     @property
     def recorded(self) -> tuple[Array, ...]:
-        """The values of the law's columns in a recording, in their order."""
+        """Vectors that together hold the values of the law's columns, in their order."""
 
     @property
     def poses(self) -> Sequence[Array]:
@@ -218,7 +218,7 @@ class ControlLaw(ABC):
     @property
     @abstractmethod
     def columns(self) -> Mapping[str, int]:
-        """Width of each column that the law adds to a recording; 0 for a single number."""
+        """Width of each column that the law adds to a recording; at least 1."""
 
     @property
     def metadata(self) -> Mapping[str, Any]:

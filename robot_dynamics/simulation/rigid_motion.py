@@ -134,10 +134,10 @@ class RigidMotion:
         position, rotation, correction = gaps.tolist()
         second: tuple[Array, ...] = ()
         if system.object_loop_joint is not None:
-            second = self.q[self.model.q_slices[system.object_bodies[1]]].copy(), rest.pop(0)
+            second = self.q[self.model.q_slices[system.object_bodies[1]]], rest.pop(0)
         force = rest[0] if rest else np.zeros(0)
         return Truth(
-            self.q[system.object_q].copy(),
+            self.q[system.object_q],
             twist,
             force,
             position,

@@ -31,7 +31,7 @@ def test_rows_become_columns():
     """What is written row by row is found again by name; values never written are NaN."""
     recorder = Recorder({"tick": 0, "q": 3}, 10)
     for tick in range(4):
-        recorder.write((tick, np.full(3, 0.5 * tick)))
+        recorder.write((tick,), (np.full(3, 0.5 * tick),))
     recording = recorder.recording({"period_s": 0.1}, {"late": np.arange(4.0)})
     assert len(recording) == 4
     np.testing.assert_array_equal(recording["q"][3], [1.5, 1.5, 1.5])
@@ -44,7 +44,7 @@ def test_any_number_of_rows(capacity):
     """A run that lasts longer or shorter than was foreseen is recorded all the same."""
     recorder = Recorder({"tick": 0, "q": 2}, capacity)
     for tick in range(9):
-        recorder.write((tick, [tick, -tick]))
+        recorder.write((tick,), ([tick, -tick],))
         assert recorder.count == tick + 1
     recording = recorder.recording({})
     np.testing.assert_array_equal(recording["tick"], np.arange(9))
@@ -55,29 +55,33 @@ def test_a_row_must_be_complete():
     """A row with a value too few or too many is an error, not a shifted column."""
     recorder = Recorder({"tick": 0, "q": 2}, 2)
     with pytest.raises(ValueError):
-        recorder.write((0,))
+        recorder.write((0,), ())
     with pytest.raises(ValueError):
-        recorder.write((0, [1, 2], 3))
+        recorder.write((0,), ([1, 2, 3],))
+    with pytest.raises(ValueError):
+        recorder.write((0, 3), ([1, 2],))
+    with pytest.raises(ValueError):
+        Recorder({"tick": 0, "time": 0, "q": 2}, 2).write((0,), ([1, 2],))
 
 
 def test_writing_is_fast():
-    """A row of twelve columns takes little more than the twelve assignments that it consists of.
+    """A row of twelve columns takes less than twelve assignments, one for each column.
 
     Both are timed in turn in the same run, so that the pace of the machine cancels: the ratio is
-    about 1.1, and 4 leaves room for a machine that is busy with something else.
+    about 0.7, and 4 leaves room for a machine that is busy with something else.
     """
     widths = {f"c{i}": 14 for i in range(9)} | {"a": 0, "b": 0, "c": 0}
     recorder = Recorder(widths, 20_000)
-    row = [np.zeros(14)] * 9 + [0.0, 1.0, 2.0]
+    vectors, numbers = [np.zeros(14)] * 9, [0.0, 1.0, 2.0]
     columns = [np.zeros((1, size) if size else 1) for size in widths.values()]
 
     def assign():
-        for column, value in zip(columns, row, strict=True):
+        for column, value in zip(columns, [*vectors, *numbers], strict=True):
             column[0] = value
 
     written, assigned = [], []
     for _ in range(8):
-        written.append(timeit.timeit(lambda: recorder.write(row), number=1000))
+        written.append(timeit.timeit(lambda: recorder.write(numbers, vectors), number=1000))
         assigned.append(timeit.timeit(assign, number=1000))
     assert min(written) < 4.0 * min(assigned)
 

@@ -183,10 +183,10 @@ class HybridController(ControlLaw):
             "estimated_twist": 6,
             "estimated_closure": 6 * (layout.arms - 1),
             "estimated_internal_force": layout.internal,
-            "added_internal_force": layout.internal,
             "estimated_contact_force": layout.surfaces,
             "touched": layout.surfaces,
             "control_scales": 8,
+            "added_internal_force": layout.internal,
             "slip_margin": len(self.slip_contacts),
         }
         return {name: width for name, width in every.items() if width}

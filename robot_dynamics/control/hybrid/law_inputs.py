@@ -121,14 +121,14 @@ class Layout:
         return _slices(
             pose=7,
             twist=6,
-            error=6,
             closure=6 * (self.arms - 1),
             internal_force=self.internal,
             contact_force=C,
             touched=C,
+            scales=8,  # All until here are recorded.
+            error=6,
             distance=C,
             support=self.joints,
-            scales=8,
             measured_contact_forces=self.directions,
             asked=6,
             exerted=6,

@@ -241,17 +241,7 @@ class HybridStep:
     @property
     def recorded(self) -> tuple[Array, ...]:
         """The values of the columns of `HybridController.columns`."""
-        found, at = self._found, self._at
-        values: tuple[Array, ...] = (
-            found[at["pose"]],
-            found[at["twist"]],
-            found[at["closure"]],
-            found[at["internal_force"]],
-            self.added_internal_force,
-            found[at["contact_force"]],
-            found[at["touched"]],
-            found[at["scales"]],
-        )
-        if self.slip is not None:
-            values = (*values, np.minimum(self.slip.ahead, _ANYTHING))
-        return tuple([one for one in values if one.size])
+        values = self._found[: self._at["scales"].stop], self.added_internal_force
+        if self.slip is None:
+            return values
+        return *values, np.minimum(self.slip.ahead, _ANYTHING)
