@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from support.hybrid_control import (
     FOOT,
     REST,
@@ -350,10 +350,25 @@ def test_what_sensors_cannot_mean_is_refused_and_forgotten():
 
 
 def test_it_offers_what_a_law_offers():
-    """Each column has its width in what a step records; references are columns of a recording."""
+    """What a step records fills the columns in their order; so do references."""
     control = controller(Plan(1), environment=touching())
     step = control.start(Q, REST)
-    assert [len(value) for value in step.recorded] == list(control.columns.values())
+    ends = np.cumsum(list(control.columns.values()))
+    recorded = np.split(np.concatenate(step.recorded), ends)
+    assert recorded.pop().size == 0
+    columns = dict(zip(control.columns, recorded, strict=True))
+    for name, values in {
+        "estimated_pose": step.pose,
+        "estimated_twist": step.twist,
+        "estimated_closure": step.closure,
+        "estimated_internal_force": step.internal_force,
+        "estimated_contact_force": step.contact_force,
+        "touched": step.touched,
+        "control_scales": step.scales,
+        "added_internal_force": step.added_internal_force,
+    }.items():
+        assert_array_equal(columns.pop(name), values)
+    assert not columns
     references = control.references(np.array([0.0, 0.5]))
     assert references["reference_pose"].shape == (2, 7)
     assert references["reference_contact_force"].shape == (2, 1)

@@ -35,7 +35,7 @@ def test_slip_is_foreseen_in_the_plan_and_told(tray):
         "estimated_pose", "estimated_twist", "estimated_closure", "estimated_internal_force",
         "added_internal_force",         "control_scales", "slip_margin",
     }  # fmt: skip
-    assert [len(values) for values in late.recorded] == list(law.columns.values())
+    assert len(np.concatenate(late.recorded)) == sum(law.columns.values())
     assert law.metadata["warnings"][: len(law.slip.foreseen)] == list(law.slip.foreseen)
 
 
