@@ -122,7 +122,7 @@ def largest_scale(
 def integrated(value: Scalar, step: Scalar, gate: Scalar, bound: Scalar) -> Scalar:
     """Return an integral after a step.
 
-    A gate of 0 lets only steps through that shrink the integral; the result stays within bounds.
+    With a gate of 0 the integral can only shrink; it always stays within its bounds.
     """
     shrinks = minimum(1.0, maximum(0.0, -value * step * _TRUE))
     size = absolute(value)
@@ -184,14 +184,14 @@ def friction_torque(
 ) -> list[Scalar]:
     """Return damping and Coulomb friction of joints that move, smooth through rest.
 
-    Laws give it the velocities that their servos want. Fed back from the measured ones the sign of
-    Coulomb friction would chatter; fed forward from the reference's alone, friction would slow the
-    servos' corrections down.
+    Laws evaluate it at the desired velocities of their servos. At measured velocities the sign of
+    Coulomb friction would chatter; at those of the reference alone friction would slow the servos'
+    corrections down.
 
     Args:
         joints: The joints, with damping [N m s/rad] and friction [N m].
         rates: Their velocities [rad/s or m/s].
-        share: Part of the friction that is wanted.
+        share: Part of the friction that is compensated.
         velocity: Speed at which Coulomb friction is at 71 % of its value [rad/s].
     """
     return [

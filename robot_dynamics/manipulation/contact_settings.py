@@ -33,7 +33,7 @@ SURFACE_ROWS = {
 
 
 def number(default: float | None, unit: str, **bounds: Any) -> Any:
-    """Return a dataclass field; `description.yaml_document` says which bounds there are."""
+    """Return a dataclass field; for the bounds see `description.yaml_document`."""
     return field(default=default, metadata={"unit": unit, **bounds})
 
 
@@ -101,7 +101,7 @@ class PartSettings:
 
 @dataclass(frozen=True)
 class ResistanceSettings:
-    """What a hinge or a line resists with, whatever it bears.
+    """Resistance of a hinge or a line, independent of its load.
 
     Attributes:
         friction: Coulomb's [N m about a hinge, N along a line].

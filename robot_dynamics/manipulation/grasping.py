@@ -38,18 +38,18 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ArmGrasp:
-    """What `grasp_system` needs to know of an arm; see `settings.ArmSettings`.
+    """An arm and its grasp, for `grasp_system`; see `settings.ArmSettings`.
 
     Attributes:
         name: Its name.
         tool: The link that holds the object.
         grasp: Where it holds it, in the object's link (4, 4).
-        posture: Positions from which the start is looked for, of its joints, or drives.
+        posture: Positions of its joints, or drives, where the search of the start begins.
         load_share: Its part of the object's load.
         drives: Names of the joints that move an arm with internal closed chains; all joints from
             base to tool of an arm without.
         passive_joints: By name, near to which positions the other joints of its loops are at the
-            posture; zero where nothing is said.
+            posture; zero by default.
         contact: What the grasp can exert; it is rigid by default.
     """
 
@@ -115,7 +115,7 @@ def grasp_system(
     if model.couplings:
         raise RobotDynamicsError(
             f"coupling {model.couplings[0].name!r} gears joints of an arm, which the formulations "
-            "of manipulation do not know; lock its joints."
+            "of manipulation do not support; lock its joints."
         )
     objects = []
     for link in dict.fromkeys(links):
@@ -251,7 +251,7 @@ def assembled(
     Args:
         arms: The arms alone.
         drives: Positions of their drives, by name.
-        near: Near to which positions other joints are looked for; zero where nothing is said.
+        near: Positions of other joints, by name, near which these are sought; zero by default.
 
     Raises:
         UnknownNameError: If a joint is not there.
@@ -279,7 +279,7 @@ def hybrid_system(
 
     Args:
         system: Arms and object; its grasps say where the tools hold the object.
-        contacts: How each arm holds it; as the system says by default.
+        contacts: How each arm holds it; those of the system by default.
         environment: What the object touches; nothing by default.
 
     Raises:

@@ -58,7 +58,7 @@ class DrivenMotion(NamedTuple):
     Attributes:
         columns: Those of G (n of length nv).
         g: Accelerations (nv,) at ydd = 0.
-        pivot: The smallest of the elimination: 0 where the drives do not tell how the arms move,
+        pivot: The smallest of the elimination: 0 where the drives do not determine the motion,
             negative beyond; 1 at most.
         opening: The largest error that the loops are left with [m or rad].
         moved: By how much joints without drives were moved to close the loops, displacements over
@@ -73,7 +73,7 @@ class DrivenMotion(NamedTuple):
 
     @property
     def checked(self) -> list[Scalar]:
-        """What tells whether the linkages are as they were assembled (3,)."""
+        """Opening, pivot and motion (3,), which show whether the linkages stay assembled."""
         return [self.opening, self.pivot, self.moved]
 
     def equation(self, H: Matrix, C: Sequence[Scalar]) -> tuple[Matrix, list[Scalar]]:
@@ -133,12 +133,12 @@ class PassiveJoints:
             raise ArgumentError(
                 f"{model.name}: the internal closed chains of the arms are open by "
                 f"{np.abs(error).max():.3g} m or "
-                "rad where they are said to be assembled, expected positions that close them."
+                "rad at `assembled`, expected positions that close them."
             )
         names = coordinate_names(model)
-        wished = sorted(set(drives))
-        pivots = elimination_order(model, K, error, q, [names[i] for i in wished])
-        return cls(model, tuple(wished), pivots, tuple(q.tolist()))
+        indices = sorted(set(drives))
+        pivots = elimination_order(model, K, error, q, [names[i] for i in indices])
+        return cls(model, tuple(indices), pivots, tuple(q.tolist()))
 
     @cached_property
     def indices(self) -> tuple[int, ...]:

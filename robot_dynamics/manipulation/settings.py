@@ -33,7 +33,7 @@ class RobotSettings:
         prefix: Put before the names of its links and joints.
         xyz: Position of its root link in the world [m].
         rpy: Orientation of its root link in the world [rad].
-        locked: Joints that stay where this says [rad or m], by name without the prefix.
+        locked: Fixed positions of joints [rad or m], by name without the prefix.
     """
 
     urdf: str = field(metadata={"path": True})
@@ -45,7 +45,7 @@ class RobotSettings:
 
 @dataclass(frozen=True)
 class DriveSettings:
-    """What an arm's drive does by itself; what is not said here, parameters of the nodes say.
+    """Behaviour of an arm's drives; defaults are parameters of the nodes.
 
     Attributes:
         compensates_gravity: Whether it holds the arm up on its own, so that commands leave that
@@ -74,7 +74,7 @@ class ArmSettings:
         drives: Joints that move an arm with internal closed chains, in the order of its topics,
             prefix included; all joints of an arm without.
         passive_joints: About where other joints of its loops are at the posture [rad or m], by
-            name; zero where nothing is said. It tells in which way a linkage is assembled.
+            name; zero by default. They select the assembly mode of a linkage.
     """
 
     name: str

@@ -34,16 +34,16 @@ class Arm:
     Attributes:
         name: Its name.
         joints: Names of its joints, base to tip; of an arm with internal closed chains, those of
-            its drives: nothing is measured of the others, and nothing sent to them.
+            its drives; the others are neither measured nor commanded.
         q_index: Where they stand in the model's positions.
         v_index: Where they stand in the model's velocities.
         tool: The link that holds the object.
         loop: Index of its grasp among the model's loop joints.
         load_share: Its part of the object's load.
-        posture: Positions from which the start is looked for (n,).
+        posture: Positions where the search of the start begins (n,).
         passive_joints: Names of the joints without drives, of an arm with internal closed chains.
         contact: How its tool holds the object: kind, directions and limits; rigidly by default.
-            Where it does so is said by the grasp, see `GraspSystem.contacts`.
+            Its frame is that of the grasp, see `GraspSystem.contacts`.
     """
 
     name: str
@@ -176,7 +176,7 @@ class GraspSystem:
         """Refuse arms with internal closed chains.
 
         Args:
-            what: What does not know them.
+            what: What does not support them.
 
         Raises:
             RobotDynamicsError: If there are any.
@@ -184,8 +184,8 @@ class GraspSystem:
         if self.internal_chains is not None:
             name = self.model.loops[self.internal_chains].name
             raise RobotDynamicsError(
-                f"loop {name!r} is one of the arms' own, which {what} does not know; expected "
-                "arms without loops, or `law: hybrid`."
+                f"loop {name!r} is an internal chain of an arm, which {what} does not support; "
+                "expected arms without loops, or `law: hybrid`."
             )
 
     @property

@@ -160,7 +160,7 @@ def test_drives_that_do_not_fit_are_refused(linked, changes, error, message):
 def test_laws_that_do_not_know_loops_say_so(linked):
     """The message names a loop and the law that knows it."""
     with pytest.raises(
-        RobotDynamicsError, match=r"'arm0_pin' is one of the arms' own.*`law: hybri"
+        RobotDynamicsError, match=r"'arm0_pin' is an internal chain of an arm.*`law: hybri"
     ):
         linked.system.require_plain_arms("coordinated control")
     arms = [replace(ARM_GRASPS[0], drives=("arm0_joint0",)), ARM_GRASPS[1]]

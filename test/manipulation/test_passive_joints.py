@@ -209,7 +209,7 @@ def test_what_cannot_follow_is_refused():
     drives = list(passive_joints_of(1).drives)
     off = np.zeros(8)
     off[2] = 0.1
-    with pytest.raises(ArgumentError, match=r"open by .* said to be assembled"):
+    with pytest.raises(ArgumentError, match=r"open by .* at `assembled`"):
         PassiveJoints.of(model, drives, off)
     with pytest.raises(RobotDynamicsError, match="cannot stand for the motion here"):
         PassiveJoints.of(model, drives[:-1], np.zeros(8))

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers of the hybrid control law that are no part of the model."""
+"""Gains and limits of the hybrid law: its parameters besides those of the model."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class HybridGains:
         contact_integral: K_IF, of the integral of the contact force's error [1/s].
         contact_error: What an error of the contact force counts at most [N].
         contact_bound: What its integral adds at most [N].
-        gated: 1 if it is integrated in contact only, 0 if always.
+        gated: 1 if it is integrated in contact only and while no limit is active, 0 if always.
         internal_integral: K_II, of the integral of the internal force's error [1/s].
         internal_bound: What its integral adds at most [N].
         motion_bound: What the integral of the pose error adds at most [m/s^2, rad/s^2].
@@ -46,15 +46,15 @@ class HybridGains:
         limit_margin: That margin [rad or m].
         avoidance: Of the gradient of the arms' manipulability [rad^2/s^2].
         safe_pivot: Smallest relative pivot of the arms that is not damped.
-        touch: Force at which a surface is taken to be touched [N].
-        lost_after: Time without force after which it is taken to be left [s].
+        touch: Force at which a contact begins [N].
+        lost_after: Time without force after which it ends [s].
         touch_within: Distance before a surface within which an estimated force is touch [m].
         period: Control period [s].
         lead: What the model is evaluated ahead of the measurement [s].
         trend: How many times the last change of the accelerations is added to the last ones, for
             their mean over that time.
         friction_share: Part of the joints' known friction that is compensated.
-        friction_velocity: Speed at which Coulomb friction is taken to be fully there [rad/s].
+        friction_velocity: Speed at which Coulomb friction is at 71 % of its value [rad/s].
         torque_rate: Largest change of a torque [N m/s].
         damping: b of each surface, off u2 for each velocity into it (C,) [N s/m].
         effort: Largest torque of each arm joint [N m].

@@ -311,7 +311,7 @@ class LawInputs:
         reference: Parts of the row of the reference.
         memory: Parts of the memory that the last step left.
         ramp: Factor of the task at the start, from 0 to 1.
-        object_sensor: Measured pose and twist of the object (13,); empty where the arms tell them.
+        object_sensor: Measured pose and twist of the object (13,); empty without a sensor.
         parameters: Of the arms' model.
         gains: Gains.
         constants: Object, contacts and distribution of forces.

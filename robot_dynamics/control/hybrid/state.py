@@ -73,7 +73,7 @@ class ArmState:
             y: Positions of their drives (n,).
             yd: Velocities of those.
             parameters: Of the arms' model.
-            near: Positions near to which joints without drives are looked for.
+            near: Positions of the joints without drives, near which these are sought.
         """
         model = arms.model
         q = arms.closed(y, near, parameters)

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether contacts that only push, and slip, can hold an object at all, and how much they resist.
+"""Force closure of contacts that only push and can slip, and the largest wrench they resist.
 
 W_S of rank six is necessary. It is enough if besides some internal force is strictly inside all
 cones: it can grow until any wrench is inside as well. Cones count by their inscribed polygons.
@@ -30,7 +30,7 @@ _FEASIBLE = 1e-7  # of HiGHS [N]
 
 
 class ContactPlanes(NamedTuple):
-    """Planes around what all contacts bear together: `rows @ forces >= lower`.
+    """Planes of the admissible contact forces of all contacts: `rows @ forces >= lower`.
 
     Attributes:
         rows: (M, d).
@@ -106,7 +106,7 @@ def require_closure(contacts: Sequence[Contact], length: float, names: Sequence[
     """Check that the contacts can resist every wrench, pushing only and without slip.
 
     Args:
-        contacts: The contacts, with what they bear.
+        contacts: The contacts, with their limits.
         length: Length [m] at which a rotation counts like a displacement.
         names: Of the contacts, for the message.
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Contacts between hands and object: directions S_i (8), (9), and what friction lets them bear.
+"""Contacts between hands and object: directions S_i (8), (9), and limits of their wrenches.
 
 A contact's frame is fixed to the object, its z axis along the inward normal. A direction is one in
 which a force can act and relative motion is blocked.
@@ -28,12 +28,12 @@ _NONE = 1e-12  # tangential force [N] that is none
 
 
 class Facets(NamedTuple):
-    """Planes around the wrenches that a contact bears, `rows @ wrench >= lower`: all inside.
+    """Planes within the admissible wrenches of a contact, `rows @ wrench >= lower`.
 
     Attributes:
         rows: (m, 6); each measures a distance [N].
         lower: (m,) [N].
-        error: Part of the friction that is given away at most.
+        error: Largest part of the friction that the planes leave unused.
     """
 
     rows: Array
@@ -49,7 +49,7 @@ class FrictionCone:
         friction: mu; 0 for a contact without friction.
         torsion: gamma [m]: the largest moment about the normal is gamma f_z; 0 for a point, which
             has none.
-        most: Largest normal force that object and finger bear [N].
+        most: Largest admissible normal force [N].
     """
 
     friction: float
@@ -122,7 +122,7 @@ class FrictionCone:
 
         Args:
             margin: Least distance to the cone.
-            sides: Of the polygon that stands for a circle; a point gives away 1 - cos(pi / n).
+            sides: Of the polygon; a point loses 1 - cos(pi / n) of its friction.
         """
         pull = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, -1.0]])
         if self.friction == 0.0:
@@ -144,7 +144,7 @@ class FrictionCone:
 
 @dataclass(frozen=True)
 class WrenchLimits:
-    """What a contact that can pull, a rigid grasp or a pin, bears: a box.
+    """Wrench limits of a contact that can pull, a rigid grasp or a pin: a box.
 
     Attributes:
         moment: Largest moments about x, y and z, either way (3,) [N m].
@@ -190,7 +190,7 @@ class WrenchLimits:
         return float(self.distance(wrench))
 
 
-#: What a contact bears; without it, anything.
+#: Limits of a contact's wrench; none without them.
 ContactLimits = FrictionCone | WrenchLimits
 
 
@@ -236,7 +236,7 @@ class Contact:
         pose: Pose (4, 4) of its frame in the object.
         directions: S (6, d) in its frame: columns are unit wrenches, angular first.
         kind: What it is called.
-        limits: What it bears; anything, pulling included, if None.
+        limits: Of its wrench; None for no limits, pulling included.
     """
 
     pose: Array
@@ -246,7 +246,7 @@ class Contact:
 
     @classmethod
     def of_kind(cls, kind: str, pose: Array, limits: ContactLimits | None = None) -> Contact:
-        """Return a contact of one of `KINDS`, which bears anything unless limits say otherwise.
+        """Return a contact of one of `KINDS`, without limits by default.
 
         Raises:
             UnknownNameError: If there is no such kind.
@@ -338,7 +338,7 @@ def require_force_closure(contacts: Sequence[Contact], length: float) -> None:
         length: Length [m] at which a rotation counts like a displacement.
 
     Raises:
-        RobotDynamicsError: If they cannot; it tells which motion of the object they leave free.
+        RobotDynamicsError: If they cannot, with the motion of the object that they leave free.
     """
     points = np.mean([contact.pose[:3, 3] for contact in contacts], axis=0)
     W = wrench_map(contacts, points)

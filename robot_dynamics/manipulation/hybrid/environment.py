@@ -120,8 +120,8 @@ class EnvironmentTerms:
                 "surfaces and coordinates depend on one another here, expected six that determine "
                 "the object's motion."
             )
-        wanted = np.concatenate([u1 - self.E_P_dot_v, -self.E_F_dot_v])
-        return np.asarray(np.linalg.solve(E, wanted))
+        right = np.concatenate([u1 - self.E_P_dot_v, -self.E_F_dot_v])
+        return np.asarray(np.linalg.solve(E, right))
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,9 @@ class Environment:
     Attributes:
         surfaces: p_i, at most six.
         coordinates: s_j; 6 - C functions.
-        leaders: For each surface function the index of the one whose push tells that it is
-            touched, itself or another one of the same surface; -1 for one that holds the object
-            whenever that is wanted. Each tells for itself by default.
+        leaders: For each surface function the index of the one whose force decides whether it is
+            touched, itself or another one of the same surface; -1 for one that counts as touched
+            whenever the reference asks for it. Itself by default.
         sliding: For each surface function the friction of what slides along it, or of the first
             function of a hinge or a line what resists there, or None; none by default.
         own_coordinates: Whether compiled control moves the object along `coordinates`, by the
@@ -165,7 +165,7 @@ class Environment:
         ):
             raise ArgumentError(
                 f"leaders {self.leaders} of {count} surface functions, expected for each the "
-                "index of one that tells for itself, or -1."
+                "index of one that is its own leader, or -1."
             )
         if len(self.sliding) != count:
             raise ArgumentError(
@@ -354,7 +354,7 @@ def coordinate_function(
         along = Vector3.of(_unit(coordinate.along).tolist())
         return lambda at: along.dot(at.point(point))
     axis = _unit(coordinate.about or ())
-    # A direction across the axis that the object has at the start tells how far it is turned.
+    # The angle is that of an object direction that is across the axis at the start.
     across = np.eye(3)[np.argmin(np.abs(axis))]
     x = _unit(across - axis * (axis @ across))
     first, second = Vector3.of(x.tolist()), Vector3.of(np.cross(axis, x).tolist())

@@ -3,9 +3,9 @@
 """The internal force that keeps every contact inside its cone, as small as it can be.
 
 Contact forces are W^# w + A f_IS. For a wrench w that the motion and the surfaces need, f_IS is
-the point nearest to a wish at which all are a margin inside: a quadratic program over inscribed
-polygons, whose answer the cones themselves then measure. Polygons give a little friction away
-(1 - cos(pi / n) for points), so that the answer is safe and that much larger than the least.
+the point nearest to a desired one at which all are a margin inside: a quadratic program over
+inscribed polygons; margins are then computed with the cones. Polygons leave a part of the friction
+unused (1 - cos(pi / n) for points), by which the result is larger than the least.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class SqueezeError(RobotDynamicsError):
 
     Attributes:
         contacts: Names of the contacts that would slip or open.
-        margin: The margin that can be had [N]; not a number if the wrench cannot be made.
+        margin: The largest possible margin [N]; not a number if the wrench cannot be made.
     """
 
     def __init__(self, contacts: tuple[str, ...], margin: float, sentence: str) -> None:
@@ -105,7 +105,7 @@ class SqueezeChoice(NamedTuple):
     Attributes:
         internal_force: f_IS (m,).
         margins: What each contact has left to its cone at the worst wrench (k,) [N]; infinite for
-            those that bear anything.
+            contacts without limits.
         worst: Which wrench that is, for each contact (k,).
     """
 
@@ -118,7 +118,7 @@ class Squeeze:
     """Chooses internal forces for one grasp.
 
     Args:
-        contacts: The contacts, with what they bear.
+        contacts: The contacts, with their limits.
         distribution: How forces are shared, and the internal forces.
         margin: Distance to its cone that each contact keeps [N]: how much its force may differ
             from what is expected, in the worst direction, before it slips.
@@ -165,26 +165,26 @@ class Squeeze:
         self._with_components = np.vstack([self._rows, self._components])
 
     def at(
-        self, wrench: ArrayLike, wish: ArrayLike | None = None, room: TorqueRoom | None = None
+        self, wrench: ArrayLike, desired: ArrayLike | None = None, room: TorqueRoom | None = None
     ) -> SqueezeChoice:
-        """Return the internal force for one wrench, nearest to a wish.
+        """Return the internal force for one wrench, nearest to a desired one.
 
         Args:
             wrench: What the contacts are to make on the object, in its axes (6,).
-            wish: f_IS (m,); none by default, for the least.
+            desired: f_IS (m,); none by default, for the least.
             room: Torque limits to keep, by other sharing of the load if need be.
 
         Raises:
-            SqueezeError: If there is none; it says which contact cannot hold, and by how much.
+            SqueezeError: If there is none, with the contacts that cannot hold and their margin.
         """
         w = np.asarray(wrench, dtype=float)
         left = None if room is None else room.left(w, self._distribution)
-        return self._solve(w[None], wish, *self._program(self._bounds - self._loads @ w, left))
+        return self._solve(w[None], desired, *self._program(self._bounds - self._loads @ w, left))
 
     def in_loop(
         self,
         wrench: Array,
-        wish: Array,
+        desired: Array,
         room: GripRoom | None = None,
         correction_limit: CorrectionLimit | None = None,
     ) -> Array | None:
@@ -192,20 +192,20 @@ class Squeeze:
 
         None if nothing holds the object, a number is none, or the solver gives up.
 
-        A wish that holds by itself, which is the rule, costs two products.
+        A desired force that holds by itself, which is the rule, costs two products.
 
         Args:
             wrench: What the contacts are to make on the object, in its axes (6,).
-            wish: f_IS (m,), within the correction limit.
+            desired: f_IS (m,), within the correction limit.
             room: What the drives have left for it.
             correction_limit: How far it may be from another one.
         """
         lower = self._bounds - self._loads @ wrench if self.slips else self._bounds
-        goal = self._lower.T @ wish
+        goal = self._lower.T @ desired
         if not math.isfinite(sum(goal.tolist()) + sum(lower.tolist())):
             return None
         if room is None and bool((self._rows @ goal >= lower).all()):
-            return wish
+            return desired
         if not len(goal):
             return None
         try:
@@ -261,23 +261,23 @@ class Squeeze:
     def over(
         self,
         wrenches: ArrayLike,
-        wish: ArrayLike | None = None,
+        desired: ArrayLike | None = None,
         times: ArrayLike | None = None,
     ) -> SqueezeChoice:
-        """Return one internal force for all wrenches (N, 6) of a reference, nearest to a wish.
+        """Return one internal force for all wrenches (N, 6) of a plan, nearest to a desired one.
 
         Args:
             wrenches: What the contacts are to make (N, 6), one after the other.
-            wish: f_IS (m,); none by default, for the least.
+            desired: f_IS (m,); none by default, for the least.
             times: When (N,) [s], for refusals; else they count wrenches.
 
         Raises:
-            SqueezeError: As `at`; it says at which wrench.
+            SqueezeError: As `at`, with the index or time of the wrench.
         """
         w = np.asarray(wrenches, dtype=float)
         # The internal force is one: of each plane only the wrench counts that is worst for it.
         lower = np.max(self._bounds - w @ self._loads.T, axis=0, initial=-np.inf)
-        return self._solve(w, wish, self._rows, lower, self._none, times)
+        return self._solve(w, desired, self._rows, lower, self._none, times)
 
     def margins(self, wrenches: ArrayLike, internal_force: ArrayLike) -> Array:
         """Return how far contacts are inside their cones (..., k) [N], exactly."""
@@ -289,16 +289,16 @@ class Squeeze:
     def _solve(
         self,
         w: Array,
-        wish: ArrayLike | None,
+        desired: ArrayLike | None,
         rows: Array,
         lower: Array,
         upper: Array,
         times: ArrayLike | None = None,
     ) -> SqueezeChoice:
-        wanted = np.zeros(len(self._lower)) if wish is None else np.asarray(wish, dtype=float)
-        if not (np.all(np.isfinite(w)) and np.all(np.isfinite(wanted))):
+        f_IS = np.zeros(len(self._lower)) if desired is None else np.asarray(desired, dtype=float)
+        if not (np.all(np.isfinite(w)) and np.all(np.isfinite(f_IS))):
             raise ArgumentError("wrench or internal force is not finite, expected numbers.")
-        goal = self._lower.T @ wanted
+        goal = self._lower.T @ f_IS
         y: Array | None
         if len(goal) and len(rows):
             y = nearest_within(goal, rows, lower, upper)
@@ -313,7 +313,7 @@ class Squeeze:
     def _refusal(
         self, w: Array, rows: Array, lower: Array, times: ArrayLike | None
     ) -> SqueezeError:
-        """Return why there is no internal force: what can be had, and what is in the way."""
+        """Return the error: the largest margin and the contacts that limit it."""
         cones = len(self._rows)
         found = deepest(
             rows[:cones],
@@ -348,7 +348,7 @@ class Squeeze:
 
 
 def contact_margins(contacts: Sequence[Contact], forces: Array) -> Array:
-    """Return how far contact forces (..., d) are inside what contacts bear (..., k) [N]."""
+    """Return the margins of contact forces (..., d) to the limits of the contacts (..., k) [N]."""
     wrenches = contact_wrenches(contacts, forces)
     margins = [
         np.full(forces.shape[:-1], np.inf)

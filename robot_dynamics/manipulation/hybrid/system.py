@@ -33,8 +33,8 @@ from robot_dynamics.spatial import Transform, Vector3
 
 Array = NDArray[np.float64]
 
-# Below this, a ratio of distances, the drives do not tell how their linkage moves; above it, they
-# tell of motions that the linkage does not have.
+# Below this ratio of distances the drives do not determine the motion of their linkage; above it
+# they prescribe motions that the linkage does not have.
 _UNDETERMINED = 1e-6
 
 
@@ -253,7 +253,7 @@ class HybridSystem:
         """Check that the contacts can make every wrench.
 
         Raises:
-            RobotDynamicsError: If not; it tells which motion cannot be controlled.
+            RobotDynamicsError: If not, with the motion that cannot be controlled.
         """
         require_force_closure(self.contacts, self.length)
 
@@ -263,10 +263,10 @@ class HybridSystem:
 
     @cached_property
     def passive_joints(self) -> PassiveJoints:
-        """What joints without drives do, for compiled control.
+        """Motion of the joints without drives, for compiled control.
 
         Raises:
-            RobotDynamicsError: If it is not said how arms with loops are assembled, or their
+            RobotDynamicsError: If the assembly of arms with loops is not given, or their
                 drives do not determine the motion there.
         """
         if not self.drives:

@@ -59,7 +59,7 @@ def right_side(terms: HybridTerms, torque: Array) -> Array:
 def system_motion(terms: HybridTerms, torque: Array) -> HybridMotion:
     """Return motion and forces under joint torques (n,).
 
-    All contacts and surfaces hold: nothing is said here of those that can only push.
+    All contacts and surfaces hold; unilateral ones are not checked.
 
     Raises:
         RobotDynamicsError: If K is singular: an arm cannot make all velocities that its contact
@@ -81,7 +81,7 @@ def system_motion(terms: HybridTerms, torque: Array) -> HybridMotion:
 
 
 def surface_masses(terms: HybridTerms) -> Array:
-    """Return what arms and object weigh together along each surface's normal (C,) [kg].
+    """Return the effective mass of arms and object along each surface's normal (C,) [kg].
 
     The force on one surface that accelerates the object along its normal by one unit, if it could
     leave all of them: what a force servo has to stop when it touches.

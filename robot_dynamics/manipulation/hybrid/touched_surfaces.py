@@ -31,7 +31,7 @@ class Sliding(NamedTuple):
 
 
 class Guided(NamedTuple):
-    """A hinge or a line that resists the motion that it leaves, nobody knows by how much.
+    """A hinge or a line with an unknown resistance to the motion that it leaves free.
 
     It stands at the first of its functions, which are lengths along the axes x, y and, of a hinge,
     z of its frame.
@@ -84,7 +84,7 @@ def _across(vector: Vector3, normal: Vector3) -> Vector3:
 
 @dataclass(frozen=True)
 class SurfaceFriction:
-    """How an object rubs on surfaces, by wrenches on them in its axes, about its centre of mass.
+    """Friction of the object on surfaces: wrenches on them, about its centre of mass in its axes.
 
     Attributes:
         drag: Of friction for a push of 1, as the object is planned to slide (C, 6); zero where
@@ -105,7 +105,7 @@ class SurfaceFriction:
         gradients: Sequence[Sequence[Scalar]],
         twist: Sequence[Scalar],
     ) -> SurfaceFriction:
-        """Return how an object rubs that moves at a twist.
+        """Return the friction of an object that moves at a twist.
 
         Args:
             sliding: Friction of the surfaces that have some.
