@@ -48,9 +48,18 @@ def turn(axis: Array, angle: Array) -> Array:
 
 def rotated(a: Array, vector: Array) -> Array:
     """Return R_a v (..., 3): a vector given in the body's axes, in the world's."""
-    u, w = a[..., :3], a[..., 3:]
-    twice = 2.0 * np.cross(u, vector)
-    return vector + w * twice + np.cross(u, twice)
+    ax, ay, az, aw = np.moveaxis(a, -1, 0)
+    vx, vy, vz = np.moveaxis(vector, -1, 0)
+    # v + w t + u x t with t = 2 u x v; numpy.cross takes ten times as long for a single vector.
+    tx, ty, tz = 2.0 * (ay * vz - az * vy), 2.0 * (az * vx - ax * vz), 2.0 * (ax * vy - ay * vx)
+    return np.stack(
+        [
+            vx + aw * tx + ay * tz - az * ty,
+            vy + aw * ty + az * tx - ax * tz,
+            vz + aw * tz + ax * ty - ay * tx,
+        ],
+        axis=-1,
+    )
 
 
 def rotation_vector(a: Array) -> Array:
