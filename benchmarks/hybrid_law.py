@@ -119,9 +119,9 @@ def rows_of(name: str, rounds: int) -> list[Row]:
 
 def kind_of(step: HybridStep) -> str:
     """Return what limits made of a step."""
-    if step.gave_way:
+    if step.internal_force_adapted:
         return RELIEVING
-    if step.of_task < 1.0 - 1e-9:
+    if step.effort_scale < 1.0 - 1e-9:
         return HELD_BACK
     return RELIEVED if step.added_internal_force.any() else FREE
 

@@ -148,7 +148,7 @@ def test_results_that_differ_are_not_timed(module, robot, said, monkeypatch, cap
 
 
 @pytest.mark.parametrize(
-    ("gave_way", "part", "added", "kind"),
+    ("internal_force_adapted", "part", "added", "kind"),
     [
         (False, 1.0, 0.0, "step"),
         (False, 1.0, -3.0, "relieved step"),
@@ -157,13 +157,19 @@ def test_results_that_differ_are_not_timed(module, robot, said, monkeypatch, cap
         (False, 0.7, -1.0, "held-back step"),
     ],
 )
-def test_steps_are_told_apart_by_what_limits_make_of_them(gave_way, part, added, kind):
+def test_steps_are_told_apart_by_what_limits_make_of_them(
+    internal_force_adapted, part, added, kind
+):
     """An internal force may give way, have done so before, or be of no help."""
     pytest.importorskip("pinocchio")
     from benchmarks.hybrid_law import kind_of
 
     force = np.array([added])
-    step = SimpleNamespace(gave_way=gave_way, of_task=part, added_internal_force=force)
+    step = SimpleNamespace(
+        internal_force_adapted=internal_force_adapted,
+        effort_scale=part,
+        added_internal_force=force,
+    )
     assert kind_of(step) == kind
 
 

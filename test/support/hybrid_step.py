@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.compile import compile_program
 from robot_dynamics.control.hybrid.gains import HybridGains
-from robot_dynamics.control.hybrid.law import LawStep, law_program
+from robot_dynamics.control.hybrid.law import HybridLawStep, law_program
 from robot_dynamics.control.hybrid.law_inputs import LawInputs, LawOptions, Layout, law_parameters
 from robot_dynamics.manipulation.hybrid import ForceDistribution
 from robot_dynamics.manipulation.hybrid.object_observer import ObjectEstimate, estimate_from_arms
@@ -133,13 +133,13 @@ class HybridLaw:
         """Return what the law says at a state, by name; see `arguments_of`."""
         arrays, block, distribution = arguments_of(state, **given)
         if self.kernel:
-            torque, memory, found = self.kernel.bind(block)(*arrays)
+            torque, memory, outputs = self.kernel.bind(block)(*arrays)
         else:
-            step = LawStep(state.system, tuple(range(self.layout.joints)), self.options)
+            step = HybridLawStep(state.system, tuple(range(self.layout.joints)), self.options)
             lists = [array.tolist() for array in (*arrays, block)]
-            torque, memory, found = (np.array(value) for value in step(*lists).values())
+            torque, memory, outputs = (np.array(value) for value in step(*lists).values())
         layout = self.layout
-        result = {name: found[at] for name, at in layout.found.items()}
+        result = {name: outputs[at] for name, at in layout.outputs.items()}
         after = {f"new_{name}": memory[at] for name, at in layout.memory.items()}
         return {"torque": torque, "distribution": distribution, **result, **after}
 

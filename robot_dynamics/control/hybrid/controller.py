@@ -146,7 +146,7 @@ class HybridController(ControlLaw):
         # Which parts of a step there is any use for is known now.
         self._touching = layout.surfaces > 0
         self._linked = layout.passive_joints > 0
-        self._found_at = layout.found
+        self._outputs_at = layout.outputs
         self._fade = TorqueFade(self.period)
         self._sent_at = layout.memory["torque"].start + np.array(self._order)
         self._wanted_at = layout.reference["wanted"]
@@ -325,11 +325,11 @@ class HybridController(ControlLaw):
         free = np.full(len(gains.effort), np.inf)
         gains = replace(gains, effort=free, torque_rate=np.inf, lead=0.0)
         law = self.kernel.bind(self._block(gains))
-        at, found, of_row = self.layout.memory, self.layout.found, self.layout.reference
+        at, outputs, of_row = self.layout.memory, self.layout.outputs, self.layout.reference
         system, center = self.system, np.array(self.hybrid_system.held.center)
         passive = system.every_q[list(self.hybrid_system.passive_joints.indices)]
         blind = np.zeros_like(self._sensed)
-        width, pivot = Layout.size(of_row), found["scales"].start + 4
+        width, pivot = Layout.size(of_row), outputs["scales"].start + 4
         acceleration = at["joint_acceleration"].start + np.array(self._order)
 
         def parts(positions: Array, rates: Array, rows: Sequence[Array]) -> LawParts:
@@ -346,7 +346,7 @@ class HybridController(ControlLaw):
             q, qd = positions[..., system.q_index], rates[..., system.v_index]
             more = (row[..., : TWIST.stop],) if self.senses else ()
             torque, after, seen = law(q, qd, self._no_wrenches, blind, given, memory, 1.0, *more)
-            support = seen[..., found["support"]]
+            support = seen[..., outputs["support"]]
             return LawParts(torque, support, after[..., acceleration], seen[..., pivot])
 
         return parts
@@ -554,14 +554,14 @@ class HybridController(ControlLaw):
         choice, memory = self._choice, self._memory
         if choice is None:
             return self._evaluate(q, qd, wrenches, row, memory, ramp)
-        chosen = row if choice.idle else choice.row(row, self._last.asked)
+        chosen = row if choice.idle else choice.row(row, self._last.desired_wrench)
         step = self._evaluate(q, qd, wrenches, chosen, memory, ramp)
         if choice.idle and (ramp < 1.0 or step.fits):
             return step
         other = choice.row_within(row, step, self._effort) if ramp == 1.0 else None
         if other is not None:
             step = self._evaluate(q, qd, wrenches, other, memory, ramp)
-            step.gave_way = True
+            step.internal_force_adapted = True
         choice.remember(step, self._effort)
         step.reference, step.added_internal_force = row, choice.added
         return step
@@ -573,8 +573,8 @@ class HybridController(ControlLaw):
             given = (q, qd, self._no_wrenches, self._sensed_alone, row, memory, ramp, *self._more)
         else:
             given = (q, qd, wrenches, self._sensed, row, memory, ramp, *self._more)
-        torque, after, found = self._law(*given)
-        return HybridStep(torque, after, found, row, self._found_at, self._none_added)
+        torque, after, outputs = self._law(*given)
+        return HybridStep(torque, after, outputs, row, self._outputs_at, self._none_added)
 
     def _searched(self, q: Array) -> Array:
         """Return a memory at rest in which the object is where arms at `q` (na,) hold it."""

@@ -113,14 +113,16 @@ class InternalChoice:
             return None
         planned, correction_limit = row[self._own], CorrectionLimit(row[self._own], self._most)
         room = self._left(step, effort)
-        found = self._squeeze.in_loop(step.asked, planned + self.added, room, correction_limit)
+        found = self._squeeze.in_loop(
+            step.desired_wrench, planned + self.added, room, correction_limit
+        )
         if found is None:
             return None
         change = found - planned - self.added
         part = self._squeeze.part_within(np.zeros_like(change), change, self._change)
         added = self.added + part * change
         # On the way contacts hold as at both of its ends, if they do at the first for this wrench.
-        self.added = added if part == 1.0 else self._held(step.asked, planned, added)
+        self.added = added if part == 1.0 else self._held(step.desired_wrench, planned, added)
         return self._with_added(row)
 
     def remember(self, step: HybridStep, effort: Array) -> None:
@@ -136,8 +138,8 @@ class InternalChoice:
 
     def _left(self, step: HybridStep, effort: Array) -> GripRoom:
         """Return what efforts leave for internal forces if all of a step's task is let through."""
-        least, most = step.needed
-        return GripRoom(step.grip, -effort - least, effort - most)
+        least, most = step.torque_range
+        return GripRoom(step.internal_force_torques, -effort - least, effort - most)
 
     def _faded(self, planned: Array) -> Array:
         """Return what was added, less what goes in a period if limits did not rule without it."""

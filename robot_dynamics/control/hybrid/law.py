@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The hybrid law of Yoshikawa and Zheng as one traced control step.
 
-`LawStep` computes it from top to bottom; numbers in parentheses are equations of the paper. The
-object's quantities are in its own axes about its centre of mass, six-vectors are angular first.
+`HybridLawStep` computes it from top to bottom; numbers in parentheses are equations of the paper.
+The object's quantities are in its own axes about its centre of mass, six-vectors are angular
+first.
 """
 
 from __future__ import annotations
@@ -80,14 +81,14 @@ def law_program(
         seen (13,): Pose of the object's origin and its twist in world axes, with `sensor` alone.
 
     Outputs:
-        torque (n,), memory, and found: see `HybridStep`.
+        torque (n,), memory, and outputs: see `HybridStep`.
 
     Args:
         system: Arms, object, contacts and surfaces.
         order: For each joint of the inputs its index among the drives of the arms' model.
         options: What else the program depends on.
     """
-    step = LawStep(system, tuple(order), options or LawOptions())
+    step = HybridLawStep(system, tuple(order), options or LawOptions())
     layout = step.layout
     n, C = layout.joints, layout.surfaces
     inputs: dict[str, int | tuple[int, ...]] = {
@@ -106,7 +107,7 @@ def law_program(
 
 
 @dataclass(frozen=True)
-class LawStep:
+class HybridLawStep:
     """The traceable control step; called with the inputs of `law_program` and the block.
 
     Attributes:
@@ -294,21 +295,21 @@ class LawStep:
                 scale_posture,
             ],
             "measured_contact_forces": measured,
-            "asked": add(add(terms.times(a_d), terms.bias), F_surface),  # (37)
-            "exerted": sensing.wrench,
-            "pushed": pushed,
-            "unexplained": subtract(sensing.wrench, explained),
-            "needed": [
+            "desired_wrench": add(add(terms.times(a_d), terms.bias), F_surface),  # (37)
+            "contact_wrench": sensing.wrench,
+            "surface_wrench": pushed,
+            "residual_wrench": subtract(sensing.wrench, explained),
+            "torque_range": [
                 *self._ordered(subtract(least, of_reference)),
                 *self._ordered(subtract(most, of_reference)),
             ],
-            "grip": [column[index] for index in self.order for column in grip],
+            "internal_force_torques": [column[index] for index in self.order for column in grip],
             "linkage": arms.driven.checked if arms.driven else [],
         }  # fmt: skip
         return {
             "torque": self._ordered(limited.torque),
             "memory": new_memory,
-            "found": [value for name in layout.found for value in outputs[name]],
+            "outputs": [value for name in layout.outputs for value in outputs[name]],
         }
 
     def _ordered(self, values: Sequence[Scalar]) -> list[Scalar]:

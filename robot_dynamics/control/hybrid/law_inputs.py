@@ -115,7 +115,7 @@ class Layout:
         )
 
     @cached_property
-    def found(self) -> Mapping[str, slice]:
+    def outputs(self) -> Mapping[str, slice]:
         """Outputs of a step besides torque and memory; see `HybridStep`."""
         C = self.surfaces
         return _slices(
@@ -130,12 +130,12 @@ class Layout:
             distance=C,
             support=self.joints,
             measured_contact_forces=self.directions,
-            asked=6,
-            exerted=6,
-            pushed=6,
-            unexplained=6,
-            needed=2 * self.joints,
-            grip=self.joints * self.internal,
+            desired_wrench=6,
+            contact_wrench=6,
+            surface_wrench=6,
+            residual_wrench=6,
+            torque_range=2 * self.joints,
+            internal_force_torques=self.joints * self.internal,
             linkage=3 if self.passive_joints else 0,
         )
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a step of the hybrid controller is."""
+"""Outputs of one step of the hybrid controller."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ Array = NDArray[np.float64]
 
 _NONE: Array = np.zeros(0)
 _ALL = 1.0 - 1e-9  # part of the task that is all of it
-_ANYTHING = 1e6  # margin that stands for that of a contact which bears anything [N]
+_ANYTHING = 1e6  # margin recorded of a contact without limits [N]
 
 # In `scales`: what damping near a singularity takes from the object's acceleration.
 _LOST = 6
 
-# What internal closed chains may be left open by [m or rad]: they are closed to rounding unless a
-#: drive has moved by a tenth of a radian in a period, or is where its linkage cannot be.
+# Largest closure error of internal closed chains [m or rad]: they are closed to rounding unless a
+# drive has moved by a tenth of a radian in a period, or is where its linkage cannot be.
 _LARGEST_OPENING = 1e-6
-# Linkages must be off their dead points by what they move in so many periods besides, so that they
-# are not led to another assembly unseen.
+# Linkages must be off their dead points by their motion in so many periods, so that they cannot
+# change to another assembly mode unseen.
 _PERIODS = 4.0
 
 
 class SlipReport(NamedTuple):
-    """How safe contacts are at one instant, in the order of the monitor's names.
+    """Slip margins of the contacts at one instant, in the order of the monitor's names.
 
     Attributes:
-        margins: Distance of each to what it bears, now (k,) [N]; negative where it slips or opens,
-            infinite if nothing is known of it.
-        ahead: The smallest that is expected from now on until the horizon (k,) [N].
-        when: After how long the expected margin falls short of the declared one first (k,) [s];
-            infinite if it does not.
+        margins: Distance of each to its limits now (k,) [N]; negative where it slips or opens,
+            infinite without measurements.
+        ahead: The smallest expected margin from now until the horizon (k,) [N].
+        when: Time until the expected margin is first below the declared one (k,) [s]; infinite if
+            it never is.
         warnings: Sentences; none if all is well.
     """
 
@@ -49,51 +49,51 @@ class SlipReport(NamedTuple):
 
 
 class HybridStep:
-    """What one control step commands and what it found out; arrays over arm joints are (na,).
+    """Command and other outputs of a control step; arrays over arm joints are (na,).
 
     Attributes:
         torque: The command [N m].
         memory: What the next step needs of this one.
         reference: The row of the reference that was followed.
-        added_internal_force: What was added to its internal force (m,); see `InternalChoice`.
-        gave_way: Whether limits held the task back, and the internal force was changed for it.
+        added_internal_force: Correction of its internal force (m,); see `InternalChoice`.
+        internal_force_adapted: Whether the internal force was changed because of torque limits.
         slip: How safe the contacts are that can slip; None where none can.
-        of_task: The smallest part of internal force, motion and force on surfaces that limits let
-            through, whatever the rate of the torque.
-        task_scale: The smallest part of the task that limits let through, from 0 to 1.
+        effort_scale: Smallest scale of internal force, motion and force on surfaces by the effort
+            limits, from 0 to 1.
+        task_scale: The same, with the limit of the torque's rate.
         support_torque_ratio: The largest support over its limit; beyond 1 arms and object cannot
             be held up.
     """
 
     __slots__ = (
-        "_at", "_found", "added_internal_force", "gave_way", "memory", "of_task", "reference",
-        "slip", "support_torque_ratio", "task_scale", "torque",
+        "_at", "_outputs", "added_internal_force", "effort_scale", "internal_force_adapted",
+        "memory", "reference", "slip", "support_torque_ratio", "task_scale", "torque",
     )  # fmt: skip
 
     def __init__(
         self,
         torque: Array,
         memory: Array,
-        found: Array,
+        outputs: Array,
         reference: Array,
         at: Mapping[str, slice],
         added_internal_force: Array,
     ) -> None:
         self.torque, self.memory, self.reference = torque, memory, reference
-        self._found, self._at = found, at
+        self._outputs, self._at = outputs, at
         self.added_internal_force = added_internal_force
-        self.gave_way = False
+        self.internal_force_adapted = False
         self.slip: SlipReport | None = None
         # Floats, because they are compared in every period.
-        squeeze, motion, rate, ratio, _, contact, _, _ = found[at["scales"]].tolist()
-        self.of_task: float = min(squeeze, motion, contact)
-        self.task_scale: float = min(self.of_task, rate)
+        squeeze, motion, rate, ratio, _, contact, _, _ = outputs[at["scales"]].tolist()
+        self.effort_scale: float = min(squeeze, motion, contact)
+        self.task_scale: float = min(self.effort_scale, rate)
         self.support_torque_ratio: float = ratio
 
     @property
     def pose(self) -> Array:
         """Pose of the object, x y z qx qy qz qw in the world (7,)."""
-        return self._found[self._at["pose"]]
+        return self._outputs[self._at["pose"]]
 
     @property
     def poses(self) -> tuple[Array]:
@@ -103,7 +103,7 @@ class HybridStep:
     @property
     def twist(self) -> Array:
         """Its angular velocity and the velocity of its origin, world axes (6,)."""
-        return self._found[self._at["twist"]]
+        return self._outputs[self._at["twist"]]
 
     @property
     def error(self) -> Array:
@@ -111,53 +111,53 @@ class HybridStep:
 
         As far as it is controlled: not into surfaces that are touched.
         """
-        return self._found[self._at["error"]]
+        return self._outputs[self._at["error"]]
 
     @property
     def closure(self) -> Array:
-        """What the other arms differ by from the first about the object (6(k-1),)."""
-        return self._found[self._at["closure"]]
+        """Closure error: the other arms' object poses less the first's (6(k-1),)."""
+        return self._outputs[self._at["closure"]]
 
     @property
     def internal_force(self) -> Array:
         """Measured internal force (m,)."""
-        return self._found[self._at["internal_force"]]
+        return self._outputs[self._at["internal_force"]]
 
     @property
     def contact_force(self) -> Array:
         """Force on the surfaces (C,), measured or estimated; as desired without any sensor."""
-        return self._found[self._at["contact_force"]]
+        return self._outputs[self._at["contact_force"]]
 
     @property
     def touched(self) -> Array:
         """1 for surfaces whose force is controlled, 0 for others (C,)."""
-        return self._found[self._at["touched"]]
+        return self._outputs[self._at["touched"]]
 
     @property
     def distance(self) -> Array:
         """Values of the surfaces' functions (C,): negative in free space."""
-        return self._found[self._at["distance"]]
+        return self._outputs[self._at["distance"]]
 
     @property
     def support(self) -> Array:
         """The part of the torque that holds everything up."""
-        return self._found[self._at["support"]]
+        return self._outputs[self._at["support"]]
 
     @property
     def scales(self) -> Array:
-        """What limits let through, and more (8,).
+        """Scales of the torque's parts, and more (8,).
 
         Of the internal force, of the motion, of the torque's change; the largest support over its
-        limit; the smallest relative pivot of the arms; let through of the force on surfaces;
-        what damping near a singularity takes from the object's acceleration [m/s^2]; and let
-        through of the arms' posture.
+        limit; the smallest relative pivot of the arms; scale of the force on surfaces; what
+        damping near a singularity takes from the object's acceleration [m/s^2]; and scale of the
+        arms' posture.
         """
-        return self._found[self._at["scales"]]
+        return self._outputs[self._at["scales"]]
 
     @property
     def fits(self) -> bool:
-        """Whether limits leave all of the task, whatever the rate of the torque."""
-        return self.of_task >= _ALL
+        """Whether the effort limits leave the task unscaled."""
+        return self.effort_scale >= _ALL
 
     @property
     def lost_acceleration(self) -> float:
@@ -167,47 +167,47 @@ class HybridStep:
     @property
     def measured_contact_forces(self) -> Array:
         """Measured contact forces (d,), along the contacts' directions; zero without sensors."""
-        return self._found[self._at["measured_contact_forces"]]
+        return self._outputs[self._at["measured_contact_forces"]]
 
     @property
-    def asked(self) -> Array:
-        """What the contacts are to make on the object, about its centre in its axes (6,) (37)."""
-        return self._found[self._at["asked"]]
+    def desired_wrench(self) -> Array:
+        """Desired wrench of the contacts on the object, about its centre in its axes (6,) (37)."""
+        return self._outputs[self._at["desired_wrench"]]
 
     @property
-    def exerted(self) -> Array:
+    def contact_wrench(self) -> Array:
         """Measured wrench of the contacts on the object, about its centre in its axes (6,)."""
-        return self._found[self._at["exerted"]]
+        return self._outputs[self._at["contact_wrench"]]
 
     @property
-    def pushed(self) -> Array:
-        """What the object makes on touched surfaces, by `contact_force`, likewise (6,)."""
-        return self._found[self._at["pushed"]]
+    def surface_wrench(self) -> Array:
+        """Wrench of the object on touched surfaces, by `contact_force`, likewise (6,)."""
+        return self._outputs[self._at["surface_wrench"]]
 
     @property
-    def unexplained(self) -> Array:
-        """What is exerted beyond the planned motion, the weight and `pushed`, likewise (6,)."""
-        return self._found[self._at["unexplained"]]
+    def residual_wrench(self) -> Array:
+        """`contact_wrench` less what planned motion, weight and `surface_wrench` need (6,)."""
+        return self._outputs[self._at["residual_wrench"]]
 
     @property
     def held_body_wrenches(self) -> Array:
-        """`exerted`, `pushed` and `unexplained`, which follow each other (1, 18)."""
-        begin, end = self._at["exerted"].start, self._at["unexplained"].stop
-        return self._found[begin:end].reshape(1, 18)
+        """`contact_wrench`, `surface_wrench`, `residual_wrench` in one row (1, 18)."""
+        begin, end = self._at["contact_wrench"].start, self._at["residual_wrench"].stop
+        return self._outputs[begin:end].reshape(1, 18)
 
     @property
-    def needed(self) -> Array:
-        """The least and the most torque that the task asks for, part by part (2, na).
+    def torque_range(self) -> Array:
+        """The least and the largest torque of the task, summed part by part (2, na).
 
         Support with internal force, then with the force on surfaces, then with the motion; each
-        without what the internal force of the row takes, see `grip`.
+        less the torque of the row's internal force, see `internal_force_torques`.
         """
-        return self._found[self._at["needed"]].reshape(2, -1)
+        return self._outputs[self._at["torque_range"]].reshape(2, -1)
 
     @property
-    def grip(self) -> Array:
+    def internal_force_torques(self) -> Array:
         """Torques of each internal force (na, m)."""
-        return self._found[self._at["grip"]].reshape(len(self.torque), -1)
+        return self._outputs[self._at["internal_force_torques"]].reshape(len(self.torque), -1)
 
     @property
     def linkage(self) -> Array:
@@ -215,7 +215,7 @@ class HybridStep:
 
         Empty for arms without loops; see `manipulation.passive_joints.DrivenMotion`.
         """
-        return self._found[self._at["linkage"]]
+        return self._outputs[self._at["linkage"]]
 
     def require_linkages(self) -> None:
         """Check that internal closed chains are closed, by drives that tell how they move.
@@ -235,13 +235,13 @@ class HybridStep:
 
     @property
     def slip_margins(self) -> Array:
-        """Distance of each contact that can slip to what it bears (w,) [N]; empty without any."""
+        """Distance of each contact that can slip to its limits (w,) [N]; empty without any."""
         return _NONE if self.slip is None else self.slip.margins
 
     @property
     def recorded(self) -> tuple[Array, ...]:
         """The values of the columns of `HybridController.columns`."""
-        values = self._found[: self._at["scales"].stop], self.added_internal_force
+        values = self._outputs[: self._at["scales"].stop], self.added_internal_force
         if self.slip is None:
             return values
         return *values, np.minimum(self.slip.ahead, _ANYTHING)

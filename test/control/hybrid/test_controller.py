@@ -95,13 +95,13 @@ def test_forces_on_surfaces_are_estimated():
     control.start(Q, REST)
     step = control.update(SETTLED, Q, REST, pressing_wrenches(control))
     assert step.contact_force == pytest.approx([12.0], abs=1e-8)
-    assert_allclose(step.pushed[3:], [0.0, 0.0, -12.0], atol=1e-8)
-    assert_allclose(step.unexplained, 0.0, atol=1e-8)
+    assert_allclose(step.surface_wrench[3:], [0.0, 0.0, -12.0], atol=1e-8)
+    assert_allclose(step.residual_wrench, 0.0, atol=1e-8)
     # A push by the world that no surface explains stands alone in what is unexplained.
     more = pressing_wrenches(control)
     more[0, 3:] += SYSTEM.grasps[0][:3, :3].T @ [7.0, 0.0, 0.0]
     step = control.update(SETTLED, Q, REST, more)
-    assert_allclose(step.unexplained[3:5], [7.0, 0.0], atol=1e-8)
+    assert_allclose(step.residual_wrench[3:5], [7.0, 0.0], atol=1e-8)
 
 
 @pytest.mark.parametrize(("below", "touched"), [(0.33, 0.0), (0.04, 1.0), (-0.04, 1.0)])
@@ -210,12 +210,18 @@ def test_the_internal_force_gives_way_before_the_task(room):
     assert limited(effort, **parts)[0].task_scale < 0.9
     step, _ = limited(effort, **parts, correction_limit=2e3)  # in one period
     assert step.task_scale == pytest.approx(1.0, abs=1e-9)
-    internal = np.zeros(step.grip.shape[1])
+    internal = np.zeros(step.internal_force_torques.shape[1])
     internal[0] = parts["squeeze"]
-    asked = step.needed + step.grip @ (internal + step.added_internal_force)
+    asked = step.torque_range + step.internal_force_torques @ (
+        internal + step.added_internal_force
+    )
     assert np.abs(asked).max() == pytest.approx(effort[0], rel=1e-8)
     ample = unlimited(**parts)
-    assert_allclose(step.torque, ample.torque + ample.grip @ step.added_internal_force, atol=1e-8)
+    assert_allclose(
+        step.torque,
+        ample.torque + ample.internal_force_torques @ step.added_internal_force,
+        atol=1e-8,
+    )
 
 
 def test_the_internal_force_gives_way_at_a_bounded_rate():

@@ -103,17 +103,18 @@ def task_scale(there, part, effort):
 
 def step_of(row, grip, moving=NOTHING, effort=EFFORT, wrench=None):
     """Return a step of drives, each with its part of the internal force (n, m), from a row."""
-    found, inside = np.zeros(Layout.size(LAYOUT.found)), grip @ row[OWN]
+    found, inside = np.zeros(Layout.size(LAYOUT.outputs)), grip @ row[OWN]
     squeeze = task_scale(NOTHING, inside, effort)
     motion = task_scale(squeeze * inside, moving, effort)
     asked = weight(4.0) if wrench is None else wrench
     for name, value in {
-        "grip": grip, "asked": asked,
-        "needed": [np.minimum(0.0, moving), np.maximum(0.0, moving)],  # without the internal force
+        "internal_force_torques": grip, "desired_wrench": asked,
+        # without the internal force
+        "torque_range": [np.minimum(0.0, moving), np.maximum(0.0, moving)],
         "scales": [squeeze, motion, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0],
     }.items():  # fmt: skip
-        found[LAYOUT.found[name]] = np.ravel(value)
-    return HybridStep(NOTHING, np.zeros(0), found, row, LAYOUT.found, np.zeros(2))
+        found[LAYOUT.outputs[name]] = np.ravel(value)
+    return HybridStep(NOTHING, np.zeros(0), found, row, LAYOUT.outputs, np.zeros(2))
 
 
 def of_drive(squeeze=0.0, twist=0.0):

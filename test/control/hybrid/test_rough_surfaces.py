@@ -50,7 +50,7 @@ def test_what_a_surface_drags_is_no_push_by_a_lever():
         control.start(Q, REST)
         step = control.update(SETTLED, Q, REST, pressing_wrenches(control, drag))
         measured.append(step.contact_force[0])
-        unexplained.append(step.unexplained)
+        unexplained.append(step.residual_wrench)
     # The speed over which friction comes up takes a twenty-thousandth away at 0.1 m/s.
     assert measured[0] == pytest.approx(12.0, abs=1e-3)
     assert_allclose(unexplained[0], 0.0, atol=1e-3)

@@ -17,14 +17,14 @@ def test_the_contact_force_counts_in_the_task_scale():
     posture, which the task does without.
     """
     layout = Layout(joints=14, directions=12, surfaces=1, arms=2)
-    found = np.zeros(layout.size(layout.found))
-    found[layout.found["scales"]] = [0.9, 0.8, 1.0, 0.5, 1e-3, 0.7, 0.2, 0.1]
-    step = HybridStep(np.zeros(14), np.zeros(1), found, np.zeros(1), layout.found, np.zeros(6))
+    outputs = np.zeros(layout.size(layout.outputs))
+    outputs[layout.outputs["scales"]] = [0.9, 0.8, 1.0, 0.5, 1e-3, 0.7, 0.2, 0.1]
+    step = HybridStep(np.zeros(14), np.zeros(1), outputs, np.zeros(1), layout.outputs, np.zeros(6))
     assert step.task_scale == pytest.approx(0.7)
-    assert step.of_task == pytest.approx(0.7)
+    assert step.effort_scale == pytest.approx(0.7)
     assert step.support_torque_ratio == pytest.approx(0.5)
     assert step.lost_acceleration == pytest.approx(0.2)
-    found[layout.found["contact_force"]] = 4.0
+    outputs[layout.outputs["contact_force"]] = 4.0
     assert step.contact_force == [4.0]
 
 
@@ -42,9 +42,9 @@ def test_the_contact_force_counts_in_the_task_scale():
 def test_linkages_are_off_their_dead_points_and_closed(linkage, fault):
     """By 1e-3, and by what they move in four periods; beyond dead points they are refused."""
     layout = Layout(joints=12, directions=12, surfaces=1, arms=2, passive_joints=4)
-    found = np.zeros(layout.size(layout.found))
-    found[layout.found["linkage"]] = linkage
-    step = HybridStep(np.zeros(12), np.zeros(1), found, np.zeros(1), layout.found, np.zeros(6))
+    outputs = np.zeros(layout.size(layout.outputs))
+    outputs[layout.outputs["linkage"]] = linkage
+    step = HybridStep(np.zeros(12), np.zeros(1), outputs, np.zeros(1), layout.outputs, np.zeros(6))
     if fault is None:
         step.require_linkages()
     else:
