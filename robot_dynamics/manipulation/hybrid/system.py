@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
@@ -329,8 +330,8 @@ class HybridSystem:
         turn = np.block([[R, zero], [zero, R]])
         spin = _skew(omega)
         both = np.block([[spin, zero], [zero, spin]])
-        S = _stacked([turn @ _axes(contact) for contact in self.contacts])
-        S_dot = _stacked([both @ turn @ _axes(contact) for contact in self.contacts])
+        S = block_diag(*(turn @ _axes(contact) for contact in self.contacts))
+        S_dot = block_diag(*(both @ turn @ _axes(contact) for contact in self.contacts))
         # W_S turns with the object: its columns' rates are omega x both of their halves.
         W_S = turn @ self.constant_wrench_map
         return HybridTerms(
@@ -353,18 +354,6 @@ def _axes(contact: Contact) -> Array:
     """Return S (6, d) in the object's axes, about the contact point."""
     R, zero = contact.pose[:3, :3], np.zeros((3, 3))
     return np.block([[R, zero], [zero, R]]) @ contact.directions
-
-
-def _stacked(blocks: Sequence[Array]) -> Array:
-    """Return the block-diagonal matrix of blocks."""
-    rows = sum(len(block) for block in blocks)
-    columns = sum(block.shape[1] for block in blocks)
-    whole, row, column = np.zeros((rows, columns)), 0, 0
-    for block in blocks:
-        height, width = block.shape
-        whole[row : row + height, column : column + width] = block
-        row, column = row + height, column + width
-    return whole
 
 
 def _skew(a: Array) -> Array:

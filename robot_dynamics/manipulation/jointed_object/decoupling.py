@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Unseren's decoupled law over scalars, to be compiled: by way of each arm's own Jacobian.
+"""Unseren's decoupled law, traceable: by way of each arm's own Jacobian.
 
 The pseudovelocities are the object's, as in both examples of Appendix C: the first part's motion
 and what the joint leaves free of the second's. [A; B]^-1 then comes apart, as in (C.3) to (C.18):
@@ -19,7 +19,7 @@ from typing import Any
 
 from robot_dynamics.manipulation.jointed_object.system import JointedObjectSystem
 from robot_dynamics.scalar.functions import minimum
-from robot_dynamics.scalar.linear_algebra import Factors, dot, factor, times, transposed_times
+from robot_dynamics.scalar.linear_algebra import Factors, add, dot, factor, times, transposed_times
 from robot_dynamics.spatial import Scalar, Vector3
 
 Terms = Mapping[str, Any]  # the traceable fields of JointSpaceTerms
@@ -133,11 +133,11 @@ def decoupled_torques(
     # With nu_dot = 0 the parts do not accelerate: V_dot = G qdd + G_dot qd.
     still = [[-value for value in swept] for swept in terms["G_dot_qd"]]
     rest = inverses.motion(kept_whole(terms, still, drift), [0.0] * n)
-    wanted = [_sum(part, swept) for part, swept in zip(parts, still, strict=True)]
+    wanted = [add(part, swept) for part, swept in zip(parts, still, strict=True)]
     acceleration = inverses.motion(kept_whole(terms, wanted, drift), joints)
-    bias = _sum(_sum(terms["C"], terms["H_A"]), terms["H_B_qd"])
+    bias = add(add(terms["C"], terms["H_A"]), terms["H_B_qd"])
     return DecoupledTorques(
-        _sum(bias, times(terms["D"], rest)),
+        add(bias, times(terms["D"], rest)),
         transposed_times(terms["A"], force, n),
         times(terms["D"], [a - b for a, b in zip(acceleration, rest, strict=True)]),
         acceleration,
@@ -194,14 +194,10 @@ def wrench_on_part(
 
 def needed_wrench(terms: Terms, index: int, acceleration: Sequence[Scalar]) -> list[Scalar]:
     """Return what an acceleration (6,) of a part takes, Lambda a + b (6,) (8)."""
-    return _sum(times(terms["inertia"][index], acceleration), terms["bias"][index])
+    return add(times(terms["inertia"][index], acceleration), terms["bias"][index])
 
 
 def _moved(motion: Sequence[Scalar], way: Vector3) -> list[Scalar]:
     """Return the same motion of a body, or G qdd of it, at a point that is `way` farther on."""
     angular = Vector3.of(motion[:3])
     return [*angular, *(Vector3.of(motion[3:]) + angular.cross(way))]
-
-
-def _sum(a: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
-    return [x + y for x, y in zip(a, b, strict=True)]

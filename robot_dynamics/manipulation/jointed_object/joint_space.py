@@ -164,12 +164,6 @@ class JointSpaceTerms:
         f = np.asarray(found, dtype=float)
         return needed + self.A.T @ f, f
 
-    @property
-    def projector(self) -> Array:
-        """Delta = 1 - A^T (A D^-1 A^T)^-1 A D^-1 (n, n) (33): what torques move."""
-        reaction = cho_solve(self._reaction, self.D_inverse_A.T)
-        return np.eye(len(self.D)) - self.A.T @ reaction
-
     def grasp_wrenches(self, qdd: Array, f: Array) -> Array:
         """Return the wrenches (2, 6) by the tools on the parts, at the tools, in world axes (8).
 

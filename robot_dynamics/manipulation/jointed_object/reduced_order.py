@@ -58,10 +58,6 @@ class ReducedOrderTerms:
             float(np.linalg.cond(whole / np.where(sizes > 0.0, sizes, 1.0))),
         )
 
-    def pseudovelocity(self, qd: Array) -> Array:
-        """Return nu = B qd (n - c,)."""
-        return self.B @ qd
-
     def joint_acceleration(self, nu_dot: Array) -> Array:
         """Return qdd (n,) (38)."""
         return self.Sigma @ nu_dot - self.drift

@@ -96,7 +96,9 @@ def test_the_projector():
     """Delta is idempotent and oblique, takes A^T to zero, and has rank n - c exactly (33)."""
     for name in NAMES:
         terms = terms_of(CASES[name])
-        Delta, (c, n) = terms.projector, terms.A.shape
+        c, n = terms.A.shape
+        yielding = np.linalg.solve(terms.D, terms.A.T)  # Delta = 1 - A^T (A D^-1 A^T)^-1 A D^-1
+        Delta = np.eye(n) - terms.A.T @ np.linalg.solve(terms.A @ yielding, yielding.T)
         # Products of the entries of D^-1, of condition 1e4, are right to eleven digits.
         assert_allclose(Delta @ Delta, Delta, atol=1e-10)
         assert_allclose(Delta @ terms.A.T, 0.0, atol=1e-10)
