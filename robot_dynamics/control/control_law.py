@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.control.reference import Plan
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import Contact
@@ -39,7 +40,7 @@ class ObjectPlan(Protocol):
         """Pose of the object at the beginning, x y z qx qy qz qw (7,); of two parts (2, 7)."""
 
     def rows(self, times: ArrayLike) -> Array:
-        """Return what to do at times (N,) [s], in the columns of `Reference.rows`."""
+        """Return what to do at times (N,) [s]: columns of `row_columns`, but those compared."""
 
     def settled_intervals(self, settle_s: float) -> list[tuple[float, float]]:
         """Return from when to when it has been at rest for `settle_s` [s]."""
@@ -306,6 +307,15 @@ class ControlLaw(ABC):
             ArgumentError: If the law does not follow, or the plan's rows do not fit.
         """
         raise ArgumentError("the control law follows the scenario alone.")
+
+    def bodies(self, plan: Any, tick: int) -> Sequence[Plan]:
+        """Return what each body of the object does on a plan, the first with the forces.
+
+        Args:
+            plan: What the object, or its first body, is to do.
+            tick: Control periods between the start and the plan's time 0.
+        """
+        return (plan,)
 
     def sense(
         self,

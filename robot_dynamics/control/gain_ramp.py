@@ -24,7 +24,7 @@ class GainRamp:
 
     Args:
         begin: What it departs from.
-        end: What it goes to; what is no number of a servo or of friction is taken from here.
+        end: What it goes to; see `with_gains`.
         periods: Control periods that it takes.
     """
 
@@ -45,9 +45,27 @@ class GainRamp:
         share = self._gone / self._periods
         between = {
             name: _between(getattr(self._begin, name), getattr(self.end, name), share)
-            for name in ("object", "internal_force", "posture", "friction")
+            for name in ("object", "internal_force", "posture", "friction", "jointed")
         }
         return replace(self.end, **between)
+
+
+def with_gains(settings: ControlSettings, other: ControlSettings) -> ControlSettings:
+    """Return settings with the servos and the friction of others, and all else as it is."""
+    jointed, bandwidth = settings.jointed, other.internal_force.bandwidth
+    return replace(
+        settings,
+        object=other.object,
+        internal_force=replace(settings.internal_force, bandwidth=bandwidth),
+        posture=other.posture,
+        friction=other.friction,
+        jointed=replace(
+            other.jointed,
+            estimates=jointed.estimates,
+            lead_periods=jointed.lead_periods,
+            conditioning_limit=jointed.conditioning_limit,
+        ),
+    )
 
 
 def carried_over(integral: Any, before: float, after: float, end: float) -> Any:

@@ -15,7 +15,7 @@ loop K_II / s with the same hold and delay.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, pi
+from math import inf, pi, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,17 +161,23 @@ def sampled_spectral_radius(gains: PidGains, period: float, delay_periods: float
     return float(np.max(np.abs(np.linalg.eigvals(A))))
 
 
-def largest_bandwidth(settings: ServoSettings, period: float, delay_periods: int) -> float:
+def largest_bandwidth(
+    bandwidth: float, gains: PidGains, period: float, delay_periods: int
+) -> float:
     """Return the bandwidth [rad/s] at which the delay margin has fallen to one period.
 
-    The damping ratio is kept, and the rate of the integral in proportion to the bandwidth.
+    Args:
+        bandwidth: Of the servo [rad/s].
+        gains: Of the servo: all poles move in proportion to the bandwidth.
+        period: Control period [s].
+        delay_periods: Periods between a measurement and the torque computed from it.
     """
     low, high = 0.0, 10.0 / period
     for _ in range(50):
         middle = 0.5 * (low + high)
-        scale = middle / settings.bandwidth
-        scaled = ServoSettings(middle, settings.damping_ratio, settings.integral * scale)
-        if _bears(servo_gains(scaled), period, delay_periods):
+        s = middle / bandwidth
+        scaled = PidGains(gains.proportional * s**2, gains.derivative * s, gains.integral * s**3)
+        if _bears(scaled, period, delay_periods):
             low = middle
         else:
             high = middle
@@ -179,26 +185,34 @@ def largest_bandwidth(settings: ServoSettings, period: float, delay_periods: int
 
 
 def check_gains(settings: ControlSettings) -> None:
-    """Refuse servos that would not stay stable with the loss of one more sample.
+    """Refuse servos of the law that would not stay stable with the loss of one more sample.
 
     Raises:
         GainError: If a delay margin is below one period, or the sampled loop is unstable.
     """
     period, delay = settings.period, settings.command_delay_periods
     circumstances = f"at {settings.rate_hz:g} Hz with {counted(delay, 'period')} of command delay"
-    posture = settings.posture
-    servos = {
-        "object": settings.object,
-        "posture": ServoSettings(posture.bandwidth, posture.damping_ratio, 0.0),
-    }
-    for name, servo in servos.items():
-        if servo.bandwidth > 0.0 and not _bears(servo_gains(servo), period, delay):
-            largest = largest_bandwidth(servo, period, delay)
-            raise GainError(name, servo.bandwidth, largest, circumstances)
-    K = settings.internal_force.bandwidth
+    if settings.law_facts.jointed:
+        own = settings.jointed
+        servos = {
+            "jointed.position": PidGains(
+                own.position_gain, own.velocity_gain, own.position_integral
+            ),
+            "jointed.posture": PidGains(own.posture_gain, own.posture_damping),
+        }
+        bandwidths = [sqrt(gains.proportional) for gains in servos.values()]
+        force, K = "jointed.force_integral", own.force_integral
+    else:
+        servos = {"object": servo_gains(settings.object), "posture": servo_gains(settings.posture)}
+        bandwidths = [settings.object.bandwidth, settings.posture.bandwidth]
+        force, K = "internal_force", settings.internal_force.bandwidth
+    for (name, gains), bandwidth in zip(servos.items(), bandwidths, strict=True):
+        if bandwidth > 0.0 and not _bears(gains, period, delay):
+            largest = largest_bandwidth(bandwidth, gains, period, delay)
+            raise GainError(name, bandwidth, largest, circumstances)
     if K > 0.0 and force_delay_margin(K, period, delay) < period:
         largest = pi / (period * (3.0 + 2.0 * delay))
-        raise GainError("internal_force", K, largest, circumstances)
+        raise GainError(force, K, largest, circumstances)
 
 
 def _bears(gains: PidGains, period: float, delay_periods: int) -> bool:

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control.reference import ACCELERATION, FORCE, TWIST, HasRows
 
-__all__ = ["Halt", "HasRows"]
-
 Array = NDArray[np.float64]
 
 # Path time gone through, over the halt's duration; its rate falls smoothly from 1 to 0.

@@ -10,7 +10,7 @@ any two orientations is such a turn.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import radians
 from typing import Protocol
@@ -78,6 +78,43 @@ class HasRows(Protocol):
 
     def rows(self, times: ArrayLike) -> Array:
         """Return rows at times (N,); see `Reference.rows`."""
+
+
+class Plan(HasRows, Protocol):
+    """Rows with an end."""
+
+    @property
+    def duration(self) -> float:
+        """When everything has come to rest [s]."""
+
+
+def consecutive(**sizes: int) -> Mapping[str, slice]:
+    """Return where parts of some sizes stand in a vector, one after the other."""
+    result, start = {}, 0
+    for name, size in sizes.items():
+        result[name] = slice(start, start + size)
+        start += size
+    return result
+
+
+def row_columns(surfaces: int, internal: int) -> Mapping[str, slice]:
+    """Return where everything stands in a row that a control law follows.
+
+    Pose x y z qx qy qz qw, twist and acceleration of the object's origin in world axes; forces on
+    the surfaces; 1 for those that are to be touched; internal force; and the desired forces of the
+    commands that the measured forces answer, with which these are compared.
+    """
+    C, m = surfaces, internal
+    return consecutive(
+        pose=7,
+        twist=6,
+        acceleration=6,
+        contact=C,
+        wanted=C,
+        internal=m,
+        compared_contact=C,
+        compared_internal=m,
+    )
 
 
 class Reference:

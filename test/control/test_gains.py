@@ -133,7 +133,7 @@ def test_the_force_servo():
 def test_the_largest_bandwidth_is_the_last_that_is_accepted():
     """Just below it settings pass; just above they are refused, and told that bandwidth."""
     servo = ServoSettings(30.0, 1.0, 0.0)
-    largest = largest_bandwidth(servo, 0.002, 1)
+    largest = largest_bandwidth(servo.bandwidth, servo_gains(servo), 0.002, 1)
     assert 60.0 < largest < 500.0
     check_gains(ControlSettings(object=ServoSettings(largest * 0.999, 1.0, 0.0)))
     with pytest.raises(GainError, match=r"object: .* 500 Hz with 1 period ") as caught:

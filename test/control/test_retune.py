@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Gains that change while arms lift a box of another mass than the controller believes."""
+"""Gains that change while arms lift an object of another mass than the controller believes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from robot_dynamics.app.laws import make_law
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import build_system, load_scenario, true_system
-from robot_dynamics.control.gain_ramp import GainRamp, carried_over
+from robot_dynamics.control.gain_ramp import GainRamp, carried_over, with_gains
 from robot_dynamics.control.gains import GainError
 
 SCENARIO = load_scenario("lift_box_wrong_payload")
@@ -22,6 +22,28 @@ SOFT = replace(
     object=replace(CONTROL.object, bandwidth=20.0, integral=5.0),
     posture=replace(CONTROL.posture, bandwidth=8.0),
 )
+JOINTED = load_scenario(
+    "fold",
+    ("plant.object_mass_scale=1.2", "control.jointed.position_integral=40000.0",
+     "reference.force=[{time_s: 0.0, wrench: [0.0, 10.0, 0.0], duration_s: 0.2}]"),
+)  # fmt: skip
+SERVO = JOINTED.control.jointed
+SOFT_JOINTED = replace(
+    JOINTED.control,
+    jointed=replace(
+        SERVO,
+        position_gain=2500.0,
+        velocity_gain=90.0,
+        position_integral=20000.0,
+        force_integral=50.0,
+        posture_gain=64.0,
+    ),
+)
+#: A scenario, other gains of it, and where its law keeps integrals.
+CASES = {
+    "hybrid": (SCENARIO, SOFT, "_memory"),
+    "jointed": (JOINTED, SOFT_JOINTED, "_integral"),
+}
 
 
 def test_the_ramp_begins_and_ends_where_it_should():
@@ -43,11 +65,11 @@ def test_what_an_integral_adds_is_carried_over():
     assert np.array_equal(carried_over(integral, 4.0, 2.0, 0.0), integral)
 
 
-def torques(change, ticks=700, at=500):
+def torques(scenario, change, ticks=700, at=500):
     """Return the torques (ticks, na) of a lift whose gains change at a tick."""
-    system = build_system(SCENARIO)
-    controller = make_law(SCENARIO, system)
-    plant = make_plant(SCENARIO, true_system(SCENARIO, system))
+    system = build_system(scenario)
+    controller = make_law(scenario, system)
+    plant = make_plant(scenario, true_system(scenario, system))
     seen = plant.reset()
     controller.start(seen.q, seen.qd)
     sent = []
@@ -59,38 +81,67 @@ def torques(change, ticks=700, at=500):
     return np.array(sent), controller
 
 
-def at_once(controller):
-    """Change the gains as a parameter that is just read would."""
-    controller.retune(SOFT)
-    controller._retuning = GainRamp(controller.settings, SOFT, 1)
-    memory = controller._memory
-    controller._retune(controller._retuning)
-    controller._memory = memory
-
-
-def test_the_torque_does_not_jump():
+@pytest.mark.parametrize("case", CASES)
+def test_the_torque_does_not_jump(case):
     """In the period of the change it departs from that without a change by little.
 
-    A share of 1/125 of the change of gains acts on errors of the size of a millimetre: less than
-    0.02 N m. The same change at once moves a torque by more than twenty times as much.
+    A share of 1/125 or 1/250 of the change of gains acts on errors of the size of a millimetre:
+    less than 0.02 N m. The same change at once moves a torque by more than twenty times as much.
     """
-    same, _ = torques(lambda controller: None, ticks=502)
-    ramped, controller = torques(lambda controller: controller.retune(SOFT))
-    jumped, _ = torques(at_once, ticks=502)
+    scenario, soft, integrals = CASES[case]
+
+    def at_once(controller):
+        """Change the gains as a parameter that is just read would."""
+        controller.retune(soft)
+        controller._retuning = GainRamp(controller.settings, soft, 1)
+        learned = getattr(controller, integrals)
+        controller._retune(controller._retuning)
+        setattr(controller, integrals, learned)
+
+    same, _ = torques(scenario, lambda controller: None, ticks=502)
+    ramped, controller = torques(scenario, lambda law: law.retune(soft), ticks=800)
+    jumped, _ = torques(scenario, at_once, ticks=502)
     smooth, rough = (np.abs(run[500] - same[500]).max() for run in (ramped, jumped))
     assert smooth < 0.02
     assert rough > 20.0 * smooth
     # On the way no step is larger than those of the lift itself by more than that.
     largest = np.abs(np.diff(same, axis=0)).max()
     assert np.abs(np.diff(ramped[499:], axis=0)).max() < max(largest, 0.5)
-    assert controller.settings == SOFT
+    assert controller.settings == soft
 
 
-def test_gains_that_the_loop_does_not_bear_are_refused():
+@pytest.mark.parametrize(
+    ("scenario", "wild", "problem"),
+    [
+        (
+            SCENARIO,
+            replace(CONTROL, object=replace(CONTROL.object, bandwidth=400.0)),
+            "object: a bandwidth of 400 rad/s is too high",
+        ),
+        (
+            JOINTED,
+            replace(JOINTED.control, jointed=replace(SERVO, position_gain=1e6, velocity_gain=2e3)),
+            "jointed.position: a bandwidth of 1000 rad/s is too high",
+        ),
+        (
+            JOINTED,
+            replace(JOINTED.control, jointed=replace(SERVO, force_integral=1000.0)),
+            "jointed.force_integral: a bandwidth of 1000 rad/s is too high",
+        ),
+    ],
+)
+def test_gains_that_the_loop_does_not_bear_are_refused(scenario, wild, problem):
     """With the declared delay; nothing changes."""
-    system = build_system(SCENARIO)
-    controller = make_law(SCENARIO, system)
-    wild = replace(CONTROL, object=replace(CONTROL.object, bandwidth=400.0))
-    with pytest.raises(GainError, match="object: a bandwidth of 400 rad/s is too high"):
+    controller = make_law(scenario)
+    with pytest.raises(GainError, match=problem):
         controller.retune(wild)
     assert controller._retuning is None
+    assert controller.settings == scenario.control
+
+
+def test_what_is_no_gain_stays():
+    """The law keeps the rate, and what its rows and its choice of coordinates depend on."""
+    other = replace(SOFT_JOINTED, rate_hz=250.0, jointed=replace(SERVO, lead_periods=2.0))
+    kept = with_gains(JOINTED.control, other)
+    assert kept.rate_hz == JOINTED.control.rate_hz
+    assert kept.jointed.lead_periods == SERVO.lead_periods

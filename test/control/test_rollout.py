@@ -167,7 +167,7 @@ def fold_of(*changes):
     law, start = folding(*changes)
     terms = Robot(law.system.model).constraint_terms
     times = path_times(law.reference.duration)
-    rows = [law.reference.rows(times), law.reference.second_rows(times)]
+    rows = [law.reference.rows(times), law.reference.second.rows(times)]
     return law, start, rollout(law.system, terms, law.unlimited(start, terms), rows, times, start)
 
 

@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.compile import load_kernel
-from robot_dynamics.control.control_law import ControlLaw
-from robot_dynamics.control.gain_ramp import RAMP_S, GainRamp, carried_over
-from robot_dynamics.control.gains import check_gains
+from robot_dynamics.control.control_law import ObjectPlan
+from robot_dynamics.control.gain_ramp import carried_over
 from robot_dynamics.control.hybrid.contact_damping import contact_damping
-from robot_dynamics.control.hybrid.followed import FollowedRows
 from robot_dynamics.control.hybrid.gains import HybridGains, hybrid_gains
 from robot_dynamics.control.hybrid.internal_choice import InternalChoice, holding_force
 from robot_dynamics.control.hybrid.law import law_program
@@ -28,18 +26,18 @@ from robot_dynamics.control.hybrid.named_forces import (
     wrench_components,
 )
 from robot_dynamics.control.hybrid.planned_forces import object_motion
-from robot_dynamics.control.hybrid.rows import HybridPlan
 from robot_dynamics.control.hybrid.sensed import finite_array, unit_pose
 from robot_dynamics.control.hybrid.slip_monitor import SlipWatch
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.hybrid.task_check import ContactCheck, TaskOptions, check_task
 from robot_dynamics.control.hybrid.torque_fade import TorqueFade
 from robot_dynamics.control.path_check import PathCheck, check_path, path_times
-from robot_dynamics.control.reference import FORCE, POSE, TWIST
+from robot_dynamics.control.planned_law import PlannedLaw
+from robot_dynamics.control.reference import POSE, TWIST
 from robot_dynamics.control.rollout import LawParts, UnlimitedLaw
 from robot_dynamics.control.rotation_path import conjugate, product, rotated, rotation_vector
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
-from robot_dynamics.control.start_check import StartError, check_joints, check_start
+from robot_dynamics.control.start_check import StartError, check_joints
 from robot_dynamics.errors import require_length
 from robot_dynamics.manipulation.grasping import hybrid_system
 from robot_dynamics.manipulation.hybrid import Contact, Environment, ForceDistribution
@@ -51,7 +49,7 @@ Array = NDArray[np.float64]
 _SEARCH, _FOUND = 20, 1e-14
 
 
-class HybridController(ControlLaw):
+class HybridController(PlannedLaw):
     """Yoshikawa and Zheng's controller of motion, force on surfaces and internal force.
 
     An object in free space is the case without surfaces, in rigid grasps that with the default
@@ -67,7 +65,7 @@ class HybridController(ControlLaw):
         system: Arms and object as they are believed to be.
         settings: Rate, servos and start.
         safety: Limits of torque and of its rate.
-        reference: What the object is to do; see `HybridPlan`.
+        reference: What the object is to do; see `ObjectPlan`.
         contacts: How each arm holds the object; rigidly at its grasp by default.
         environment: Surfaces; none by default. Coordinates along them are complemented, unless it
             has `own_coordinates`.
@@ -87,24 +85,18 @@ class HybridController(ControlLaw):
         RobotDynamicsError: If the grasp cannot do the task, or the servos do not bear the delay.
     """
 
-    reference: HybridPlan
-    follows = tunable = True
-
     def __init__(
         self,
         system: GraspSystem,
         settings: ControlSettings,
         safety: SafetySettings,
-        reference: HybridPlan,
+        reference: ObjectPlan,
         *,
         contacts: Sequence[Contact] | None = None,
         environment: Environment | None = None,
         distribution: ForceDistribution | None = None,
         task: TaskOptions | None = None,
     ) -> None:
-        check_gains(settings)
-        self.system, self.settings, self.safety = system, settings, safety
-        self.reference = reference
         self.hybrid_system = hybrid_system(system, contacts, environment)
         self.hybrid_system.require_force_closure()
         self.contacts = self.hybrid_system.contacts
@@ -115,8 +107,9 @@ class HybridController(ControlLaw):
         )
         self._task = task or TaskOptions()
         self._surfaces = surface_slices(self._task.surfaces)
-        self.period = settings.period
         self.layout = layout = Layout.of(self.hybrid_system)
+        ahead = (settings.command_delay_periods + 0.5) * settings.period
+        super().__init__(system, settings, safety, reference, layout.reference, ahead)
         names = self.hybrid_system.drive_names
         #: For each arm joint its index among the drives of the arms' model.
         self._order = [names.index(name) for name in system.joint_names]
@@ -125,15 +118,6 @@ class HybridController(ControlLaw):
         program = law_program(self.hybrid_system, self._order, options)
         # A surface's source does not tell the constants it has caught: the trace does.
         self.kernel = load_kernel(b"hybrid_law\0" + program.fingerprint, lambda: program, lanes=1)
-        self._ramp_ticks = max(1, round(settings.start.ramp_s / self.period))
-        self._followed = FollowedRows(
-            reference,
-            layout,
-            self.period,
-            begin=self._ramp_ticks,
-            delay=settings.command_delay_periods,
-            blend_s=settings.blend_s,
-        )
         self._choice = InternalChoice.of(self.hybrid_system, self.distribution, settings, layout)
         self.slip: SlipWatch | None = None
         if SlipWatch.needed(self.hybrid_system, self._task):
@@ -161,18 +145,7 @@ class HybridController(ControlLaw):
         self._more = (self._seen,) if self.senses else ()
         self._memory = np.zeros(Layout.size(layout.memory))
         self._limits = self.hybrid_system.drive_limits
-        self._retuning: GainRamp | None = None
         self._begin(system.posture)
-
-    @property
-    def ticks(self) -> int:
-        """Number of control periods of start and reference together."""
-        return self._followed.last
-
-    @property
-    def ramp_ticks(self) -> int:
-        """Number of control periods over which the task ramps in."""
-        return self._ramp_ticks
 
     @property
     def columns(self) -> dict[str, int]:
@@ -222,21 +195,6 @@ class HybridController(ControlLaw):
         return self._surfaces
 
     @property
-    def force_columns(self) -> dict[str, slice]:
-        """Where references that come while control runs stand in a row's forces."""
-        at, first = self.layout.reference, FORCE.start
-        return {
-            name: slice(at[name].start - first, at[name].stop - first)
-            for name in ("contact", "wanted", "internal")
-            if at[name].stop > at[name].start
-        }
-
-    @property
-    def internal_columns(self) -> slice:
-        """Where a row of the reference has the internal force."""
-        return self.layout.reference["internal"]
-
-    @property
     def wrench_components(self) -> list[int] | None:
         """Which components of a wrench internal forces are; see `named_forces`."""
         return wrench_components(self.distribution.names)
@@ -249,7 +207,7 @@ class HybridController(ControlLaw):
         """Return the internal forces of a wrench (6,); see `named_forces`."""
         return internal_forces(self.distribution.names, wrench)
 
-    def plan_checks(self, plan: HybridPlan) -> tuple[ContactCheck, ...]:
+    def plan_checks(self, plan: ObjectPlan) -> tuple[ContactCheck, ...]:
         """Return a check of whether contacts and surfaces bear a plan, to be done in parts."""
         if self.slip is None and not self._touching:
             return ()
@@ -263,7 +221,7 @@ class HybridController(ControlLaw):
         """
         start = self.settings.start
         if self.rigid_grasps and not self._touching:  # each arm alone tells where the object is
-            check_start(self.system, start, self.reference.start, q, qd)
+            super().check_start(q, qd)
             return
         check_joints(self.system, start, q, qd)
         memory = self._searched(q)
@@ -290,20 +248,8 @@ class HybridController(ControlLaw):
                     f"{np.degrees(start.rotation_tolerance_rad):.3g} degrees.",
                 )
 
-    def check_path(self, q: Array) -> None:
-        """Refuse a plan that grasp, surfaces or arms cannot follow from positions `q` (na,)."""
-        self.checked_path(q)
-
     def checked_path(self, q: Array, terms: Any = None) -> PathCheck:
-        """Return what a plan leaves of each limit from positions `q` (na,).
-
-        Args:
-            q: Positions of the arm joints at the start (na,).
-            terms: `Robot.constraint_terms` of the system, if the caller has it already.
-
-        Raises:
-            PreflightError: If grasp, surfaces or arms cannot follow the plan.
-        """
+        """Return what a plan leaves of each limit; see `PlannedLaw.checked_path`."""
         require_length("q", list(q), len(self._order), "one for each arm joint")
         times = path_times(self.reference.duration)
         rows = np.asarray(self.reference.rows(times), dtype=float)
@@ -364,9 +310,7 @@ class HybridController(ControlLaw):
                 what holds arms and object up by default.
         """
         q = np.array(q, dtype=float)
-        self._followed.restart()
-        if self._retuning is not None:
-            self.settings, self._retuning = self._retuning.end, None
+        self._restart()
         self._begin(q)
         memory, at = self._searched(q), self.layout.memory
         row = self._followed.row(0)
@@ -463,89 +407,43 @@ class HybridController(ControlLaw):
             sensed[at["forces"]] = 0.0 if pushed is None else pushed
 
     def hold(self, tick: int) -> None:
-        """Come to rest on the path from a tick on; forces stay what they are then.
-
-        `start` begins the reference anew. From then on slip is judged by what is measured.
+        """Come to rest on the path from a tick on; slip is then judged by what is measured.
 
         Args:
             tick: Control periods since the start.
         """
-        self._followed.hold(tick)
+        super().hold(tick)
         if self.slip is not None:
             self.slip.leave_plan()
 
-    def follow(self, plan: HybridPlan, tick: int) -> None:
-        """Follow another plan from a tick on, without a jump; see `FollowedRows.follow`.
-
-        `start` begins the first one anew.
+    def follow(self, plan: ObjectPlan, tick: int) -> None:
+        """Follow another plan from a tick on; slip is then judged by what is measured.
 
         Args:
             plan: What the object is to do from now on; its time 0 is there.
             tick: Control periods since the start.
-
-        Raises:
-            ArgumentError: If its rows have another width than those of these contacts and
-                surfaces.
         """
-        self._followed.follow(plan, tick)
+        super().follow(plan, tick)
         if self.slip is not None:
             self.slip.leave_plan()
 
-    def retune(self, settings: ControlSettings) -> None:
-        """Go to other gains within a quarter of a second, while control runs or before it does.
-
-        Only servos and the share of friction are taken from the settings.
-
-        Args:
-            settings: The new settings.
-
-        Raises:
-            GainError: If the sampled loop with its delay does not bear them; nothing changes then.
-        """
-        check_gains(settings)
-        begin = self.settings
-        bandwidth = settings.internal_force.bandwidth
-        end = replace(
-            begin,
-            object=settings.object,
-            internal_force=replace(begin.internal_force, bandwidth=bandwidth),
-            posture=settings.posture,
-            friction=settings.friction,
-        )
-        self._retuning = GainRamp(begin, end, round(RAMP_S / self.period))
-
-    def _retune(self, ramp: GainRamp) -> None:
-        """Take one step towards other gains; what integrals add to the torque stays."""
+    def _take_gains(self, end: ControlSettings) -> None:
         before = self.gains
-        self.settings = ramp.advance()
         self._set_gains(self._gains_of(self.settings, before.posture, before.damping))
-        end = self._gains_of(ramp.end, before.posture, before.damping)
+        last = self._gains_of(end, before.posture, before.damping)
         memory = self._memory = self._memory.copy()
         pose, force = (self.layout.memory[n] for n in ("pose_integral", "internal_integral"))
         memory[pose] = carried_over(
-            memory[pose], before.integral, self.gains.integral, end.integral
+            memory[pose], before.integral, self.gains.integral, last.integral
         )
         # The integral of the internal force is a force already; one without a gain fades.
-        if end.internal_integral == 0.0 and before.internal_integral > 0.0:
+        if last.internal_integral == 0.0 and before.internal_integral > 0.0:
             memory[force] *= self.gains.internal_integral / before.internal_integral
-        if ramp.over:
-            self._retuning = None
 
     def hold_support(self, q: Array) -> Array:
         """Return the torque (na,) that holds arms and object up at rest at positions `q` (na,)."""
         memory, still = self._searched(q), np.zeros_like(q)
         return self._evaluate(q, still, None, self._followed.row(0), memory, 0.0).support
-
-    def references(self, times: Array) -> dict[str, Array]:
-        """Return what was to be done at times (N,) [s], as columns of a recording."""
-        rows, at = self.reference.rows(times), self.layout.reference
-        every = {
-            "reference_pose": rows[:, at["pose"]],
-            "reference_twist": rows[:, at["twist"]],
-            "reference_internal_force": rows[:, at["internal"]],
-            "reference_contact_force": rows[:, at["contact"]],
-        }
-        return {name: values for name, values in every.items() if values.shape[1]}
 
     def _chosen(
         self, q: Array, qd: Array, wrenches: Array | None, row: Array, ramp: float

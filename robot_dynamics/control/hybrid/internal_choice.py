@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.hybrid.law_inputs import Layout
-from robot_dynamics.control.hybrid.rows import HybridPlan
 from robot_dynamics.control.hybrid.step import HybridStep
+from robot_dynamics.control.reference import HasRows
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.manipulation.hybrid import ForceDistribution, HybridSystem, Squeeze
 from robot_dynamics.manipulation.hybrid.squeeze import CorrectionLimit, GripRoom
@@ -177,7 +177,7 @@ class InternalChoice:
         return row
 
 
-def holding_force(plan: HybridPlan, system: HybridSystem, at: Mapping[str, slice]) -> Array:
+def holding_force(plan: HasRows, system: HybridSystem, at: Mapping[str, slice]) -> Array:
     """Return the internal force (m,) that contacts which only push need from the start.
 
     Args:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.hybrid.gains import HybridGains
+from robot_dynamics.control.reference import consecutive, row_columns
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import ForceDistribution
@@ -70,23 +71,8 @@ class Layout:
 
     @cached_property
     def reference(self) -> Mapping[str, slice]:
-        """A row of the reference.
-
-        Pose x y z qx qy qz qw, twist and acceleration of the object's origin in world axes;
-        forces on the surfaces; 1 for those that are to be touched; internal force; and the desired
-        forces of the commands that the measured forces answer, with which these are compared.
-        """
-        C, m = self.surfaces, self.internal
-        return _slices(
-            pose=7,
-            twist=6,
-            acceleration=6,
-            contact=C,
-            wanted=C,
-            internal=m,
-            compared_contact=C,
-            compared_internal=m,
-        )
+        """A row of what is to be done; see `row_columns`."""
+        return row_columns(self.surfaces, self.internal)
 
     @cached_property
     def memory(self) -> Mapping[str, slice]:
@@ -98,7 +84,7 @@ class Layout:
         torque; and the positions of joints without drives.
         """
         C, n = self.surfaces, self.joints
-        return _slices(
+        return consecutive(
             place=7,
             twist=6,
             pose_integral=6,
@@ -118,7 +104,7 @@ class Layout:
     def outputs(self) -> Mapping[str, slice]:
         """Outputs of a step besides torque and memory; see `HybridStep`."""
         C = self.surfaces
-        return _slices(
+        return consecutive(
             pose=7,
             twist=6,
             closure=6 * (self.arms - 1),
@@ -142,20 +128,12 @@ class Layout:
     @cached_property
     def sensed(self) -> Mapping[str, slice]:
         """Which sensors there are: of grasp wrenches, of surface forces; and the latter."""
-        return _slices(wrenches=1, contact=1, forces=self.surfaces)
+        return consecutive(wrenches=1, contact=1, forces=self.surfaces)
 
     @staticmethod
     def size(parts: Mapping[str, slice]) -> int:
         """Return the length of a vector of parts."""
         return max(part.stop for part in parts.values())
-
-
-def _slices(**sizes: int) -> Mapping[str, slice]:
-    result, start = {}, 0
-    for name, size in sizes.items():
-        result[name] = slice(start, start + size)
-        start += size
-    return result
 
 
 Array = NDArray[np.float64]

@@ -48,7 +48,7 @@ def contact_forces(rows: Sequence[SurfaceRow], wrench: Array) -> Array:
     Raises:
         ArgumentError: If it has components that the surface does not bear, or pulls.
     """
-    _refuse_others(wrench, [row.component for row in rows], f"surface {rows[0].name!r} bears")
+    refuse_others(wrench, [row.component for row in rows], f"surface {rows[0].name!r} bears")
     for row in rows:
         if row.pushed and wrench[row.component] < 0.0:
             raise ArgumentError(
@@ -73,7 +73,7 @@ def internal_forces(names: Sequence[str], wrench: Array) -> Array:
         ArgumentError: If it has components that the grasp does not have.
     """
     found = [3 if name.startswith("squeeze") else _INTERNAL.get(name, -1) for name in names]
-    _refuse_others(wrench, found, "the grasp has the internal forces")
+    refuse_others(wrench, found, "the grasp has the internal forces")
     return np.array([wrench[i] if i >= 0 else 0.0 for i in found])
 
 
@@ -87,7 +87,12 @@ def wrench_components(names: Sequence[str]) -> list[int] | None:
     return found if found and min(found) >= 0 else None
 
 
-def _refuse_others(wrench: Array, components: Sequence[int], who: str) -> None:
+def refuse_others(wrench: Array, components: Sequence[int], who: str) -> None:
+    """Refuse a wrench (6,) with other components than some.
+
+    Raises:
+        ArgumentError: With the component, and those that there are.
+    """
     expected = sorted(set(components) - {-1})
     for i in np.flatnonzero(wrench):
         if i not in expected:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from robot_dynamics.control.hybrid.planned_forces import (
     Columns,
@@ -28,6 +28,7 @@ from robot_dynamics.control.hybrid.surface_check import (
     surface_problems,
 )
 from robot_dynamics.control.path_check import PreflightError, Problem
+from robot_dynamics.control.reference import Plan
 from robot_dynamics.manipulation.hybrid import (
     ForceDistribution,
     HybridSystem,
@@ -41,17 +42,6 @@ Array = NDArray[np.float64]
 _ROUNDING = 1e-6  # of margins [N]
 _SPACING_S = 0.05  # between points of a plan that comes while control runs, more on a long one
 _FEWEST, _MOST = 2, 40
-
-
-class Plan(Protocol):
-    """What a hybrid controller is to do."""
-
-    @property
-    def duration(self) -> float:
-        """When everything has come to rest [s]."""
-
-    def rows(self, times: ArrayLike) -> Array:
-        """Return pose, twist, acceleration, forces, touches, internal forces (N, 19 + 2 C + m)."""
 
 
 class TaskOptions(NamedTuple):

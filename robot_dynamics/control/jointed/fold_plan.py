@@ -5,31 +5,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.control.halt import Halt
 from robot_dynamics.control.jointed.object_path import ObjectPath
-from robot_dynamics.control.reference import POSE, looked_up, plan_reference
+from robot_dynamics.control.reference import POSE, HasRows, plan_reference
 from robot_dynamics.control.settings import ReferenceSettings
 from robot_dynamics.control.settled import common, settled_until
 from robot_dynamics.manipulation.jointed_object import JointedObjectSystem, JointSpaceTerms
 
 Array = NDArray[np.float64]
-
-
-class FoldRows(NamedTuple):
-    """Reference rows of both parts' links, one for every control period.
-
-    Attributes:
-        first: Of the first part, with the force in the joint (N, 19 + c).
-        second: Of the second part (N, 19).
-    """
-
-    first: Array
-    second: Array
 
 
 class FoldPlan:
@@ -47,6 +33,7 @@ class FoldPlan:
     Attributes:
         path: The motion of both parts.
         duration: When everything has come to rest [s].
+        second: The motion of the second part's link.
         start: Poses x y z qx qy qz qw of both links at the start (2, 7).
     """
 
@@ -58,45 +45,37 @@ class FoldPlan:
         first, self._fold = self.path.references
         # The same motion, with the force behind it.
         self._first = plan_reference(settings, first.start, squeeze=np.zeros(system.constraints))
-        self._second = SecondPart(self.path)
+        self.second = SecondPart(self.path, self)
         self.duration = max(self._first.duration, self._fold.duration)
-        self.start = np.stack([one.rows([0.0])[0, POSE] for one in (self._first, self._second)])
+        self.start = np.stack([one.rows([0.0])[0, POSE] for one in (self, self.second)])
 
     def rows(self, times: ArrayLike) -> Array:
         """Return the first part's rows with the force (N, 19 + c); see `Reference.rows`."""
         return self._first.rows(times)
-
-    def second_rows(self, times: ArrayLike) -> Array:
-        """Return the second part's rows (N, 19)."""
-        return self._second.rows(times)
 
     def settled_intervals(self, settle_s: float) -> list[tuple[float, float]]:
         """Return from when to when parts and force have been at rest for `settle_s` [s]."""
         parts = [settled_until(one, settle_s, self.duration) for one in (self._first, self._fold)]
         return common(*parts)
 
-    def at(self, times: NDArray[np.floating], ahead: float) -> FoldRows:
-        """Return where to be at times (N,), and what to do `ahead` later [s]."""
-        return FoldRows(*(looked_up(one, times, ahead) for one in (self._first, self._second)))
-
-    def halted(self, time: float, period: float, ahead: float) -> FoldRows:
-        """Return rows from a time on that come to rest on the path, one a period [s]."""
-        halts = [Halt(one, time) for one in (self._first, self._second)]
-        count = int(np.ceil(halts[0].duration / period)) + 1
-        times = time + np.arange(count) * period
-        return FoldRows(*(looked_up(halt, times, ahead) for halt in halts))
-
 
 class SecondPart:
-    """The motion of the second part's link.
+    """The motion of the second part's link: the first part's, and the fold as planned.
+
+    Attributes:
+        duration: When the fold has come to rest [s].
 
     Args:
         path: The motion of both parts.
+        first: What the first part's link does.
+        begin: The fold's time when that begins [s].
     """
 
-    def __init__(self, path: ObjectPath) -> None:
-        self._path = path
+    def __init__(self, path: ObjectPath, first: HasRows, begin: float = 0.0) -> None:
+        self._path, self._first, self._begin = path, first, begin
+        self.duration = max(path.references[1].duration - begin, 0.0)
 
     def rows(self, times: ArrayLike) -> Array:
         """Return rows (N, 19) at times (N,)."""
-        return self._path.second_rows(times)
+        t = np.atleast_1d(np.asarray(times, dtype=float))
+        return self._path.second_rows(self._first.rows(t), t + self._begin)

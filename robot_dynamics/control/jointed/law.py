@@ -8,7 +8,6 @@ path takes over, with pseudovelocities that suit the place.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -16,20 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import load_kernel
-from robot_dynamics.control.control_law import ControlLaw
+from robot_dynamics.control.gain_ramp import carried_over
+from robot_dynamics.control.hybrid.named_forces import refuse_others
 from robot_dynamics.control.jointed.choice import ChoiceOfPseudovelocities
-from robot_dynamics.control.jointed.fold_plan import FoldPlan
+from robot_dynamics.control.jointed.fold_plan import FoldPlan, SecondPart
 from robot_dynamics.control.jointed.law_program import (
+    AXES,
     JointedGains,
     jointed_law_parameters,
     jointed_law_program,
 )
 from robot_dynamics.control.jointed.object_task import ObjectTask
-from robot_dynamics.control.path_check import check_path, path_times
-from robot_dynamics.control.reference import FORCE, POSE, reference_columns
+from robot_dynamics.control.path_check import PathCheck, check_path, path_times
+from robot_dynamics.control.planned_law import PlannedLaw
+from robot_dynamics.control.reference import FORCE, POSE, Plan, row_columns
 from robot_dynamics.control.rollout import LawParts, UnlimitedLaw
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
-from robot_dynamics.control.start_check import check_start
 from robot_dynamics.control.torque_limits import torque_limits
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.jointed_object import (
@@ -139,7 +140,7 @@ class JointedLawStep(NamedTuple):
         return self.pose, self.twist, self.closure, force, scales, self.second_pose
 
 
-class JointedLaw(ControlLaw):
+class JointedLaw(PlannedLaw):
     """Moves a jointed object and controls the force in its joint, behind the safety layer.
 
     Args:
@@ -172,63 +173,33 @@ class JointedLaw(ControlLaw):
                 f"control.jointed.estimates is {settings.jointed.estimates!r}, which is for "
                 "reproductions; expected 'feedback'."
             )
-        self.system, self.jointed, self.reference = system, jointed, plan
-        self.settings, self.safety = settings, safety
-        self.period, servo = settings.period, settings.jointed
-        lead = settings.command_delay_periods + servo.lead_periods
-        self.gains = JointedGains(
-            servo.position_gain,
-            servo.velocity_gain,
-            servo.position_integral,
-            servo.force_integral,
-            servo.posture_gain,
-            servo.posture_damping,
-            lead * self.period,
-            settings.friction.share,
-            settings.friction.velocity,
-        )
+        self.jointed = jointed
+        self.gains = JointedGains.of(settings)
+        columns = row_columns(surfaces=0, internal=jointed.constraints)
+        super().__init__(system, settings, safety, plan, columns, self.gains.lead)
+        # Where a row has what the first part does, what is measured is compared with, and what
+        # the second part does.
+        self._compared = columns["compared_internal"]
+        self._motion, self._second = slice(0, FORCE.start + jointed.constraints), slice(-19, None)
         self.kernel = load_kernel(
             b"jointed_law\0" + _layout(jointed) + jointed.arms.structure_key,
             lambda: jointed_law_program(jointed),
             lanes=1,
         )
         self.model = JointSpaceModel(jointed)
-        self.choice = ChoiceOfPseudovelocities(servo.conditioning_limit)
+        self.choice = ChoiceOfPseudovelocities(settings.jointed.conditioning_limit)
         self._order = np.concatenate([part.v_index for part in jointed.parts])
         n, c = len(self._order), jointed.constraints
         self._still = np.zeros(n)
         self._limits = torque_limits(n, 12 + c)
         self._effort = np.minimum(safety.effort_fraction * system.limits["effort"], 1e9)
         self._largest_change = safety.torque_rate * self.period
-        bounds = [_LARGEST_CORRECTION, servo.force_bound]
-        strengths = [servo.position_integral, servo.force_integral]
-        each = [b / max(k, 1e-12) for b, k in zip(bounds, strengths, strict=True)]
-        self._bound = np.repeat(each, [12, c])
-        self._ramp_ticks = max(1, round(settings.start.ramp_s / self.period))
-        self._ticks = int(np.ceil(plan.duration / self.period)) + 1
-        self._lead = lead * self.period
-        self._planned = plan.at(np.arange(self._ticks) * self.period, self._lead)
-        self._rows = self._planned
         self._no_wrenches, self._no_moments = np.zeros((2, 6)), np.zeros((2, 3))
         self._last, self._integral = self._still, np.zeros(12 + c)
         self._forget(system.posture, self._still)
         self.hold_support(system.posture)
-        self._readable_parts(0, self._evaluate(0, system.posture, self._still, None))
-
-    @property
-    def internal_columns(self) -> slice:
-        """Where a row of the reference has the force in the object's joint."""
-        return FORCE
-
-    @property
-    def ticks(self) -> int:
-        """Number of control periods of start and reference together."""
-        return self._ramp_ticks + self._ticks - 1
-
-    @property
-    def ramp_ticks(self) -> int:
-        """Number of control periods over which the task ramps in."""
-        return self._ramp_ticks
+        row = self._followed.row(0)
+        self._readable_parts(0, self._evaluate(row, system.posture, self._still, None))
 
     @property
     def columns(self) -> dict[str, int]:
@@ -254,17 +225,28 @@ class JointedLaw(ControlLaw):
             ],
         }
 
-    def check_start(self, q: Array, qd: Array) -> None:
-        """Refuse a start from afar or from motion; see `start_check.check_start`."""
-        check_start(self.system, self.settings.start, self.reference.start, q, qd)
+    def bodies(self, plan: Plan, tick: int) -> tuple[Plan, Plan]:
+        """Return what both parts do: the second folds as planned, whatever the first does."""
+        begin = max(tick - self._ramp_ticks, 0) * self.period
+        return plan, SecondPart(self.reference.path, plan, begin)
 
-    def check_path(self, q: Array) -> None:
-        """Refuse a plan that the arms cannot follow; see `control.path_check`."""
+    def internal_forces(self, wrench: Array) -> Array:
+        """Return the force in the object's joint (c,) of a wrench (6,), in the joint's order.
+
+        Raises:
+            ArgumentError: If it has components that the joint does not transmit.
+        """
+        blocked = [AXES.index(axis) for axis in self.system.internal_axes]
+        refuse_others(wrench, blocked, "the object's joint transmits")
+        return np.asarray(wrench[blocked])
+
+    def checked_path(self, q: Array, terms: Any = None) -> PathCheck:
+        """Return what a plan leaves of each limit; see `PlannedLaw.checked_path`."""
         times = path_times(self.reference.duration)
-        rows = [self.reference.rows(times), self.reference.second_rows(times)]
-        terms = Robot(self.system.model).constraint_terms
+        rows = [body.rows(times) for body in self.bodies(self.reference, 0)]
+        terms = terms or Robot(self.system.model).constraint_terms
         law = self.unlimited(q, terms)
-        check_path(self.system, self.safety, law, rows, times, q, terms=terms)
+        return check_path(self.system, self.safety, law, rows, times, q, terms=terms)
 
     def unlimited(self, posture: Array, terms: Any) -> UnlimitedLaw:
         """Return the law on its plan without limits, delay and integrals; see `control.rollout`.
@@ -309,25 +291,27 @@ class JointedLaw(ControlLaw):
 
         The arms' present positions become the posture that they stay near.
         """
-        self._rows = self._planned
+        self._restart()
         self._forget(q, self.hold_support(q) if last is None else last)
-        seen = self._evaluate(0, q, qd, None)
-        return self._step(0, seen, self._last, np.array([1.0, 1.0, 1.0, self._load(seen)]), None)
+        row = self._followed.row(0)
+        seen = self._evaluate(row, q, qd, None)
+        return self._step(row, seen, self._last, np.array([1.0, 1.0, 1.0, self._load(seen)]), None)
 
     def update(
         self, tick: int, q: Array, qd: Array, wrenches: Array | None = None
     ) -> JointedLawStep:
         """Return the step of a control instant and remember it; see `control_law.ControlLaw`."""
-        at = min(max(tick - self._ramp_ticks, 0), len(self._rows.first) - 1)
-        seen = self._evaluate(at, q, qd, wrenches)
+        if self._retuning is not None:
+            self._retune(self._retuning)
+        row = self._followed.row(tick)
+        seen = self._evaluate(row, q, qd, wrenches)
         if not seen.pivot >= _SMALLEST_PIVOT:
             seen = self._readable_parts(tick, seen)
-        wanted = self._rows.first[at, FORCE]
         # What the wrists measure is the answer to an earlier command.
-        lacking = self._wanted[0] - seen.force
+        lacking = row[self._compared] - seen.force
         if wrenches is None:
-            lacking = np.zeros(len(wanted))
-        ramp = min(1.0, tick / self._ramp_ticks)
+            lacking = np.zeros(len(lacking))
+        ramp = 1.0 if tick >= self._ramp_ticks else tick / self._ramp_ticks
         errors = np.concatenate([seen.error, lacking])
         torque, self._integral, scales = self._limits(
             seen.primary,
@@ -342,23 +326,8 @@ class JointedLaw(ControlLaw):
             self._bound,
         )
         self._last = torque
-        self._wanted.append(wanted)
         self._acceleration = ramp * scales[1] * seen.acceleration
-        return self._step(at, seen, torque, scales, wrenches)
-
-    def hold(self, tick: int) -> None:
-        """Come to rest on the path from a tick on; the force stays what it is then.
-
-        Args:
-            tick: Control periods since the start.
-        """
-        first = min(max(tick - self._ramp_ticks, 0), len(self._rows.first) - 1)
-        rest = self.reference.halted(first * self.period, self.period, self._lead)
-        joined = (
-            np.concatenate([before[:first], after])
-            for before, after in zip(self._rows, rest, strict=True)
-        )
-        self._rows = type(rest)(*joined)
+        return self._step(row, seen, torque, scales, wrenches)
 
     def hold_support(self, q: Array) -> Array:
         """Return the torque (n,) that holds arms and object up at rest at positions `q` (n,)."""
@@ -367,28 +336,48 @@ class JointedLaw(ControlLaw):
 
     def references(self, times: Array) -> dict[str, Array]:
         """Return what was to be done at times (N,) [s], as columns of a recording."""
-        columns = reference_columns(self.reference.rows(times))
-        return {**columns, "reference_second_pose": self.reference.second_rows(times)[:, POSE]}
+        second = self.reference.second.rows(times)
+        return {**super().references(times), "reference_second_pose": second[:, POSE]}
 
     def _forget(self, posture: Array, last: Array) -> None:
-        self._law = self.kernel.bind(jointed_law_parameters(self.jointed, self.gains, posture))
+        self._posture = np.array(posture, dtype=float)
+        self._set_gains(JointedGains.of(self.settings))
         self._last = np.array(last, dtype=float)
-        c = self.jointed.constraints
-        self._integral = np.zeros(12 + c)
+        self._integral = np.zeros(12 + self.jointed.constraints)
         self._acceleration = np.zeros(len(self._last))
-        # Forces of commands that were sent and do not act yet, behind that of the one that acts.
-        length = self.settings.command_delay_periods + 1
-        self._wanted: deque[Array] = deque([np.zeros(c)] * length, length)
 
-    def _evaluate(self, at: int, q: Array, qd: Array, wrenches: Array | None) -> Seen:
+    def _set_gains(self, gains: JointedGains) -> None:
+        """Let the law have these gains."""
+        self.gains = gains
+        block = jointed_law_parameters(self.jointed, gains, self._posture)
+        self._law = self.kernel.bind(block)
+        bounds = _LARGEST_CORRECTION, self.settings.jointed.force_bound
+        strengths = gains.integral, gains.force_integral
+        each = [b / max(k, 1e-12) for b, k in zip(bounds, strengths, strict=True)]
+        self._bound = np.repeat(each, [12, self.jointed.constraints])
+
+    def _take_gains(self, end: ControlSettings) -> None:
+        before, last = self.gains, JointedGains.of(end)
+        self._set_gains(JointedGains.of(self.settings))
+        motion, force = np.split(self._integral, [12])
+        self._integral = np.concatenate(
+            [
+                carried_over(motion, before.integral, self.gains.integral, last.integral),
+                carried_over(
+                    force, before.force_integral, self.gains.force_integral, last.force_integral
+                ),
+            ]
+        )
+
+    def _evaluate(self, row: Array, q: Array, qd: Array, wrenches: Array | None) -> Seen:
         return Seen._make(
             self._law(
                 q,
                 qd,
                 self._acceleration,
                 self._no_wrenches if wrenches is None else wrenches,
-                self._rows.first[at],
-                self._rows.second[at],
+                row[self._motion],
+                row[self._second],
                 self._integral[:12],
                 self._integral[12:],
             )
@@ -411,7 +400,7 @@ class JointedLaw(ControlLaw):
         )
 
     def _step(
-        self, at: int, seen: Seen, torque: Array, scales: Array, wrenches: Array | None
+        self, row: Array, seen: Seen, torque: Array, scales: Array, wrenches: Array | None
     ) -> JointedLawStep:
         turned, moved = np.moveaxis(seen.error.reshape(2, 2, 3), 1, 0)
         farther = [part[np.argmax(np.sum(part * part, axis=1))] for part in (turned, moved)]
@@ -423,9 +412,9 @@ class JointedLaw(ControlLaw):
             seen.second_pose,
             np.concatenate(farther),
             seen.closure,
-            seen.force if wrenches is not None else self._wanted[0],
+            seen.force if wrenches is not None else row[self._compared],
             np.append(scales, seen.pivot),
-            self._rows.first[at],
+            row[self._motion],
             seen.acceleration,
             np.hstack([self._no_moments, seen.exerted, self._no_wrenches, seen.unexplained]),
         )

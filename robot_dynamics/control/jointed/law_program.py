@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from robot_dynamics.compile import Program, trace
 from robot_dynamics.control.pose_error import pose_error
 from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST
+from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.control.torque_limits import friction_torque
 from robot_dynamics.manipulation.jointed_object import JointedObjectSystem
 from robot_dynamics.manipulation.jointed_object.decoupling import (
@@ -36,7 +37,7 @@ from robot_dynamics.spatial import Inertia, Rotation, Scalar, Transform, Vector3
 
 Array = NDArray[np.float64]
 
-_AXES = ("rx", "ry", "rz", "x", "y", "z")
+AXES = ("rx", "ry", "rz", "x", "y", "z")
 _INERTIA_SIZE = 10
 
 
@@ -64,6 +65,22 @@ class JointedGains(NamedTuple):
     lead: float
     friction_share: float
     friction_velocity: float
+
+    @classmethod
+    def of(cls, settings: ControlSettings) -> JointedGains:
+        """Return the numbers that settings ask for."""
+        servo, friction = settings.jointed, settings.friction
+        return cls(
+            servo.position_gain,
+            servo.velocity_gain,
+            servo.position_integral,
+            servo.force_integral,
+            servo.posture_gain,
+            servo.posture_damping,
+            (settings.command_delay_periods + servo.lead_periods) * settings.period,
+            friction.share,
+            friction.velocity,
+        )
 
 
 _GAINS = 9
@@ -185,7 +202,7 @@ def jointed_law_program(system: JointedObjectSystem) -> Program:
         )
         closure: list[Scalar] = [0.0] * 6
         for name, gap in zip(names, here["gap"], strict=True):
-            closure[_AXES.index(name)] = gap
+            closure[AXES.index(name)] = gap
         applied = [
             _in_world(pose, wrench)
             for pose, wrench in zip(here["tool_pose"], wrenches, strict=True)

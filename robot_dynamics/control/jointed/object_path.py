@@ -135,13 +135,17 @@ class ObjectPath:
         """What the first part's link does, and the second part's joint frame relative to it."""
         return self._first, self._second
 
-    def second_rows(self, times: ArrayLike) -> Array:
-        """Return what the second part's link does at times (N,), as rows of a `Reference`."""
-        t = np.atleast_1d(np.asarray(times, dtype=float))
-        _, origin, velocity, acceleration = self._links(t)[1]
+    def second_rows(self, first: Array, times: ArrayLike) -> Array:
+        """Return what the second part's link does, as rows of a `Reference`.
+
+        Args:
+            first: Rows of the first part's link (N, 19 or more).
+            times: Of the fold (N,) [s].
+        """
+        fold = self._second.rows(times)
+        _, origin, velocity, acceleration = self._links(first, fold)[1]
         # The quaternion is continuous, as those are that it is a product of.
-        turned = self._first.rows(t)[:, POSE][:, 3:]
-        relative = self._second.rows(t)[:, POSE][:, 3:]
+        turned, relative = (rows[:, POSE][:, 3:] for rows in (first, fold))
         for after in (_quaternion(self._joint), relative, _quaternion(self._link)):
             turned = product(turned, after)
         return np.hstack([origin, turned, velocity, acceleration])
@@ -151,20 +155,20 @@ class ObjectPath:
         t = np.atleast_1d(np.asarray(times, dtype=float))
         moved = []
         for (rotation, origin, velocity, acceleration), c in zip(
-            self._links(t), self._centers, strict=True
+            self._links(self._first.rows(t), self._second.rows(t)), self._centers, strict=True
         ):
             arm = rotation @ c
             moved.append((rotation, origin + arm, *_carried(velocity, acceleration, arm), origin))
         return PartsMotion(*(np.stack(pair, axis=1) for pair in zip(*moved, strict=True)))
 
-    def _links(self, t: Array) -> list[tuple[Array, Array, Array, Array]]:
+    def _links(self, first: Array, fold: Array) -> list[tuple[Array, Array, Array, Array]]:
         """Return orientation, origin, velocity and acceleration of both parts' links."""
-        R, p, V, A = _motion_of(self._first, t)
+        R, p, V, A = _motion_of(first)
         # The first part's joint frame moves with it.
         there = R @ self._joint[:3, :3]
         V_j, A_j = _carried(V, A, R @ self._joint[:3, 3])
         p_j = p + R @ self._joint[:3, 3]
-        R_r, p_r, V_r, A_r = _motion_of(self._second, t)
+        R_r, p_r, V_r, A_r = _motion_of(fold)
         way = _turned(there, p_r)
         spin, slide = _turned(there, V_r[:, _ANGULAR]), _turned(there, V_r[:, _LINEAR])
         R_2 = there @ R_r
@@ -184,7 +188,7 @@ class ObjectPath:
         # A start that is open, as where calibration is wrong, stays as open as it is.
         allowed = _CLOSED
         times = np.linspace(0.0, self._second.duration, 21)
-        R, p, _, _ = _motion_of(self._second, times)
+        R, p, _, _ = _motion_of(self._second.rows(times))
         for time, rotation, position in zip(times, R, p, strict=True):
             X = Transform(Turn.of(rotation.T.tolist()), Vector3.of(position.tolist()))
             error = float(np.linalg.norm(np.array(system.joint.type.residual(X), dtype=float)))
@@ -210,9 +214,8 @@ def _rotation_vectors(R: Array) -> Array:
     return np.asarray(sine_axis * ratio[:, None])
 
 
-def _motion_of(reference: Reference, times: Array) -> tuple[Array, Array, Array, Array]:
-    """Return orientation, origin, velocity and acceleration of a path at times."""
-    rows = reference.rows(times)
+def _motion_of(rows: Array) -> tuple[Array, Array, Array, Array]:
+    """Return orientation, origin, velocity and acceleration of rows of a path."""
     where = rows[:, POSE]
     rotation = Rotation.from_quat(where[:, 3:]).as_matrix()
     return rotation, where[:, :3], rows[:, TWIST], rows[:, ACCELERATION]

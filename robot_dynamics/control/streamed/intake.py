@@ -17,14 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.control.control_law import ControlLaw, LawStep, PlanCheck
 from robot_dynamics.control.faults import Cause, Finding
 from robot_dynamics.control.link_distance import Proximity
-from robot_dynamics.control.reference import FORCE
+from robot_dynamics.control.reference import FORCE, Plan
 from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.control.streamed.reach_check import ReachCheck
 from robot_dynamics.control.streamed.trajectory import (
     HALT_S,
     LONGEST_S,
     ObjectTrajectory,
-    Plan,
     TrajectoryError,
     WithForces,
     distance_between,
@@ -228,7 +227,7 @@ class ReferenceIntake:
             if isinstance(candidate, _Forces):
                 self._begin_forces(candidate, now, tick)
             else:
-                self._begin_path(candidate, now, q, step)
+                self._begin_path(candidate, now, tick, q, step)
             _look_further(candidate.checks)
         except RobotDynamicsError as error:
             if candidate.number > self._refused:
@@ -281,7 +280,7 @@ class ReferenceIntake:
             plan = self._plan(now, tick, _changed(self._forces, new.changes))
             new.checks = self._checks_of_law(plan)
 
-    def _begin_path(self, new: _Candidate, now: float, q: Array, step: LawStep) -> None:
+    def _begin_path(self, new: _Candidate, now: float, tick: int, q: Array, step: LawStep) -> None:
         if new.checks:
             return
         settings = self._settings
@@ -296,7 +295,13 @@ class ReferenceIntake:
             )
         new.checks = [
             ReachCheck(
-                self._system, settings, self._terms, self._proximity, plan, q, self._law.contacts
+                self._system,
+                settings,
+                self._terms,
+                self._proximity,
+                self._law.bodies(plan, tick),
+                q,
+                self._law.contacts,
             ),
             *self._checks_of_law(plan),
         ]

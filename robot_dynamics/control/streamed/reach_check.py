@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from robot_dynamics.control.closed_path import ClosedPath
 from robot_dynamics.control.link_distance import Proximity
-from robot_dynamics.control.reference import POSE
+from robot_dynamics.control.reference import POSE, Plan
 from robot_dynamics.control.settings import SafetySettings
-from robot_dynamics.control.streamed.trajectory import Plan, TrajectoryError
+from robot_dynamics.control.streamed.trajectory import TrajectoryError
 from robot_dynamics.manipulation.hybrid import Contact
 from robot_dynamics.manipulation.system import GraspSystem
 
@@ -35,7 +35,7 @@ class ReachCheck:
         settings: The limits.
         terms: `Robot.constraint_terms` of the system's model.
         proximity: Watches the links; it has been told where the run began.
-        plan: What the object is to do.
+        plans: What each body of the object is to do.
         q: Positions of the arm joints now (na,).
         contacts: How each arm holds the object; rigidly by default.
     """
@@ -46,15 +46,13 @@ class ReachCheck:
         settings: SafetySettings,
         terms: Any,
         proximity: Proximity,
-        plan: Plan,
+        plans: Sequence[Plan],
         q: Array,
         contacts: Sequence[Contact] | None = None,
     ) -> None:
         self._system, self._proximity = system, proximity
-        fewest = _FEWEST if plan.duration > 0.0 else 1
-        count = min(_MOST, max(fewest, int(np.ceil(plan.duration / _SPACING_S)) + 1))
-        self._times = np.linspace(0.0, plan.duration, count)
-        self._rows = plan.rows(self._times)
+        self._times = np.unique(np.concatenate([_times(plan.duration) for plan in plans]))
+        self._rows = [plan.rows(self._times) for plan in plans]
         self._path = ClosedPath(system, terms, contacts)
         self._path.at = system.positions(q)
         self._next = 0
@@ -79,11 +77,12 @@ class ReachCheck:
             self._next += 1
 
     def _look(self, i: int) -> None:
-        path, system, row = self._path, self._system, self._rows[i]
+        path, system = self._path, self._system
+        rows = [body[i] for body in self._rows]
         when = f"after {self._times[i]:.2f} s "
         if i and path.nonholonomic:
             path.advance(float(self._times[i] - self._times[i - 1]))
-        if not path.close(row):
+        if not path.close(*rows):
             worst = int(np.argmax(path.gaps().sum(axis=1)))
             raise TrajectoryError(
                 f"{when}arm {system.arms[worst].name!r} does not reach the object."
@@ -103,6 +102,14 @@ class ReachCheck:
                 f"{when}joint {system.joint_names[j]!r} would move at {abs(qd[j]):.4g} rad/s or "
                 f"m/s, expected at most {self._speed[j]:.4g}."
             )
-        found = self._proximity.finding(q, row[POSE])
+        found = self._proximity.finding(q, rows[0][POSE])
         if found is not None:
             raise TrajectoryError(f"{when}{found.sentence}")
+
+
+def _times(duration: float) -> Array:
+    """Return the times (N,) [s] at which a plan of some duration is looked at."""
+    fewest = _FEWEST if duration > 0.0 else 1
+    return np.linspace(
+        0.0, duration, min(_MOST, max(fewest, int(np.ceil(duration / _SPACING_S)) + 1))
+    )

@@ -4,13 +4,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.control.halt import HasRows
-from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST
+from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST, Plan
 from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
 from robot_dynamics.control.streamed.curve import Points, hermite, points_of, powers, rows_of
 from robot_dynamics.errors import RobotDynamicsError
@@ -174,14 +171,6 @@ def _with_halt(t: Array, knots: Points) -> tuple[Array, Points]:
 
 def _at(knots: Points, i: int) -> tuple[Array, Array, Array]:
     return knots.value[i], knots.rate[i], knots.second[i]
-
-
-class Plan(HasRows, Protocol):
-    """Rows with an end."""
-
-    @property
-    def duration(self) -> float:
-        """When everything has come to rest [s]."""
 
 
 class WithForces:

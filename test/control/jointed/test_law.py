@@ -40,8 +40,7 @@ def test_motion_and_force_are_exact_at_the_instant():
     assert step.task_scale == 1.0
     terms = law.model.terms(q, qd)
     qdd, f = terms.forward(step.torque)
-    rows = law._rows.first[at - law.ramp_ticks], law._rows.second[at - law.ramp_ticks]
-    np.testing.assert_allclose(f, rows[0][FORCE] + 100.0 * integral, rtol=1e-9)
+    np.testing.assert_allclose(f, step.reference[FORCE] + 100.0 * integral, rtol=1e-9)
     assert np.abs(integral).max() > 1e-3
     wanted = law.reference.path.at([(at - law.ramp_ticks) * law.period])[0]
     from robot_dynamics.control.jointed.object_path import PartPoses
@@ -59,7 +58,7 @@ def test_near_a_singularity_the_readable_path_takes_over():
     law, start = folding(*LITERAL)
     q, qd = moving(law, start)
     law.start(q, 0.0 * qd)
-    seen = law._evaluate(AFTER, q, qd, NO_WRENCHES)
+    seen = law._evaluate(law._followed.row(AFTER), q, qd, NO_WRENCHES)
     read = law._readable_parts(AFTER, seen)
     sums = [x.primary + x.push + x.moving for x in (seen, read)]
     # The wish for the second part is met in the joint's directions at its point, or at the centre
@@ -143,18 +142,26 @@ def test_the_ramp_and_the_torque_rate():
 
 
 def test_hold_comes_to_rest_on_the_path():
-    """Rows go on where they were, and end at rest; the force stays."""
+    """The reference goes on where it was, and ends at rest; the force stays; a start goes back."""
     law, start = folding(*LITERAL)
-    law.start(start, 0.0 * start)
-    before = law._rows
+    still = 0.0 * start
+
+    def references(tick):
+        row = law._followed.row(tick)
+        return row[: law.internal_columns.stop], row[-19:]
+
+    law.start(start, still)
+    before, after = references(AFTER), references(AFTER + 600)
     law.hold(AFTER)
-    first = AFTER - law.ramp_ticks
-    np.testing.assert_array_equal(law._rows.first[:first], before.first[:first])
-    np.testing.assert_allclose(law._rows.first[first], before.first[first], atol=1e-9)
-    assert not law._rows.second[-1, 7:13].any()
-    np.testing.assert_array_equal(law._rows.first[-1, FORCE], law._rows.first[first, FORCE])
-    law.start(start, 0.0 * start)
-    assert law._rows is before
+    for one, other in zip(references(AFTER), before, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-9)
+    first, second = references(law.ticks)
+    assert not first[7:19].any()
+    assert not second[7:19].any()
+    np.testing.assert_array_equal(first[FORCE], before[0][FORCE])
+    law.start(start, still)
+    for one, other in zip(references(AFTER + 600), after, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_a_start_from_afar_is_refused():

@@ -30,7 +30,7 @@ def check(move, duration, **limits):
     end = BOX.copy()
     end[:3] += move
     path = ObjectTrajectory([0.0, duration], [BOX, end])
-    return ReachCheck(SYSTEM, settings, TERMS, proximity, path, HELD)
+    return ReachCheck(SYSTEM, settings, TERMS, proximity, [path], HELD)
 
 
 def test_a_good_path_is_looked_at_in_pieces():
@@ -63,6 +63,6 @@ def test_what_stands_against_it(move, duration, limits, words):
 def test_a_pose_that_is_no_number():
     """Nothing passes that cannot be compared."""
     found = check([0.0, 0.0, 0.05], 1.0)
-    found._rows[3, 0] = np.nan
+    found._rows[0][3, 0] = np.nan
     with pytest.raises(TrajectoryError):
         found.advance(1000)

@@ -7,20 +7,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
 from support.hybrid_control import START, Plan
 
-from robot_dynamics.control.hybrid.followed import FollowedRows
-from robot_dynamics.control.hybrid.law_inputs import Layout
+from robot_dynamics.control.followed import FollowedRows, blended, with_compared
+from robot_dynamics.control.reference import row_columns
 from robot_dynamics.errors import ArgumentError
 
-LAYOUT = Layout(joints=14, directions=12, surfaces=1, arms=2)
+COLUMNS = row_columns(surfaces=1, internal=6)
 BEGIN, PERIOD, BLEND = 10, 0.01, 0.2
+WIDTH = COLUMNS["internal"].stop
+FORCES = np.r_[COLUMNS["contact"], COLUMNS["internal"]]
 
 
 def followed(plan=None):
     """Return the rows of a plan that moves along x."""
     plan = plan or Plan(1, velocity=(0.1, 0.0, 0.0))
-    return FollowedRows(plan, LAYOUT, PERIOD, begin=BEGIN, delay=1, blend_s=BLEND)
+    return FollowedRows(
+        (plan,), COLUMNS, PERIOD, begin=BEGIN, delay=1, ahead=1.5 * PERIOD, blend_s=BLEND
+    )
 
 
 def test_rows_begin_at_a_tick_and_end_with_the_plan():
@@ -39,7 +44,7 @@ def test_plans_follow_one_another_for_ever():
     for k in range(1000):
         tick = BEGIN + 30 * (k + 1)
         x.append(rows.row(tick)[0])
-        rows.follow(Plan(1, start=START, velocity=(0.1 if k % 2 else -0.1, 0.0, 0.0)), tick)
+        rows.follow((Plan(1, start=START, velocity=(0.1 if k % 2 else -0.1, 0.0, 0.0)),), tick)
         assert rows.row(tick)[0] == pytest.approx(x[-1], abs=1e-12)
         lengths.add(len(rows._rows))
     assert len(lengths) == 1
@@ -50,7 +55,7 @@ def test_plans_follow_one_another_for_ever():
 def test_a_halt_is_of_the_plan_that_is_followed():
     """It goes on along the new plan and comes to rest there."""
     rows = followed()
-    rows.follow(Plan(1, start=START, velocity=(0.0, 0.1, 0.0)), BEGIN + 20)
+    rows.follow((Plan(1, start=START, velocity=(0.0, 0.1, 0.0)),), BEGIN + 20)
     tick = BEGIN + 20 + 60
     going = rows.row(tick).copy()
     rows.hold(tick)
@@ -74,8 +79,8 @@ def test_leaving_a_surface_is_no_error():
 
 def test_a_surface_is_left_when_its_force_has_faded():
     """It is to be touched as long as there is a force on it."""
-    rows, at = followed(Plan(1, contact=20.0)), LAYOUT.reference
-    rows.follow(Plan(1, wanted=0.0), BEGIN + 40)
+    rows, at = followed(Plan(1, contact=20.0)), COLUMNS
+    rows.follow((Plan(1, wanted=0.0),), BEGIN + 40)
     part = np.array([rows.row(BEGIN + 40 + k) for k in range(40)])
     on = part[:, at["wanted"]][:, 0] > 0.0
     assert on[: round(BLEND / PERIOD)].all()
@@ -88,7 +93,7 @@ def test_a_plan_begins_where_it_is_followed():
     rows, late = followed(), BEGIN + 500
     end = rows.row(late)[:3].copy()
     moving = Plan(1, start=np.concatenate([end, START[3:]]), velocity=(0.0, 0.1, 0.0))
-    rows.follow(moving, late)
+    rows.follow((moving,), late)
     assert_allclose(rows.row(late)[:3], end, atol=1e-12)
     assert rows.row(late + 60)[1] == pytest.approx(end[1] + 0.06, abs=1e-12)
     assert rows.last == late + 100
@@ -96,8 +101,8 @@ def test_a_plan_begins_where_it_is_followed():
 
 def test_a_plan_is_looked_up_in_parts_alike():
     """A path followed for longer than a part is what the plan says, also what is compared."""
-    rows, at = followed(), LAYOUT.reference
-    rows.follow(Plan(1, start=START, velocity=(0.1, 0.0, 0.0), contact=20.0), BEGIN)
+    rows, at = followed(), COLUMNS
+    rows.follow((Plan(1, start=START, velocity=(0.1, 0.0, 0.0), contact=20.0),), BEGIN)
     whole = followed(Plan(1, start=START, velocity=(0.1, 0.0, 0.0), contact=20.0))
     blend = round(BLEND / PERIOD)
     for k in (30, 31, 60, 99):
@@ -134,4 +139,78 @@ def test_an_end_in_free_space_is_come_back_to():
 def test_a_plan_of_other_forces_is_refused():
     """Rows must have a column for each surface force and internal force."""
     with pytest.raises(ArgumentError, match="rows of 25, expected 27"):
-        followed().follow(Plan(0), 0)
+        followed().follow((Plan(0),), 0)
+
+
+class Ramp:
+    """A plan on which every number is the time."""
+
+    def rows(self, times):
+        """Return rows of the time."""
+        return np.repeat(np.asarray(times, dtype=float)[:, None], WIDTH, axis=1)
+
+
+def test_measured_forces_are_compared_with_what_they_answer():
+    """Two samples late, across the rows that were followed before; the first row at the start."""
+    rows = Ramp().rows(np.arange(4.0))
+    alone = with_compared(rows, rows[:0], COLUMNS, 2)
+    assert_allclose(alone[:, COLUMNS["compared_contact"]].ravel(), [0, 0, 0, 1])
+    before = Ramp().rows(np.array([7.0, 8.0, 9.0]))
+    after = with_compared(rows, before, COLUMNS, 2)
+    assert_allclose(after[:, COLUMNS["compared_internal"]][:, 0], [8, 9, 0, 1])
+
+
+def test_a_new_plan_takes_over_smoothly():
+    """Pose, twist and acceleration begin with the old row and end with the new plan's.
+
+    In between they are each other's derivatives, by differences of a millisecond.
+    """
+    h, count = 1e-3, 601
+    t = np.arange(count) * h
+    rows = np.zeros((count, WIDTH))
+    rows[:, 0], rows[:, 10] = 0.3 * t, 0.3
+    rows[:, 3:7] = Rotation.from_rotvec(np.outer(0.5 * t, [0.0, 0.0, 1.0])).as_quat()
+    rows[:, 9] = 0.5
+    rows[:, FORCES] = 10.0
+    last = np.zeros(WIDTH)
+    last[:3], last[10:13], last[16:19] = [0.1, -0.2, 0.3], [0.2, 0.1, 0.0], [1.0, 0.0, -2.0]
+    last[3:7] = Rotation.from_rotvec([0.0, 0.0, -0.4]).as_quat()
+    last[9], last[15] = -0.3, 0.7
+    last[FORCES] = 25.0
+    got = blended(rows, last, h, 0.4, FORCES)
+    assert_allclose(got[0], last, atol=1e-12)
+    assert_allclose(got[400:], rows[400:], atol=1e-12)
+    turn = Rotation.from_quat(got[:, 3:7])
+    spin = (turn[2:] * turn[:-2].inv()).as_rotvec() / (2 * h)
+    assert_allclose(spin[:398], got[1:399, 7:10], atol=1e-4)
+    assert_allclose(np.gradient(got[:399, 0], h)[1:-1], got[1:398, 10], atol=1e-4)
+    assert_allclose(np.gradient(got[:399, 10], h)[1:-1], got[1:398, 16], atol=1e-3)
+    assert np.all(np.diff(got[:400, FORCES[0]]) < 0.0)
+
+
+def test_turns_about_different_axes_are_mixed_exactly():
+    """Half a radian aside, about another axis: twist and its rate are those of the poses."""
+    h, count = 1e-3, 301
+    rows = np.zeros((count, WIDTH))
+    rows[:, 3:7] = Rotation.from_rotvec(np.outer(np.arange(count) * h, [0.8, 0, 0])).as_quat()
+    rows[:, 7] = 0.8
+    last = np.zeros(WIDTH)
+    last[3:7] = Rotation.from_rotvec([0.0, 0.5, 0.0]).as_quat()
+    last[9] = -0.6
+    got = blended(rows, last, h, 0.3, FORCES)
+    turn = Rotation.from_quat(got[:, 3:7])
+    spin = (turn[2:] * turn[:-2].inv()).as_rotvec() / (2 * h)
+    # Central differences err by h^2 / 6 times third derivatives, of 1e3 rad/s^3 at most.
+    assert_allclose(spin[:297], got[1:298, 7:10], atol=5e-4)
+    assert_allclose((got[2:299, 7:10] - got[:297, 7:10]) / (2 * h), got[1:298, 13:16], atol=2e-2)
+
+
+def test_a_short_plan_is_held_at_its_end():
+    """A plan of one row is taken over in the same time."""
+    rows = np.zeros((1, WIDTH))
+    rows[:, 6] = 1.0
+    last = rows[0].copy()
+    last[0] = 0.1
+    got = blended(rows, last, 0.01, 0.1, FORCES)
+    assert len(got) == 11
+    assert_allclose(got[-1], rows[0])

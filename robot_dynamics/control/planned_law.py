@@ -1,0 +1,185 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What control laws of a held object share: plan and streamed references, start, gain changes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.control.control_law import ControlLaw, ObjectPlan
+from robot_dynamics.control.followed import FollowedRows
+from robot_dynamics.control.gain_ramp import RAMP_S, GainRamp, with_gains
+from robot_dynamics.control.gains import check_gains
+from robot_dynamics.control.path_check import PathCheck
+from robot_dynamics.control.reference import FORCE
+from robot_dynamics.control.settings import ControlSettings, SafetySettings
+from robot_dynamics.control.start_check import check_start
+from robot_dynamics.manipulation.system import GraspSystem
+
+Array = NDArray[np.float64]
+
+
+class PlannedLaw(ControlLaw):
+    """A control law that follows a plan, and references that take over from it.
+
+    Args:
+        system: Arms and object as they are believed to be.
+        settings: Rate, servos and start.
+        safety: Limits of torque and of its rate.
+        reference: What the object is to do.
+        row_columns: Where everything stands in its rows; see `reference.row_columns`.
+        ahead: How much later the middle of the time is in which a command acts [s].
+
+    Attributes:
+        settings: With the gains at present.
+        safety: Limits of torque and of its rate.
+        period: Of control [s].
+        row_columns: Where everything stands in a row of the reference.
+
+    Raises:
+        GainError: If the sampled loop with its delay does not bear the gains.
+    """
+
+    follows = tunable = True
+
+    def __init__(
+        self,
+        system: GraspSystem,
+        settings: ControlSettings,
+        safety: SafetySettings,
+        reference: ObjectPlan,
+        row_columns: Mapping[str, slice],
+        ahead: float,
+    ) -> None:
+        check_gains(settings)
+        self.system, self.settings, self.safety = system, settings, safety
+        self.reference, self.row_columns = reference, row_columns
+        self.period = settings.period
+        self._ramp_ticks = max(1, round(settings.start.ramp_s / self.period))
+        self._followed = FollowedRows(
+            self.bodies(reference, 0),
+            row_columns,
+            self.period,
+            begin=self._ramp_ticks,
+            delay=settings.command_delay_periods,
+            ahead=ahead,
+            blend_s=settings.blend_s,
+        )
+        self._retuning: GainRamp | None = None
+
+    @property
+    def ticks(self) -> int:
+        """Number of control periods of start and reference together."""
+        return self._followed.last
+
+    @property
+    def ramp_ticks(self) -> int:
+        """Number of control periods over which the task ramps in."""
+        return self._ramp_ticks
+
+    @property
+    def force_columns(self) -> dict[str, slice]:
+        """Where references that come while control runs stand in a row's forces."""
+        at, first = self.row_columns, FORCE.start
+        return {
+            name: slice(at[name].start - first, at[name].stop - first)
+            for name in ("contact", "wanted", "internal")
+            if at[name].stop > at[name].start
+        }
+
+    @property
+    def internal_columns(self) -> slice:
+        """Where a row of the reference has the internal force."""
+        return self.row_columns["internal"]
+
+    def check_start(self, q: Array, qd: Array) -> None:
+        """Refuse a start from afar or from motion; see `start_check.check_start`."""
+        check_start(self.system, self.settings.start, self.reference.start, q, qd)
+
+    def check_path(self, q: Array) -> None:
+        """Refuse a plan that cannot be followed from positions `q` (na,)."""
+        self.checked_path(q)
+
+    @abstractmethod
+    def checked_path(self, q: Array, terms: Any = None) -> PathCheck:
+        """Return what a plan leaves of each limit from positions `q` (na,).
+
+        Args:
+            q: Positions of the arm joints at the start (na,).
+            terms: `Robot.constraint_terms` of the system, if the caller has it already.
+
+        Raises:
+            PreflightError: If grasp, surfaces or arms cannot follow the plan.
+        """
+
+    def hold(self, tick: int) -> None:
+        """Come to rest on the path from a tick on; forces stay what they are then.
+
+        `start` begins the reference anew.
+
+        Args:
+            tick: Control periods since the start.
+        """
+        self._followed.hold(tick)
+
+    def follow(self, plan: ObjectPlan, tick: int) -> None:
+        """Follow another plan from a tick on, without a jump; see `FollowedRows.follow`.
+
+        `start` begins the first one anew.
+
+        Args:
+            plan: What the object is to do from now on; its time 0 is there.
+            tick: Control periods since the start.
+
+        Raises:
+            ArgumentError: If its rows have another width than those of the law's reference.
+        """
+        self._followed.follow(self.bodies(plan, tick), tick)
+
+    def retune(self, settings: ControlSettings) -> None:
+        """Go to other gains within a quarter of a second, while control runs or before it does.
+
+        Only servos and the share of friction are taken from the settings.
+
+        Args:
+            settings: The new settings.
+
+        Raises:
+            GainError: If the sampled loop with its delay does not bear them; nothing changes then.
+        """
+        end = with_gains(self.settings, settings)
+        check_gains(end)
+        self._retuning = GainRamp(self.settings, end, round(RAMP_S / self.period))
+
+    def references(self, times: Array) -> dict[str, Array]:
+        """Return what was to be done at times (N,) [s], as columns of a recording."""
+        rows, at = self.reference.rows(times), self.row_columns
+        every = {
+            "reference_pose": rows[:, at["pose"]],
+            "reference_twist": rows[:, at["twist"]],
+            "reference_internal_force": rows[:, at["internal"]],
+            "reference_contact_force": rows[:, at["contact"]],
+        }
+        return {name: values for name, values in every.items() if values.shape[1]}
+
+    def _restart(self) -> None:
+        """Follow the plan from its beginning, with the gains that were asked for last."""
+        self._followed.restart()
+        if self._retuning is not None:
+            self.settings, self._retuning = self._retuning.end, None
+
+    def _retune(self, ramp: GainRamp) -> None:
+        """Take one step towards other gains; what integrals add to the torque stays."""
+        self.settings = ramp.advance()
+        self._take_gains(ramp.end)
+        if ramp.over:
+            self._retuning = None
+
+    @abstractmethod
+    def _take_gains(self, end: ControlSettings) -> None:
+        """Take the gains of the settings at present, on the way to those of others."""
