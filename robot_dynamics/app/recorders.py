@@ -20,7 +20,6 @@ from robot_dynamics.app.recording import TICK, Recorder, Recording
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.app.scene import scene_of
 from robot_dynamics.control.control_law import ControlLaw, LawStep
-from robot_dynamics.control.reference import FORCE, POSE, TWIST
 from robot_dynamics.control.settled import settled_rows, settled_until
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation.contact.report import ContactReport, Touch
@@ -284,15 +283,7 @@ class ControlRecorder:
         first, count = at[0], len(references["reference_pose"])
         last = np.searchsorted(at, np.arange(first, count), side="right") - 1
         rows = np.array([self._streamed[i] for i in at])[last]
-        force = rows[:, FORCE]
-        found = {
-            "reference_pose": rows[:, POSE],
-            "reference_twist": rows[:, TWIST],
-            "reference_internal_force": force[:, law.force_columns["internal"]],
-        }
-        if "contact" in law.force_columns:
-            found["reference_contact_force"] = force[:, law.force_columns["contact"]]
-        for name, values in found.items():
+        for name, values in law.reference_columns(rows).items():
             references[name] = np.concatenate([references[name][:first], values])
         return first
 

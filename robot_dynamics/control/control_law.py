@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.control.reference import Plan
+from robot_dynamics.control.reference import FORCE, POSE, TWIST, Plan
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import Contact
@@ -279,9 +279,26 @@ class ControlLaw(ABC):
         after its first call.
         """
 
-    @abstractmethod
     def references(self, times: Array) -> dict[str, Array]:
-        """Return the columns of a recording that tell what was to be done at times (N,) [s]."""
+        """Return the columns of a recording that tell what is planned for times (N,) [s]."""
+        bodies = self.bodies(self.reference, 0)
+        return self.reference_columns(np.hstack([body.rows(times) for body in bodies]))
+
+    def reference_columns(self, rows: Array) -> dict[str, Array]:
+        """Return the columns of a recording of rows that were to be followed (N, any).
+
+        Args:
+            rows: As of `LawStep.reference`; forces that are compared may be left out.
+        """
+        found = {
+            "reference_pose": rows[:, POSE],
+            "reference_twist": rows[:, TWIST],
+            "reference_internal_force": rows[:, self.internal_columns],
+        }
+        if "contact" in self.force_columns:
+            contact = self.force_columns["contact"]
+            found["reference_contact_force"] = rows[:, FORCE][:, contact]
+        return found
 
     def retune(self, settings: ControlSettings) -> None:
         """Go to other gains without a jump of the torque, if the law is `tunable`.

@@ -61,7 +61,6 @@ def with_gains(settings: ControlSettings, other: ControlSettings) -> ControlSett
         friction=other.friction,
         jointed=replace(
             other.jointed,
-            estimates=jointed.estimates,
             lead_periods=jointed.lead_periods,
             conditioning_limit=jointed.conditioning_limit,
         ),

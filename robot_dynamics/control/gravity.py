@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from robot_dynamics.control.arm_model import ArmModel
 from robot_dynamics.control.control_law import ControlLaw
 from robot_dynamics.control.fallback import FallbackTorque
-from robot_dynamics.control.reference import FORCE, POSE, Reference, reference_columns
+from robot_dynamics.control.reference import FORCE, POSE, Reference
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import check_joints
 from robot_dynamics.manipulation.system import GraspSystem
@@ -198,10 +198,6 @@ class GravityLaw(ControlLaw):
     def hold_support(self, q: Array) -> Array:
         """Return the torque (na,) that holds the arms up at rest at positions `q` (na,)."""
         return self._arms.support(q)
-
-    def references(self, times: Array) -> dict[str, Array]:
-        """Return the columns of a recording that tell where the object is taken to be."""
-        return reference_columns(self.reference.rows(times))
 
     def _support(self, q: Array, held: bool) -> Array:
         return self._arms.support(q)

@@ -132,17 +132,6 @@ class HybridReference:
     def __init__(self, motion: Reference, touches: TouchPlan) -> None:
         self.motion, self.touches = motion, touches
         self.duration, self.start = motion.duration, motion.start
-        C, m = touches.size, motion.force_size
-        first = FORCE.start
-        #: Where forces on surfaces, 1 for those to be touched, and internal forces stand in rows.
-        self.contact = slice(first, first + C)
-        self.wanted = slice(first + C, first + 2 * C)
-        self.internal = slice(first + 2 * C, first + 2 * C + m)
-
-    @property
-    def width(self) -> int:
-        """Number of columns of `rows`."""
-        return self.internal.stop
 
     def rows(self, times: ArrayLike) -> Array:
         """Return the reference at some times (N,) [s].

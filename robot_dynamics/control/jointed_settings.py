@@ -5,11 +5,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from robot_dynamics.errors import ArgumentError
-
-ESTIMATES = ("feedback", "feed-forward")
+from robot_dynamics.manipulation.contact_settings import number as _number
 
 
 @dataclass(frozen=True)
@@ -25,30 +23,23 @@ class JointedControlSettings:
         force_bound: Largest integral term of a component [N or N m]: it stops there.
         posture_gain: K_p of the motion that redundant arms have left [1/s^2].
         posture_damping: K_v of that motion [1/s].
-        estimates: Where the controller's model is evaluated: at the measured state ("feedback"),
-            or at the desired one ("feed-forward").
         lead_periods: How far ahead the model and the desired acceleration are looked up. A torque
             is held for a period: half a period makes it that of the period's middle. At 0 the law
             is exact at the instant when it is evaluated, and late in the mean.
         conditioning_limit: Condition number of [A; B] from which pseudovelocities are chosen anew.
     """
 
-    position_gain: float = 4000.0
-    velocity_gain: float = 120.0
-    position_integral: float = 0.0
-    force_integral: float = 100.0
-    force_bound: float = 50.0
-    posture_gain: float = 100.0
-    posture_damping: float = 20.0
-    estimates: Literal["feedback", "feed-forward"] = "feedback"
-    lead_periods: float = 0.5
-    conditioning_limit: float = 300.0
+    position_gain: float = _number(4000.0, "1/s^2", minimum=0.0)
+    velocity_gain: float = _number(120.0, "1/s", minimum=0.0)
+    position_integral: float = _number(0.0, "1/s^3", minimum=0.0)
+    force_integral: float = _number(100.0, "1/s", minimum=0.0)
+    force_bound: float = _number(50.0, "N or N m", minimum=0.0)
+    posture_gain: float = _number(100.0, "1/s^2", minimum=0.0)
+    posture_damping: float = _number(20.0, "1/s", minimum=0.0)
+    lead_periods: float = _number(0.5, "periods", minimum=0.0)
+    conditioning_limit: float = _number(300.0, "", above=1.0)
 
     def __post_init__(self) -> None:
-        if self.estimates not in ESTIMATES:
-            raise ArgumentError(
-                f"estimates {self.estimates!r}: expected one of {', '.join(ESTIMATES)}."
-            )
         names = ("position_gain", "velocity_gain", "position_integral", "force_integral")
         for name in (*names, "force_bound", "posture_gain", "posture_damping", "lead_periods"):
             if not getattr(self, name) >= 0.0:

@@ -156,17 +156,6 @@ class PlannedLaw(ControlLaw):
         check_gains(end)
         self._retuning = GainRamp(self.settings, end, round(RAMP_S / self.period))
 
-    def references(self, times: Array) -> dict[str, Array]:
-        """Return what was to be done at times (N,) [s], as columns of a recording."""
-        rows, at = self.reference.rows(times), self.row_columns
-        every = {
-            "reference_pose": rows[:, at["pose"]],
-            "reference_twist": rows[:, at["twist"]],
-            "reference_internal_force": rows[:, at["internal"]],
-            "reference_contact_force": rows[:, at["contact"]],
-        }
-        return {name: values for name, values in every.items() if values.shape[1]}
-
     def _restart(self) -> None:
         """Follow the plan from its beginning, with the gains that were asked for last."""
         self._followed.restart()

@@ -223,15 +223,6 @@ class Reference:
         return inside
 
 
-def reference_columns(rows: Array) -> dict[str, Array]:
-    """Return rows (N, 19 + m) of a reference as columns of a recording."""
-    return {
-        "reference_pose": rows[:, POSE],
-        "reference_twist": rows[:, TWIST],
-        "reference_internal_force": rows[:, FORCE],
-    }
-
-
 def looked_up(source: HasRows, times: NDArray[np.floating], ahead: float) -> Array:
     """Return one row a time: where to be then, and what to do when the command acts.
 

@@ -283,6 +283,12 @@ GAINS = {
     ("internal_force", "bandwidth"): "Bandwidth of the internal force [1/s].",
     ("posture", "bandwidth"): "Natural frequency of the arms' self-motion [rad/s].",
     ("posture", "damping_ratio"): "Its damping ratio.",
+    ("jointed", "position_gain"): "K_p of the parts' motion [1/s^2].",
+    ("jointed", "velocity_gain"): "K_v of the parts' motion [1/s].",
+    ("jointed", "position_integral"): "K_i of the parts' motion [1/s^3]; 0 for none.",
+    ("jointed", "force_integral"): "K_I of the force in the object's joint [1/s].",
+    ("jointed", "posture_gain"): "K_p of the arms' self-motion [1/s^2].",
+    ("jointed", "posture_damping"): "K_v of the arms' self-motion [1/s].",
     ("friction", "share"): "Fraction of the known joint friction that is compensated.",
     ("friction", "velocity"): "Speed from which the full friction is assumed [rad/s or m/s].",
 }
@@ -420,7 +426,12 @@ class GainParameters:
 
     def __init__(self, node: Node, settings: ControlSettings) -> None:
         self._node, self.settings = node, settings
-        self._entries = {gain_name(*key): _entry(settings, *key) for key in GAINS}
+        jointed = settings.law_facts.jointed
+        self._entries = {
+            gain_name(*key): _entry(settings, *key)
+            for key in GAINS
+            if key[0] == "friction" or (key[0] == "jointed") is jointed
+        }
         self._apply: Callable[[ControlSettings], None] | None = None
         given = getattr(node, "_parameter_overrides", {})
         for name in self._entries:

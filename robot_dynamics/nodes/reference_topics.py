@@ -84,7 +84,10 @@ class ReferenceTopics:
         )
 
     def _take_internal_force(self, message: WrenchStamped) -> None:
-        _require("frame", message.header.frame_id, ("", topics.middle_frame(self._body)))
+        # The axes of the force in an object's joint are those of its components in the scenario.
+        jointed = self._loop.system.object_loop_joint is not None
+        frames = ("",) if jointed else ("", topics.middle_frame(self._body))
+        _require("frame", message.header.frame_id, frames)
         intake, _ = self._loop.following()
         intake.take_internal_force(wrench_of(message.wrench))
 

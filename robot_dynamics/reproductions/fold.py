@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.figures import BAND, BLUE, GREEN, INK, ORANGE, VERMILION
-from robot_dynamics.control.jointed import JointedControlSettings, ObjectPath
+from robot_dynamics.control.jointed import ObjectPath
 from robot_dynamics.control.reference import TIME_LAWS
 from robot_dynamics.control.settings import ReferenceSettings, SegmentSettings, TurnSettings
 from robot_dynamics.manipulation.jointed_object import JointSpaceModel
 from robot_dynamics.reproductions.jointed_control import (
     JointedObjectController,
     JointedRecord,
+    ReproductionSettings,
     run_jointed,
 )
 from robot_dynamics.reproductions.jointed_plants import EngineJointedPlant
@@ -34,7 +35,7 @@ Array = NDArray[np.float64]
 
 _PERIOD = 1e-3  # [s]
 # What a wrong weight does to the motion is taken away by an integral term.
-_SETTINGS = JointedControlSettings(position_integral=6e4)
+_SETTINGS = ReproductionSettings(position_integral=6e4)
 _LIMITS = {"position [mm]": 1.0, "orientation [mrad]": 3.0, "force, rms [N]": 0.05}
 _PERFECT_LIMITS = {"position [mm]": 1e-3, "orientation [mrad]": 1e-3, "force, rms [N]": 2e-3}
 

@@ -16,18 +16,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control.jointed.choice import ChoiceOfPseudovelocities
-from robot_dynamics.control.jointed.desired_joints import DesiredJoints
 from robot_dynamics.control.jointed.object_path import ObjectPath, PartPoses, PartsMotion
 from robot_dynamics.control.jointed.object_task import ObjectTask
 from robot_dynamics.control.jointed_settings import JointedControlSettings
 from robot_dynamics.control.torque_limits import largest_scale
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.jointed_object import JointSpaceModel, decoupled_law
+from robot_dynamics.reproductions.desired_joints import DesiredJoints
 from robot_dynamics.reproductions.jointed_plants import JointedPlant
 from robot_dynamics.wording import apart
 
@@ -36,6 +37,18 @@ Array = NDArray[np.float64]
 
 class TorqueLimitError(RobotDynamicsError):
     """What holds the arms and the object up is beyond the limit of a joint."""
+
+
+@dataclass(frozen=True)
+class ReproductionSettings(JointedControlSettings):
+    """Servos of the object's motion and of the force in its joint, and the report's estimates.
+
+    Attributes:
+        estimates: Where the controller's model is evaluated: at the measured state ("feedback"),
+            or at the desired one ("feed-forward").
+    """
+
+    estimates: Literal["feedback", "feed-forward"] = "feedback"
 
 
 @dataclass(frozen=True)
@@ -91,11 +104,11 @@ class JointedObjectController:
         start: Array,
         period: float,
         ticks: int,
-        settings: JointedControlSettings | None = None,
+        settings: ReproductionSettings | None = None,
         effort: Array | None = None,
     ) -> None:
         self._model, self._period = model, period
-        self._settings = settings or JointedControlSettings()
+        self._settings = settings or ReproductionSettings()
         system = model.system
         self._parts = PartPoses(system)
         times = period * np.arange(ticks + 1)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.figures import BLUE, GREEN, GREY, INK, ORANGE, VERMILION
-from robot_dynamics.control.jointed import JointedControlSettings, ObjectPath
+from robot_dynamics.control.jointed import ObjectPath
 from robot_dynamics.control.settings import ReferenceSettings, SegmentSettings, TurnSettings
 from robot_dynamics.manipulation.jointed_object import (
     CompletedVelocities,
@@ -29,6 +29,7 @@ from robot_dynamics.manipulation.jointed_object import (
 from robot_dynamics.reproductions.jointed_control import (
     JointedObjectController,
     JointedRecord,
+    ReproductionSettings,
     run_jointed,
 )
 from robot_dynamics.reproductions.jointed_plants import EngineJointedPlant, ReducedJointedPlant
@@ -51,7 +52,7 @@ FIRST = ReferenceSettings(
 SECOND = ReferenceSettings(
     (SegmentSettings(DURATION, rotate=TurnSettings((1.0, 0.0, 1.0), _TENTH)),)
 )
-_PERFECT = JointedControlSettings()
+_PERFECT = ReproductionSettings()
 # What a sampled law with a perfect model leaves, and one with inertias wrong by a fifth.
 _PERFECT_LIMITS = {"position [mm]": 0.45e-3, "orientation [mrad]": 2.3e-3, "force, rms [N]": 5e-4}
 _WRONG_LIMITS = {"position [mm]": 1.0, "orientation [mrad]": 1.5, "force, rms [N]": 0.02}
@@ -61,7 +62,7 @@ _RANDOM = 5  # systems wrong at random
 def run_case(
     setting: Setting,
     believed: JointedObjectSystem,
-    settings: JointedControlSettings = _PERFECT,
+    settings: ReproductionSettings = _PERFECT,
     *,
     ticks: int = round(DURATION / PERIOD),
     reduced: bool = False,
@@ -101,7 +102,7 @@ def run(quick: bool, tell: Tell) -> Outcome:
     rng = np.random.default_rng(1991)
     late = replace(_PERFECT, lead_periods=0.0)
     forward = replace(_PERFECT, estimates="feed-forward")
-    cases: dict[str, tuple[Any, JointedControlSettings, bool]] = {
+    cases: dict[str, tuple[Any, ReproductionSettings, bool]] = {
         "perfect": (system, _PERFECT, False),
         "perfect, on the reduced model": (system, _PERFECT, True),
         "perfect, feed-forward": (system, forward, False),

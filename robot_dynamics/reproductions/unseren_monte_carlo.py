@@ -25,9 +25,8 @@ from numpy.typing import NDArray
 
 from robot_dynamics.app.figures import BLUE, GREEN, GREY, INK, ORANGE, VERMILION
 from robot_dynamics.app.output_files import OutputError, require_parent
-from robot_dynamics.control.jointed import JointedControlSettings
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.reproductions.jointed_control import JointedRecord
+from robot_dynamics.reproductions.jointed_control import JointedRecord, ReproductionSettings
 from robot_dynamics.reproductions.jointed_systems import Setting, misplaced, scaled, worked_case
 from robot_dynamics.reproductions.study import Check, Outcome, Sampling, Tell
 from robot_dynamics.reproductions.unseren import PERIOD, run_case
@@ -65,7 +64,7 @@ def sample(number: int, ticks: int = _TICKS) -> dict[str, Any]:
     lighter = scaled(setting, factors[:bodies], factors[bodies:])
     elsewhere = misplaced(setting.system, places)
     both = misplaced(lighter, places)
-    forward = JointedControlSettings(estimates="feed-forward")
+    forward = ReproductionSettings(estimates="feed-forward")
     runs: dict[str, Callable[[], JointedRecord]] = {
         "inertias": lambda: run_case(setting, lighter, ticks=ticks),
         "disturbance": lambda: run_case(setting, setting.system, ticks=ticks, wrench=push),

@@ -13,7 +13,6 @@ from robot_dynamics.errors import ArgumentError
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"estimates": "guessed"}, "expected one of feedback, feed-forward"),
         ({"position_gain": -1.0}, "position_gain is -1.0"),
         ({"force_bound": float("nan")}, "force_bound is nan"),
         ({"conditioning_limit": 1.0}, "above 1"),

@@ -172,10 +172,10 @@ def make(ros):
     """Return a function that makes a node with gains; all are destroyed after the test."""
     nodes = []
 
-    def make(**given):
+    def make(settings=None, **given):
         overrides = [Parameter(name, value=value) for name, value in given.items()]
         nodes.append(ros.create_node("gains", parameter_overrides=overrides))
-        return nodes[-1], GainParameters(nodes[-1], ControlSettings())
+        return nodes[-1], GainParameters(nodes[-1], settings or ControlSettings())
 
     yield make
     for node in nodes:
@@ -242,6 +242,24 @@ def test_a_law_that_takes_none(make):
         False,
         "the control law takes gains from the scenario alone.",
     )
+
+
+def test_a_jointed_object_has_gains_of_its_own(make):
+    """Those of its law in the place of the others, with the same checks."""
+    settings = ControlSettings(law="jointed", rate_hz=1000.0)
+    node, gains = make(settings=settings)
+    assert not node.has_parameter(BANDWIDTH)
+    taken = []
+    gains.connect(taken.append)
+    name = "control.jointed.position_gain"
+    assert node.get_parameter(name).value == settings.jointed.position_gain
+    assert set_to(node, name, 2500) == (True, "")
+    assert taken[-1].jointed.position_gain == 2500.0
+    assert set_to(node, "control.friction.share", 0.5) == (True, "")
+    assert taken[-1].friction.share == 0.5
+    assert "jointed.position: a bandwidth of 1000 rad/s" in set_to(node, name, 1e6)[1]
+    assert "out of range Min: 0.0" in set_to(node, name, -1.0)[1]
+    assert gains.settings == taken[-1]
 
 
 def test_given_gains_win_over_the_scenario(make):

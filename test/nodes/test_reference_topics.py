@@ -58,7 +58,9 @@ class Bench:
     def __init__(self, ros):
         self.node, self.pilot = ros.create_node("listener"), Pilot()
         bodies = [SimpleNamespace(name="box")]
-        system = SimpleNamespace(model=SimpleNamespace(bodies=bodies), object_body=0)
+        system = SimpleNamespace(
+            model=SimpleNamespace(bodies=bodies), object_body=0, object_loop_joint=None
+        )
         self.pilot.system = system
         self.inbox = Inbox(self.node)
         ReferenceTopics(self.node, self.inbox, self.pilot, lambda: 5_000_000_000)

@@ -12,7 +12,7 @@ from control.jointed.situations import FORCE, MODEL, START, SYSTEM, path
 from manipulation.jointed_object.cases import closed_states, random_system
 from numpy.testing import assert_allclose
 
-from robot_dynamics.control.jointed import JointedControlSettings, ObjectPath
+from robot_dynamics.control.jointed import ObjectPath
 from robot_dynamics.control.settings import ReferenceSettings
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.jointed_object import (
@@ -20,9 +20,13 @@ from robot_dynamics.manipulation.jointed_object import (
     JointSpaceModel,
     ReducedOrderTerms,
 )
-from robot_dynamics.reproductions.jointed_control import JointedObjectController, TorqueLimitError
+from robot_dynamics.reproductions.jointed_control import (
+    JointedObjectController,
+    ReproductionSettings,
+    TorqueLimitError,
+)
 
-INSTANT = JointedControlSettings(lead_periods=0.0)
+INSTANT = ReproductionSettings(lead_periods=0.0)
 
 
 def controller(settings=None, effort=None, ticks=100, force=FORCE):

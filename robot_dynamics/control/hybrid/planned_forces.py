@@ -10,30 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
+from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST, row_columns
 from robot_dynamics.manipulation.hybrid import HybridSystem, object_wrench
 from robot_dynamics.manipulation.hybrid.touched_surfaces import Sliding, drag
 from robot_dynamics.spatial import Vector3
 
 Array = NDArray[np.float64]
-
-
-class Columns(NamedTuple):
-    """Where forces stand in rows of a plan for C surfaces, after pose, twist and acceleration."""
-
-    contact: slice
-    wanted: slice
-    internal: slice
-
-    @classmethod
-    def of(cls, surfaces: int) -> Columns:
-        """Return them for a number of surfaces."""
-        first = ACCELERATION.stop
-        return cls(
-            slice(first, first + surfaces),
-            slice(first + surfaces, first + 2 * surfaces),
-            slice(first + 2 * surfaces, None),
-        )
 
 
 class ObjectMotion(NamedTuple):
@@ -76,10 +58,10 @@ def planned_wrenches(system: HybridSystem, rows: ArrayLike) -> Array:
     center = np.asarray(system.held.center, dtype=float)
     motion = object_motion(rows, center)
     C = len(system.environment.surfaces)
-    at = Columns.of(C)
+    at = row_columns(C, 0)
     pushed = np.zeros((len(rows), 6))
-    for i in np.flatnonzero((rows[:, at.wanted] > 0.0).any(axis=1)):
-        forces = rows[i, at.contact] * (rows[i, at.wanted] > 0.0)
+    for i in np.flatnonzero((rows[:, at["wanted"]] > 0.0).any(axis=1)):
+        forces = rows[i, at["contact"]] * (rows[i, at["wanted"]] > 0.0)
         E_F = system.environment.terms(motion.x[i], motion.R[i], motion.twist[i]).E_F
         pushed[i] = E_F.T @ forces
         for one, force, gradient in zip(system.environment.sliding, forces, E_F, strict=True):

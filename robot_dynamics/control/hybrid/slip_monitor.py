@@ -18,9 +18,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.control.hybrid.planned_forces import Columns, planned_wrenches
+from robot_dynamics.control.hybrid.planned_forces import planned_wrenches
 from robot_dynamics.control.hybrid.step import HybridStep, SlipReport
 from robot_dynamics.control.hybrid.task_check import TaskOptions
+from robot_dynamics.control.reference import row_columns
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import ContactLimits, ForceDistribution, HybridSystem
 
@@ -238,11 +239,11 @@ class SlipWatch:
         self._monitor = self._planned
         self._filter = SlipWarningFilter(period)
         self.names = self._planned.names
-        at = Columns.of(len(system.environment.surfaces))
+        at = row_columns(len(system.environment.surfaces), len(distribution.names))
         wrenches = planned_wrenches(system, rows)
-        forces = distribution.contact_forces(wrenches, rows[:, at.internal])
+        forces = distribution.contact_forces(wrenches, rows[:, at["internal"]])
         self.foreseen = self._planned.expect(
-            self._wrenches(forces, rows[:, at.contact], rows[:, at.wanted])
+            self._wrenches(forces, rows[:, at["contact"]], rows[:, at["wanted"]])
         )
 
     @staticmethod

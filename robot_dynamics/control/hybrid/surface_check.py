@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.control.hybrid.planned_forces import Columns, ObjectMotion
+from robot_dynamics.control.hybrid.planned_forces import ObjectMotion
 from robot_dynamics.control.path_check import Problem
+from robot_dynamics.control.reference import row_columns
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import Environment, FrictionCone, Turned
 from robot_dynamics.manipulation.hybrid.environment import difference
@@ -88,10 +89,10 @@ def slipping_pushes(
         rows: Of a plan (N, 19 + 2 C + m).
         surfaces: C.
     """
-    at = Columns.of(surfaces)
+    at = row_columns(surfaces, 0)
     for name, grip in grips.items():
-        wanted = rows[:, at.wanted][:, grip.normal] > 0.0
-        wrenches = grip.wrenches(rows[:, at.contact])
+        wanted = rows[:, at["wanted"]][:, grip.normal] > 0.0
+        wrenches = grip.wrenches(rows[:, at["contact"]])
         slips = wanted & ~(grip.cone.used(wrenches) <= 1.0 + _ROUNDING)
         slips &= np.abs(wrenches[:, 3:]).max(axis=1) > 0.0  # a touch without force is no push
         if slips.any():
@@ -146,8 +147,8 @@ def surface_problems(
         raise ArgumentError(f"{len(known)} surface rows are described, expected {C}.")
     if not C:
         return
-    at = Columns.of(C)
-    forces, wanted = rows[:, at.contact], rows[:, at.wanted] > 0.0
+    at = row_columns(C, 0)
+    forces, wanted = rows[:, at["contact"]], rows[:, at["wanted"]] > 0.0
     terms = [environment.terms(*state) for state in zip(*motion[:3], strict=True)]
     p = np.array([one.p for one in terms])
     for i, surface in enumerate(known):

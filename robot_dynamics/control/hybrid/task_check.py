@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.hybrid.planned_forces import (
-    Columns,
     object_motion,
     planned_wrenches,
 )
@@ -28,7 +27,7 @@ from robot_dynamics.control.hybrid.surface_check import (
     surface_problems,
 )
 from robot_dynamics.control.path_check import PreflightError, Problem
-from robot_dynamics.control.reference import Plan
+from robot_dynamics.control.reference import Plan, row_columns
 from robot_dynamics.manipulation.hybrid import (
     ForceDistribution,
     HybridSystem,
@@ -128,7 +127,9 @@ def check_task(
 
 def _planned_margins(system: HybridSystem, distribution: ForceDistribution, rows: Array) -> Array:
     """Return how far each contact will be inside its cone on a plan (N, k) [N]."""
-    inside = rows[:, Columns.of(len(system.environment.surfaces)).internal]
+    inside = rows[
+        :, row_columns(len(system.environment.surfaces), len(distribution.names))["internal"]
+    ]
     forces = distribution.contact_forces(planned_wrenches(system, rows), inside)
     return contact_margins(system.contacts, forces)
 

@@ -3,13 +3,11 @@
 """Control of a jointed object by two arms: Unseren's architecture with servos on it."""
 
 from robot_dynamics.control.jointed.choice import ChoiceOfPseudovelocities, Rechoice
-from robot_dynamics.control.jointed.desired_joints import DesiredJoints
 from robot_dynamics.control.jointed.object_path import ObjectPath, PartsMotion
 from robot_dynamics.control.jointed_settings import JointedControlSettings
 
 __all__ = [
     "ChoiceOfPseudovelocities",
-    "DesiredJoints",
     "JointedControlSettings",
     "ObjectPath",
     "PartsMotion",

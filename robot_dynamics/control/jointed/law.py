@@ -32,7 +32,6 @@ from robot_dynamics.control.reference import FORCE, POSE, Plan, row_columns
 from robot_dynamics.control.rollout import LawParts, UnlimitedLaw
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.torque_limits import torque_limits
-from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.jointed_object import (
     JointedObjectSystem,
     JointSpaceModel,
@@ -90,7 +89,7 @@ class JointedLawStep(NamedTuple):
         internal_force: In the object's joint, from the wrists; what is asked for without them.
         scales: Let through of force, motion and the torque's change, then the largest support
             over its limit and the smallest relative pivot of the arms (5,).
-        reference: The first part's row that was followed.
+        reference: The row that was followed; see `FollowedRows`.
         acceleration: What the joints' accelerations become (n,).
         held_body_wrenches: Wrenches that wrist sensors measure on the parts (2, 18).
     """
@@ -150,9 +149,6 @@ class JointedLaw(PlannedLaw):
         settings: Rate, servos and start.
         safety: Limits of torque and of its rate.
 
-    Raises:
-        ArgumentError: If the model is to be evaluated at the desired state.
-
     Attributes:
         choice: The pseudovelocities of the readable path, and what became of them.
     """
@@ -168,11 +164,6 @@ class JointedLaw(PlannedLaw):
         settings: ControlSettings,
         safety: SafetySettings,
     ) -> None:
-        if settings.jointed.estimates != "feedback":
-            raise ArgumentError(
-                f"control.jointed.estimates is {settings.jointed.estimates!r}, which is for "
-                "reproductions; expected 'feedback'."
-            )
         self.jointed = jointed
         self.gains = JointedGains.of(settings)
         columns = row_columns(surfaces=0, internal=jointed.constraints)
@@ -334,10 +325,10 @@ class JointedLaw(PlannedLaw):
         terms = self.model.terms(self._by_model(q), self._still)
         return np.asarray((terms.C + terms.H_A)[self._order])
 
-    def references(self, times: Array) -> dict[str, Array]:
-        """Return what was to be done at times (N,) [s], as columns of a recording."""
-        second = self.reference.second.rows(times)
-        return {**super().references(times), "reference_second_pose": second[:, POSE]}
+    def reference_columns(self, rows: Array) -> dict[str, Array]:
+        """Return the columns of a recording of rows; see `ControlLaw.reference_columns`."""
+        second = rows[:, self._second]
+        return {**super().reference_columns(rows), "reference_second_pose": second[:, POSE]}
 
     def _forget(self, posture: Array, last: Array) -> None:
         self._posture = np.array(posture, dtype=float)
@@ -414,7 +405,7 @@ class JointedLaw(PlannedLaw):
             seen.closure,
             seen.force if wrenches is not None else row[self._compared],
             np.append(scales, seen.pivot),
-            row[self._motion],
+            row,
             seen.acceleration,
             np.hstack([self._no_moments, seen.exerted, self._no_wrenches, seen.unexplained]),
         )

@@ -278,7 +278,7 @@ class ReferenceIntake:
         if not new.begun:
             new.begun = True
             plan = self._plan(now, tick, _changed(self._forces, new.changes))
-            new.checks = self._checks_of_law(plan)
+            new.checks = list(self._law.plan_checks(plan))
 
     def _begin_path(self, new: _Candidate, now: float, tick: int, q: Array, step: LawStep) -> None:
         if new.checks:
@@ -303,11 +303,8 @@ class ReferenceIntake:
                 q,
                 self._law.contacts,
             ),
-            *self._checks_of_law(plan),
+            *self._law.plan_checks(plan),
         ]
-
-    def _checks_of_law(self, plan: Plan) -> list[PlanCheck]:
-        return list(self._law.plan_checks(plan))
 
     def _plan(self, now: float, tick: int, forces: Array) -> Plan:
         """Return path and forces that are wanted, from now on."""

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 from two_arms import BASE, BOX, HALF_WIDTH, MIRROR, POSTURE, arm_mechanism
 
-from robot_dynamics.control.hybrid.planned_forces import Columns
+from robot_dynamics.control.reference import row_columns
 from robot_dynamics.manipulation.hybrid import Contact, Environment, FrictionCone, HybridSystem
 from robot_dynamics.model import LinkElement, build, joined, pose
 
@@ -68,11 +68,11 @@ class Forward:
         rows[:, 0] += self._distance * (10 * u**3 - 15 * u**4 + 6 * u**5)
         rows[:, 10] = self._distance * (30 * u**2 - 60 * u**3 + 30 * u**4) / self.duration
         rows[:, 16] = self._distance * (60 * u - 180 * u**2 + 120 * u**3) / self.duration**2
-        at = Columns.of(self._surfaces)
+        at = row_columns(self._surfaces, 1)
         on = (t >= self._touching[0]) & (t < self._touching[1])
-        rows[on, at.wanted.start] = 1.0
-        rows[on, at.contact.start] = self._press
-        rows[:, at.internal.start] = self._squeeze
+        rows[on, at["wanted"].start] = 1.0
+        rows[on, at["contact"].start] = self._press
+        rows[:, at["internal"].start] = self._squeeze
         return rows
 
 

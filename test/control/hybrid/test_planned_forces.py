@@ -11,10 +11,10 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.control.hybrid.planned_forces import (
-    Columns,
     object_motion,
     planned_wrenches,
 )
+from robot_dynamics.control.reference import row_columns
 from robot_dynamics.manipulation.hybrid import Environment
 from robot_dynamics.manipulation.hybrid.touched_surfaces import Sliding
 from robot_dynamics.model import LinkElement
@@ -66,9 +66,9 @@ def test_forces_on_surfaces_are_added_while_they_are_wanted():
     wall = system(surface := lambda pose: pose.point(arm.tolist()).x - 0.1)
     rows = np.zeros((2, 22))
     rows[:, 6], rows[:, 11] = 1.0, 0.2  # upright, moving along y
-    at = Columns.of(1)
-    rows[:, at.contact] = 5.0
-    rows[1, at.wanted] = 1.0
+    at = row_columns(1, 0)
+    rows[:, at["contact"]] = 5.0
+    rows[1, at["wanted"]] = 1.0
     free, touching = planned_wrenches(wall, rows)
     assert_allclose(free, [0, 0, 0, 0, 0, 2 * 9.81], atol=1e-12)
     push = np.array([5.0, 0.0, 0.0])

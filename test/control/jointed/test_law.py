@@ -11,7 +11,7 @@ from control.jointed.folding import LITERAL, folding, moving
 from robot_dynamics.control.path_check import PreflightError
 from robot_dynamics.control.reference import FORCE
 from robot_dynamics.control.start_check import StartError
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import RobotDynamicsError
 
 AFTER = 110  # ticks; the object has moved by half a millimetre, the force has been made
 NO_WRENCHES = np.zeros((2, 6))
@@ -40,7 +40,9 @@ def test_motion_and_force_are_exact_at_the_instant():
     assert step.task_scale == 1.0
     terms = law.model.terms(q, qd)
     qdd, f = terms.forward(step.torque)
-    np.testing.assert_allclose(f, step.reference[FORCE] + 100.0 * integral, rtol=1e-9)
+    np.testing.assert_allclose(
+        f, step.reference[law.internal_columns] + 100.0 * integral, rtol=1e-9
+    )
     assert np.abs(integral).max() > 1e-3
     wanted = law.reference.path.at([(at - law.ramp_ticks) * law.period])[0]
     from robot_dynamics.control.jointed.object_path import PartPoses
@@ -83,7 +85,7 @@ def test_the_force_is_told_by_the_wrists():
     np.testing.assert_allclose(step.internal_force, f, atol=1e-8)
     law.update(AFTER, q, qd, None)
     blind = law.update(AFTER, q, qd, None)
-    np.testing.assert_array_equal(blind.internal_force, step.reference[FORCE])
+    np.testing.assert_array_equal(blind.internal_force, step.reference[law.internal_columns])
 
 
 def test_residual_wrenches_of_parts_are_estimated():
@@ -189,5 +191,5 @@ def test_a_path_that_cannot_be_followed_is_refused():
 
 def test_feed_forward_estimates_are_refused():
     """They are for studies: a law that runs looks at what is measured."""
-    with pytest.raises(ArgumentError, match="'feedback'"):
+    with pytest.raises(RobotDynamicsError, match="'estimates'"):
         folding("control.jointed.estimates=feed-forward")

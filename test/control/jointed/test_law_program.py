@@ -7,11 +7,19 @@ from __future__ import annotations
 import numpy as np
 from control.jointed.folding import LITERAL, folding, moving
 
-from robot_dynamics.control.jointed import JointedControlSettings
 from robot_dynamics.control.jointed.law import Seen
-from robot_dynamics.reproductions.jointed_control import JointedObjectController
+from robot_dynamics.reproductions.jointed_control import (
+    JointedObjectController,
+    ReproductionSettings,
+)
 
 AT = 1800  # control periods after the beginning: it moves and folds
+
+
+def rows_at(law, number):
+    """Return what both parts are to do, periods after the ramp."""
+    row = law._followed.row(law.ramp_ticks + number)
+    return row[: law.internal_columns.stop], row[-19:]
 
 
 def test_torques_are_those_of_the_controller():
@@ -20,10 +28,10 @@ def test_torques_are_those_of_the_controller():
     To 1e-8 of the largest torque: one inverts [A; B] as a whole, the other each arm's Jacobian.
     """
     law, start = folding(*LITERAL)
-    settings = JointedControlSettings(lead_periods=0.0)
+    settings = ReproductionSettings(lead_periods=0.0)
     for seed in range(3):
         q, qd = moving(law, start, seed)
-        rows = law._planned.first[AT], law._planned.second[AT]
+        rows = rows_at(law, AT)
         reader = JointedObjectController(
             law.model, law.reference.path, rows[0][19:], start, law.period, AT + 1, settings
         )
@@ -42,7 +50,7 @@ def test_it_looks_ahead_as_the_controller_does():
     late, _ = folding(*LITERAL[:1], *LITERAL[2:])
     late.start(start, 0.0 * qd)
     late._acceleration = np.linspace(-1.0, 1.0, 14)
-    seen = late._evaluate(AT, q, qd, None)
+    seen = late._evaluate(late._followed.row(AT), q, qd, None)
     h = 0.5 * late.period
     np.testing.assert_allclose(seen.q_ahead, q + h * qd, atol=1e-15)
     np.testing.assert_allclose(seen.qd_ahead, qd + h * late._acceleration, atol=1e-15)
@@ -52,10 +60,10 @@ def test_friction_is_compensated_for_wanted_velocities():
     """On the path at rest there is none; with an error it pushes towards the reference."""
     law, start = folding("control.start.ramp_s=0.01")
     still = np.zeros(14)
-    first, second = law._planned.first[:1], law._planned.second[:1]
-    at_rest = law.at_once(start)(start, still, first[0], second[0])
+    rows = rows_at(law, 0)
+    at_rest = law.at_once(start)(start, still, *rows)
     np.testing.assert_allclose(at_rest.friction, 0.0, atol=1e-9)
-    higher = [row[0].copy() for row in (first, second)]
+    higher = [row.copy() for row in rows]
     for row in higher:
         row[2] += 1e-3
     seen = law.at_once(start)(start, still, *higher)
@@ -67,7 +75,7 @@ def test_gaps_of_the_joint_stand_in_their_places():
     """A ball that is open by a displacement: nothing about turns."""
     law, start = folding(*LITERAL)
     away = start + 1e-3 * np.random.default_rng(3).normal(size=14)
-    rows = law._planned.first[0], law._planned.second[0]
+    rows = rows_at(law, 0)
     seen = law.at_once(start)(away, 0.0 * away, *rows)
     gap = law.model.terms(away, 0.0 * away).gap
     np.testing.assert_allclose(seen.closure, [0.0, 0.0, 0.0, *gap], atol=1e-15)

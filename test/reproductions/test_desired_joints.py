@@ -9,10 +9,11 @@ import pytest
 from control.jointed.situations import AT_REST, FIRST, MODEL, START, SYSTEM, path
 from numpy.testing import assert_allclose
 
-from robot_dynamics.control.jointed import DesiredJoints, ObjectPath
+from robot_dynamics.control.jointed import ObjectPath
 from robot_dynamics.control.jointed.object_path import PartPoses
 from robot_dynamics.control.settings import ReferenceSettings, SegmentSettings
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.reproductions.desired_joints import DesiredJoints
 
 
 def test_joints_follow_the_path():
