@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""When a run counts as good: the thresholds that its figures must keep."""
+"""Thresholds for the figures of a run, which decide whether it is good."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ class AcceptanceSettings:
         settle_s: How long a reference must be at rest until errors count as settled [s].
         engine: Thresholds with our own engine as the plant.
         mujoco: Thresholds with MuJoCo as the plant.
-        stop: Words of the sentence with which the controller is to stop, in a scenario about
-            that; by default it must not.
+        stop: Part of the message with which the controller is to stop, in a scenario of a fault;
+            by default it must not stop.
     """
 
     settle_s: float = field(default=0.5, metadata={"minimum": 0.0, "unit": "s"})
@@ -144,13 +144,13 @@ def failures(
         if lower and name not in figures:
             name += "_max"
         value = figures.get(name)
-        words = _words(name)
+        label = _label(name)
         if value is None and why_missing(name):
-            missing.setdefault(why_missing(name), []).append(words)
+            missing.setdefault(why_missing(name), []).append(label)
         elif value is None:
-            sentences.append(f"{words} could not be computed; expected {_side(lower)} {bound:g}.")
+            sentences.append(f"{label} could not be computed; expected {_side(lower)} {bound:g}.")
         elif not (value >= bound if lower else value <= bound):  # also for what is no number
-            sentences.append(f"{words} is {value:.4g}, expected {_side(lower)} {bound:g}.")
+            sentences.append(f"{label} is {value:.4g}, expected {_side(lower)} {bound:g}.")
     for reason, names in missing.items():
         sentences.append(f"{', '.join(names)} could not be computed: {reason}.")
     return sentences
@@ -163,8 +163,8 @@ def _side(lower: bool) -> str:
 _UNITS = {"m": "[m]", "deg": "[degrees]", "n": "[N]", "nm": "[N m]", "us": "[us]", "s": "[s]"}
 
 
-def _words(name: str) -> str:
-    """Return a figure's name as words, its unit in brackets."""
+def _label(name: str) -> str:
+    """Return a figure's name in words, with its unit in brackets."""
     stem, _, unit = name.rpartition("_")
     if unit in _UNITS:
         return f"{stem.replace('_', ' ')} {_UNITS[unit]}"

@@ -55,12 +55,7 @@ from robot_dynamics.manipulation.settings import (
     PoseSettings,
 )
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.model import (
-    JointElement,
-    LinkElement,
-    LoopElement,
-    Mechanism,
-)
+from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism
 from robot_dynamics.model.elements import axis_frame, pose
 from robot_dynamics.model.joints import joint_type
 

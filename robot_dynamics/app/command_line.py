@@ -17,7 +17,6 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from robot_dynamics.app.output_files import OutputError, require_parent
-from robot_dynamics.app.run_outputs import RunOutputs
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.resources import share_directory
 
@@ -36,7 +35,7 @@ examples:
   robot_dynamics simulate lift_box --set plant.object_mass_scale=1.2
   robot_dynamics inspect my_robot.urdf --loops loops.yaml --graph tree.png
   robot_dynamics inspect my_robot.urdf.xacro arm:=left gripper:=true
-  robot_dynamics drill --json drill.json           everything that may go wrong, on ROS 2 nodes
+  robot_dynamics drill --json drill.json           fault injection on ROS 2 nodes
   robot_dynamics reproduce flexible-link --plot slew.png"""
 
 
@@ -55,7 +54,7 @@ def main(arguments: Sequence[str] | None = None, more: Sequence[AddCommand] = ()
     parser = _parser(more)
     options = parser.parse_args(arguments)
     run: Callable[[argparse.Namespace], int] = options.run
-    # A process manager's wish to end is met like Ctrl-C, so that nothing is left running.
+    # SIGTERM is handled like Ctrl-C, so that no node is left running.
     previous = _on_sigterm(_raise_interrupt)
     try:
         with warnings.catch_warnings():
@@ -155,14 +154,7 @@ def _parser(more: Sequence[AddCommand]) -> argparse.ArgumentParser:
 
 
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "scenario",
-        nargs="?",
-        default="lift_box",
-        metavar="SCENARIO",
-        help="a YAML file, the folder of a robot, or a name from below (default: %(default)s)",
-    )
-    parser.epilog = _shipped()
+    _add_scenario(parser)
     parser.add_argument("--json", type=_place, metavar="FILE", help="write the report as JSON")
     parser.add_argument(
         "--plot", type=_place, metavar="FILE", help="write the figure (.png, .pdf)"
@@ -186,6 +178,17 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="simulated seconds; beyond the reference the object is held at its end",
     )
+
+
+def _add_scenario(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _shipped()
+    parser.add_argument(
+        "scenario",
+        nargs="?",
+        default="lift_box",
+        metavar="SCENARIO",
+        help="a YAML file, the folder of a robot, or a name from below (default: %(default)s)",
+    )
     parser.add_argument(
         "--set",
         action="append",
@@ -199,18 +202,12 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
 def _add_drill(commands: Any) -> None:
     parser = commands.add_parser(
         "drill",
-        help="try everything that may go wrong on running nodes",
-        description="Start simulator, controller and guard as ROS 2 nodes, let everything go "
-        "wrong that may, one after the other, and print what was seen, how soon, and the largest "
-        "torque. Ends with status 1 unless all went as it has to.",
+        help="inject faults into running nodes and check how they react",
+        description="Start simulator, controller and guard as ROS 2 nodes, inject one fault after "
+        "the other, and print the reported cause, the time until the fallback, and the largest "
+        "torque. Ends with status 1 unless every reaction was as required.",
     )
-    parser.add_argument(
-        "scenario",
-        nargs="?",
-        default="lift_box",
-        metavar="SCENARIO",
-        help="a YAML file, or the name of a shipped scenario (default: %(default)s)",
-    )
+    _add_scenario(parser)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write what was found as JSON")
     parser.add_argument(
         "--only",
@@ -228,14 +225,6 @@ def _add_drill(commands: Any) -> None:
         "and files",
     )
     parser.add_argument("--seed", type=int, default=0, help="of what is random there")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        dest="overrides",
-        metavar="KEY=VALUE",
-        help="change a value of the scenario; may be repeated",
-    )
     parser.set_defaults(run=_drill)
 
 
@@ -244,7 +233,7 @@ def _add_inspect(commands: Any) -> None:
         "inspect",
         help="show what is in a URDF, and what is wrong with it",
         description="Show the tree, loops, masses, limits and mobility of descriptions, and "
-        "everything that is wrong or deserves a look, each with its line. Ends with status 2 if "
+        "all errors and warnings, each with its line. Ends with status 2 if "
         "one is refused.",
     )
     parser.add_argument(
@@ -260,7 +249,10 @@ def _add_inspect(commands: Any) -> None:
         "--json", action="store_true", help="print JSON: an object, or a list for several files"
     )
     parser.add_argument(
-        "--graph", type=Path, metavar="FILE", help="write what hangs on what (.png, .pdf, .dot)"
+        "--graph",
+        type=Path,
+        metavar="FILE",
+        help="write the connectivity graph (.png, .pdf, .dot)",
     )
     parser.set_defaults(run=_inspect)
 
@@ -289,6 +281,7 @@ def _demo(options: argparse.Namespace) -> int:
     from robot_dynamics.app.demo import demonstrate
     from robot_dynamics.app.node_process import require_ros
     from robot_dynamics.app.progress import display
+    from robot_dynamics.app.run import RunOutputs
 
     require_ros()
     scenario = _scenario(options)
@@ -301,7 +294,7 @@ def _demo(options: argparse.Namespace) -> int:
 
 def _simulate(options: argparse.Namespace) -> int:
     from robot_dynamics.app.progress import display, seconds_since_process_start
-    from robot_dynamics.app.run import simulate
+    from robot_dynamics.app.run import RunOutputs, simulate
 
     scenario = _scenario(options)
     started = time.perf_counter() - seconds_since_process_start()
@@ -328,8 +321,6 @@ def _simulate(options: argparse.Namespace) -> int:
 
 def _benchmark(options: argparse.Namespace) -> int:
     import runpy
-
-    from robot_dynamics.resources import share_directory
 
     root = share_directory()
     if not (root / "benchmarks" / "__main__.py").is_file():

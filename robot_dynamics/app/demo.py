@@ -36,13 +36,13 @@ def demonstrate(
 ) -> Run:
     """Run a scenario on ROS 2 topics: two nodes in processes of their own, in lockstep.
 
-    The nodes talk to each other on this machine alone, in a domain that nobody uses. They are
+    The nodes talk to each other on this machine alone, in a ROS domain of their own. They are
     stopped when this function returns or raises.
 
     Args:
         scenario: The scenario.
         duration: Simulated time [s]; that of start and reference by default.
-        progress: Called now and then.
+        progress: Called repeatedly.
         silence_s: How long nodes may report nothing before the run is given up [s].
 
     Raises:

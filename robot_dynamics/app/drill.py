@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The fault drill: its process is started here, its results are shown as a table and as JSON."""
+"""The fault drill: start of its process, and its results as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def drill(
     Args:
         scenario: What is run.
         arguments: Of the process.
-        progress: Called now and then.
+        progress: Called repeatedly.
         silence_s: How long it may report nothing before it is given up [s].
 
     Returns:
@@ -78,19 +78,19 @@ _TITLES = (
 
 @dataclass(frozen=True)
 class DrillResult:
-    """What one hazard came to.
+    """The result of one hazard.
 
     Attributes:
         hazard: Its name.
         lockstep: Whether simulated time waited for commands.
-        seen: What the diagnostics said; empty if control went on.
+        seen: The fault in the diagnostics; empty if control went on.
         fallback_s: Time from the hazard to the fallback [s]; None if control went on.
         bound_s: The longest time allowed [s]; None if control has to go on.
         stalled_s: For how long the machine did not run the drill itself meanwhile [s].
         largest_torque: The largest torque over its limit.
         commands: Number of commands that were seen.
         recovery: What was done to run again.
-        problems: What was not as it has to be.
+        problems: Requirements that were not met.
         attempts: How often it was tried: on the wall clock a busy machine may spoil a trial.
     """
 
@@ -108,7 +108,7 @@ class DrillResult:
 
     @property
     def ok(self) -> bool:
-        """Whether everything was as it has to be."""
+        """Whether all requirements were met."""
         return not self.problems
 
 

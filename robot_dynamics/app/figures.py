@@ -126,7 +126,7 @@ def write_figure(
 
 _COLORS = (BLUE, ORANGE)
 _NOTHING = 1e-12  # what is less is not drawn
-_DECADES = 1e-6  # of the largest: what is less says nothing beside it
+_DECADES = 1e-6  # of the largest: what is less is below the axis
 
 
 class Error(NamedTuple):

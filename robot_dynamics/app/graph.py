@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A picture of what hangs on what: the tree of links, and the loops across it."""
+"""The connectivity graph of a mechanism: the tree of links, and the loops across it."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def _draw_loop(
 
     Args:
         axes: What is drawn on.
-        label: The words on the lane.
+        label: The text on the lane.
         ends: For predecessor and successor the place of the link, and where the line runs down.
         lane: Where it runs across; every loop has a lane of its own.
         half: Half the width of the successor's box [inch], where the arrow ends.

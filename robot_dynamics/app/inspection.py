@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is in a description: its tree, its loops, how it can move, and what deserves a look."""
+"""What is in a description: its tree, its loops, its mobility, and warnings."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # that were rounded to four digits; what stays open by more does not close.
 _ROUNDED = 1e-4
 _MATTERS = 1e-2  # of the largest gap: loops open by less would close if that one did
-_PATIENCE = 10.0  # s for closing loops: nobody who asks what is in a file waits for longer
+_PATIENCE = 10.0  # s for closing loops
 _MOST_LOOPS = 6  # that are named when they cannot be closed
 
 #: Between the name and the value of a xacro argument, as xacro and ros2 launch have it.
@@ -50,7 +50,7 @@ class Inspection:
         file: As the user named it.
         description: What it describes, None if it was refused.
         errors: Why it was refused, a sentence each.
-        warnings: What deserves a look, a sentence each.
+        warnings: Warnings, a sentence each.
         model: The numbered model, None if it was refused.
         mobility: How it can move, None if it was refused.
     """
@@ -183,7 +183,7 @@ def inspect_description(
 
 
 def _mobility(robot: Robot, place: str, warnings: list[str]) -> Mobility:
-    """Return how a robot can move; what deserves a look is added to the warnings.
+    """Return how a robot can move; warnings are added to a list.
 
     Raises:
         AssemblyError: If the loops stay open by more than rounded numbers would explain.
@@ -231,13 +231,13 @@ def _open_loops(
 
 def equation(coupling: CouplingElement) -> str:
     """Return the relation of a gear as an equation: "finger_2 + 2 finger_1 = 0.1"."""
-    words = ""
+    text = ""
     for joint, factor in coupling.terms:
         if factor:
-            sign = (" - " if words else "-") if factor < 0.0 else (" + " if words else "")
+            sign = (" - " if text else "-") if factor < 0.0 else (" + " if text else "")
             size = "" if abs(factor) == 1.0 else f"{abs(factor):g} "
-            words += f"{sign}{size}{joint}"
-    return f"{words or '0'} = {coupling.offset + 0.0:g}"
+            text += f"{sign}{size}{joint}"
+    return f"{text or '0'} = {coupling.offset + 0.0:g}"
 
 
 def total_mass(mechanism: Mechanism) -> float:
@@ -257,27 +257,27 @@ def _tree(mechanism: Mechanism) -> Iterator[str]:
     while pending:
         link, carrier, depth = pending.pop()
         if link in listed and carrier:  # joints that close loops are none of the tree's
-            yield f"{'  ' * (depth + 1)}{link}  <- {_joint_words(carrier)}"
+            yield f"{'  ' * (depth + 1)}{link}  <- {_joint_text(carrier)}"
             continue
         listed.add(link)
         mass = f"{masses[link]:.4g} kg" if masses[link] else "no mass"
-        carried = f"  <- {_joint_words(carrier)}" if carrier else ""
+        carried = f"  <- {_joint_text(carrier)}" if carrier else ""
         yield f"{'  ' * (depth + 1)}{link}  [{mass}]{carried}"
         pending += [(joint.child, joint, depth + 1) for joint in reversed(children[link])]
 
 
-def _joint_words(joint: JointElement) -> str:
-    words = f"{joint.name} ({joint.type})"
+def _joint_text(joint: JointElement) -> str:
+    text = f"{joint.name} ({joint.type})"
     limits, slides = joint.limits_of_each[0], joint.type == "prismatic"
     unit, force = ("m", "N") if slides else ("rad", "N m")
     bounded = math.isfinite(limits.lower) or math.isfinite(limits.upper)
     if bounded and joint.type in ("revolute", "prismatic"):
-        words += f" {limits.lower:.3g} to {limits.upper:.3g} {unit}"
+        text += f" {limits.lower:.3g} to {limits.upper:.3g} {unit}"
     if joint.type in ("revolute", "continuous", "prismatic"):
         most = [(limits.effort, force), (limits.velocity, f"{unit}/s")]
         stated = [f"{value:.3g} {of}" for value, of in most if math.isfinite(value)]
-        words += f", at most {' and '.join(stated)}" if stated else ", no limits of the drive"
-    return words
+        text += f", at most {' and '.join(stated)}" if stated else ", no limits of the drive"
+    return text
 
 
 def _joint_as_json(joint: JointElement) -> dict[str, Any]:
@@ -315,7 +315,7 @@ def inspect(options: argparse.Namespace) -> bool:
     """
     files, arguments = _split(options.files)
     if len(files) > 1 and (options.loops or options.graph):
-        raise OutputError("--loops and --graph are for one file, expected no other beside it.")
+        raise OutputError("--loops and --graph are for one file, expected a single file.")
     if options.graph:
         require_parent(options.graph)
         from robot_dynamics.app.figures import require_figure
@@ -345,15 +345,15 @@ def inspect(options: argparse.Namespace) -> bool:
     return all(inspection.ok for inspection in found)
 
 
-def _split(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """Return the files and the xacro arguments among the words of a command line."""
-    files = [word for word in words if ASSIGNED not in word]
-    assigned = [word.partition(ASSIGNED) for word in words if ASSIGNED in word]
+def _split(given: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Return the files and the xacro arguments among the arguments of a command."""
+    files = [word for word in given if ASSIGNED not in word]
+    assigned = [word.partition(ASSIGNED) for word in given if ASSIGNED in word]
     for name, _, value in assigned:
         if not name:
             raise OutputError(f"{ASSIGNED}{value}: expected a name before {ASSIGNED}.")
     if not files:
-        raise OutputError("there is no file to inspect, expected one beside the xacro arguments.")
+        raise OutputError("there is no file to inspect, expected one besides the xacro arguments.")
     if assigned and not any(file.lower().endswith(".xacro") for file in files):
         raise OutputError(
             f"{''.join(assigned[0])}: only .xacro files take arguments, expected one among the "

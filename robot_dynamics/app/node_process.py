@@ -27,7 +27,7 @@ from robot_dynamics.app.progress import event_of
 from robot_dynamics.errors import RobotDynamicsError
 
 _PATIENCE_S = 5.0  # for each of SIGINT and SIGTERM before something stronger
-_WORDS_KEPT = 12  # last lines of text
+_LINES_KEPT = 12  # last lines of text
 _PR_SET_PDEATHSIG = 1
 
 
@@ -49,11 +49,11 @@ class NodeProcess:
     """A node that was started.
 
     It gets a process group of its own, so that Ctrl-C in a terminal reaches it through its
-    starter alone, and is told to end if the starter is killed.
+    starter alone, and gets SIGTERM if the starter is killed.
 
     Attributes:
         name: What it is called in messages.
-        is_done: Whether it said that its part is done.
+        is_done: Whether it reported that its part is done.
 
     Args:
         name: What it is called.
@@ -73,9 +73,9 @@ class NodeProcess:
     ) -> None:
         self.name = name
         self.is_done = False
-        self._complaint = ""
+        self._error = ""
         self._events: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-        self._words: deque[str] = deque(maxlen=_WORDS_KEPT)
+        self._lines: deque[str] = deque(maxlen=_LINES_KEPT)
         self._process = subprocess.Popen(
             [sys.executable, "-m", module, *arguments],
             stdin=subprocess.DEVNULL,
@@ -101,21 +101,21 @@ class NodeProcess:
         return self._process.poll()
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """Yield what it said since the last call."""
+        """Yield the events that it reported since the last call."""
         while True:
             try:
-                said = self._events.get_nowait()
+                event = self._events.get_nowait()
             except queue.Empty:
                 return
-            if said["event"] == "done":
+            if event["event"] == "done":
                 self.is_done = True
-            elif said["event"] == "error":
-                self._complaint = str(said.get("message", ""))
-            yield said
+            elif event["event"] == "error":
+                self._error = str(event.get("message", ""))
+            yield event
 
-    def last_words(self) -> list[str]:
+    def last_lines(self) -> list[str]:
         """Return the last lines of text that it wrote."""
-        return list(self._words)
+        return list(self._lines)
 
     def failure(self) -> NodeError | None:
         """Return why it ended before it was done, or None if it did not."""
@@ -123,19 +123,21 @@ class NodeProcess:
         if status is None:
             return None
         for reader in self._readers:
-            reader.join(timeout=_PATIENCE_S)  # its last words may still be on their way
+            reader.join(timeout=_PATIENCE_S)  # its last lines may not have been read yet
         for _ in self.events():
             pass
         if self.is_done:
             return None
-        wish = 2 if status == 2 else 1
-        if self._complaint:
-            return NodeError(self._complaint, exit_status=wish)
+        exit_status = 2 if status == 2 else 1
+        if self._error:
+            return NodeError(self._error, exit_status=exit_status)
         manner = f"with status {status}"
         if status < 0:
             manner = f"by signal {_signal_name(-status)}"
         return NodeError(
-            f"the {self.name} ended {manner} before the run was over.", self.last_words(), wish
+            f"the {self.name} ended {manner} before the run was over.",
+            self.last_lines(),
+            exit_status,
         )
 
     def interrupt(self) -> None:
@@ -178,11 +180,11 @@ class NodeProcess:
             return
         with stream:
             for line in stream:
-                said = event_of(line) if stream is self._process.stdout else None
-                if said is not None:
-                    self._events.put(said)
+                event = event_of(line) if stream is self._process.stdout else None
+                if event is not None:
+                    self._events.put(event)
                 elif line.strip():
-                    self._words.append(line.rstrip())
+                    self._lines.append(line.rstrip())
 
 
 def start_with_parameters(
@@ -239,7 +241,7 @@ def run_until_done(
                 waiting = " and the ".join(node.name for node in nodes if not node.is_done)
                 raise NodeError(
                     f"the {waiting} reported nothing for {silence_s:g} s; the run was given up.",
-                    details=[line for node in nodes for line in node.last_words()],
+                    details=[line for node in nodes for line in node.last_lines()],
                 )
             time.sleep(0.02)
     finally:
@@ -250,12 +252,12 @@ def run_until_done(
 
 
 def first_failure(nodes: Sequence[NodeProcess]) -> NodeError | None:
-    """Return why a node ended early: the one with something to say, if several did."""
+    """Return why a node ended early; of several, the one that reported an error."""
     if all(node.exit_status is None for node in nodes):
         return None
     time.sleep(0.2)  # when one ends because of another, the cause is the other
     found = [error for error in (node.failure() for node in nodes) if error is not None]
-    found.sort(key=lambda error: bool(error.details))  # complaints of their own come first
+    found.sort(key=lambda error: bool(error.details))  # errors that nodes reported come first
     return found[0] if found else None
 
 
@@ -270,7 +272,7 @@ _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def _end_with_parent() -> None:
-    """Have the kernel end this process when the one that started it is gone."""
+    """Have the kernel end this process when the one that started it has ended."""
     if _LIBC is not None:
         _LIBC.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM))
 
@@ -301,7 +303,7 @@ def require_ros() -> None:
 
 
 def free_domain() -> int:
-    """Return a ROS domain whose discovery port nobody on this machine uses.
+    """Return a ROS domain whose discovery port is free on this machine.
 
     Only domains up to 101 keep off the ports that Linux gives to programs at random.
     """

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Places that a user names for results, checked before the work that fills them."""
+"""Files for results, checked before the work that fills them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from robot_dynamics.errors import RobotDynamicsError
 
 #: The recording in a folder with everything of a run.
 RECORDING = "recording.npz"
+NPZ, MCAP = ".npz", ".mcap"
+#: Suffixes of recordings.
+SUFFIXES = (NPZ, MCAP)
 
 
 class OutputError(RobotDynamicsError):
-    """A place to write to that cannot be used."""
+    """An output path that cannot be used."""
 
 
 def require_parent(path: Path) -> None:
@@ -30,7 +33,7 @@ def require_parent(path: Path) -> None:
         raise OutputError(f"{path}: there is no folder {path.parent}, expected one to write into.")
     if path.is_dir():
         raise OutputError(f"{path}: is a folder, expected the name of a file.")
-    try:  # permissions do not tell of everything, as of /proc
+    try:  # permissions do not show everything, as in /proc
         tempfile.TemporaryFile(dir=path.parent).close()
     except OSError as error:
         raise OutputError(

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How a run goes, while it goes: a bar with live figures, lines of text, or lines of JSON."""
+"""Progress of a run: a bar with live figures, lines of text, or lines of JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _IMPORTED = time.perf_counter()
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is, and how it goes.
+    """Progress of a run, with live figures.
 
     Attributes:
         tick: Control periods that are over.
@@ -39,7 +39,7 @@ class Progress:
     squeeze_n: float | None
     torque_fraction: float
 
-    def words(self) -> str:
+    def text(self) -> str:
         """Return the figures in one line of fixed width."""
         squeeze = "" if self.squeeze_n is None else f"  squeeze {self.squeeze_n:6.1f} N"
         return (
@@ -50,7 +50,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """How far a study is.
+    """Progress of a study.
 
     Attributes:
         tick: Parts that are over.
@@ -62,25 +62,25 @@ class StudyProgress:
     ticks: int
     doing: str
 
-    def words(self) -> str:
+    def text(self) -> str:
         """Return what it does now."""
         return self.doing
 
 
 class Listener(Protocol):
-    """Somebody who wants to know how a run or a study goes."""
+    """A callback for the progress of a run or a study."""
 
     def __call__(self, progress: Progress | StudyProgress) -> None:
-        """Take note."""
+        """Take the progress."""
 
 
 def print_event(event: str, stream: TextIO | None = None, **figures: Any) -> None:
-    """Print a line of JSON for the program that started this one, and send it off at once.
+    """Print a line of JSON for the program that started this one, and flush it.
 
     Args:
         event: "ready", "progress", "done" or "error".
         stream: Where to; standard output by default.
-        figures: What to say (JSON values). Numbers that are not finite become null.
+        figures: Its figures (JSON values). Numbers that are not finite become null.
     """
     finite = {
         key: None if isinstance(value, float) and value - value != 0.0 else value
@@ -90,17 +90,17 @@ def print_event(event: str, stream: TextIO | None = None, **figures: Any) -> Non
 
 
 def event_of(line: str) -> dict[str, Any] | None:
-    """Return what `print_event` said, or None for any other line."""
+    """Return the event of a line by `print_event`; None for any other line."""
     try:
-        said = json.loads(line) if line.lstrip().startswith("{") else None
+        event = json.loads(line) if line.lstrip().startswith("{") else None
     except ValueError:
         return None
-    return said if isinstance(said, dict) and isinstance(said.get("event"), str) else None
+    return event if isinstance(event, dict) and isinstance(event.get("event"), str) else None
 
 
 @contextmanager
 def display(title: str, stream: TextIO | None = None) -> Iterator[Listener]:
-    """Show a run while it goes.
+    """Show the progress of a run.
 
     Args:
         title: What runs.
@@ -127,7 +127,7 @@ def display(title: str, stream: TextIO | None = None) -> Iterator[Listener]:
 
         def update(progress: Progress | StudyProgress) -> None:
             bar.update(
-                task, total=progress.ticks, completed=progress.tick, figures=progress.words()
+                task, total=progress.ticks, completed=progress.tick, figures=progress.text()
             )
 
         yield update
@@ -146,7 +146,7 @@ class _Lines:
             return
         self._last = now
         percent = 100.0 * progress.tick / max(progress.ticks, 1)
-        line = f"{self._title}: {percent:3.0f} %  {progress.words()}"
+        line = f"{self._title}: {percent:3.0f} %  {progress.text()}"
         print(line, file=self._stream, flush=True)
 
 

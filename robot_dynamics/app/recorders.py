@@ -85,7 +85,7 @@ UNITS_OF_PARTS = {  # of objects with a joint besides, or instead
 def common_metadata(
     scenario: Scenario, system: GraspSystem, columns: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Return what both sides of a run must agree on.
+    """Return the metadata that both sides of a run have in common.
 
     Args:
         scenario: The scenario.
@@ -140,7 +140,7 @@ def common_metadata(
 
 
 class PlantRecorder:
-    """Writes down what the plant measured and what was true.
+    """Records what the plant measured, and its true state.
 
     Args:
         system: Arms and object.
@@ -177,11 +177,11 @@ class PlantRecorder:
         self.recorder = Recorder(widths, ticks)
 
     def write(self, measurement: Measurement, plant: Plant) -> None:
-        """Write one control period down, before the plant moves on.
+        """Record one control period, before the plant's next step.
 
         Args:
             measurement: What was measured.
-            plant: What knows the truth.
+            plant: The plant.
         """
         tick, time, q, qd, wrenches = measurement
         pose, twist, force, position, rotation, correction, torque, more = plant.truth()
@@ -208,7 +208,7 @@ class PlantRecorder:
 
 
 class ControlRecorder:
-    """Writes down what the controller saw and did.
+    """Records the estimates and commands of the controller.
 
     Args:
         law: The law that runs.
@@ -233,12 +233,12 @@ class ControlRecorder:
         *,
         streamed: bool = False,
     ) -> None:
-        """Write one control step down.
+        """Record one control step.
 
         Args:
             tick: Its control period.
             torque: What was sent (na,): the step's torque, or that of a fallback.
-            step: What the law found out; None while it does not run.
+            step: The step of the law; None while it does not run.
             elapsed_us: How long that took [us].
             streamed: Whether it followed what came while control ran, and not the law's own plan.
         """
@@ -296,7 +296,7 @@ def columns_of(law: ControlLaw) -> list[str]:
 def reference_metadata(
     scenario: Scenario, law: ControlLaw, start_tick: int, end: float
 ) -> dict[str, Any]:
-    """Return what is to be known of the reference of a run, and of the law that follows it.
+    """Return the metadata of the reference of a run, and of the law that follows it.
 
     Args:
         scenario: The scenario.
@@ -355,7 +355,7 @@ SLIP_TOLERANCE_M = 1e-3  # what a contact may creep by without having slipped
 
 
 class ContactRecorder:
-    """Adds up what contacts tell of themselves.
+    """Accumulates the slip and forces of contacts.
 
     Args:
         arms: Names of the arms.
@@ -399,7 +399,7 @@ class ContactRecorder:
         """Return the values of the columns at a control instant.
 
         Args:
-            contacts: What the plant tells: arms first, then the points on surfaces, then what
+            contacts: Reports of the plant: arms first, then the points on surfaces, then what
                 holds the object.
         """
         by_name: dict[str, Array] = {}

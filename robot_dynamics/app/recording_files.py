@@ -12,11 +12,8 @@ from collections.abc import Callable, Iterable
 from functools import reduce
 from pathlib import Path
 
-from robot_dynamics.app.output_files import RECORDING, require_parent
+from robot_dynamics.app.output_files import MCAP, NPZ, RECORDING, SUFFIXES, require_parent
 from robot_dynamics.app.recording import Recording, RecordingError
-
-NPZ, MCAP = ".npz", ".mcap"
-SUFFIXES = (NPZ, MCAP)
 
 
 def require_suffix(path: str | Path) -> Path:
@@ -152,7 +149,7 @@ def _save_elsewhere(recording: Recording, path: Path) -> None:
     Raises:
         RecordingError: If it fails.
     """
-    import subprocess
+    import subprocess  # at once it would slow every start
 
     from robot_dynamics.app.node_process import with_this_package
 

@@ -212,7 +212,7 @@ def _figures(recording: Recording) -> dict[str, Any]:
 
 
 def _broken(recording: Recording) -> list[str]:
-    """Return what is wrong with the recording itself, whatever its figures are."""
+    """Return problems of the recording itself, apart from thresholds."""
     sentences = []
     fault = recording.metadata.get("fault")
     expected_stop = recording.metadata.get("expected_stop", "")

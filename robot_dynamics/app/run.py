@@ -1,11 +1,14 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario from its first to its last control period, in one process and without ROS."""
+"""Runs of scenarios in one process without ROS, and the outputs of a run."""
 
 from __future__ import annotations
 
+import contextlib
+import re
+import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,11 +18,12 @@ from numpy.typing import NDArray
 
 from robot_dynamics.app.laws import control_loop
 from robot_dynamics.app.metrics import squeezes_of
+from robot_dynamics.app.output_files import RECORDING, SUFFIXES, OutputError, require_parent
 from robot_dynamics.app.progress import Listener, Progress
 from robot_dynamics.app.recorders import ControlRecorder, PlantRecorder
 from robot_dynamics.app.recording import Recording
-from robot_dynamics.app.recording_files import save_recording
-from robot_dynamics.app.report import report_of, write_report
+from robot_dynamics.app.recording_files import require_suffix, save_recording
+from robot_dynamics.app.report import report_of, summary, write_report
 from robot_dynamics.app.scenario import Scenario, build_system, load_scenario, true_system
 from robot_dynamics.app.scene import scene_of
 from robot_dynamics.control.control_law import ControlLaw, LawStep
@@ -33,14 +37,15 @@ from robot_dynamics.simulation.settings import Engine
 Array = NDArray[np.float64]
 
 PROGRESS_STEPS = 100  # calls of `progress` in a run
+_FILE_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}")  # "run.foo" is a file, "run.1" is not
 
 
 @dataclass(frozen=True)
 class Run:
-    """What came of a run.
+    """The result of a run.
 
     Attributes:
-        recording: Everything that happened.
+        recording: All recorded columns.
         report: The figures computed from it (JSON values); see `report.report_of`.
     """
 
@@ -75,6 +80,118 @@ class Run:
         return write_report(self.report, path)
 
 
+class RunOutputs:
+    """Where the results of a run go; checked before it starts.
+
+    As a context it removes the folders that it made when a run raises.
+
+    Attributes:
+        reports: Where the report goes.
+        plots: Where the figure goes.
+        recording: Where the recording goes, if anywhere.
+
+    Args:
+        place: The file of the recording, or a folder for everything.
+        report: Where the report goes besides.
+        plot: Where the figure goes besides.
+
+    Raises:
+        RobotDynamicsError: If one of them cannot be used, or a figure was asked for and cannot
+            be drawn here.
+    """
+
+    def __init__(self, place: Path | None, report: Path | None, plot: Path | None) -> None:
+        file = place if place is not None and is_recording(place) else None
+        folder = None if file else place
+        # A report or figure with a name of its own is written into the folder as well.
+        self.reports = [path for path in (folder and folder / "report.json", report) if path]
+        self.plots = [path for path in (folder and folder / "run.png", plot) if path]
+        self.recording: Path | None = file or (folder and folder / RECORDING)
+        self._made: list[Path] = []  # the innermost folder first
+        if folder is not None:
+            missing = [path for path in (folder, *folder.parents) if not path.exists()]
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise OutputError(f"{folder}: cannot be made ({error.strerror}).") from error
+            self._made = missing
+        try:
+            for path in filter(None, (report, plot, file)):
+                require_parent(path)
+            if file is not None:
+                require_suffix(file)
+            if self.plots:
+                self._check_plot(plot)
+        except RobotDynamicsError:
+            self._remove_folders()
+            raise
+
+    def __enter__(self) -> RunOutputs:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._remove_folders()
+
+    def _remove_folders(self) -> None:
+        with contextlib.suppress(OSError):  # as when there is something in it by now
+            for path in self._made:
+                path.rmdir()
+
+    def _check_plot(self, wanted: Path | None) -> None:
+        from robot_dynamics.app.figures import PlotError, require_figure
+
+        try:
+            for path in self.plots:
+                require_figure(path)
+        except PlotError as error:
+            if wanted is not None:
+                raise
+            print(f"robot_dynamics: no plot: {error}", file=sys.stderr)
+            self.plots = []
+
+    def finish(self, run: Run, printed: Collection[str] = ()) -> bool:
+        """Write all outputs, print the summary, and return whether the run was good.
+
+        Args:
+            run: The run.
+            printed: Warnings that have been printed before.
+        """
+        for line in summary(run.report):
+            print(line)
+        for sentence in run.report["warnings"]:
+            if sentence not in printed:
+                print(f"robot_dynamics: warning: {sentence}", file=sys.stderr)
+        written = [run.write_report(path) for path in self.reports]
+        if self.recording is not None:
+            written.append(run.save(self.recording))
+        written += [run.plot(path) for path in self.plots]
+        if written:
+            print("written: " + ", ".join(map(str, written)))
+        sys.stdout.flush()
+        for sentence in run.report["failures"]:
+            print(f"robot_dynamics: {sentence}", file=sys.stderr)
+        return run.ok
+
+
+def is_recording(place: Path) -> bool:
+    """Return whether a place for results is a file: one that ends like a recording.
+
+    Raises:
+        OutputError: If it ends like another file.
+    """
+    if place.suffix in SUFFIXES:
+        return True
+    if place.name in SUFFIXES and not place.is_dir():
+        raise OutputError(f"{place}: expected a name before {place.name}.")
+    if _FILE_SUFFIX.fullmatch(place.suffix) and not place.is_dir():
+        raise OutputError(
+            f"{place}: expected a recording as {' or '.join(SUFFIXES)}, or a folder; one with "
+            "such a name has to be there already."
+        )
+    return False
+
+
 def simulate(
     scenario: Scenario | str | Path,
     plant: Engine | None = None,
@@ -92,7 +209,7 @@ def simulate(
         duration: Simulated time [s]; that of start and reference by default. Beyond that the
             object is held at the end of the reference.
         overrides: Changes of single values, as "plant.object_mass_scale=1.2".
-        progress: Called now and then.
+        progress: Called repeatedly.
         started: `time.perf_counter()` when the wait for the first torque began; now by default.
 
     Raises:

@@ -28,13 +28,7 @@ from robot_dynamics.manipulation.hybrid.environment import ObjectPose, surface_f
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model.elements import inverse_pose, pose
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
-from robot_dynamics.simulation.contact.surfaces import (
-    PointFunction,
-    cylinder,
-    hole,
-    plane,
-    sphere,
-)
+from robot_dynamics.simulation.contact.surfaces import PointFunction, cylinder, hole, plane, sphere
 from robot_dynamics.simulation.scene import (
     ArmContact,
     Material,

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Work beside control, such as recordings and displays: its errors do not end the node."""
+"""Background work, such as recordings and displays: its errors do not end the node."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class CommandPublisherMonitor:
         self._duplicate_runs = False
 
     def require_none(self) -> bool:
-        """Refuse a start beside another publisher; return whether it is known that there is none.
+        """Refuse a start with another publisher; return whether it is known that there is none.
 
         Raises:
             OtherPublisherError: With node and topic.

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is kept and told of a controlled run: recording, progress to a launcher, diagnostics."""
+"""Recording, progress reports and diagnostics of a controlled run."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ PROGRESS_S = 0.1  # wall-clock time between reports
 _ROOM = 100_000  # control periods to make room for at once
 _CLOSURE = "closure error [m or rad]"
 _SCALES = ("force scale", "motion scale", "rate scale", "support over limit", "smallest pivot")
-# What hybrid laws have besides.
+# Further ones of the hybrid law.
 _MORE_SCALES = ("contact force scale", "lost acceleration [m/s^2]", "posture scale")
 
 
 class ControlRecord:
-    """Counts the control periods of a run, and writes them down.
+    """Records the control periods of a run, and reports progress to a launcher.
 
     Attributes:
         done: Whether the run is over.
-        step: What the law saw last; None before the start.
+        step: The last step of the law; None before the start.
 
     Args:
         scenario: The scenario.
-        loop: The controller.
-        reporter: Tells a launcher.
+        loop: The control loop.
+        reporter: Reports to a launcher.
         output: File for the recording; empty for none.
         ticks: Control periods of the run.
     """
@@ -59,19 +59,19 @@ class ControlRecord:
         self.begin()
 
     def begin(self) -> None:
-        """Begin a run; what was written of one before is forgotten."""
+        """Begin a run; the recording of an earlier one is discarded."""
         self.done = False
         self._fault_tick: int | None = None
         self._last_tick = 0
         self._largest = 0.0
-        self._told_at = time.monotonic()
+        self._reported_at = time.monotonic()
         if self._keep:
             self._recorder = ControlRecorder(
                 self._loop.law, self._scenario, min(self._ticks, _ROOM)
             )
 
-    def note(self, tick: int, outcome: Outcome) -> None:
-        """Note what was sent at a tick; the last one of the run ends it."""
+    def write(self, tick: int, outcome: Outcome) -> None:
+        """Record what was sent at a tick; the last tick ends the run."""
         torque, began = outcome.torque, self._loop.began
         if torque is None or began is None:
             return
@@ -92,20 +92,20 @@ class ControlRecord:
         self._largest = max(self._largest, float((np.abs(torque) / self._effort).max()))
         last = tick - began + 1 >= self._ticks
         now = time.monotonic()
-        if last or now - self._told_at >= PROGRESS_S:
-            self._told_at = now
-            self._tell(tick - began, self.step)
+        if last or now - self._reported_at >= PROGRESS_S:
+            self._reported_at = now
+            self._report_progress(tick - began, self.step)
         if last:
             self.done = True
             self._file.save(self._recording())
 
     @property
     def warning(self) -> str:
-        """What is wrong with the recording; empty if nothing is."""
+        """Why there is no recording; empty if nothing has failed."""
         return self._file.warning
 
-    def look(self) -> None:
-        """Tell a launcher when the run is over and written.
+    def poll(self) -> None:
+        """Report to a launcher when the recording of the run is written.
 
         Raises:
             RunError: If it could not be written and a launcher waits for it.
@@ -113,7 +113,7 @@ class ControlRecord:
         self._file.poll()
 
     def close(self) -> None:
-        """Return when everything is written, also of a run that was broken off.
+        """Return when the recording is written, also that of an interrupted run.
 
         Raises:
             RunError: If it could not be written.
@@ -127,14 +127,14 @@ class ControlRecord:
             return None
         metadata: dict[str, object] = {"start_to_first_torque_s": self._first_torque_s}
         if loop.safety.faults:
-            # One that nobody was to be told of any more came after the last period.
+            # Without a tick of its own the fault came after the last period.
             tick = self._last_tick if self._fault_tick is None else self._fault_tick
             at = tick * self._scenario.control.period
             metadata["fault"] = f"at {at:g} s: {loop.safety.cause}"
         start_tick = self._scenario.start_tick + (loop.began or 0)
         return lambda: recorder.finish(start_tick, **metadata)
 
-    def _tell(self, tick: int, step: LawStep) -> None:
+    def _report_progress(self, tick: int, step: LawStep) -> None:
         if not self._reporter.enabled:
             return
         period = self._scenario.control.period
@@ -150,10 +150,10 @@ def condition(
     """Return the level and the sentence: the state, and the first cause of a fault.
 
     Args:
-        loop: The controller.
+        loop: The control loop.
         refusal: Why the last start was refused; empty if it was not.
-        warning: What is wrong besides, with the guard or the recording; empty if nothing is.
-        other_publisher: Who else commands the arms; empty if nobody does.
+        warning: About the guard or the recording; empty if there is none.
+        other_publisher: About another publisher of commands; empty if there is none.
     """
     safety = loop.safety
     state = safety.state
@@ -162,34 +162,34 @@ def condition(
     if other_publisher:
         return (ERROR if safety.in_charge else WARN), f"{state.value}: {other_publisher}"
     if state is State.INACTIVE:
-        trouble = refusal or loop.complaint or warning or _said_by_law(loop)
+        trouble = refusal or loop.complaint or warning or _law_warnings(loop)
         return (WARN, f"inactive: {trouble}") if trouble else (OK, "inactive")
     if safety.closure_warning:
         return WARN, f"{state.value}: the arms disagree about the object"
     if loop.joint_states.skew_warning:
         return WARN, f"{state.value}: {loop.joint_states.skew_warning}"
-    trouble = warning or loop.joint_states.rate_warning or _said_by_law(loop)
+    trouble = warning or loop.joint_states.rate_warning or _law_warnings(loop)
     return (WARN, f"{state.value}: {trouble}") if trouble else (OK, state.value)
 
 
-def _said_by_law(loop: ControlLoop) -> str:
-    """Return the law's warnings, as of slip that it foresees; empty if there are none."""
+def _law_warnings(loop: ControlLoop) -> str:
+    """Return the warnings of the law, as of slip; empty if there are none."""
     return " ".join(loop.law.warnings)
 
 
 def _slip_margins(loop: ControlLoop, step: LawStep) -> dict[str, object]:
-    """Return how far contacts that can slip are from that, where anything is known of it."""
+    """Return the slip margins that are known, by contact."""
     law = loop.law
     margins = zip(law.slip_contacts, step.slip_margins.tolist(), strict=True)
     return {f"{name} slip margin [N]": margin for name, margin in margins if isfinite(margin)}
 
 
 def figures(loop: ControlLoop, step: LawStep | None) -> dict[str, object]:
-    """Return what a status tells besides: faults, scales, closure, saturation, late samples.
+    """Return the values of a status: faults, scales, closure, saturation, late samples.
 
     Args:
-        loop: The controller.
-        step: What the law saw last.
+        loop: The control loop.
+        step: The last step of the law.
     """
     safety = loop.safety
     found = fault_figures(safety)
@@ -199,7 +199,7 @@ def figures(loop: ControlLoop, step: LawStep | None) -> dict[str, object]:
         found[_CLOSURE] = float(np.max(np.abs(step.closure), initial=0.0))
         found |= _slip_margins(loop, step)
     if safety.state is State.INACTIVE and loop.complete and loop.law.rigid_grasps:
-        # Whether grasps are closed is to be seen before a start.
+        # Shows before a start whether the grasps are closed.
         found[_CLOSURE] = disagreement(loop.system, loop.joint_states.state()[0])
     intake = loop.intake
     if intake is not None and (intake.taken or intake.refusal):

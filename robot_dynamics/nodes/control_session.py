@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A configured controller: from samples to commands, and its start, stop and reset."""
+"""A configured controller: its cycle from samples to commands, and its start, stop and reset."""
 
 from __future__ import annotations
 
@@ -31,42 +31,37 @@ from robot_dynamics.nodes.control_report import ControlRecord, condition, figure
 from robot_dynamics.nodes.diagnostics import ERROR, OK, Diagnostics, Durations, log
 from robot_dynamics.nodes.drives import DriveGravityCompensation, DriveProperties
 from robot_dynamics.nodes.heartbeat import GuardLink
+from robot_dynamics.nodes.inputs import Action, ReferenceTopics, SampleIntake
 from robot_dynamics.nodes.object_topics import ObjectTopics
 from robot_dynamics.nodes.process import RefusedError, Reporter, RunError
-from robot_dynamics.nodes.reference_topics import ReferenceTopics
-from robot_dynamics.nodes.sample_intake import Action, SampleIntake
-from robot_dynamics.nodes.start_preparation import (
-    CheckThread,
-    StartConditions,
-    StartPreparation,
-)
-from robot_dynamics.nodes.timeouts import CommandPace, SilenceWatch
+from robot_dynamics.nodes.start_preparation import CheckThread, StartConditions, StartPreparation
+from robot_dynamics.nodes.timeouts import CommandTimeout, SilenceMonitor
 from robot_dynamics.nodes.topics import Inbox, MissingPublishers
 
-_SILENT_STEPS = 1000  # steps of the law that the other side may take to answer
-_CHECK_S = 10.0  # that the check of a path may take at least, whatever else the machine does
-_CHECK_GOODBYE_S = 1.0  # for a check that goes on to be over
-GOODBYE_S = 0.2  # for the last commands to be sent, and for them to arrive
+_SILENT_STEPS = 1000  # steps of the law for which the simulator may send nothing
+_CHECK_S = 10.0  # that the check of a path may take at least, also on a busy machine
+_CHECK_CLOSE_S = 1.0  # wait for a running check when the session ends
+CLOSE_S = 0.2  # for which last commands are sent, and timeout of their delivery
 
 
 class ControlSession:
-    """What the controller node is between `configure` and `cleanup`.
+    """The state of the controller node between `configure` and `cleanup`.
 
     Attributes:
-        loop: The controller without ROS.
-        due: When streams count as silent in wall-clock mode, by the steady clock [s]; None in
-            lockstep.
+        loop: The control loop, which knows nothing of ROS.
+        due: In wall-clock mode when `on_period` is called unless samples come, by the steady
+            clock [s]; None in lockstep.
         start_wanted: Whether control is to start with the first complete state.
 
     Args:
-        node: The node that it speaks through.
+        node: The node.
         inbox: Its subscriptions.
-        diagnostics: Where it tells how it is.
+        diagnostics: The diagnostics of the node.
         scenario: The scenario.
         values: The node's parameters.
-        given: Names of those that somebody has given.
-        reporter: Tells a launcher what happens.
-        begin: Goes through the node's transition that ends in `start`.
+        given: Names of those that were set.
+        reporter: Reports to a launcher.
+        activate: Makes the transition of the node that calls `start`.
 
     Raises:
         RobotDynamicsError: If the scenario is refused.
@@ -81,14 +76,14 @@ class ControlSession:
         values: Mapping[str, Any],
         given: Collection[str],
         reporter: Reporter,
-        begin: Callable[[], None],
+        activate: Callable[[], None],
     ) -> None:
         self._node, self._inbox, self._scenario = node, inbox, scenario
-        self._diagnostics, self._begin = diagnostics, begin
+        self._diagnostics, self._activate = diagnostics, activate
         self._period = period = scenario.control.period
         lockstep = values["mode"] == "lockstep"
         self._clock: Clock = LockstepClock(period) if lockstep else WallClock(period)
-        self._attended = bool(values["progress"] or values["output"])
+        self._has_launcher = bool(values["progress"] or values["output"])
         self.start_wanted = values["autostart"] == "always" or (
             lockstep and values["autostart"] == "in_lockstep"
         )
@@ -120,24 +115,21 @@ class ControlSession:
         self._starting = False
         self._preparation: StartPreparation | None = None
         self._checks = CheckThread()
-        self._said = self._refusal = self._other_publisher = ""
+        self._logged = self._refusal = self._other_publisher = ""
         self._background = BackgroundWork(self._complain)
-        self._intake = SampleIntake(
-            inbox,
-            loop,
-            values["joint_state_topics"],
-            self._background,
-        )
+        self._intake = SampleIntake(inbox, loop, values["joint_state_topics"], self._background)
         # Both sides are slow without a code generator.
         slowness = _SILENT_STEPS * loop.step_time
         silence = values["silence_limit"] + slowness
         self._check_limit = _CHECK_S + 10.0 * slowness
-        self._silence = SilenceWatch(loop, silence, values["patience"] if self._attended else None)
+        self._silence = SilenceMonitor(
+            loop, silence, values["patience"] if self._has_launcher else None
+        )
         self._commands = CommandTopics(
             node, loop.system, gravity.to_commands, in_lockstep=lockstep
         )
         timeout = math.inf if lockstep else max(values["command_timeout"], 2.0 * period)
-        self._pace = CommandPace(loop, facts.without_commands, timeout)
+        self._pace = CommandTimeout(loop, facts.without_commands, timeout)
         self._publisher_monitor = CommandPublisherMonitor(node, self._commands.names)
         self._objects = ObjectTopics(
             node,
@@ -160,7 +152,7 @@ class ControlSession:
             self._publisher_monitor,
             facts,
             values["joint_state_topics"],
-            lambda: self._intake.heard_at,
+            lambda: self._intake.received_at,
         )
         self._intake.subscribe_to_sensors()
         if values["references"] == "topics":
@@ -171,26 +163,26 @@ class ControlSession:
         )
         diagnostics.set_hardware(scenario.name)
 
-    def leave(self) -> None:
-        """Leave the arms with what holds them up, and save what was recorded."""
+    def close(self) -> None:
+        """Send last commands of the fallback, and save the recording."""
         loop = self.loop
         if loop.safety.in_charge and not (self._clock.lockstep and self._record.done):
             outcome = loop.fall_back(
                 self._clock.now(), Cause.STOP_REQUESTED, "controller", "the controller ends."
             )
             self._send(self._clock.tick, outcome)
-            # The torque goes to that of the fallback at a limited rate, over several commands.
-            until = time.monotonic() + (0.0 if self._clock.lockstep else GOODBYE_S)
+            # The torque changes to that of the fallback at a limited rate, over several commands.
+            until = time.monotonic() + (0.0 if self._clock.lockstep else CLOSE_S)
             while time.monotonic() < until:
                 time.sleep(self._period)
                 self._inbox.read()
                 self._send(self._clock.tick, loop.cycle_without_samples(self._clock.now()))
-            self._commands.wait_for_delivery(GOODBYE_S)
+            self._commands.wait_for_delivery(CLOSE_S)
         self._record.close()
-        self._checks.close(_CHECK_GOODBYE_S)
+        self._checks.close(_CHECK_CLOSE_S)
 
     def destroy(self) -> None:
-        """Take its topics off the node."""
+        """Destroy publishers and subscriptions."""
         self._diagnostics.set_hardware("controller")
         self._inbox.clear()
         self._publisher_monitor.destroy()
@@ -222,7 +214,7 @@ class ControlSession:
         if self._clock.lockstep and tick == 0 < self._clock.tick and not self._ran:
             # The simulator was reset after a stop or fault: its time waits for the next start.
             self.loop.let_go()
-            self._intake.forget()  # refused, because time has jumped; it will come again
+            self._intake.reset()  # refused, because time has jumped; it will come again
         self._cycle(tick)
 
     def _cycle(self, tick: int) -> None:
@@ -230,13 +222,13 @@ class ControlSession:
         begin = time.perf_counter()
         clock, loop = self._clock, self.loop
         if clock.lockstep:
-            if self.start_wanted and loop.complete and self._guarded():
-                clock.tick, self._starting = tick, True  # simulated time waits for it
-                self._start_by_itself()
+            if self.start_wanted and loop.complete and self._guard_allows_start():
+                clock.tick, self._starting = tick, True  # simulated time waits for the start
+                self._start_automatically()
                 self._starting = False
             clock.tick = tick
         now = clock.now()
-        self._pace.watch(now)
+        self._pace.check(now)
         outcome = loop.cycle(now, tick)
         clock.tick, self._ran = tick, loop.safety.law_runs
         self._expect_samples(1.5)
@@ -247,7 +239,7 @@ class ControlSession:
         self._send(tick, outcome)
         self._intake.latency.sent()
         step = outcome.step
-        self._background.do("recording", lambda: self._record.note(tick, outcome))
+        self._background.do("recording", lambda: self._record.write(tick, outcome))
         if step is not None:
             stamp = stamp_of(tick, self._period)
             self._background.do("topics of the object", lambda: self._objects.publish(stamp, step))
@@ -261,29 +253,26 @@ class ControlSession:
             return
         sent = self._commands.send(tick, outcome.torque, outcome.released)
         if sent:
-            self._pace.note_command()
+            self._pace.command_sent()
             if link is not None:
                 link.beat_with_command()
 
     def on_period(self) -> None:
-        """Keep the arms supplied when states stop coming (wall clock)."""
+        """Command the arms also while no joint states come (wall clock)."""
         now, safety = self._clock.now(), self.loop.safety
         self._expect_samples(1.0)
-        self._pace.watch(now)
+        self._pace.check(now)
         if safety.in_charge and not (safety.law_runs and self.loop.joint_states.known(now)):
             self._outcome = self.loop.cycle_without_samples(now)
             self._send(self._clock.tick, self._outcome)
 
     def _expect_samples(self, periods: float) -> None:
-        """Have silence noticed after some control periods without a control instant."""
+        """Set `due` to some control periods from now."""
         if not self._clock.lockstep:
             self.due = time.monotonic() + periods * self._period
 
-    def take_error(self, error: Exception) -> None:
-        """Go on after an error that nobody expected: the fallback has the arms, if they hang here.
-
-        It is told once, and latched.
-        """
+    def on_error(self, error: Exception) -> None:
+        """Report an unexpected error once; the fallback takes over if the law runs."""
         self._background.add_error("controller", error)
         safety = self.loop.safety
         if safety.law_runs:
@@ -293,25 +282,25 @@ class ControlSession:
 
     # -- start, stop, reset -------------------------------------------------------------------
 
-    def _start_by_itself(self) -> None:
-        """Start control as soon as that can be; when it is refused, do not try again."""
+    def _start_automatically(self) -> None:
+        """Start control when the preparation is done; a refused start is not repeated."""
         try:
             if not self._clock.lockstep:
                 if self._preparation is None:
                     self.prepare()
-                if self._preparation is None or not self._preparation.look():
+                if self._preparation is None or not self._preparation.poll():
                     return
             self.start_wanted = False
-            self._begin()
+            self._activate()
         except RobotDynamicsError as error:
             self.start_wanted = False
-            if self._attended:
+            if self._has_launcher:
                 raise RefusedError(str(error)) from error
             self._refusal = str(error)
             self._complain(self._refusal)
 
     def prepare(self) -> StartPreparation:
-        """Begin with what comes before a start; it is over when its `look` returns true."""
+        """Begin the preparation of a start, which is done when its `poll` returns true."""
         known = partial(self._conditions.require_known, time.monotonic())
         waits = self._beat if self._clock.lockstep else None  # simulated time does
         self._preparation = self._preparation_of(known, waits)
@@ -324,7 +313,7 @@ class ControlSession:
         return StartPreparation(self.loop, conditions, self._checks, limit, meanwhile)
 
     def start(self) -> None:
-        """Start control from where the arms are, after a preparation or with one at once.
+        """Start control from where the arms are; prepare that now if it was not done before.
 
         Raises:
             RobotDynamicsError: If that is refused; one sentence says why.
@@ -337,15 +326,15 @@ class ControlSession:
             self._preparation_of(self._conditions.require).finish(self._beat)
         tick = max(self._clock.tick if self._clock.lockstep else self._intake.tick, 0)
         loop.start(self._clock.now(), tick)
-        self._pace.forget()
-        self._silence.forget()  # nobody was listened to while the path was checked
+        self._pace.reset()
+        self._silence.reset()  # no message was read while the path was checked
         self._refusal = ""
         self._background.do("recording", self._record.begin)
         if self._outcome is None and not self._starting:
             self._cycle(tick)  # simulated time waits for it
 
     def refuse(self, sentence: str) -> None:
-        """Note why a start was refused, for the diagnostics."""
+        """Store why a start was refused, for the diagnostics."""
         self._refusal, self._preparation = sentence, None
 
     def pause(self) -> None:
@@ -353,35 +342,35 @@ class ControlSession:
         self.loop.pause(self._clock.now())
 
     def stop(self) -> str:
-        """Hand over to the fallback until a reset; return what is told about it."""
+        """Hand over to the fallback until a reset; return the message of the service."""
         self.start_wanted = False
         self.loop.stop(self._clock.now())
         return f"stopped; {self._scenario.safety.fallback.replace('_', ' ')} until a reset"
 
     def reset(self) -> str:
-        """Forget faults; return what is told about it.
+        """Clear faults; return the message of the service.
 
         Raises:
             RobotDynamicsError: If control runs, or a stream is still stale.
         """
         self._catch_up()
         self.loop.reset(self._clock.now())
-        self._intake.forget()  # a state that comes again may have been refused
+        self._intake.reset()  # a state that comes again may have been refused
         self._objects.reset()
         self._background.reset()
         self._refusal = ""
-        if self._link is not None:  # a guard may be asked to hand back at once
+        if self._link is not None:  # a guard may be reset right after this
             self._link.beat(commanding=self._link.may_command(self._clock.now()))
         return "faults are forgotten; the fallback goes on until the next start"
 
     def _catch_up(self) -> None:
-        """Read what came before a service was asked for: a reset simulator is elsewhere."""
+        """Read messages that arrived before a service call: the simulator may have been reset."""
         if not self._starting and self._inbox.read():
             self.on_messages()
 
-    def _guarded(self) -> bool:
-        """Return whether nothing about the guard stands against a start; say what does."""
-        self._refusal = self._conditions.about_guard()
+    def _guard_allows_start(self) -> bool:
+        """Return whether the guard allows a start; store why it does not."""
+        self._refusal = self._conditions.guard_refusal()
         return not self._refusal
 
     def _beat(self) -> None:
@@ -391,40 +380,40 @@ class ControlSession:
     # -- idle work -------------------------------------------------------------------------
 
     def on_idle(self) -> None:
-        """Start if that is due, watch the simulator, save what is to be saved."""
+        """Send heartbeats, start automatically, check the simulator, publish and save."""
         self._beat()
         if self.start_wanted and not self._clock.lockstep:
             preparing = self._preparation is not None
-            if preparing or (self.loop.complete and self._guarded()):
-                self._start_by_itself()
+            if preparing or (self.loop.complete and self._guard_allows_start()):
+                self._start_automatically()
         do, loop = self._background.do, self.loop
         waiting = loop.safety.state is State.INACTIVE and not loop.complete
         do("awaited topics", lambda: self._missing_publishers.check(waiting=waiting))
-        do("recording", self._record.look)
+        do("recording", self._record.poll)
         do("topics of the object", lambda: self._objects.on_idle(self._record.step, loop))
         if not self._record.done:
             self._watch_simulator()
 
-    def tell(self) -> None:
-        """Publish diagnostics when they are due, or say something else."""
-        self._background.do("diagnostics", self._tell)
+    def publish_diagnostics(self) -> None:
+        """Publish diagnostics once a second and on change."""
+        self._background.do("diagnostics", self._publish_diagnostics)
 
     def _watch_simulator(self) -> None:
         if self._preparation is not None:
-            self._silence.forget()  # simulated time may wait for the start
-        outcome = self._silence.look(self._intake.heard_at)
+            self._silence.reset()  # simulated time may wait for the start
+        outcome = self._silence.check(self._intake.received_at)
         if outcome is not None:
             self._send(self._clock.tick, outcome)
-            if self._attended:
+            if self._has_launcher:
                 raise RunError(f"tick {self._clock.tick}: {self._silence.sentence}")
 
-    def _tell(self) -> None:
+    def _publish_diagnostics(self) -> None:
         if self._diagnostics.due:
             self._other_publisher = self._publisher_monitor.warning
         guard = "" if self._link is None else self._link.warning
-        beside = self._missing_publishers.warning or guard
-        beside = beside or self._record.warning or self._background.warning
-        level, message = condition(self.loop, self._refusal, beside, self._other_publisher)
+        warning = self._missing_publishers.warning or guard
+        warning = warning or self._record.warning or self._background.warning
+        level, message = condition(self.loop, self._refusal, warning, self._other_publisher)
         if self._diagnostics.update(level, message, self._figures) and level != OK:
             self._complain(message, level)
 
@@ -434,6 +423,6 @@ class ControlSession:
         return found | {PROCESS_KEY: PROCESS}
 
     def _complain(self, sentence: str, level: bytes = ERROR) -> None:
-        if sentence != self._said:
+        if sentence != self._logged:
             log(self._node, level, sentence)
-        self._said = sentence
+        self._logged = sentence

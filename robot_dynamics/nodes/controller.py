@@ -4,8 +4,8 @@
 
 It is a managed node. `configure` reads the scenario, compiles and checks everything; `activate`
 starts control from where the arms are; `deactivate` hands over to the fallback; `cleanup` leaves
-the arms. Active means that the control law runs: a fault that ends it makes the node inactive,
-while the fallback goes on to hold the arms.
+the arms. Active means that the control law runs: a fault makes the node inactive, and the fallback
+holds the arms.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Controller:
         inbox: Its subscriptions.
 
     Args:
-        reporter: Tells a launcher what happens.
+        reporter: Reports to a launcher.
 
     Raises:
         RobotDynamicsError: If a parameter is refused, or the scenario where the node configures
@@ -92,7 +92,7 @@ class Controller:
         self._parameters.freeze(True)
 
     async def prepare(self) -> None:
-        """Check what a start needs, while the fallback goes on.
+        """Check the conditions of a start, while the fallback goes on.
 
         Raises:
             RobotDynamicsError: If the start is refused.
@@ -100,7 +100,7 @@ class Controller:
         session = self._configured()
         preparation = session.prepare()
         try:
-            while not preparation.look():
+            while not preparation.poll():
                 await NextCycle()
                 if session is not self._session:
                     raise TransitionError(
@@ -124,7 +124,7 @@ class Controller:
         self._configured().pause()
 
     def cleanup(self) -> None:
-        """Leave the arms with the last commands of the fallback, and forget everything."""
+        """Send last commands of the fallback, and release the session."""
         session, self._session = self._session, None
         self._parameters.freeze(False)
         if self._gains is not None:
@@ -132,7 +132,7 @@ class Controller:
             self._gains = None
         if session is not None:
             try:
-                session.leave()
+                session.close()
             finally:
                 session.destroy()
 
@@ -151,9 +151,9 @@ class Controller:
         return "started; control ramps in"
 
     def _stop(self) -> str:
-        said = self._configured().stop()
+        message = self._configured().stop()
         self._follow_law()
-        return said
+        return message
 
     async def _reset(self) -> str:
         self._follow_law()
@@ -162,7 +162,7 @@ class Controller:
         )
 
     def _follow_law(self) -> None:
-        """Be inactive when the law does not run any more."""
+        """Deactivate the node when the law does not run any more."""
         session = self._session
         if session is None or session.loop.safety.law_runs:
             return
@@ -173,7 +173,7 @@ class Controller:
 
     @property
     def due(self) -> float | None:
-        """When streams count as silent in wall-clock mode, by the steady clock [s]."""
+        """When `on_period` is to be called, by the steady clock [s]; None: never."""
         return None if self._session is None else self._session.due
 
     @property
@@ -187,7 +187,7 @@ class Controller:
             self._session.on_messages()
 
     def on_period(self) -> None:
-        """Keep the arms supplied when states stop coming (wall clock)."""
+        """Command the arms also while no joint states come (wall clock)."""
         if self._session is not None:
             self._session.on_period()
 
@@ -202,7 +202,7 @@ class Controller:
     def publish_diagnostics(self) -> None:
         """Publish diagnostics once a second and on change."""
         if self._session is not None:
-            self._session.tell()
+            self._session.publish_diagnostics()
             return
         condition, refusal = self.node.condition, self.node.refusal
         level = ERROR if refusal else OK
@@ -210,15 +210,15 @@ class Controller:
         self._diagnostics.update(level, message, dict)
 
     def on_error(self, error: Exception) -> None:
-        """Go on after an error that nobody expected: arms hang on this node."""
+        """Handle an unexpected error; it ends the node only before it is configured."""
         if self._session is None:
             raise error
-        self._session.take_error(error)
+        self._session.on_error(error)
 
     def close(self) -> None:
-        """Leave the arms with what holds them up, and save what was recorded."""
+        """Send last commands of the fallback, and save the recording."""
         if self._session is not None:
-            self._session.leave()
+            self._session.close()
 
 
 def main() -> None:

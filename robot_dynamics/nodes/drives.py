@@ -67,15 +67,15 @@ class DriveProperties:
         """Whether a drive holds its last torque for ever."""
         return "hold" in self.without_commands.values()
 
-    def guard(self, wish: str) -> str:
+    def guard(self, setting: str) -> str:
         """Return whether control needs a guard: none, wanted or required.
 
         Args:
-            wish: One of these, or automatic: required if a drive holds its last torque.
+            setting: One of these, or automatic: required if a drive holds its last torque.
         """
-        if wish == "automatic":
+        if setting == "automatic":
             return "required" if self.any_holds else "none"
-        return wish
+        return setting
 
     def require_known(self, node: Node, topics: Sequence[str]) -> bool:
         """Refuse joint states of real arms while a property of their drives is not stated.

@@ -45,8 +45,8 @@ class StagedNode(LifecycleNode):
     """A lifecycle node whose transitions are the methods of a `Stages`.
 
     rclpy raises out of the executor when a requested transition does not start from the present
-    state, and hides the errors of transitions. Arms hang on this node: it answers the first
-    with "no", and reports the second.
+    state, and hides the errors of transitions. This node must go on commanding its arms: it
+    refuses the request, and reports the error.
 
     Attributes:
         refusal: Why the last transition was refused; empty if it was not.
@@ -111,7 +111,7 @@ class StagedNode(LifecycleNode):
         """Return success, or failure if the action raises an error, which is logged.
 
         An unexpected error counts as a refusal too, not as an error of the state machine, which
-        would let go of the arms.
+        would end control of the arms.
         """
         try:
             action()

@@ -270,10 +270,7 @@ CONTROLLER = (
         choices=("automatic", "none", "wanted", "required"),
     ),
 )
-GUARD = (
-    *(e for e in COMMON if e.name not in ("output", "duration", "patience")),
-    *_OF_ARMS,
-)
+GUARD = (*(e for e in COMMON if e.name not in ("output", "duration", "patience")), *_OF_ARMS)
 _OF_ANY_NODE = {entry.name for entry in (*SIMULATOR, *CONTROLLER, *GUARD)}
 # Gains of the controller, by group and field of the control settings; see `parameters.py`.
 GAINS = {

@@ -45,7 +45,7 @@ _SWITCH_S = 1e-4
 
 
 class RunError(RobotDynamicsError):
-    """A run that cannot go on: the other side is gone, or somebody has to intervene."""
+    """A run that cannot go on: the other node was lost, or a user has to intervene."""
 
 
 class RefusedError(RunError):
@@ -113,12 +113,12 @@ class Reporter:
             return
         try:
             print_event(event, **figures)
-        except OSError:  # the launcher is gone
+        except OSError:  # the launcher has ended
             self.enabled = False
             # Python flushes standard output when it ends, which would fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
-    def launcher_is_gone(self) -> bool:
+    def launcher_has_ended(self) -> bool:
         """Return whether the process that reads the reports has ended."""
         return self.enabled and os.getppid() != self._launcher
 
@@ -140,9 +140,7 @@ class _Signals:
 
 
 def run(
-    name: str,
-    create: Callable[[Reporter], ManagedNode],
-    arguments: Sequence[str] | None = None,
+    name: str, create: Callable[[Reporter], ManagedNode], arguments: Sequence[str] | None = None
 ) -> int:
     """Run a node until a signal or an error ends it; return the exit status of the process.
 
@@ -214,7 +212,7 @@ def _spin(managed: ManagedNode, signals: _Signals, reporter: Reporter) -> None:
             if now >= idle_at and (received or now >= idle_at + _IDLE_DELAY_S):
                 idle_at = now + IDLE_PERIOD_S / 3.0
                 _guarded(managed, next(idle_work))
-                if reporter.launcher_is_gone():
+                if reporter.launcher_has_ended():
                     return
     finally:
         inbox.close()

@@ -27,7 +27,7 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from std_msgs.msg import Float64MultiArray, String
-from std_srvs.srv import SetBool, Trigger
+from std_srvs.srv import SetBool
 
 from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.recorders import PlantRecorder
@@ -49,6 +49,7 @@ from robot_dynamics.nodes.drives import (
 )
 from robot_dynamics.nodes.parameters import FAULTS, SIMULATOR, declare
 from robot_dynamics.nodes.process import IDLE_PERIOD_S, Reporter, RunError, run
+from robot_dynamics.nodes.services import serve
 from robot_dynamics.nodes.state_topics import StateTopics
 from robot_dynamics.nodes.topics import LATCHED, STREAM, Inbox, MissingPublishers
 from robot_dynamics.simulation.faults import Faults, fault_of
@@ -130,7 +131,7 @@ class Simulator:
             self._describe()  # now, because it takes longer than a control period
 
     def on_error(self, error: Exception) -> None:
-        """Raise an unexpected error: no real arm hangs on this node."""
+        """Raise an unexpected error: no real arm depends on this node."""
         raise error
 
     def close(self) -> None:
@@ -153,8 +154,8 @@ class Simulator:
             )
         self._missing_publishers = MissingPublishers(node, map(topics.commands, arms))
         node.create_service(SetBool, "~/pause", self._on_pause)
-        node.create_service(Trigger, "~/step", self._on_step)
-        node.create_service(Trigger, "~/reset", self._on_reset)
+        serve(node, "~/step", self._step)
+        serve(node, "~/reset", self._reset)
         node.add_on_set_parameters_callback(self._on_parameters)
         self._diagnostics = Diagnostics(node, self._scenario.name)
 
@@ -170,7 +171,7 @@ class Simulator:
         self._done = self._held_back = False
         self._started_at: float | None = None
         self._first_tick: int | None = None  # of a command, in wall-clock mode
-        self._heard_at = self._shown_at = time.monotonic()
+        self._commanded_at = self._published_at = time.monotonic()
         self._subscribed = False
         self._repeats, self._refused = 0, ""
         self._faults.reset()
@@ -232,7 +233,7 @@ class Simulator:
             truth = self._plant.truth()
             tracked = truth.object_pose, truth.object_twist
         self._states.publish(self._tick, self._measurement, self._plant.passive_joints(), tracked)
-        self._shown_at = time.monotonic()
+        self._published_at = time.monotonic()
         self._faults.published(self._tick)
 
     def _finish(self) -> None:
@@ -289,7 +290,7 @@ class Simulator:
     def on_messages(self) -> None:
         """Act on the commands when those of all arms have arrived."""
         now = time.monotonic()
-        self._heard_at = now
+        self._commanded_at = now
         over = self._lockstep and self._done
         if over or not self._commanded or self._held_back:
             return
@@ -299,7 +300,7 @@ class Simulator:
         if prompt and self._prompt_tick != self._tick:
             self._prompt_tick = self._tick
             self._prompt += 1
-            self._round_trips.add(now - self._shown_at)
+            self._round_trips.add(now - self._published_at)
         if not self._lockstep:
             if self._first_tick is None:
                 self._first_tick = self._tick
@@ -325,27 +326,24 @@ class Simulator:
         response.message = "paused" if self._paused else "running"
         return response
 
-    def _on_step(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        response.success = self._paused and not self._done
-        if not response.success:
-            response.message = "step refused: not paused."
-            return response
+    def _step(self) -> str:
+        """Simulate one control period of a paused run; return the service's message."""
+        if not self._paused or self._done:
+            raise RunError("step refused: not paused.")
         if self._held_back:
             self._advance()
         else:
             self._steps_wanted += 1
-        response.message = f"one control period from tick {self._tick}"
-        return response
+        return f"one control period from tick {self._tick}"
 
-    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _reset(self) -> str:
+        """Go back to the start of a run; return the service's message."""
         self._begin()
         if self._lockstep:
             self._publish_state()
         if self.node.get_parameter("faults").value:
             self.node.set_parameters([Parameter("faults", value="")])
-        response.success = True
-        response.message = "at the start, brakes on"
-        return response
+        return "at the start, brakes on"
 
     # -- faults -------------------------------------------------------------------------------
 
@@ -368,7 +366,7 @@ class Simulator:
         waits = self._lockstep and not self._done
         first = self._started_at is None
         # Before the first answer the other side may not have discovered all topics.
-        if waits and now - self._shown_at > (IDLE_PERIOD_S if first else REPEAT_AFTER_S):
+        if waits and now - self._published_at > (IDLE_PERIOD_S if first else REPEAT_AFTER_S):
             self._repeats += not first
             self._publish_state()
         self._missing_publishers.check(waiting=waits and first)
@@ -418,7 +416,7 @@ class Simulator:
             missing = self._missing_publishers.warning
             waiting = "waiting for commands, brakes on"
             return (WARN, f"{waiting}: {missing}") if missing else (OK, waiting)
-        if now - self._heard_at > self._silence_limit or self._drives.timed_out:
+        if now - self._commanded_at > self._silence_limit or self._drives.timed_out:
             does = "simulated time stands still"
             if not self._lockstep:
                 does = "brakes on" if self._drives.braked else "drives act on their own"
@@ -447,7 +445,7 @@ class Simulator:
 
     def _end_if_hung(self, now: float) -> None:
         limit = self._patience if self._started_at is None else HUNG_AFTER_S
-        if now - self._heard_at > limit:
+        if now - self._commanded_at > limit:
             missing = " and ".join(self._gate.missing) or "the arms"
             raise RunError(
                 f"no commands for {missing} at tick {self._tick} for {limit:g} s; expected a "

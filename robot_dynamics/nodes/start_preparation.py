@@ -1,12 +1,12 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What has to be so before control starts, looked at while the fallback goes on.
+"""Conditions of a start, and the check of the path, while the fallback goes on.
 
-Arms may hang on the controller that is asked to start: it commands and beats meanwhile. What comes
-about by itself is waited for: samples of a simulator that was reset, arms that come to rest, a
-guard that hands back, the names of nodes. The check of the whole path takes a tenth of a second,
-on a busy machine seconds, and is done by another thread. That thread gets time from every look,
-so that it comes to an end beside a control loop that never rests; and it must end within a limit.
+The controller that is asked to start may hold the arms up: it sends commands and heartbeats
+meanwhile. Conditions that may be met in a moment are waited for: samples of a simulator that was
+reset, arms that come to rest, a guard that hands back, the discovery of nodes. The check of the
+whole path takes a tenth of a second, on a busy machine seconds, and runs in another thread. Every
+poll sleeps for a moment, so that this thread makes progress; it must end within a limit.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from robot_dynamics.nodes.command_topics import CommandPublisherMonitor
 from robot_dynamics.nodes.drives import DriveProperties
 from robot_dynamics.nodes.heartbeat import GuardError, GuardLink
 
-_FRESH_S = 0.25  # within which a state comes that is newer than the wish to start
-PATIENCE_S = 1.0  # for messages that are on their way
+_FRESH_S = 0.25  # within which a state comes that is newer than the request of a start
+PATIENCE_S = 1.0  # for messages in transit
 SETTLE_S = 4.0  # for arms to come to rest, and for other nodes to be known
-_PAUSE_S = 0.002  # between looks of who waits for nothing but the check
-_GIVEN_S = 0.001  # to the thread of the check by a look: one twentieth of the control loop's time
+_PAUSE_S = 0.002  # between polls where nothing else is done
+_SLEEP_S = 0.001  # of a poll, for the thread of the check: a twentieth of the loop's time
 
 
 class NotYetError(RobotDynamicsError):
@@ -38,21 +38,20 @@ class NotYetError(RobotDynamicsError):
 
 
 class CheckThread:
-    """Does one check at a time, beside control.
+    """Runs one check at a time in a daemon thread.
 
     Python's own pools wait for their threads when the process ends: a check that never ends would
-    keep a node alive that has let go of its arms. This thread ends with the process.
+    keep the process alive.
     """
 
     def __init__(self) -> None:
         self._last: Future[None] | None = None
 
     def submit(self, check: Callable[[], None]) -> Future[None]:
-        """Begin a check; return what will hold its outcome.
+        """Begin a check; return the future of its outcome.
 
         Raises:
-            NotYetError: If the one before is not over: nobody waits for it any more, but what it
-                works on must not be used twice.
+            NotYetError: If an earlier one is not over: two must not use the law at a time.
         """
         if self._last is not None and not self._last.done():
             raise NotYetError("start refused: the path of an earlier start is still checked.")
@@ -63,7 +62,7 @@ class CheckThread:
         return outcome
 
     def close(self, patience_s: float) -> None:
-        """Wait for a check that goes on, but not for ever."""
+        """Wait for a running check, up to a timeout [s]."""
         if self._last is not None:
             wait([self._last], patience_s)
 
@@ -78,16 +77,16 @@ def _do(check: Callable[[], None], outcome: Future[None]) -> None:
 
 
 class StartConditions:
-    """Guard, other commanders, drives, and the rates of samples.
+    """The conditions of a start: guard, other publishers of commands, drives, rates of samples.
 
     Args:
         node: The controller's node.
-        loop: The controller.
-        link: Its line to a guard, if there is to be one.
-        publisher_monitor: Who else commands.
-        facts: What the arms' drives do.
+        loop: The control loop.
+        link: Its heartbeats to a guard; None without one.
+        publisher_monitor: Finds other publishers of commands.
+        facts: Properties of the drives.
         joint_state_topics: Where joint states come from.
-        heard_at: Returns when joint states came last, by the steady clock [s].
+        received_at: Returns when joint states came last, by the steady clock [s].
     """
 
     def __init__(
@@ -98,14 +97,14 @@ class StartConditions:
         publisher_monitor: CommandPublisherMonitor,
         facts: DriveProperties,
         joint_state_topics: Sequence[str],
-        heard_at: Callable[[], float],
+        received_at: Callable[[], float],
     ) -> None:
         self._node, self._loop, self._link = node, loop, link
         self._publisher_monitor, self._facts = publisher_monitor, facts
-        self._topics, self._heard_at = tuple(joint_state_topics), heard_at
+        self._topics, self._heard_at = tuple(joint_state_topics), received_at
 
-    def about_guard(self) -> str:
-        """Return what stands against a start about the guard; empty if nothing does."""
+    def guard_refusal(self) -> str:
+        """Return why the guard does not allow a start; empty if it does."""
         try:
             if self._link is not None:
                 self._link.require_guard()
@@ -114,15 +113,15 @@ class StartConditions:
         return ""
 
     def require(self) -> bool:
-        """Refuse a start where it is known that something is wrong.
+        """Refuse a start if a condition is violated.
 
         Returns:
-            Whether everything is known.
+            Whether all conditions could be checked.
 
         Raises:
-            GuardError: If the guard has the arms, or is needed and missing.
-            OtherPublisherError: If somebody else commands them.
-            SafetyError: If nobody has said what their drives do.
+            GuardError: If the guard is in charge, or is required and missing.
+            OtherPublisherError: If another node publishes commands.
+            SafetyError: If properties of the drives are not stated.
             NotYetError: If samples come too slowly.
         """
         if self._link is not None:
@@ -137,11 +136,11 @@ class StartConditions:
         return known and self._loop.joint_states.rates_known
 
     def require_known(self, asked_at: float) -> None:
-        """Refuse a start until everything is known, from states that came after a time [s].
+        """Refuse a start until all conditions are checked, with states received after a time [s].
 
         Raises:
             RobotDynamicsError: As `require` does.
-            NotYetError: If something is not known yet.
+            NotYetError: If a condition cannot be checked yet.
         """
         if not self.require():
             raise NotYetError(
@@ -156,21 +155,21 @@ class SlowCheckError(RobotDynamicsError):
     """A check that was not over in time."""
 
 
-#: What refuses a start only if it has not passed within `PATIENCE_S`, or `SETTLE_S`.
-_ON_THEIR_WAY = (StaleStreamError, GuardError)
+#: Errors that refuse a start only if they last longer than `PATIENCE_S`, or `SETTLE_S`.
+_TRANSIENT = (StaleStreamError, GuardError)
 _SETTLING = (NotYetError, NotAtRestError)
 
 
 class StartPreparation:
-    """The way from the wish to start to a path that was checked.
+    """From the request of a start to a checked path.
 
     Args:
-        loop: The controller.
-        conditions: Raises what stands against a start outside the controller.
-        thread: Does the check of the path.
+        loop: The control loop.
+        conditions: Raises an error if a condition outside the control loop is violated.
+        thread: Runs the check of the path.
         limit_s: How long that may take [s].
-        meanwhile: Called again and again until the path is checked, where simulated time waits for
-            that; None to look again later.
+        meanwhile: Called repeatedly until the path is checked, in lockstep; None if `poll` is to
+            return at once.
     """
 
     def __init__(
@@ -192,16 +191,16 @@ class StartPreparation:
         check = self._check
         return check is not None and check.done() and check.exception() is None
 
-    def look(self) -> bool:
-        """Go on; return whether control may start now.
+    def poll(self) -> bool:
+        """Continue; return whether control may start now.
 
         Raises:
-            RobotDynamicsError: If it must not; one sentence says why.
+            RobotDynamicsError: If it must not.
         """
         waited = time.monotonic() - self._asked_at
         try:
-            self._go_on()
-        except _ON_THEIR_WAY:
+            self._advance()
+        except _TRANSIENT:
             if waited <= PATIENCE_S:
                 return False
             raise
@@ -212,19 +211,19 @@ class StartPreparation:
         return self.done
 
     def finish(self, meanwhile: Callable[[], None]) -> None:
-        """Return when control may start, where nothing comes about while one waits.
+        """Return when control may start, without waiting for conditions.
 
         Args:
-            meanwhile: Called again and again until the path is checked.
+            meanwhile: Called repeatedly until the path is checked.
 
         Raises:
-            RobotDynamicsError: If it must not; one sentence says why.
+            RobotDynamicsError: If it must not.
         """
         self._meanwhile = meanwhile
-        self._go_on()
+        self._advance()
 
-    def _go_on(self) -> None:
-        """Begin the check of the path when everything else is good; raise what it has found."""
+    def _advance(self) -> None:
+        """Begin the check of the path when all conditions are met; raise its error."""
         loop = self._loop
         loop.require_startable()
         if self._check is None:
@@ -237,9 +236,9 @@ class StartPreparation:
         self._wait_for(self._check)
 
     def _wait_for(self, check: Future[None]) -> None:
-        """Give the check some time, or all that it takes; raise what it has found."""
+        """Wait for the check, for a moment or until it is over; raise its error."""
         if self._meanwhile is None and not check.done():
-            time.sleep(_GIVEN_S)
+            time.sleep(_SLEEP_S)
         while not check.done():
             if time.monotonic() - self._checked_from > self._limit:
                 raise SlowCheckError(

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that were late, and a simulator that falls silent."""
+"""Timeouts of the controller: late commands, and missing joint states."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from robot_dynamics.control.faults import Cause
 from robot_dynamics.nodes.process import RunError
 
 
-class CommandPace:
-    """Ends control when drives had no command for longer than they wait for one.
+class CommandTimeout:
+    """Ends control when no command was sent for longer than the timeout of the drives.
 
-    A drive that holds its last torque changes nothing by itself. Others brake or let go, and
-    control that goes on against that ends later, for reasons that mislead.
+    A drive that holds its last torque has no timeout. Others brake or go to zero torque; control
+    would end later, with a misleading cause.
 
     Args:
-        loop: The controller.
+        loop: The control loop.
         without_commands: What each arm's drive does when commands stop, by the arm's name.
-        timeout_s: How long drives wait [s].
+        timeout_s: Timeout of the drives [s].
     """
 
     def __init__(
@@ -29,18 +29,18 @@ class CommandPace:
     ) -> None:
         arms = [arm for arm, does in without_commands.items() if does != "hold"]
         self._loop, self._arms, self._timeout = loop, ", ".join(arms), timeout_s
-        self.forget()
+        self.reset()
 
-    def forget(self) -> None:
-        """Begin anew, with the next command."""
+    def reset(self) -> None:
+        """Start with the next command."""
         self._sent_at: float | None = None
 
-    def note_command(self) -> None:
-        """Note that commands were sent."""
+    def command_sent(self) -> None:
+        """Store the time of commands that were sent."""
         self._sent_at = time.monotonic()
 
-    def watch(self, now: int) -> None:
-        """Hand over to the fallback if control runs and the last command is too long ago."""
+    def check(self, now: int) -> None:
+        """Hand over to the fallback if control runs and the last command is too old."""
         if self._sent_at is None or not self._arms or not self._loop.safety.law_runs:
             return
         late = time.monotonic() - self._sent_at
@@ -52,40 +52,40 @@ class CommandPace:
             self._loop.fall_back(now, Cause.CONTROLLER_FAILED, "controller", sentence)
 
 
-class SilenceWatch:
-    """Looks at how long no joint states have come.
+class SilenceMonitor:
+    """Checks for how long no joint states have come.
 
-    On the wall clock the streams' own staleness ends control; here only a run that never begins
-    is noticed.
+    On the wall clock the staleness of the streams ends control; there only a run that never
+    begins is found here.
 
     Attributes:
-        sentence: What is wrong; empty if nothing is.
+        sentence: The problem; empty if there is none.
 
     Args:
-        loop: The controller.
-        limit_s: Silence after which the simulator counts as gone [s].
-        patience_s: How long to wait for it to appear [s]; None for ever.
+        loop: The control loop.
+        limit_s: Time without joint states after which the simulator counts as lost [s].
+        patience_s: How long to wait for the first ones [s]; None without a limit.
     """
 
     def __init__(self, loop: ControlLoop, limit_s: float, patience_s: float | None) -> None:
         self._loop, self._limit, self._patience = loop, limit_s, patience_s
         self.sentence = ""
-        self.forget()
+        self.reset()
 
-    def forget(self) -> None:
-        """Count silence from now on."""
+    def reset(self) -> None:
+        """Measure from now on."""
         self._since = time.monotonic()
 
-    def look(self, heard_at: float) -> Outcome | None:
-        """Return what to send because the simulator has just gone; None if it has not.
+    def check(self, received_at: float) -> Outcome | None:
+        """Return what to send because the simulator was just lost; None otherwise.
 
         Args:
-            heard_at: When joint states came last, by the steady clock [s].
+            received_at: When joint states came last, by the steady clock [s].
 
         Raises:
-            RunError: If it has not appeared in time.
+            RunError: If no joint states came in time.
         """
-        silent = time.monotonic() - max(heard_at, self._since)
+        silent = time.monotonic() - max(received_at, self._since)
         if self._loop.began is None:
             if self._patience is not None and silent > self._patience:
                 raise RunError(

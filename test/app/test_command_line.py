@@ -21,7 +21,7 @@ from robot_dynamics.app.figures import PlotError
 from robot_dynamics.app.output_files import OutputError, require_parent, whole_file
 from robot_dynamics.app.recording import Recording
 from robot_dynamics.app.recording_files import save_recording
-from robot_dynamics.app.run_outputs import RunOutputs, is_recording
+from robot_dynamics.app.run import RunOutputs, is_recording
 from robot_dynamics.resources import share_directory
 
 # Thresholds that any run keeps; those of the scenario need a run of full length.
@@ -207,7 +207,7 @@ def test_inspect(capsys, tmp_path):
 
 def test_benchmarks_need_a_checkout(tmp_path, monkeypatch, capsys):
     """Where there are no benchmarks, that is said."""
-    monkeypatch.setattr("robot_dynamics.resources.share_directory", lambda: tmp_path)
+    monkeypatch.setattr("robot_dynamics.app.command_line.share_directory", lambda: tmp_path)
     assert main(["benchmark"]) == 2
     assert "expected a checkout" in capsys.readouterr().err
 
@@ -220,7 +220,7 @@ def test_benchmarks_are_run(tmp_path, monkeypatch):
     (folder / "__main__.py").write_text(
         "import sys; open('seen', 'w').write(' '.join(sys.argv[1:])); sys.exit(3)"
     )
-    monkeypatch.setattr("robot_dynamics.resources.share_directory", lambda: tmp_path)
+    monkeypatch.setattr("robot_dynamics.app.command_line.share_directory", lambda: tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(sys, "argv", list(sys.argv))
     for name in [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]:

@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The picture of what hangs on what."""
+"""The connectivity graph of a mechanism as a picture and as a text."""
 
 import itertools
 import sys

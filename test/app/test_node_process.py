@@ -77,7 +77,7 @@ def test_a_node_that_is_done(start, monkeypatch):
     node.interrupt()
     node.end()
     assert node.exit_status == 0
-    assert node.last_words() == ["starting up", "interrupted"]
+    assert node.last_lines() == ["starting up", "interrupted"]
     assert node.failure() is None
 
 

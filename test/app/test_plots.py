@@ -7,6 +7,7 @@ import pytest
 
 from robot_dynamics.app.figures import PlotError
 from robot_dynamics.app.plots import (
+    View,
     _continuous,
     contact_force,
     contact_panels,
@@ -98,8 +99,8 @@ def recording():
 def test_force_and_slip_are_drawn_as_recorded(recording):
     """Lines have the recorded numbers, in N and mm, over seconds; the touch is shaded."""
     one, other = pytest.importorskip("matplotlib.figure").Figure().subplots(1, 2)
-    contact_force(one, recording, slice(None))
-    slip(other, recording, slice(None))
+    contact_force(one, View(recording))
+    slip(other, View(recording))
     true = next(line for line in one.lines if line.get_label() == "wall")
     np.testing.assert_array_equal(true.get_ydata(), recording["contact_force"][:, 0])
     assert true.get_xdata()[-1] == pytest.approx(0.99)
@@ -125,9 +126,9 @@ def test_forces_on_a_hinge_have_a_panel_of_their_own(recording):
         "contact_force", "holding_force", "holding_errors", "slip",
     ]  # fmt: skip
     one, other = pytest.importorskip("matplotlib.figure").Figure().subplots(1, 2)
-    contact_force(one, recording, slice(None))
+    contact_force(one, View(recording))
     assert [line.get_label() for line in one.lines] == ["wanted", "wall"]
-    holding_force(other, recording, slice(None))
+    holding_force(other, View(recording))
     drawn = {line.get_label(): line.get_ydata() for line in other.lines}
     np.testing.assert_array_equal(drawn["wanted"], 20.0)
     np.testing.assert_array_equal(drawn["door x [N]"], rows)
@@ -153,5 +154,5 @@ def test_margins_are_named(recording):
     """Each by the contact that it is of, which need not be that of the first arm."""
     recording.metadata["slip_contacts"] = ["wall"]
     ax = pytest.importorskip("matplotlib.figure").Figure().subplots()
-    slip(ax, recording, slice(None))
+    slip(ax, View(recording))
     assert "margin wall [N]" in [line.get_label() for line in ax.lines]

@@ -62,4 +62,4 @@ def test_bar():
 
 def test_without_a_squeeze():
     """One arm or three have no squeeze to show."""
-    assert "squeeze" not in progress(1, squeeze=None).words()
+    assert "squeeze" not in progress(1, squeeze=None).text()

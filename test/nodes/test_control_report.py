@@ -213,10 +213,10 @@ def test_a_run_from_its_start_to_its_end(started, tmp_path):
     record = ControlRecord(SCENARIO, loop, launcher, str(file), 5)
     for tick in range(5):
         assert not record.done
-        record.note(tick, cycle(loop, measured, tick))
+        record.write(tick, cycle(loop, measured, tick))
     assert record.done
     record.close()
-    record.look()
+    record.poll()
     recording = Recording.load(file)
     assert recording["tick"].tolist() == [0, 1, 2, 3, 4]
     assert np.isfinite(recording["commanded_torque"]).all()
@@ -232,7 +232,7 @@ def test_a_run_from_its_start_to_its_end(started, tmp_path):
     assert max(told) == pytest.approx(fractions.max())
 
     # What comes afterwards belongs to no run.
-    record.note(5, cycle(loop, measured, 5))
+    record.write(5, cycle(loop, measured, 5))
     assert launcher.heard[-1] is done
     assert loop.safety.law_runs
 
@@ -244,7 +244,7 @@ def test_a_fault_is_written_down(started, tmp_path):
     record = ControlRecord(SCENARIO, loop, Launcher(), str(file), 20)
     for tick in range(6, 10):
         q = measured.q + (np.nan if tick == 8 else 0.0)
-        record.note(tick, cycle(loop, measured, tick, q))
+        record.write(tick, cycle(loop, measured, tick, q))
     assert record.done is False
     record.close()
     recording = Recording.load(file)
@@ -264,9 +264,9 @@ def test_without_a_file_nothing_is_kept(started):
     launcher = Launcher()
     record = ControlRecord(SCENARIO, loop, launcher, "", 2)
     for tick in (10, 11):
-        record.note(tick, cycle(loop, measured, tick))
+        record.write(tick, cycle(loop, measured, tick))
     assert record.done
-    record.look()
+    record.poll()
     assert launcher.heard[-1] == {"event": "done", "output": ""}
 
 
@@ -274,6 +274,6 @@ def test_nothing_is_noted_before_the_start():
     """There is no torque then."""
     loop = sampled_loop(SCENARIO)
     record = ControlRecord(SCENARIO, loop, Launcher(), "", 1)
-    record.note(0, loop.cycle(0, 0))
+    record.write(0, loop.cycle(0, 0))
     assert record.step is None
     assert not record.done

@@ -101,9 +101,9 @@ class Bench:
             if self.session.due is not None and time.monotonic() >= self.session.due:
                 self.session.on_period()
             self.session.on_idle()
-            self.session.tell()
+            self.session.publish_diagnostics()
 
-        wait_until(happened, live, words=lambda: self.session._said)
+        wait_until(happened, live, words=lambda: self.session._logged)
 
 
 @pytest.fixture
@@ -272,16 +272,16 @@ def test_arms_are_held_while_their_path_is_checked(make):
     law = bench.loop.law
     law.check_path = lambda q: checks.wait(PATIENCE_S)
     preparation = bench.session.prepare()
-    bench.live_until(lambda: preparation.look() or preparation._check is not None)
+    bench.live_until(lambda: preparation.poll() or preparation._check is not None)
     sent, beats = [], []
     bench.session._commands.send = lambda tick, torque, released: not sent.append(torque)
     bench.session._link.beat = lambda *, commanding: beats.append(commanding)
     bench.live_until(lambda: len(sent) >= 20 and beats)
-    assert not preparation.look()
+    assert not preparation.poll()
     assert all(np.isfinite(torque).all() for torque in sent)
     assert all(beats)
     checks.set()
-    bench.live_until(preparation.look)
+    bench.live_until(preparation.poll)
     bench.session.start()
     assert bench.loop.safety.law_runs
 
@@ -290,7 +290,7 @@ def test_a_start_is_refused_if_the_arms_have_moved_since(make):
     """What was checked is not where they are."""
     bench = make()
     preparation = bench.session.prepare()
-    bench.live_until(preparation.look)
+    bench.live_until(preparation.poll)
     bench.arms.q = bench.arms.q + 0.002 * np.eye(14)[3]
     tick = bench.arms.tick
     bench.live_until(lambda: bench.arms.tick > tick + 3)
@@ -306,10 +306,10 @@ def test_a_stop_while_the_path_is_checked(make):
     bench.session.start()
     bench.session.pause()
     preparation = bench.session.prepare()
-    bench.live_until(lambda: preparation.look() or preparation._check is not None)
+    bench.live_until(lambda: preparation.poll() or preparation._check is not None)
     bench.session.stop()
     with pytest.raises(SafetyError, match="expected inactive"):
-        bench.live_until(preparation.look)
+        bench.live_until(preparation.poll)
 
 
 def test_it_waits_for_arms_that_come_to_rest(make):
@@ -329,17 +329,17 @@ def test_it_waits_for_arms_that_come_to_rest(make):
     tick = bench.arms.tick
     bench.live_until(lambda: bench.arms.tick > tick + 3)
     preparation = bench.session.prepare()
-    bench.live_until(lambda: preparation.look() or bench.arms.tick > tick + 100)
+    bench.live_until(lambda: preparation.poll() or bench.arms.tick > tick + 100)
     assert preparation._check is None
     moving = 0.0
-    bench.live_until(preparation.look)
+    bench.live_until(preparation.poll)
     moving = 0.3
     preparation = bench.session.prepare()
     preparation._asked_at -= PATIENCE_S
     tick = bench.arms.tick
     bench.live_until(lambda: bench.arms.tick > tick + 3)
     with pytest.raises(NotYetError, match=r"moves at 0\.3 rad/s .* waited for \d+ s\."):
-        preparation.look()
+        preparation.poll()
 
 
 def test_errors_beside_control_do_not_end_it(make):
@@ -354,7 +354,7 @@ def test_errors_beside_control_do_not_end_it(make):
         raise KeyError("odd")
 
     bench.session._objects.publish = bench.session._objects.on_idle = fail
-    bench.session._record.note = bench.session._diagnostics.update = fail
+    bench.session._record.write = bench.session._diagnostics.update = fail
     tick = bench.arms.tick
     bench.live_until(lambda: bench.arms.tick > tick + 20)
     assert bench.loop.safety.law_runs
@@ -380,7 +380,7 @@ def test_an_error_of_the_control_step_ends_in_the_fallback(make, monkeypatch):
     monkeypatch.undo()
     bench.session.reset()
     bench.session.start()
-    bench.session.take_error(ValueError("odd"))
+    bench.session.on_error(ValueError("odd"))
     assert bench.loop.safety.cause == "controller: unexpected ValueError: odd"
 
 

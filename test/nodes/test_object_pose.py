@@ -22,7 +22,7 @@ from robot_dynamics.control.clock import LockstepClock
 from robot_dynamics.control.faults import Cause, StaleStreamError, State
 from robot_dynamics.nodes.background_work import BackgroundWork
 from robot_dynamics.nodes.conversions import OdometryWriter
-from robot_dynamics.nodes.sample_intake import SampleIntake
+from robot_dynamics.nodes.inputs import SampleIntake
 from robot_dynamics.nodes.topics import STREAM, Inbox
 from test.support.control_loops import sampled_loop
 

@@ -18,7 +18,7 @@ from waiting import wait_until
 
 from robot_dynamics.app import topic_names as topics
 from robot_dynamics.nodes.conversions import write_time
-from robot_dynamics.nodes.reference_topics import ReferenceTopics
+from robot_dynamics.nodes.inputs import ReferenceTopics
 from robot_dynamics.nodes.topics import STREAM, Inbox
 
 

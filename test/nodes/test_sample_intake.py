@@ -18,7 +18,7 @@ from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.control.clock import LockstepClock, WallClock
 from robot_dynamics.control.faults import State
 from robot_dynamics.nodes.background_work import BackgroundWork
-from robot_dynamics.nodes.sample_intake import Action, SampleIntake, StateGate
+from robot_dynamics.nodes.inputs import Action, SampleIntake, StateGate
 from robot_dynamics.nodes.topics import Inbox
 
 SCENARIO = load_scenario("lift_box")
@@ -73,7 +73,7 @@ def test_in_lockstep_times_are_ticks(make):
     assert loop.joint_states.now == 5
     assert [watch.arrival for watch in loop._watches] == [5] * 4
     assert not intake.incomplete
-    assert intake.heard_at >= before
+    assert intake.received_at >= before
 
 
 def test_on_the_wall_clock_they_are_of_a_steady_clock(make):

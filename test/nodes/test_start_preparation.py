@@ -76,10 +76,10 @@ def test_the_check_is_done_elsewhere():
     """Looks return at once, until it is over."""
     loop = Loop()
     preparation = prepare(loop)
-    assert not any(preparation.look() for _ in range(20))
+    assert not any(preparation.poll() for _ in range(20))
     loop.checks.set()
     preparation.finish(lambda: None)
-    assert preparation.look()
+    assert preparation.poll()
     assert loop.threads[0] is not threading.current_thread()
 
 
@@ -93,7 +93,7 @@ def test_simulated_time_waits_for_the_check():
             loop.checks.set()
 
     preparation = prepare(loop, meanwhile=beat)
-    assert preparation.look()
+    assert preparation.poll()
     assert len(beats) >= 3
 
 
@@ -119,12 +119,12 @@ def test_conditions_may_come_about():
     loop = Loop()
     loop.checks.set()
     preparation = prepare(loop, conditions)
-    assert not preparation.look()
+    assert not preparation.poll()
     with pytest.raises(NotYetError, match=r"^start refused: no names\.$"):
         preparation.finish(lambda: None)
     preparation._asked_at -= PATIENCE_S
     with pytest.raises(NotYetError, match=r"no names\. It was waited for \d+ s\.$"):
-        preparation.look()
+        preparation.poll()
     missing.clear()
     preparation.finish(lambda: None)
 
@@ -134,20 +134,20 @@ def test_messages_that_are_on_their_way():
     loop = Loop()
     loop.refusals.append(GuardError("start refused: the guard is in charge."))
     preparation = prepare(loop)
-    assert not preparation.look()
+    assert not preparation.poll()
     preparation._asked_at -= PATIENCE_S
     with pytest.raises(GuardError, match=r"in charge\.$"):
-        preparation.look()
+        preparation.poll()
 
 
 def test_a_latched_fault_is_told_at_once():
     """Also while the path is checked."""
     loop = Loop()
     preparation = prepare(loop)
-    assert not preparation.look()
+    assert not preparation.poll()
     loop.refusals.append(SafetyError("start refused: stopped; expected inactive."))
     with pytest.raises(SafetyError, match="expected inactive"):
-        preparation.look()
+        preparation.poll()
     loop.checks.set()
 
 
@@ -158,9 +158,9 @@ def test_a_check_that_does_not_end(beat):
     preparation = prepare(loop, meanwhile=beat, limit_s=0.05, thread=thread)
     sentence = r"^start refused: the check of the path was not over after 0\.05 s; expected a sho"
     with pytest.raises(SlowCheckError, match=sentence):
-        any(preparation.look() for _ in range(1000))
+        any(preparation.poll() for _ in range(1000))
     again = prepare(loop, thread=thread)
-    assert not again.look()
+    assert not again.poll()
     with pytest.raises(NotYetError, match="an earlier start is still checked"):
         again.finish(lambda: None)
     loop.checks.set()
@@ -188,7 +188,7 @@ def test_the_check_comes_to_an_end_beside_a_loop_that_never_rests():
     before = sys.getswitchinterval()
     sys.setswitchinterval(10.0 * PATIENCE_S)
     try:
-        wait_until(preparation.look, never_rest)
+        wait_until(preparation.poll, never_rest)
     finally:
         sys.setswitchinterval(before)
 
@@ -202,7 +202,7 @@ class World:
     def __init__(self, clock=WallClock):
         self.guard = self.slow = ""
         self.other_publishers_known = self.drives_known = self.rates_known = True
-        self.heard_at = time.monotonic() + 1.0
+        self.received_at = time.monotonic() + 1.0
         loop = SimpleNamespace(joint_states=self, clock=clock(0.002))
         self.conditions = StartConditions(
             None,
@@ -211,7 +211,7 @@ class World:
             self,
             self,
             ["states"],
-            lambda: self.heard_at,
+            lambda: self.received_at,
         )
 
     def require_guard(self):
@@ -260,16 +260,16 @@ def test_what_is_known_to_be_wrong():
     world.guard = "the guard is in charge."
     with pytest.raises(GuardError, match="the guard is in charge"):
         world.conditions.require()
-    assert world.conditions.about_guard() == "the guard is in charge."
+    assert world.conditions.guard_refusal() == "the guard is in charge."
     world.guard = ""
-    assert world.conditions.about_guard() == ""
+    assert world.conditions.guard_refusal() == ""
 
 
 def test_a_state_newer_than_the_wish_is_waited_for_a_moment():
     """A simulator that was reset is elsewhere; in lockstep time may stand still."""
     world = World()
     now = time.monotonic()
-    world.heard_at = now - 1.0
+    world.received_at = now - 1.0
     with pytest.raises(NotYetError, match="no joint states have come since it was asked for"):
         world.conditions.require_known(now + 60.0)
     world.conditions.require_known(now - 0.5)

@@ -15,7 +15,7 @@ from robot_dynamics.control.clock import LockstepClock, WallClock
 from robot_dynamics.control.faults import Cause
 from robot_dynamics.nodes import timeouts
 from robot_dynamics.nodes.process import RunError
-from robot_dynamics.nodes.timeouts import CommandPace, SilenceWatch
+from robot_dynamics.nodes.timeouts import CommandTimeout, SilenceMonitor
 
 
 class Loop:
@@ -40,21 +40,21 @@ def clock(monkeypatch):
 def test_late_commands(clock):
     """From the first one on, while the law runs; those who begin anew are not late."""
     loop = Loop()
-    pace = CommandPace(loop, {"left": "brake", "middle": "hold", "right": "zero"}, 0.05)
+    pace = CommandTimeout(loop, {"left": "brake", "middle": "hold", "right": "zero"}, 0.05)
 
     def told_after(seconds):
         clock[0] += seconds
-        pace.watch(7)
+        pace.check(7)
         return loop.told
 
     assert told_after(1.0) == []
-    pace.note_command()
+    pace.command_sent()
     assert told_after(0.04) == []
-    pace.note_command()
+    pace.command_sent()
     assert told_after(0.04) == []
-    pace.forget()
+    pace.reset()
     assert told_after(1.0) == []
-    pace.note_command()
+    pace.command_sent()
     loop.safety.law_runs = False
     assert told_after(0.06) == []
     loop.safety.law_runs = True
@@ -72,10 +72,10 @@ def test_late_commands(clock):
 def test_drives_that_hold_their_torque(clock):
     """Nothing changes by itself; a guard watches there."""
     loop = Loop()
-    pace = CommandPace(loop, {"left": "hold", "right": "hold"}, 0.05)
-    pace.note_command()
+    pace = CommandTimeout(loop, {"left": "hold", "right": "hold"}, 0.05)
+    pace.command_sent()
     clock[0] += 1.0
-    pace.watch(7)
+    pace.check(7)
     assert loop.told == []
 
 
@@ -97,27 +97,27 @@ class LockstepLoop:
 def test_in_lockstep_both_arms_are_lost():
     """Once for each silence."""
     loop, now = LockstepLoop(began=0), time.monotonic()
-    watch = SilenceWatch(loop, 5.0, None)
+    watch = SilenceMonitor(loop, 5.0, None)
     watch._since = 0.0
-    assert watch.look(now) is None
+    assert watch.check(now) is None
     for _ in range(2):
-        assert watch.look(now - 10.0) == "outcome"
+        assert watch.check(now - 10.0) == "outcome"
         assert watch.sentence.endswith("of wall-clock time; the simulator is gone.")
-        assert watch.look(now - 10.0) is None
-        assert watch.look(time.monotonic()) is None
+        assert watch.check(now - 10.0) is None
+        assert watch.check(time.monotonic()) is None
         assert watch.sentence == ""
     assert loop.told == 2 * [(7, Cause.ARM_LOST, "left"), (7, Cause.ARM_LOST, "right")]
-    watch.forget()
-    assert watch.look(now - 10.0) is None
+    watch.reset()
+    assert watch.check(now - 10.0) is None
 
 
 def test_on_the_wall_clock_streams_are_watched_by_themselves():
     """Nothing is to be done here."""
     loop = LockstepLoop(began=0)
     loop.clock = WallClock(0.002)
-    watch = SilenceWatch(loop, 0.5, None)
+    watch = SilenceMonitor(loop, 0.5, None)
     watch._since = 0.0
-    assert watch.look(time.monotonic() - 10.0) is None
+    assert watch.check(time.monotonic() - 10.0) is None
     assert loop.told == []
 
 
@@ -125,11 +125,11 @@ def test_one_that_never_appears():
     """A launcher does not wait for ever; without one nobody minds."""
     now = time.monotonic()
     for patience in (5.0, None):
-        watch = SilenceWatch(LockstepLoop(began=None), 0.5, patience)
+        watch = SilenceMonitor(LockstepLoop(began=None), 0.5, patience)
         watch._since = 0.0
-        assert watch.look(now) is None
+        assert watch.check(now) is None
         if patience:
             with pytest.raises(RunError, match="no joint states for 5 s; expected a simulator"):
-                watch.look(now - 10.0)
+                watch.check(now - 10.0)
         else:
-            assert watch.look(now - 10.0) is None
+            assert watch.check(now - 10.0) is None

@@ -32,8 +32,8 @@ def read_bag(path: str | Path) -> Recording:
     are no commands. What other topics have nothing of is not a number there.
 
     Raises:
-        RecordingError: If it is no bag, or the topic `run_metadata` is missing, without which
-            nobody knows what the numbers mean.
+        RecordingError: If it is no bag, or the topic `run_metadata` is missing, which says
+            what the numbers mean.
     """
     path = Path(path)
     highlevel = require_rosbags().highlevel
@@ -113,7 +113,7 @@ def _metadata(reader: Any, path: Path) -> tuple[int, dict[str, Any], str]:
         metadata = None
     if not isinstance(metadata, dict) or metadata.pop("format", None) != FORMAT:
         raise RecordingError(f"{path}: {names[0]}: expected metadata of format {FORMAT}.")
-    # A recorder that starts late hears of a run after its first samples.
+    # A recorder that starts late gets the metadata after the first samples.
     begun_at = texts[-1][0] if len(texts) > 1 else 0
     return begun_at, metadata, names[0].removesuffix(topics.RUN_METADATA)
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.bags.messages import Messages, full_name, require_rosbags
 from robot_dynamics.app.bags.streams import Numbers, Stream, standard_streams, whole
+from robot_dynamics.app.output_files import MCAP
 from robot_dynamics.app.recording import TICK, Recording, RecordingError
 from robot_dynamics.app.robot_description import placed_robots, write_urdf
 from robot_dynamics.app.scenario import scenario_of_text
@@ -34,7 +35,6 @@ from robot_dynamics.model.elements import JointElement
 
 Array = NDArray[np.float64]
 
-SUFFIX = ".mcap"
 FRAMES_S = 0.02  # between transforms; what is drawn needs no more
 _OF_EVERY_BAG = ("time",)  # follows from the ticks
 
@@ -62,7 +62,7 @@ def write_bag(recording: Recording, path: str | Path) -> Path:
         writer.set_compression(bags.CompressionMode.STORAGE, bags.CompressionFormat.ZSTD)
         with writer:
             _write(recording, writer)
-        os.replace(folder / f"{folder.name}{SUFFIX}", path)
+        os.replace(folder / f"{folder.name}{MCAP}", path)
     except OSError as error:
         raise RecordingError(f"{path}: cannot be written ({error.strerror}).") from error
     except bags.WriterError as error:
@@ -96,7 +96,7 @@ def _write(recording: Recording, writer: Any) -> None:
     columns = {name: _wide(values) for name, values in recording.columns.items()}
     streams = list(streams_of(recording))
     stride = max(1, round(FRAMES_S / period))
-    told = diagnostics_of(recording)
+    statuses = diagnostics_of(recording)
     for row, (tick, stamp) in enumerate(zip(ticks, stamps, strict=True)):
         for stream in streams:
             values = [columns[place.column][row, place.part] for place in stream.places]
@@ -106,22 +106,22 @@ def _write(recording: Recording, writer: Any) -> None:
             q, pose = (values[row] for values in frames)
             if np.isfinite(q).all() and np.isfinite(pose).all():
                 bag.write("/tf", stamp, "tf2_msgs/TFMessage", tf.moving(make, stamp, q, pose))
-        if row in told:
-            array = told[row].message(make, stamp)
+        if row in statuses:
+            array = statuses[row].message(make, stamp)
             bag.write("/diagnostics", stamp, "diagnostic_msgs/DiagnosticArray", array)
 
 
 def streams_of(recording: Recording) -> Iterator[Stream]:
     """Yield the streams that hold all columns of a recording."""
     widths = {name: _wide(values).shape[1] for name, values in recording.columns.items()}
-    gone = {TICK, *_OF_EVERY_BAG}
+    written = {TICK, *_OF_EVERY_BAG}
     for stream in standard_streams(recording.metadata):
         if all(widths.get(place.column) == place.width for place in stream.places):
-            gone |= {place.column for place in stream.places}
+            written |= {place.column for place in stream.places}
             yield stream
     units = recording.metadata.get("units", {})
     for name, width in widths.items():
-        if name not in gone:
+        if name not in written:
             yield Numbers(topics.COLUMNS + name, (whole(name, width),), str(units.get(name, "")))
 
 
@@ -171,7 +171,7 @@ class _Bag:
         self._writer.write(connection, stamp, self.make.bytes_of(kind, message))
 
     def latch(self, topic: str, stamp: int, kind: str, message: Any) -> None:
-        """Write the only message of a topic that who plays it later gives to late listeners."""
+        """Write the only message of a topic with transient-local durability."""
         self.write(topic, stamp, kind, message, latched=True)
 
 
@@ -314,7 +314,7 @@ class Status:
 
 
 def diagnostics_of(recording: Recording) -> dict[int, Status]:
-    """Return what there is to say, by row of the recording; nothing without a controller's."""
+    """Return the statuses by row of the recording; none without columns of a controller."""
     if "step_time" not in recording or not len(recording):
         return {}
     period, ticks = recording.get("period_s"), recording[TICK]

@@ -344,7 +344,7 @@ class Session:
         """
         for process in self.nodes.values():
             if process.exit_status is not None:
-                words = " | ".join(process.last_words()[-3:])
+                words = " | ".join(process.last_lines()[-3:])
                 raise DrillError(
                     f"the {process.name} ended with status {process.exit_status}: {words}"
                 )

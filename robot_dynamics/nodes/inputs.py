@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states and wrenches of a controller: from topics into its loop, in either kind of time.
+"""What a controller subscribes to: joint states, wrenches, measured poses, and references.
 
 In lockstep the simulator publishes the state of tick n, stamped n times the period: a joint state
 and a wrench for each arm. It steps when the commands of all arms for that tick are there, and
@@ -21,20 +21,26 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from numpy.typing import NDArray
+from rclpy.node import Node
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from robot_dynamics.app import topic_names as topics
+from robot_dynamics.app.bags.messages import quaternion_of, twist_of, vector_of, wrench_of
 from robot_dynamics.app.topic_names import WORLD
-from robot_dynamics.control.clock import stamp_of, tick_of
+from robot_dynamics.control.clock import SECOND, stamp_of, tick_of
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.faults import Cause, State
-from robot_dynamics.errors import sentence_of
+from robot_dynamics.control.streamed.trajectory import TrajectoryError
+from robot_dynamics.errors import RobotDynamicsError, sentence_of
 from robot_dynamics.nodes.background_work import BackgroundWork
 from robot_dynamics.nodes.conversions import (
     JointSample,
     OdometrySample,
     joint_state_reader,
     read_odometry,
+    read_time,
     wrench_reader,
 )
 from robot_dynamics.nodes.diagnostics import Latency
@@ -44,7 +50,7 @@ Array = NDArray[np.float64]
 
 
 class Action(Enum):
-    """What the controller does when it has read all messages."""
+    """The action of the controller after all messages have been read."""
 
     WAIT = "wait"
     COMPUTE = "compute"
@@ -52,7 +58,7 @@ class Action(Enum):
 
 
 class StateGate:
-    """The controller's side: collects the messages of a tick.
+    """Collects the messages of a tick, in lockstep.
 
     Attributes:
         tick: The tick that is being collected.
@@ -63,10 +69,10 @@ class StateGate:
 
     def __init__(self, parts: Sequence[str]) -> None:
         self._parts = frozenset(parts)
-        self.forget()
+        self.reset()
 
-    def forget(self) -> None:
-        """Begin anew: a state that is repeated is taken and answered as if it were new."""
+    def reset(self) -> None:
+        """Take the next state as new, also if it is repeated."""
         self.tick = -1
         self._missing = set(self._parts)
         self._answered = self._again = False
@@ -82,7 +88,7 @@ class StateGate:
         return bool(self._missing) and not self._answered and self.tick >= 0
 
     def offer(self, part: str, tick: int) -> bool:
-        """Note a message of a tick; return whether it is the first of its kind for this tick."""
+        """Take a message of a tick; return whether it is the first of its kind for this tick."""
         if tick != self.tick:  # also an earlier one: the simulator was reset
             self.tick = tick
             self._missing = set(self._parts)
@@ -94,10 +100,10 @@ class StateGate:
         return False
 
     def decide(self) -> Action:
-        """Return what to do now that all messages have been read.
+        """Return the action after all messages have been read.
 
-        A message that comes again before the others have come was repeated: those were lost, or
-        do not exist, and the answer is computed without them.
+        If a message is repeated before the others have come, those were lost or do not exist: the
+        answer is computed without them.
         """
         again, self._again = self._again, False
         if self._answered:
@@ -109,18 +115,18 @@ class StateGate:
 
 
 class SampleIntake:
-    """Reads samples for a control loop.
+    """Subscribes to samples and passes them to a control loop.
 
     Attributes:
-        tick: That of the last joint states, in lockstep of the last message; -1 before them.
-        heard_at: When they came, by the steady clock [s].
-        latency: How old samples are when they are answered.
+        tick: Tick of the last joint states, in lockstep of the last message; -1 before them.
+        received_at: When they came, by the steady clock [s].
+        latency: Age of samples when they are answered.
 
     Args:
         inbox: The node's subscriptions.
-        loop: What takes the samples.
+        loop: The control loop.
         joint_state_topics: Where joint states come from.
-        background_work: Tells of messages that could not be read.
+        background_work: Reports messages that could not be read.
     """
 
     def __init__(
@@ -137,22 +143,22 @@ class SampleIntake:
         if loop.clock.lockstep:
             sensed = [] if loop.object_pose is None else [topics.MEASURED_ODOMETRY]
             self._gate = StateGate([*joint_state_topics, *loop.wrenches, *sensed])
-        self.tick, self.heard_at, self.latency = -1, time.monotonic(), Latency()
+        self.tick, self.received_at, self.latency = -1, time.monotonic(), Latency()
 
     @property
     def incomplete(self) -> bool:
-        """Whether some messages of a state have come that is answered as a whole."""
+        """Whether some messages of a state have come and others are awaited."""
         return self._gate is not None and self._gate.incomplete
 
-    def forget(self) -> None:
-        """Answer a state that comes again as if it were new: it may have been refused."""
+    def reset(self) -> None:
+        """Take a repeated state as new: it may have been refused before."""
         if self._gate is not None:
-            self._gate.forget()
+            self._gate.reset()
 
     def decide(self) -> Action:
-        """Return what to do now that all messages have been read.
+        """Return the action after all messages have been read.
 
-        In lockstep that is for `StateGate` to say. On the wall clock an answer is computed once
+        In lockstep `StateGate` decides. On the wall clock an answer is computed once
         every arm has something new, and not twice in a control period; before the start, time may
         go back.
         """
@@ -203,7 +209,7 @@ class SampleIntake:
         self._inbox.subscribe(kind, topic, take_own, STREAM, awaited=awaited, reader=reader)
 
     def _shielded(self, take: Callable[[str, Any], None], source: str, message: Any) -> None:
-        """Take a message; what nobody expected of one is answered by the fallback."""
+        """Take a message; an unexpected error ends in the fallback."""
         try:
             take(source, message)
         except Exception as error:
@@ -233,7 +239,7 @@ class SampleIntake:
             self._loop.take_object_pose(stamp, pose, twist, now)
 
     def _on_joints(self, topic: str, sample: JointSample) -> None:
-        self.heard_at = time.monotonic()
+        self.received_at = time.monotonic()
         self.latency.sampled(topic, self._inbox.published)
         message_stamp, names, position, velocity = sample
         stamp, now = self._clock.times_of(message_stamp)
@@ -242,8 +248,106 @@ class SampleIntake:
             self._loop.joint_states.take(topic, stamp, names, position, velocity, now)
 
     def _is_new(self, part: str, stamp: int) -> bool:
-        """Return whether a message is no repetition of one of the same tick."""
+        """Return whether a message is not a repetition within its tick."""
         if self._gate is None:
             return True
         self.tick = stamp
         return self._gate.offer(part, stamp)
+
+
+class ReferenceTopics:
+    """Subscriptions of references, which the control loop follows from then on.
+
+    A message that is refused is logged and changes nothing.
+
+    Args:
+        node: The node that subscribes.
+        inbox: Its subscriptions.
+        loop: The control loop.
+        message_time: Returns the present time of messages [ns].
+    """
+
+    def __init__(
+        self, node: Node, inbox: Inbox, loop: ControlLoop, message_time: Callable[[], int]
+    ) -> None:
+        self._node, self._loop, self._message_time = node, loop, message_time
+        self._body = loop.system.model.bodies[loop.system.object_body].name
+        for kind, topic, take in (
+            (MultiDOFJointTrajectory, topics.REFERENCE_TRAJECTORY, self._take_path),
+            (WrenchStamped, topics.REFERENCE_INTERNAL_FORCE, self._take_internal_force),
+            # Before the forces: a surface that is not to be touched bears none.
+            (String, topics.REFERENCE_SURFACES, self._take_surfaces),
+            (WrenchStamped, topics.REFERENCE_CONTACT_FORCE, self._take_contact_force),
+        ):
+            inbox.subscribe(kind, topic, self._logged(take), STREAM, awaited=False)
+
+    def _logged(self, take: Callable[[Any], None]) -> Callable[[Any], None]:
+        """Return a callback that logs why a message was refused."""
+
+        def callback(message: Any) -> None:
+            try:
+                take(message)
+            except RobotDynamicsError as error:
+                if self._loop.intake is not None:  # for the diagnostics
+                    self._loop.intake.refuse(str(error))
+                self._node.get_logger().warning(str(error))
+
+        return callback
+
+    def _take_path(self, message: MultiDOFJointTrajectory) -> None:
+        _require("frame", message.header.frame_id, ("", WORLD))
+        for name in message.joint_names:
+            _require("body", name, (self._body,))
+        if any(len(point.transforms) != 1 for point in message.points):
+            raise TrajectoryError("expected one transform, that of the object, in every point.")
+        stamp = read_time(message.header.stamp)
+        intake, _ = self._loop.following()
+        intake.take_path(
+            self._loop.clock.seconds(self._loop.clock.now()),
+            [read_time(point.time_from_start) / SECOND for point in message.points],
+            [_pose(point.transforms[0]) for point in message.points],
+            _twists([point.velocities for point in message.points]),
+            _twists([point.accelerations for point in message.points]),
+            late=None if stamp == 0 else (self._message_time() - stamp) / SECOND,
+        )
+
+    def _take_internal_force(self, message: WrenchStamped) -> None:
+        # The axes of the force in an object's joint are those of its components in the scenario.
+        jointed = self._loop.system.object_loop_joint is not None
+        frames = ("",) if jointed else ("", topics.middle_frame(self._body))
+        _require("frame", message.header.frame_id, frames)
+        intake, _ = self._loop.following()
+        intake.take_internal_force(wrench_of(message.wrench))
+
+    def _take_contact_force(self, message: WrenchStamped) -> None:
+        intake, step = self._loop.following()
+        intake.take_contact_force(message.header.frame_id, wrench_of(message.wrench), step)
+
+    def _take_surfaces(self, message: String) -> None:
+        names = (name.strip() for name in message.data.split(","))
+        intake, step = self._loop.following()
+        intake.take_surfaces([name for name in names if name], step)
+
+
+def _require(what: str, given: str, expected: Sequence[str]) -> None:
+    if given not in expected:
+        raise TrajectoryError(f"its {what} is {given!r}; expected {expected[-1]!r}.")
+
+
+def _pose(transform: Any) -> list[float]:
+    return [*vector_of(transform.translation), *quaternion_of(transform.rotation)]
+
+
+def _twists(parts: Sequence[Sequence[Any]]) -> Array | None:
+    """Return twists or accelerations (n, 6), angular first; None if there are none.
+
+    Raises:
+        TrajectoryError: If only some of the points have one.
+    """
+    if not any(len(part) for part in parts):
+        return None
+    if any(len(part) != 1 for part in parts):
+        raise TrajectoryError(
+            "expected a velocity, or an acceleration, in every point or in none."
+        )
+    return np.array([twist_of(part[0]) for part in parts])
