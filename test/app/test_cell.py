@@ -150,7 +150,7 @@ def test_wrench_maps_are_those_of_the_contact_forces():
         ("[{surface: hinge, until_s: 2}, {surface: hinge, from_s: 2}]", None),
     ],
 )
-def test_what_holds_and_is_left_to_position_control_is_warned_of(touches, since):
+def test_environment_joints_without_force_control_are_warned_of(touches, since):
     """A hinge holds from beginning to end; when control does not know of it is named."""
     warnings = load_scenario("lid", [f"reference.touches={touches}"]).warnings()
     assert len(warnings) == (since is not None)

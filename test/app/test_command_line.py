@@ -231,7 +231,7 @@ def test_benchmarks_are_run(tmp_path, monkeypatch):
     assert set((tmp_path / "seen").read_text().split()) == set(options.split())
 
 
-def test_the_demo_says_what_it_needs(monkeypatch, capsys):
+def test_the_demo_names_its_requirements(monkeypatch, capsys):
     """Without ROS the demo is refused with what to install."""
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert main(["demo"]) == 2
@@ -323,7 +323,7 @@ def test_arguments_that_mean_nothing(words, message, capsys):
     assert message in line
 
 
-def test_help_tells_of_xacro_arguments(capsys):
+def test_help_describes_xacro_arguments(capsys):
     """The help has the form and an example."""
     with pytest.raises(SystemExit):
         main(["inspect", "--help"])
@@ -341,7 +341,7 @@ def controller(run):
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".mcap"])
-def test_beside_the_recording(controller, tmp_path, capsys, suffix):
+def test_the_default_place_of_a_figure(controller, tmp_path, capsys, suffix):
     """Estimates are drawn where there is no truth; the figure stands beside the recording."""
     pytest.importorskip("matplotlib")
     if suffix == ".mcap":
@@ -369,7 +369,7 @@ def test_several_files_and_a_place(run, controller, tmp_path):
     assert (tmp_path / "run.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_what_cannot_be_drawn(run, tmp_path, capsys):
+def test_recordings_that_cannot_be_drawn(run, tmp_path, capsys):
     """A recording without what is drawn, or one that is none, ends with a sentence."""
     pytest.importorskip("matplotlib")
     columns = {name: run.recording[name][:9] for name in ("tick", "joint_position")}
@@ -404,7 +404,7 @@ def test_a_run_that_fails_leaves_no_empty_folder(tmp_path):
     ("name", "expected"),
     [("run.npz", True), ("run.mcap", True), ("run", False), ("run.1", False), ("v1.25", False)],
 )
-def test_files_and_folders_are_told_apart(name, expected):
+def test_files_and_folders_are_distinguished(name, expected):
     """By their suffixes; one with a digit first is a part of a folder's name."""
     assert is_recording(Path(name)) is expected
 
@@ -451,7 +451,7 @@ def test_a_folder_that_takes_no_files():
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, OSError])
-def test_a_file_that_is_broken_off_changes_nothing(tmp_path, end):
+def test_an_interrupted_write_changes_nothing(tmp_path, end):
     """An older file stays as it was and no part of the new one is left, also after a signal."""
     path = tmp_path / "figure.png"
     path.write_text("old")

@@ -135,7 +135,7 @@ def test_a_rough_wall_is_wiped_with_a_pad_off_the_middle(friction, scale):
         ("drawer", "{friction: 5.0, damping: 10.0}", 1.6, 0.3),
     ],
 )
-def test_what_resists_is_overcome(name, resistance, moving, settled, engine):
+def test_friction_and_damping_of_a_hinge_are_overcome(name, resistance, moving, settled, engine):
     """Forces on a hinge and a rail that resist: at rest within the scenario's own thresholds.
 
     In motion they are off by what the arms, elsewhere, exert against it, until the servo of the

@@ -76,7 +76,7 @@ def assert_gone(trace):
         os.kill(int(trace.read_text()), 0)
 
 
-def test_what_it_says_comes_back(process, scenario):
+def test_results_of_the_process_are_returned(process, scenario):
     """Results, how many there were to be, and the figures of a soak."""
     trace, heard = process(), []
     results, hazards, soak = drill(scenario, [], heard.append)

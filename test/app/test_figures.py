@@ -86,13 +86,13 @@ def test_without_thresholds_none_is_named():
     assert ax.get_title() + ax.get_title(loc="left") == "Errors"
 
 
-def test_what_is_next_to_nothing_does_not_take_the_height():
+def test_rounding_errors_do_not_set_the_scale():
     """Errors of rounding in half of the run leave the other half its place."""
     ax = panel(np.where(np.arange(100) < 50, 1e-11, 1.0), {})
     assert 1e-8 < ax.get_ylim()[0] < 1e-6
 
 
 @pytest.mark.parametrize("values", [np.zeros(100), np.full(100, np.nan)])
-def test_nothing_to_draw_is_no_fault(values):
+def test_errors_that_are_zero_or_not_finite_are_drawn(values):
     """Errors that are all zero, or no numbers."""
     assert panel(values, {}).get_ylim()[0] > 0.0

@@ -92,7 +92,7 @@ def test_a_chain_longer_than_the_stack():
     assert layout(Mechanism("chain", links, joints))[f"l{n - 1}"] == (0.0, 1.0 - n)
 
 
-def test_what_cannot_be_written(tmp_path, monkeypatch):
+def test_a_file_that_cannot_be_written(tmp_path, monkeypatch):
     """An unknown format, a missing folder and a missing matplotlib are named."""
     with pytest.raises(PlotError, match="cannot be written"):
         write_graph(MECHANISM, tmp_path / "no" / "tree.dot")

@@ -58,7 +58,7 @@ def stepped(law):
     return Step(tuple(values.get(name, np.zeros(width)) for name, width in law.columns.items()))
 
 
-def test_what_came_while_control_ran_takes_the_place_of_the_plan(scenario, law):
+def test_streamed_references_replace_the_plan(scenario, law):
     """From its first row on; where the law does not run, what was followed last stands."""
     control, plan = ControlRecorder(law, scenario, 8), ControlRecorder(law, scenario, 8)
     for tick in range(700):
@@ -114,7 +114,7 @@ def test_both_sides_make_one_recording(scenario, law):
     assert set(recording.get("units")) == set(recording.columns)
 
 
-def test_the_reference_begins_where_it_is_said_to(scenario, law):
+def test_the_reference_begins_at_the_start_tick(scenario, law):
     """The reference of a row is that of its time since the reference began."""
     control = ControlRecorder(law, scenario, 700)
     for tick in range(700):

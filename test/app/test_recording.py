@@ -150,7 +150,7 @@ def test_recordings_of_different_runs():
         a.merged(made([0], {"period_s": 0.1}, q=np.zeros(1)))
 
 
-def test_what_is_not_there():
+def test_missing_columns_and_metadata():
     """An unknown column is named, with the one that was probably meant."""
     with pytest.raises(UnknownNameError, match="did you mean 'tick'"):
         made([0])["tik"]
@@ -273,7 +273,7 @@ def test_nothing_to_write():
     assert not saving.busy
 
 
-def test_a_place_that_cannot_be(tmp_path):
+def test_a_path_that_cannot_be_written(tmp_path):
     """It is refused before the run."""
     with pytest.raises(OutputError, match="there is no folder"):
         BackgroundSaving(tmp_path / "no" / "run.npz")

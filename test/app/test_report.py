@@ -192,7 +192,7 @@ def test_figures_follow_the_recording(recording):
     assert report["object_orientation_error_settled_deg"] == pytest.approx(0.5, rel=1e-6)
 
 
-def test_after_a_fault_missing_numbers_are_no_news(recording):
+def test_missing_numbers_after_a_fault_are_not_reported(recording):
     """A controller that stopped sees nothing any more: the fault is named, not its columns."""
     note_fault(recording)
     recording.columns["estimated_pose"][700:] = np.nan
@@ -292,7 +292,7 @@ def test_a_run_on_surfaces(run):
     assert "on surfaces" not in "\n".join(summary(run.report))
 
 
-def test_what_was_never_at_rest(run):
+def test_a_reference_that_is_never_at_rest(run):
     """Figures of the time at rest are left out together where there was none."""
     missing = ("object_position_error_settled_m", "internal_force_error_settled_n")
     figures = {"contact_force_max_n": 0.0, "control_step_p99_us": 8172.3}

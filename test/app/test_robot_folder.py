@@ -90,7 +90,7 @@ def test_facts_that_a_real_robot_must_state(folder, scenario):
         entries[name].checked(value)
 
 
-def test_topics_are_ours_on_the_left(folder, scenario):
+def test_topic_files_map_our_names_to_theirs(folder, scenario):
     """Each name is one that the nodes have, and every arm's commands are named."""
     arms = [arm.name for arm in scenario.cell.arms]
     (values,) = yaml.safe_load((folder / NODES).read_text()).values()

@@ -29,7 +29,7 @@ from robot_dynamics.resources import share_directory
     "touch",
     ["force_n: -2", "changes: [{time_s: 1.0, force_n: 5.0}, {time_s: 2.0, force_n: -2.0}]"],
 )
-def test_only_what_holds_is_pulled_at(touch):
+def test_only_environment_joints_take_negative_forces(touch):
     """A wall is refused a pull; a hinge bears both."""
     overrides = [f"reference.touches=[{{surface: NAME, {touch}}}]"]
     for name, surface in (("lid", "hinge"), ("wipe", "wall")):
@@ -135,7 +135,7 @@ def test_a_text_does_not_depend_on_the_working_directory(folder, monkeypatch):
         build_system(copied)
 
 
-def test_the_text_says_everything(folder):
+def test_the_text_contains_all_settings(folder):
     """A scenario's text gives the same scenario again, on its own."""
     changes = [
         "plant.grasp_error.left.xyz=[0.002, 0, 0]",
@@ -199,7 +199,7 @@ def test_a_typo_is_located(folder):
         load_scenario(folder / "own.yaml")
 
 
-def test_the_plant_differs_where_it_is_said_to(scenario):
+def test_the_plant_differs_as_stated(scenario):
     """Payload and grasps of the plant differ from the believed ones, its structure does not."""
     changes = ["plant.object_mass_scale=1.2", "plant.grasp_error.left.xyz=[0.002, 0, 0]"]
     scenario = load_scenario("lift_box", changes)

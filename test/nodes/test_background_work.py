@@ -24,7 +24,7 @@ def failing(error):
     return work
 
 
-def test_an_error_is_told_once_for_each_work():
+def test_the_first_error_of_each_task_is_reported():
     """In its own words if they are meant for people."""
     told = []
     side = BackgroundWork(told.append)
@@ -42,7 +42,7 @@ def test_an_error_is_told_once_for_each_work():
     assert told[-1] == side.warning == "file: unexpected OSError: full"
 
 
-def test_work_may_find_that_the_run_cannot_go_on():
+def test_run_errors_of_a_task_are_raised():
     """Where a launcher waits for it."""
     with pytest.raises(RunError):
         BackgroundWork(pytest.fail).do("file", failing(RunError("the disk is full.")))
@@ -69,7 +69,7 @@ def bad():
     return Recording({"tick": np.arange(3.0)}, {"odd": float("nan")})
 
 
-def test_told_once_when_it_is_there(tmp_path):
+def test_a_written_file_is_reported_once(tmp_path):
     """With the figures of the run."""
     launcher, path = Launcher(True), tmp_path / "run.npz"
     file = RecordingFile(str(path), launcher)
@@ -83,7 +83,7 @@ def test_told_once_when_it_is_there(tmp_path):
     assert Recording.load(path)["tick"].tolist() == [0, 1, 2]
 
 
-def test_without_a_file_the_run_is_over_all_the_same():
+def test_a_run_without_a_file_is_reported():
     """Nothing is made, nothing is written."""
     launcher = Launcher(True)
     file = RecordingFile("", launcher)
@@ -94,7 +94,7 @@ def test_without_a_file_the_run_is_over_all_the_same():
 
 
 @pytest.mark.parametrize("waited_for", [False, True])
-def test_what_cannot_be_written(tmp_path, waited_for):
+def test_a_file_that_cannot_be_written(tmp_path, waited_for):
     """Control goes on with a warning, unless a launcher waits; in the end it is an error."""
     launcher = Launcher(waited_for)
     file = RecordingFile(str(tmp_path / "run.npz"), launcher)
@@ -111,7 +111,7 @@ def test_what_cannot_be_written(tmp_path, waited_for):
         file.close(None)
 
 
-def test_a_run_that_is_broken_off_is_written(tmp_path):
+def test_the_recording_of_an_interrupted_run_is_written(tmp_path):
     """What there is of it."""
     file = RecordingFile(str(tmp_path / "run.npz"), Launcher(False))
     file.close(good)

@@ -89,7 +89,7 @@ def test_a_released_arm(speak):
     ]
 
 
-def test_what_is_no_number_is_not_sent(speak):
+def test_torques_that_are_not_finite_are_not_sent(speak):
     """Not even the good part of it."""
     make, hear = speak
     torque = np.zeros(14)
@@ -144,7 +144,7 @@ def bench(ros):
     bench.destroy()
 
 
-def test_nobody_else(bench):
+def test_no_other_publisher(bench):
     """Other topics do not matter, and a guard belongs to it, whatever its name."""
     bench.add("other", "/elsewhere/left/commands")
     guard = bench.add("watchman", TOPIC)
@@ -155,7 +155,7 @@ def test_nobody_else(bench):
     assert bench.monitor.warning == ""
 
 
-def test_somebody_else(bench):
+def test_another_publisher(bench):
     """A start is refused with node and topic; it is a warning while control runs."""
     bench.add("joystick", TOPIC)
     bench.wait_for(2)
@@ -181,7 +181,7 @@ def say(node, process):
     return lambda: publisher.publish(DiagnosticArray(status=[status]))
 
 
-def test_a_twin_that_lives(bench, monkeypatch):
+def test_a_running_duplicate_node(bench, monkeypatch):
     """Two nodes of one name are told apart by their processes."""
     monkeypatch.setattr(command_topics, "DUPLICATE_S", PATIENCE_S)
     twin = bench.add("controller", TOPIC)
@@ -197,7 +197,7 @@ def test_a_twin_that_lives(bench, monkeypatch):
         wait_until(lambda: False, listen)
 
 
-def test_a_twin_that_was_killed(bench, monkeypatch):
+def test_a_duplicate_node_that_was_killed(bench, monkeypatch):
     """It stays in the graph for a while, and says nothing: what one says oneself is no twin."""
     monkeypatch.setattr(command_topics, "DUPLICATE_S", 0.3)
     bench.add("controller", TOPIC)

@@ -84,7 +84,7 @@ def test_the_states_of_a_run(measured):
     assert words.startswith("stopped: left: velocity")
 
 
-def test_laws_of_surfaces_have_more_to_say():
+def test_further_figures_of_laws_with_surfaces():
     """What limits leave of the force on surfaces, and what a singularity takes."""
     loop = sampled_loop(SCENARIO)
     step = SimpleNamespace(scales=np.arange(7.0), closure=np.zeros(6), slip_margins=np.zeros(0))
@@ -120,7 +120,7 @@ def test_arms_that_disagree_are_a_warning(measured):
     assert SCENARIO.safety.closure_warning_m < closure < SCENARIO.safety.closure_limit_m
 
 
-def test_somebody_else_who_commands_is_an_error_while_arms_hang_here(measured):
+def test_another_publisher_is_an_error_while_this_node_commands(measured):
     """Before the start it is a warning; a fault's own cause comes first."""
     loop = sampled_loop(SCENARIO)
     other_publisher = "the node '/joystick' publishes as well."
@@ -153,7 +153,7 @@ def test_torques_that_the_safety_layer_held_back_are_counted(measured):
     assert figures(loop, None)["torque changes held back"] == 1
 
 
-def test_slip_that_is_foreseen_is_told_before_the_start():
+def test_slip_warnings_are_shown_before_the_start():
     """The plan of a tray that will drop: a warning, and how far contacts are from slipping."""
     scenario = load_scenario("tray_dropped")
     loop = sampled_loop(scenario)
@@ -237,7 +237,7 @@ def test_a_run_from_its_start_to_its_end(started, tmp_path):
     assert loop.safety.law_runs
 
 
-def test_a_fault_is_written_down(started, tmp_path):
+def test_a_fault_is_recorded(started, tmp_path):
     """With its time; rows go on, without what the law did not see any more."""
     loop, measured = started
     file = tmp_path / "run.npz"
@@ -256,7 +256,7 @@ def test_a_fault_is_written_down(started, tmp_path):
     assert np.isnan(recording["estimated_pose"][2:]).all()
 
 
-def test_without_a_file_nothing_is_kept(started):
+def test_without_a_file_nothing_is_recorded(started):
     """But the run is counted."""
     loop, measured = started
     loop.reset(9)
@@ -270,7 +270,7 @@ def test_without_a_file_nothing_is_kept(started):
     assert launcher.heard[-1] == {"event": "done", "output": ""}
 
 
-def test_nothing_is_noted_before_the_start():
+def test_nothing_is_recorded_before_the_start():
     """There is no torque then."""
     loop = sampled_loop(SCENARIO)
     record = ControlRecord(SCENARIO, loop, Launcher(), "", 1)

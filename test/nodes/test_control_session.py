@@ -143,7 +143,7 @@ def test_start_pause_and_start_again(make):
     assert bench.loop.safety.law_runs
 
 
-def test_a_stop_is_no_pause(make):
+def test_a_stop_needs_a_reset_before_a_start(make):
     """It latches."""
     bench = make()
     bench.state()
@@ -157,7 +157,7 @@ def test_a_stop_is_no_pause(make):
 
 
 @pytest.mark.parametrize("ticks", [3, 30])
-def test_a_start_sees_the_reset_simulator(make, ticks):
+def test_a_start_uses_the_state_of_a_reset_simulator(make, ticks):
     """Arms that moved are reset, and start at once, though nobody has read where they are.
 
     Simulators that were reset soon after they began go back in time by little.
@@ -206,7 +206,7 @@ def test_time_waits_after_a_reset_of_the_simulator(make):
     assert np.array_equal(sent[0], first)
 
 
-def test_a_long_check_is_no_silence_of_the_simulator(make, monkeypatch):
+def test_a_long_path_check_does_not_count_as_missing_joint_states(make, monkeypatch):
     """In lockstep simulated time waits for it, however long it takes."""
     passed = [0.0]
     monkeypatch.setattr(
@@ -241,7 +241,7 @@ def test_the_first_torque_is_that_of_the_support(make):
     assert np.allclose(bench.loop.safety.last, support, rtol=0.0, atol=1e-9)
 
 
-def test_it_starts_by_itself_if_it_is_to(make):
+def test_automatic_start(make):
     """When all is known and good; nothing is tried before a guard is there."""
     bench = make(autostart="always")
     bench.live_until(lambda: bench.loop.safety.law_runs)
@@ -252,7 +252,7 @@ def test_it_starts_by_itself_if_it_is_to(make):
     assert shy.session.start_wanted
 
 
-def test_a_reset_forgets_a_refusal(make):
+def test_a_reset_clears_a_refusal(make):
     """It is not told any more."""
     bench = make()
     bench.state()
@@ -312,7 +312,7 @@ def test_a_stop_while_the_path_is_checked(make):
         bench.live_until(preparation.poll)
 
 
-def test_it_waits_for_arms_that_come_to_rest(make):
+def test_a_start_waits_for_arms_to_come_to_rest(make):
     """And says what they did if they do not."""
     bench = make()
     bench.live_until(lambda: bench.loop.complete)
@@ -342,7 +342,7 @@ def test_it_waits_for_arms_that_come_to_rest(make):
         preparation.poll()
 
 
-def test_errors_beside_control_do_not_end_it(make):
+def test_errors_of_background_work_do_not_end_control(make):
     """They are told once, and in the diagnostics, until a reset."""
     bench = make()
     bench.state()
@@ -384,7 +384,7 @@ def test_an_error_of_the_control_step_ends_in_the_fallback(make, monkeypatch):
     assert bench.loop.safety.cause == "controller: unexpected ValueError: odd"
 
 
-def test_late_commands_are_told_as_such(make):
+def test_late_commands_are_the_reported_cause(make):
     """Drives that brake meanwhile would end control later, for another reason."""
     bench = make()
     bench.state()
@@ -397,7 +397,7 @@ def test_late_commands_are_told_as_such(make):
     bench.live_until(lambda: bench.loop.safety.state is State.ACTIVE)
 
 
-def test_a_refused_start_ends_attended_runs(make):
+def test_a_refused_start_ends_runs_of_a_launcher(make):
     """The launcher is told by the exit status."""
     bench = make(autostart="always", output="never_written.npz")
     bench.arms.q = bench.arms.q + 0.2 * np.eye(14)[0]
@@ -413,7 +413,7 @@ def test_real_arms_of_unknown_drives_are_refused(make):
         bench.session.start()
 
 
-def test_it_leaves_nothing_on_the_node(make):
+def test_destroy_removes_all_topics_of_the_node(make):
     """Topics are there while it is configured, and no longer."""
     bench = make(guard="wanted")
     topics = {

@@ -280,7 +280,7 @@ def test_a_start_far_from_the_grasp_is_refused(bench):
     bench.restart()
 
 
-def test_it_leaves_with_what_holds_the_arms_up(bench, support):
+def test_last_commands_hold_the_arms_up(bench, support):
     """The last command is that of the fallback, and the exit status after two SIGINTs is 0."""
     bench.restart()
     tick = bench.arms.tick
@@ -296,7 +296,7 @@ def test_it_leaves_with_what_holds_the_arms_up(bench, support):
     assert "Traceback" not in bench.controller.text
 
 
-def test_a_simulator_that_dies_is_noticed(ros, start_node):
+def test_a_killed_simulator_ends_control(ros, start_node):
     """The controller falls back, says so, and ends with status 1 when a launcher waits for it."""
     bench = Bench(ros, start_node, scenario="lift_box", autostart="in_lockstep", silence_limit=3.0)
     for _ in range(5):
@@ -310,7 +310,7 @@ def test_a_simulator_that_dies_is_noticed(ros, start_node):
     bench.node.destroy_node()
 
 
-def test_a_managed_life(ros, start_node, support):
+def test_lifecycle_transitions(ros, start_node, support):
     """Every refusal leaves it where it was, in one sentence; every way back is open."""
     bench = Bench(ros, start_node, scenario="lift_bx", autoconfigure=False, autostart="never")
     assert bench.change("configure") == (False, "unconfigured")

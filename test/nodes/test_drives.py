@@ -74,7 +74,7 @@ def test_parameters_are_of_all_arms():
     ]
 
 
-def test_a_scenario_may_say_it():
+def test_a_scenario_may_state_drive_properties():
     """And is refused if it says something else than drives do."""
     key = "cell.arms.0.drive"
     read = load_scenario("lift_box", [f"{key}.without_commands=hold"]).cell.arms
@@ -86,7 +86,7 @@ def test_a_scenario_may_say_it():
             load_scenario("lift_box", [f"{key}.{wrong}"])
 
 
-def test_simulators_need_no_word(speakers):
+def test_drives_of_simulators_need_no_statement(speakers):
     """Nor does silence: a start without joint states is refused for that."""
     listener, speak = speakers
     unsaid = DriveProperties(ARMS, VALUES, ())
@@ -95,7 +95,7 @@ def test_simulators_need_no_word(speakers):
     assert unsaid.require_known(listener, ["joint_states"])
 
 
-def test_real_arms_do(speakers):
+def test_drives_of_real_arms_need_a_statement(speakers):
     """The sentence names the node, and what is missing of which arms."""
     listener, speak = speakers
     speak("left_driver", "left_states")
@@ -232,7 +232,7 @@ def test_brakes_stay_on_until_a_reset():
     assert drives.next() is not None
 
 
-def test_zero_torque_lets_go_and_takes_new_commands():
+def test_zero_torque_ends_with_a_new_command():
     """The arms fall, which is what such a drive does."""
     drives = SimulatedDrives(SLICES, ["zero"] * 2, timeout_periods=3)
     drives.command(TORQUE, BOTH)
@@ -360,7 +360,7 @@ def test_a_bad_command_is_refused_as_a_whole(gate, torque, words):
     assert gate.missing == ("left", "right")
 
 
-def test_forgetting_goes_back_to_the_start(gate):
+def test_a_reset_goes_back_to_the_start(gate):
     """After a reset of the simulator the commands of tick 0 are awaited."""
     gate.offer("left", 0, LEFT)
     gate.expect(1)

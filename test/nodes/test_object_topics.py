@@ -116,7 +116,7 @@ def test_everything_arrives(ros, seen, in_real_time):
 
 @pytest.mark.slow  # compiles two laws; the parts of it are tested by themselves
 @pytest.mark.parametrize("name", ["wipe", "fold"])
-def test_other_laws_tell_of_their_objects_as_well(ros, name):
+def test_topics_of_other_laws(ros, name):
     """Surfaces and parts are shown, and every topic has as many numbers as it is to have."""
     scenario, loop, step = moved(name, 800 if name == "wipe" else 5)
     node = ros.create_node("teller")
@@ -145,7 +145,7 @@ def test_other_laws_tell_of_their_objects_as_well(ros, name):
     node.destroy_node()
 
 
-def test_what_nobody_hears_costs_nothing(ros, seen, monkeypatch):
+def test_topics_without_subscribers_are_not_published(ros, seen, monkeypatch):
     """Messages without a listener are not even built."""
     scenario, loop, step = seen
     node = ros.create_node("lonely")

@@ -119,7 +119,7 @@ def test_a_managed_node_reads_them_when_it_is_configured(ros):
     node.destroy_node()
 
 
-def test_bounds_are_told(ros):
+def test_bounds_are_in_the_descriptors(ros):
     """`ros2 param describe` shows them."""
     node = ros.create_node("told")
     declare(node, CONTROLLER)
@@ -188,7 +188,7 @@ def set_to(node, name, value):
     return result.successful, result.reason
 
 
-def test_they_begin_as_the_scenario_says(make):
+def test_gains_begin_with_those_of_the_scenario(make):
     """With descriptions that end in a unit or a point, and with the bounds of the settings."""
     node, gains = make()
     assert gains.settings == ControlSettings()
@@ -200,7 +200,7 @@ def test_they_begin_as_the_scenario_says(make):
     assert (bounds.from_value, bounds.to_value) == (0.3, 3.0)
 
 
-def test_a_change_is_handed_on(make):
+def test_a_changed_gain_reaches_the_law(make):
     """Also as an integer; several at once are one change."""
     node, gains = make()
     taken = []
@@ -235,7 +235,7 @@ def test_a_bad_change_is_refused(make, name, value, words):
     assert gains.settings == ControlSettings()
 
 
-def test_a_law_that_takes_none(make):
+def test_a_law_whose_gains_cannot_change(make):
     """It is said, and not ignored."""
     node, _ = make()
     assert set_to(node, BANDWIDTH, 25.0) == (
@@ -271,7 +271,7 @@ def test_given_gains_win_over_the_scenario(make):
         make(**{"control.object.damping_ratio": 4.0})
 
 
-def test_they_leave_with_the_configuration(make):
+def test_gains_are_undeclared_by_a_cleanup(make):
     """And come again with the next one."""
     node, gains = make()
     gains.destroy()

@@ -144,7 +144,7 @@ def test_what_cannot_be_saved_in_the_end_is_no_success(domain):
     assert (status, err) == (1, "mine: while ending: disk full\n")
 
 
-def test_what_is_refused_ends_with_status_2(domain):
+def test_refused_input_ends_with_status_2(domain):
     """With one sentence for people and one report for the launcher."""
     status, events, err = end(start("refused"))
     assert (status, events, err) == (2, ["error"], "mine: the file is wrong.\n")
@@ -298,7 +298,7 @@ print(json.dumps(policies))
 
 
 @pytest.mark.skipif(not hasattr(os, "SCHED_FIFO"), reason="needs Linux")
-def test_only_what_controls_goes_before_others():
+def test_only_control_threads_get_the_priority():
     """The main thread does; threads that were there before, or come later, do not."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],

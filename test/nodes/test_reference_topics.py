@@ -149,7 +149,7 @@ def test_surfaces_arrive_by_name(bench):
     assert bench.pilot.surfaces == [["hole", "bottom"], [], ["wall"]]
 
 
-def test_what_is_none_of_ours_is_refused(bench):
+def test_references_of_other_bodies_or_frames_are_refused(bench):
     """Another body, another frame, several transforms, velocities of some points alone."""
     other = trajectory()
     other.joint_names = ["tray"]

@@ -90,7 +90,7 @@ def test_another_robot_is_refused(world, before, after, words):
     assert isinstance(caught.value, DifferentRobotError) == ("</robot>" not in before)
 
 
-def test_a_description_without_a_word(world):
+def test_an_empty_description(world):
     """It is no place of a file."""
     listener, describe = world
     describe(" ")
@@ -98,7 +98,7 @@ def test_a_description_without_a_word(world):
         described_by_topics(listener, SCENARIO, [TOPIC])
 
 
-def test_a_topic_that_stays_silent(world, monkeypatch):
+def test_a_topic_without_a_message(world, monkeypatch):
     """It is waited for, and named."""
     monkeypatch.setattr(robot_descriptions, "PATIENCE_S", 0.2)
     with pytest.raises(RobotDynamicsError, match="no robot description on /arms/robot_desc"):

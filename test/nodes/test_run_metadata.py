@@ -47,7 +47,7 @@ RECORDED = {
 STREAMS = set(RECORDED) - {topics.RUN_METADATA, topics.JOINT_STATES}
 
 
-def test_told_when_a_run_begins(ros):
+def test_metadata_are_published_when_a_run_begins(ros):
     """Once for each start, to those who come later as well, with the names after remapping."""
     scenario = load_scenario("lift_box")
     loop = sampled_loop(scenario)
@@ -141,7 +141,7 @@ class Recorder:
         self._inbox.close()
 
 
-def test_what_is_on_the_wire_can_be_read(ros, start_node, tmp_path):
+def test_a_recorded_bag_of_the_topics_can_be_read(ros, start_node, tmp_path):
     """Bytes of a running pair, written down as `ros2 bag record` does, are the run.
 
     They are equal to the recording of the nodes to the last bit. What the numbers mean is latched,

@@ -84,7 +84,7 @@ def test_on_the_wall_clock_they_are_of_a_steady_clock(make):
     assert all(before <= watch.arrival <= time.monotonic_ns() for watch in loop._watches)
 
 
-def test_what_nobody_expected_of_a_sample(make, monkeypatch):
+def test_an_unexpected_error_of_a_sample_ends_in_the_fallback(make, monkeypatch):
     """It is told once, and ends in the fallback where arms hang on the loop."""
     _, loop, told, hear = make(LockstepClock)
     hear(5)
@@ -107,7 +107,7 @@ def test_what_nobody_expected_of_a_sample(make, monkeypatch):
 # -- which messages of a tick have come
 
 
-def test_an_answer_waits_for_the_whole_state():
+def test_the_answer_is_computed_when_all_messages_have_come():
     """And is computed once, when the last message has come."""
     gate = StateGate(["left", "right", "joint_states"])
     for part in ("left", "right"):
@@ -131,7 +131,7 @@ def test_a_repeated_state_gets_the_same_answer_again():
     assert gate.decide() is Action.REPEAT
 
 
-def test_a_message_that_never_comes_does_not_stop_time():
+def test_a_lost_message_does_not_stop_simulated_time():
     """When the others are repeated, the answer is computed without it."""
     gate = StateGate(["wrench", "joint_states"])
     gate.offer("joint_states", 0)

@@ -136,7 +136,7 @@ def test_wrenches_and_commands_are_read(monkeypatch):
     assert found == []
 
 
-def test_what_changes_all_the_time_is_left_to_rclpy():
+def test_changing_layouts_are_read_by_rclpy():
     """As many layouts are remembered as are of use, and every message is read right."""
     reader = joint_state_reader()
     for k in range(20):
@@ -145,7 +145,7 @@ def test_what_changes_all_the_time_is_left_to_rclpy():
     assert len(reader._known) < 20
 
 
-def test_padding_is_not_looked_at(monkeypatch):
+def test_padding_is_ignored(monkeypatch):
     """Nobody writes it; a name that differs in one letter is another layout."""
     reader = joint_state_reader()
     text = serialize_message(joint_state(["a", "b"], [1.0, 2.0], [3.0, 4.0]))

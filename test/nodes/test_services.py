@@ -75,7 +75,7 @@ def test_nothing_to_do_costs_no_executor(node, monkeypatch):
     executor.close()
 
 
-def test_one_that_waits_is_looked_at_again(node, monkeypatch):
+def test_a_waiting_callback_is_continued(node, monkeypatch):
     """Although nobody calls: its own callback is what there is to do."""
     monkeypatch.setattr(module, "EVENTS_S", 1e6)
     executor, looks = ServiceExecutor(node), []
@@ -129,7 +129,7 @@ def bench(ros):
     bench.node.destroy_node()
 
 
-def test_one_that_waits_does_not_keep_the_others_waiting(bench):
+def test_a_waiting_callback_does_not_block_other_services(bench):
     """They are answered between its looks."""
     stopped = []
 
@@ -152,7 +152,7 @@ def test_one_that_waits_does_not_keep_the_others_waiting(bench):
     assert bench.spin_until(begun, bench.call("stop")) == [(True, "started"), (True, "stopped")]
 
 
-def test_errors_are_answers(bench):
+def test_errors_are_returned_in_the_response(bench):
     """Those that nobody expected as well: the node goes on."""
     errors = [RobotDynamicsError("not now."), KeyError("odd")]
 
@@ -175,7 +175,7 @@ def drive(coroutine):
         looks += 1
 
 
-def test_what_passes_is_waited_for():
+def test_transient_errors_are_waited_for():
     """And nothing else."""
     refusals = [ArgumentError("1"), ArgumentError("2")]
 

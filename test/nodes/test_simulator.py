@@ -230,7 +230,7 @@ def test_services_and_commands_in_lockstep(ros, start_node):
     commander.node.destroy_node()
 
 
-def test_a_killed_controller_is_noticed(ros, start_node):
+def test_a_killed_controller_ends_the_run(ros, start_node):
     """The simulator says so, stands still, and ends when it is asked to."""
     commander = Commander(ros, "witness", silent=True)
     simulator = start_node("simulator", scenario="lift_box", duration=60.0, silence_limit=3.0)
@@ -351,7 +351,7 @@ def test_a_scenario_with_a_typing_error_is_refused_with_its_line(start_node, tmp
     assert node.wait_for("error")["message"] in node.text
 
 
-def test_it_is_told_once_that_a_fault_shows():
+def test_the_onset_of_a_fault_is_reported_once():
     """By the tick of the first message with it; a second one is told anew, no fault is not."""
     faults = Faults(["left", "right"], [], 0.002)
     switch = FaultSwitch(faults, in_lockstep=True)

@@ -72,7 +72,7 @@ def prepare(loop, conditions=lambda: None, meanwhile=None, limit_s=PATIENCE_S, t
     return StartPreparation(loop, conditions, thread, limit_s, meanwhile)
 
 
-def test_the_check_is_done_elsewhere():
+def test_the_path_is_checked_in_another_thread():
     """Looks return at once, until it is over."""
     loop = Loop()
     preparation = prepare(loop)
@@ -97,7 +97,7 @@ def test_simulated_time_waits_for_the_check():
     assert len(beats) >= 3
 
 
-def test_what_it_finds_is_raised():
+def test_errors_of_the_path_check_are_raised():
     """And nothing is prepared then."""
     loop = Loop()
     loop.error = PreflightError([Problem(1.0, "joint", "too far.")])
@@ -108,7 +108,7 @@ def test_what_it_finds_is_raised():
     assert not preparation.done
 
 
-def test_conditions_may_come_about():
+def test_conditions_are_waited_for():
     """They are waited for, but not for ever, and not at all where nothing can change."""
     missing = [NotYetError("start refused: no names.")]
 
@@ -129,7 +129,7 @@ def test_conditions_may_come_about():
     preparation.finish(lambda: None)
 
 
-def test_messages_that_are_on_their_way():
+def test_messages_in_transit_are_waited_for():
     """Those of a guard that hands back: a second is enough, and its own words are told."""
     loop = Loop()
     loop.refusals.append(GuardError("start refused: the guard is in charge."))
@@ -140,7 +140,7 @@ def test_messages_that_are_on_their_way():
         preparation.poll()
 
 
-def test_a_latched_fault_is_told_at_once():
+def test_a_latched_fault_refuses_at_once():
     """Also while the path is checked."""
     loop = Loop()
     preparation = prepare(loop)
@@ -152,7 +152,7 @@ def test_a_latched_fault_is_told_at_once():
 
 
 @pytest.mark.parametrize("beat", [None, lambda: None], ids=["looks", "simulated time waits"])
-def test_a_check_that_does_not_end(beat):
+def test_a_path_check_that_takes_too_long(beat):
     """The start is refused in a sentence; the next one waits until the check is over."""
     loop, thread = Loop(), CheckThread()
     preparation = prepare(loop, meanwhile=beat, limit_s=0.05, thread=thread)
@@ -169,7 +169,7 @@ def test_a_check_that_does_not_end(beat):
     assert again.done
 
 
-def test_the_check_comes_to_an_end_beside_a_loop_that_never_rests():
+def test_the_path_check_makes_progress_while_the_loop_is_busy():
     """Every look gives its thread some time, also where Python would take none from the loop."""
     loop, rounds = Loop(), 50
 
@@ -233,13 +233,13 @@ class World:
         return self.slow
 
 
-def test_all_is_well():
+def test_all_conditions_are_met():
     """Known, and with a state that is newer than the wish."""
     World().conditions.require_known(time.monotonic())
 
 
 @pytest.mark.parametrize("what", ["other_publishers_known", "drives_known", "rates_known"])
-def test_what_is_not_known_yet(what):
+def test_conditions_that_cannot_be_checked_yet(what):
     """It is waited for, except where simulated time waits for everything."""
     world = World()
     setattr(world, what, False)
@@ -251,7 +251,7 @@ def test_what_is_not_known_yet(what):
     assert patient.conditions.require()
 
 
-def test_what_is_known_to_be_wrong():
+def test_violated_conditions_are_refused():
     """Guards and rates are refused in their own words."""
     world = World()
     world.slow = "arm 'left' is slow."
@@ -265,7 +265,7 @@ def test_what_is_known_to_be_wrong():
     assert world.conditions.guard_refusal() == ""
 
 
-def test_a_state_newer_than_the_wish_is_waited_for_a_moment():
+def test_a_state_newer_than_the_request_is_waited_for():
     """A simulator that was reset is elsewhere; in lockstep time may stand still."""
     world = World()
     now = time.monotonic()
@@ -278,7 +278,7 @@ def test_a_state_newer_than_the_wish_is_waited_for_a_moment():
 # -- the thread of the check
 
 
-def test_outcomes():
+def test_outcomes_of_a_check():
     """What a check finds is raised, in whatever thread asks for it."""
     thread = CheckThread()
     thread.submit(lambda: None).result(PATIENCE_S)
@@ -291,7 +291,7 @@ def test_outcomes():
     thread.close(0.0)
 
 
-def test_a_check_that_goes_on():
+def test_a_second_check_is_refused_while_one_runs():
     """Nothing waits for it for ever, not even the process; another one has to."""
     thread, begun, over = CheckThread(), threading.Event(), threading.Event()
     thread.close(PATIENCE_S)  # none has begun

@@ -69,7 +69,7 @@ def test_late_commands(clock):
     ]
 
 
-def test_drives_that_hold_their_torque(clock):
+def test_drives_that_hold_their_torque_have_no_timeout(clock):
     """Nothing changes by itself; a guard watches there."""
     loop = Loop()
     pace = CommandTimeout(loop, {"left": "hold", "right": "hold"}, 0.05)
@@ -111,7 +111,7 @@ def test_in_lockstep_both_arms_are_lost():
     assert watch.check(now - 10.0) is None
 
 
-def test_on_the_wall_clock_streams_are_watched_by_themselves():
+def test_on_the_wall_clock_stale_streams_end_control():
     """Nothing is to be done here."""
     loop = LockstepLoop(began=0)
     loop.clock = WallClock(0.002)
@@ -121,7 +121,7 @@ def test_on_the_wall_clock_streams_are_watched_by_themselves():
     assert loop.told == []
 
 
-def test_one_that_never_appears():
+def test_a_simulator_that_never_appears():
     """A launcher does not wait for ever; without one nobody minds."""
     now = time.monotonic()
     for patience in (5.0, None):

@@ -22,7 +22,7 @@ PERIOD = 0.002
 START = 1_700_000_000.0  # of real arms the time is that of the day [s]
 
 
-def test_what_was_written(bag, short):
+def test_a_written_bag_is_read(bag, short):
     """All columns and metadata come back; only twists, turned twice, differ by rounding."""
     again = read_bag(bag)
     assert again.metadata == short.metadata
@@ -109,7 +109,7 @@ def test_part_of_the_topics(short, tmp_path):
         read_bag(other)
 
 
-def test_what_is_no_bag(bag, tmp_path):
+def test_files_that_are_no_bags(bag, tmp_path):
     """Missing, damaged and foreign files are refused with a sentence that names them."""
     with pytest.raises(RecordingError, match=r"none\.mcap: cannot be read"):
         read_bag(tmp_path / "none.mcap")

@@ -12,7 +12,7 @@ from robot_dynamics.app.bags.streams import JointStates, Numbers, standard_strea
 from robot_dynamics.app.recording import RecordingError
 
 
-def test_forth_and_back(short):
+def test_streams_read_what_they_write(short):
     """All streams of a run, at an instant in which everything moves."""
     pytest.importorskip("rosbags", reason="rosbags is not installed")
     make = Messages()

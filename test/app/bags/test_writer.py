@@ -129,7 +129,7 @@ def test_recordings_of_one_side_and_new_columns(short, tmp_path):
     assert writer.write_bag(own, tmp_path / "own.mcap").stat().st_size > 0
 
 
-def test_robots_whose_files_are_gone(short, tmp_path):
+def test_robots_whose_files_are_missing(short, tmp_path):
     """Then the bag has no description and no frames, and all numbers."""
     text = short.get("scenario_text").replace("dual_arm.urdf", "nowhere.urdf")
     moved = Recording(short.columns, {**short.metadata, "scenario_text": text})

@@ -65,7 +65,7 @@ def test_the_fallback_comes_in_the_same_period(trial, name):
 
 
 @pytest.mark.slow
-def test_order_is_no_hazard(trial):
+def test_another_order_of_joints_does_not_end_control(trial):
     """Proves that joints are matched by name, and control goes on."""
     result = trial.run(BY_NAME["joints in another order"])
     assert result.ok, result.problems

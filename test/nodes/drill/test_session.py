@@ -31,7 +31,7 @@ from test.two_arms import two_arms
 
 
 @pytest.mark.slow
-def test_there_and_back(ros, tmp_path):
+def test_start_recover_and_end(ros, tmp_path):
     """Proves the way back after a fault that throws the arms about, and that a node that ends by
     itself is told of; a trial goes there and back in the short run.
     """
@@ -87,7 +87,7 @@ def test_torques_are_counted_against_their_limits(ros, monitor):
     node.destroy_node()
 
 
-def test_diagnostics_are_heard_by_node(ros, monitor):
+def test_diagnostics_are_stored_by_node(ros, monitor):
     """Level, sentence and figures of the last message."""
     node = ros.create_node("speaker")
     diagnostics = Diagnostics(node, "arms")
@@ -121,7 +121,7 @@ class Deaf:
         return future
 
 
-def test_a_lost_answer_is_asked_for_again(monitor, monkeypatch):
+def test_a_call_is_repeated_if_its_response_is_lost(monitor, monkeypatch):
     """As servers that have not found the client yet lose it."""
     monkeypatch.setattr(module, "_CALL_AGAIN_S", 0.05)
     monitor._clients["arm/stop"] = Deaf()
@@ -129,7 +129,7 @@ def test_a_lost_answer_is_asked_for_again(monitor, monkeypatch):
     monitor._clients.clear()
 
 
-def test_what_does_not_come_is_named(monitor):
+def test_a_timeout_names_what_was_awaited(monitor):
     """With what the nodes said last."""
     monitor.status("arm").message = "asleep"
     with pytest.raises(DrillError, match=r"a sign did not come in 0.05 s \(arm: asleep\)"):
