@@ -413,7 +413,11 @@ def require_matching_law(
 
 
 def placed_robots(cell: CellSettings) -> list[Part]:
-    """Return the robots of a cell, each where it stands."""
+    """Return the robots of a cell, each where it stands, with its locked joints fixed.
+
+    Raises:
+        DescriptionError: If the description of a robot is refused.
+    """
     return [
         Part(
             load_description(robot.urdf, locked=robot.locked),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,6 @@ from robot_dynamics.app.figures import (
     PALE,
     VERMILION,
     XYZ,
-    Error,
-    error_panel,
     legend_above,
     write_figure,
 )
@@ -42,6 +40,9 @@ Array = NDArray[np.float64]
 
 _ARMS = (BLUE, ORANGE, GREEN, VERMILION)
 _CONTACTS = (BLUE, ORANGE, GREEN, INK)
+_ERRORS = (BLUE, ORANGE)
+_NOTHING = 1e-12  # what is less is not drawn
+_DECADES = 1e-6  # of the largest: what is less is below the axis
 _SMALL = 0.01  # m: what moves by less is drawn in millimetres
 _MAX_POINTS = 4000  # of a line; more cannot be seen and make large files
 
@@ -253,7 +254,7 @@ def _motion_errors(ax: Any, view: View) -> None:
         _error(position, "position [mm]", "object_position_error", "m", 1e3),
         _error(orientation, "orientation [degrees]", "object_orientation_error", "deg"),
     ]
-    _errors(ax, view, "Errors of the object's pose", "[mm], [degrees]", errors)
+    error_panel(ax, view, "Errors of the object's pose", "[mm], [degrees]", errors)
 
 
 def _force_errors(ax: Any, view: View) -> None:
@@ -262,7 +263,7 @@ def _force_errors(ax: Any, view: View) -> None:
         _error(force, "force [N]", "internal_force_error", "n"),
         _error(moment, "moment [N m]", "internal_moment_error", "nm"),
     ]
-    _errors(ax, view, "Errors of the internal force", "[N], [N m]", errors)
+    error_panel(ax, view, "Errors of the internal force", "[N], [N m]", errors)
 
 
 def _error(values: Array, label: str, stem: str, unit: str, scale: float = 1.0) -> Error:
@@ -270,8 +271,71 @@ def _error(values: Array, label: str, stem: str, unit: str, scale: float = 1.0) 
     return Error(values, label, f"{stem}_max_{unit}", f"{stem}_settled_{unit}", scale)
 
 
-def _errors(ax: Any, view: View, title: str, unit: str, errors: Sequence[Error]) -> None:
-    error_panel(ax, view.recording, view.rows, title, unit, errors)
+class Error(NamedTuple):
+    """A positive quantity, and the thresholds that it is to keep.
+
+    Attributes:
+        values: In each control period (ticks,).
+        label: What it is, with its unit.
+        threshold_max: Name of the scenario's threshold for all time.
+        threshold_settled: Name of its threshold for the time at rest.
+        scale: What makes the unit of the thresholds that of the values.
+    """
+
+    values: Array
+    label: str
+    threshold_max: str
+    threshold_settled: str
+    scale: float = 1.0
+
+
+def error_panel(ax: Any, view: View, title: str, unit: str, errors: Sequence[Error]) -> None:
+    """Draw errors, at most two, with their thresholds, the time at rest shaded.
+
+    Args:
+        ax: The axes.
+        view: The run.
+        title: Of the panel.
+        unit: For the axis.
+        errors: The errors.
+    """
+    recording, time = view.recording, view.time
+    label: str | None = "reference at rest"
+    for begin, end in recording.get("settled_intervals_s"):
+        ax.axvspan(begin, end, color=PALE, zorder=0, linewidth=0.0, label=label)
+        label = None
+    ax.set_yscale("log")
+    lowest, highest = np.inf, 0.0
+    spans: dict[str, list[Any]] = {
+        "threshold_max": [[float(time[0]), float(time[-1])]] if len(time) else [],
+        "threshold_settled": recording.get("settled_intervals_s"),
+    }
+    with_thresholds = False
+    for error, color in zip(errors, _ERRORS, strict=False):
+        values = error.values[view.rows]
+        if not values.any():  # as the moments of a joint that has none
+            continue
+        ax.plot(time, np.maximum(values, _NOTHING), color=color, linewidth=1.1, label=error.label)
+        positive = values[np.isfinite(values) & (values > _NOTHING)]
+        if positive.size:
+            # The first instants, where everything is exact, would take up half of the height.
+            lowest = min(lowest, float(np.quantile(positive, 0.03)))
+            highest = max(highest, float(positive.max()))
+        for kind, intervals in spans.items():
+            bound = recording.get("acceptance").get(getattr(error, kind))
+            if bound is None:
+                continue
+            for interval in intervals:
+                with_thresholds = True
+                height = [error.scale * bound] * 2
+                ax.plot(
+                    interval, height, color=color, linewidth=1.0, linestyle=(0, (5, 3)), alpha=0.8
+                )
+    bottom = 0.5 * max(lowest, _DECADES * highest)
+    ax.set_ylim(bottom=bottom if np.isfinite(bottom) else _NOTHING)
+    ax.set_title(title + (", their thresholds dashed" if with_thresholds else ""))
+    ax.set_ylabel(unit)
+    legend_above(ax, 3)
 
 
 _OBJECT_PANELS: list[Panel] = [
@@ -347,7 +411,7 @@ def holding_errors(ax: Any, view: View) -> None:
         for what, unit, short in (("force", "N", "n"), ("moment", "N m", "nm"))
         if (error := holding_error(view.recording, unit)) is not None
     ]
-    _errors(ax, view, "Errors of what is exerted on it", "[N], [N m]", errors)
+    error_panel(ax, view, "Errors of what is exerted on it", "[N], [N m]", errors)
 
 
 def contact_force(ax: Any, view: View) -> None:

@@ -203,10 +203,8 @@ class Recorder:
         np.concatenate(vectors, out=self._vectors[at])
         self._at = at + 1
 
-    def recording(
-        self, metadata: Mapping[str, Any], more: Mapping[str, Array] | None = None
-    ) -> Recording:
-        """Return what was written, with further columns that are known only now."""
+    def recording(self, metadata: Mapping[str, Any]) -> Recording:
+        """Return what was written."""
         last = self._numbers[: self._at], self._vectors[: self._at]
         numbers, vectors = (np.concatenate(parts) for parts in zip(*self._full, last, strict=True))
         columns, single, start = {}, 0, 0
@@ -217,7 +215,7 @@ class Recorder:
             else:
                 columns[name] = np.ascontiguousarray(numbers[:, single])
                 single += 1
-        return Recording({**columns, **(more or {})}, dict(metadata))
+        return Recording(columns, dict(metadata))
 
     def _new_block(self) -> tuple[Array, Array]:
         # Filled with what is no number: a value that was never written is noticed.

@@ -174,7 +174,7 @@ def _figures(recording: Recording) -> dict[str, Any]:
     joints = recording["joint_position"]
     own_engine = recording.get("plant") == "engine"
     wall = recording.metadata.get("wall_time_s")
-    figures: dict[str, Any] = {
+    return {
         "ticks": count,
         "period_s": period,
         "duration_s": count * period,
@@ -208,7 +208,6 @@ def _figures(recording: Recording) -> dict[str, Any]:
         "delay_margin_s": _delay_margin(recording),
         "start_to_first_torque_s": recording.metadata.get("start_to_first_torque_s"),
     }
-    return figures
 
 
 def _broken(recording: Recording) -> list[str]:

@@ -16,11 +16,11 @@ from xml.etree import ElementTree as ET
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.app.cell import placed_robots
 from robot_dynamics.app.scenario import load_scenario
-from robot_dynamics.description.description import Description, Shape
-from robot_dynamics.description.load import load_description
+from robot_dynamics.description.description import Shape
 from robot_dynamics.description.orientations import rpy_of_rotation
-from robot_dynamics.description.world import Part, place
+from robot_dynamics.description.world import place
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.settings import CellSettings
 from robot_dynamics.model.elements import JointElement, LinkElement, Mechanism
@@ -38,26 +38,8 @@ def robot_description(cell: CellSettings, name: str = "cell") -> str:
     Raises:
         DescriptionError: If a robot's description is refused.
     """
-    world = placed_robots(cell)
+    world = place(placed_robots(cell))
     return write_urdf(world.mechanism, world.shapes, name)
-
-
-def placed_robots(cell: CellSettings) -> Description:
-    """Return all robots of a cell, standing in the link "world", locked joints fixed.
-
-    Raises:
-        DescriptionError: If a robot's description is refused.
-    """
-    return place(
-        Part(
-            load_description(robot.urdf),
-            prefix=robot.prefix,
-            xyz=robot.xyz,
-            rpy=robot.rpy,
-            locked=robot.locked,
-        )
-        for robot in cell.robots
-    )
 
 
 def write_urdf(mechanism: Mechanism, shapes: Iterable[Shape] = (), name: str = "") -> str:

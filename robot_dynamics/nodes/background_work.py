@@ -53,7 +53,7 @@ class BackgroundWork:
         self._errors.clear()
 
 
-class RecordingFile:
+class RecordingFile(BackgroundSaving):
     """Writes the recording of a run in a thread.
 
     Args:
@@ -65,14 +65,14 @@ class RecordingFile:
     """
 
     def __init__(self, path: str, reporter: Reporter) -> None:
-        self._path, self._reporter = path, reporter
-        self._saving = BackgroundSaving(path)
+        super().__init__(path)
+        self._output, self._reporter = path, reporter
         self._report: dict[str, Any] | None = None  # for the launcher, once the file is written
 
     @property
     def warning(self) -> str:
         """Why there is no recording; empty if nothing has failed."""
-        return f"no recording: {self._saving.failure}" if self._saving.failure else ""
+        return f"no recording: {self.failure}" if self.failure else ""
 
     def save(self, make: Callable[[], Recording] | None, **figures: Any) -> None:
         """Start writing the recording of a run that is over.
@@ -82,8 +82,8 @@ class RecordingFile:
             figures: Reported to the launcher when the file is written.
         """
         if make is not None:
-            self._saving.start(make)
-        self._report = {"output": self._path, **figures}
+            self.start(make)
+        self._report = {"output": self._output, **figures}
 
     def poll(self) -> None:
         """Inform the launcher if the file has been written.
@@ -91,10 +91,10 @@ class RecordingFile:
         Raises:
             RunError: If writing has failed and a launcher waits for the file.
         """
-        if self._report is None or self._saving.busy:
+        if self._report is None or self.busy:
             return
         report, self._report = self._report, None
-        if not self._saving.failure:
+        if not self.failure:
             self._reporter.report("done", **report)
         elif self._reporter.enabled:
             raise RunError(self.warning)
@@ -109,7 +109,7 @@ class RecordingFile:
             RunError: If writing has failed.
         """
         if make is not None:
-            self._saving.start(make)
-        self._saving.wait()
-        if self._saving.failure:
+            self.start(make)
+        self.wait()
+        if self.failure:
             raise RunError(self.warning)

@@ -66,13 +66,12 @@ class Display:
             for n, (i, s) in enumerate(shown)
             if i == 0
         ]
-        self._forces = [arrow("grasp_force", i, FORCE_COLOR) for i in range(len(grasps))]
-        self._moments = [arrow("grasp_moment", i, MOMENT_COLOR) for i in range(len(grasps))]
+        self._wrenches = WrenchArrows("grasp", len(grasps))
         self._surfaces = SurfaceMarkers(surfaces)
         self._reference_path = line("reference_path", _REFERENCE)
         self._reference_path.points = [point_of(p) for p in _thinned(reference)]
         self._actual_path = line("path", _PATH)
-        markers = [*self._object, *self._ghost, *self._forces, *self._moments]
+        markers = [*self._object, *self._ghost, *self._wrenches.markers]
         markers += [*self._surfaces.markers, self._reference_path, self._actual_path]
         self._message = MarkerArray(markers=markers)
 
@@ -120,10 +119,8 @@ class Display:
     def _draw_wrenches(self, bodies: Sequence[Array], wrenches: Array | None) -> None:
         for i, grasp in enumerate(self._grasps):
             frame = bodies[min(i, len(bodies) - 1)] @ grasp
-            pairs = ((self._moments[i], 0, MOMENT_SCALE), (self._forces[i], 3, FORCE_SCALE))
-            for marker, first, scale in pairs:
-                vector = np.zeros(3) if wrenches is None else wrenches[i, first : first + 3]
-                point_arrow(marker, frame[:3, 3], scale * (frame[:3, :3] @ vector))
+            wrench = np.zeros((2, 3)) if wrenches is None else wrenches[i].reshape(2, 3)
+            self._wrenches.draw(i, frame[:3, 3], wrench @ frame[:3, :3].T)
 
 
 def _visual(shapes: Sequence[Shape]) -> list[Shape]:
@@ -200,6 +197,28 @@ def point_arrow(marker: Marker, tip: Array, along: Array) -> None:
     marker.points = [point_of(tip - along), point_of(tip)]
 
 
+class WrenchArrows:
+    """Two arrows for each of several wrenches: force and moment.
+
+    Attributes:
+        markers: All of them.
+
+    Args:
+        name: Prefix of the namespaces.
+        count: Number of wrenches.
+    """
+
+    def __init__(self, name: str, count: int) -> None:
+        self._forces = [arrow(f"{name}_force", i, FORCE_COLOR) for i in range(count)]
+        self._moments = [arrow(f"{name}_moment", i, MOMENT_COLOR) for i in range(count)]
+        self.markers: list[Marker] = [*self._forces, *self._moments]
+
+    def draw(self, index: int, tip: Array, wrench: Array) -> None:
+        """Draw a wrench: moment and force, world axes (2, 3), at a point (3,)."""
+        point_arrow(self._moments[index], tip, MOMENT_SCALE * wrench[0])
+        point_arrow(self._forces[index], tip, FORCE_SCALE * wrench[1])
+
+
 def line(namespace: str, color: Sequence[float]) -> Marker:
     """Return a line without points."""
     marker = _marker(namespace, 0, Marker.LINE_STRIP)
@@ -254,10 +273,9 @@ class SurfaceMarkers:
 
     def __init__(self, surfaces: Sequence[SurfaceSettings]) -> None:
         self._pushes = [_Push(surface) for surface in surfaces]
-        self._forces = [arrow("surface_force", i, FORCE_COLOR) for i in range(len(surfaces))]
-        self._moments = [arrow("surface_moment", i, MOMENT_COLOR) for i in range(len(surfaces))]
+        self._wrenches = WrenchArrows("surface", len(surfaces))
         shapes = [_surface(number, surface) for number, surface in enumerate(surfaces)]
-        self.markers: list[Marker] = [*shapes, *self._forces, *self._moments]
+        self.markers: list[Marker] = [*shapes, *self._wrenches.markers]
 
     def draw_forces(self, body: Array, contact_force: Array | None) -> None:
         """Draw the forces and moments by the object on the surfaces.
@@ -273,9 +291,7 @@ class SurfaceMarkers:
             force = None if contact_force is None else contact_force[first : first + count]
             first += count
             wrench = np.zeros(6) if force is None else push.wrench(body, force)
-            tip = (body @ push.part)[:3, 3]
-            point_arrow(self._moments[i], tip, MOMENT_SCALE * wrench[:3])
-            point_arrow(self._forces[i], tip, FORCE_SCALE * wrench[3:])
+            self._wrenches.draw(i, (body @ push.part)[:3, 3], wrench.reshape(2, 3))
 
 
 class _Push:

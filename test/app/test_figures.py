@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from robot_dynamics.app.figures import (
-    Error,
     PlotError,
-    error_panel,
     legend_above,
     require_matplotlib,
     write_figure,
 )
+from robot_dynamics.app.plots import Error, View, error_panel
 from robot_dynamics.app.recording import Recording
 
 
@@ -64,7 +63,7 @@ def panel(values, thresholds):
     recording = Recording({"tick": np.arange(100)}, more)
     ax = pytest.importorskip("matplotlib.figure").Figure().subplots()
     error = Error(values, "force [N]", "most", "settled", 10.0)
-    error_panel(ax, recording, slice(None), "Errors", "[N]", [error])
+    error_panel(ax, View(recording), "Errors", "[N]", [error])
     return ax
 
 

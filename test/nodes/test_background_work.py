@@ -99,7 +99,7 @@ def test_a_file_that_cannot_be_written(tmp_path, waited_for):
     launcher = Launcher(waited_for)
     file = RecordingFile(str(tmp_path / "run.npz"), launcher)
     file.save(bad)
-    file._saving.wait()
+    file.wait()
     if waited_for:
         with pytest.raises(RunError, match=r"no recording: .*no JSON"):
             file.poll()

@@ -22,14 +22,16 @@ from numpy.typing import NDArray
 from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.bags.messages import Messages, full_name, require_rosbags
 from robot_dynamics.app.bags.streams import Numbers, Stream, standard_streams, whole
+from robot_dynamics.app.cell import placed_robots
 from robot_dynamics.app.output_files import MCAP
 from robot_dynamics.app.recording import TICK, Recording, RecordingError
-from robot_dynamics.app.robot_description import placed_robots, write_urdf
+from robot_dynamics.app.robot_description import write_urdf
 from robot_dynamics.app.scenario import scenario_of_text
 from robot_dynamics.app.topic_names import WORLD
 from robot_dynamics.control.clock import stamp_of
 from robot_dynamics.description.description import Description
 from robot_dynamics.description.orientations import quaternion_of_rotation
+from robot_dynamics.description.world import place
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.elements import JointElement
 
@@ -200,7 +202,7 @@ _TURNING, _SLIDING = ("revolute", "continuous"), ("prismatic",)
 def robots_of(metadata: Mapping[str, Any]) -> Description | None:
     """Return the robots of a run, or None if their files are no longer where they were."""
     try:
-        return placed_robots(scenario_of_text(metadata["scenario_text"]).cell)
+        return place(placed_robots(scenario_of_text(metadata["scenario_text"]).cell))
     except (KeyError, RobotDynamicsError):
         return None
 

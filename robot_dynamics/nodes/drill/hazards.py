@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The hazards of the drill: what goes wrong, what the nodes have to do, and how it is tried."""
+"""The hazards of the drill: faults, the required reactions, and their trials."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import resource
 import signal
 import time
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from robot_dynamics.app.drill import DrillResult
 from robot_dynamics.app.scenario import Scenario
@@ -23,6 +23,7 @@ from robot_dynamics.nodes.drill.session import (
 )
 
 Bound = Literal["periods", "stale", "heartbeat", "law"]
+_RESET, _WITH_GUARD = "controller/reset, controller/start", "guard/reset, controller/start"
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Hazard:
     lasts_s: float = 0.1
     restart: bool = False
     full_disk: bool = False
-    recovery: str = "controller/reset, controller/start"
+    recovery: str = _RESET
 
     @property
     def goes_on(self) -> bool:
@@ -66,7 +67,26 @@ class Hazard:
 
 
 _NOTHING = "none"
-_WITH_GUARD = "controller/reset, guard/reset, controller/start"
+
+
+def _killed(name: str, node: str, recovery: str, **reaction: Any) -> Hazard:
+    """Return the hazard that a node is killed, and has to be started again."""
+    kill, recovery = signal.SIGKILL, f"{node} started again{recovery}"
+    return Hazard(name, False, signal=kill, node=node, restart=True, recovery=recovery, **reaction)
+
+
+def _stopped(node: str, **reaction: Any) -> Hazard:
+    """Return the hazard that a node does not run for a second."""
+    name = f"{node} stopped for a second"
+    return Hazard(name, False, signal=signal.SIGSTOP, node=node, lasts_s=1.0, **reaction)
+
+
+_NO_SAMPLE: dict[str, Any] = {"cause": "no new sample", "bound": "stale"}
+_NO_HEARTBEAT: dict[str, Any] = {
+    "cause": "no heartbeat",
+    "bound": "heartbeat",
+    "monitor": GUARD,
+}
 
 HAZARDS = (
     Hazard("NaN in a position", True, "position_nan left 0.002", "is nan"),
@@ -95,55 +115,16 @@ HAZARDS = (
     Hazard("every second message dropped", False, "dropped", recovery=_NOTHING),
     Hazard("messages duplicated", False, "duplicated", recovery=_NOTHING),
     Hazard("messages out of order", False, "reordered", recovery=_NOTHING),
-    Hazard(
-        "simulator killed",
-        False,
-        cause="no new sample",
-        bound="stale",
-        signal=signal.SIGKILL,
-        node=SIMULATOR,
-        restart=True,
-        recovery="simulator started again, controller/reset, controller/start",
-    ),
-    Hazard(
-        "simulator stopped for a second",
-        False,
-        cause="no new sample",
-        bound="stale",
-        signal=signal.SIGSTOP,
-        node=SIMULATOR,
-        lasts_s=1.0,
-    ),
-    Hazard(
-        "controller stopped for a second",
-        False,
-        cause="no heartbeat",
-        bound="heartbeat",
-        monitor=GUARD,
-        signal=signal.SIGSTOP,
-        node=CONTROLLER,
-        lasts_s=1.0,
-        recovery=_WITH_GUARD,
-    ),
-    Hazard(
+    _killed("simulator killed", SIMULATOR, f", {_RESET}", **_NO_SAMPLE),
+    _stopped(SIMULATOR, **_NO_SAMPLE),
+    _stopped(CONTROLLER, recovery=f"controller/reset, {_WITH_GUARD}", **_NO_HEARTBEAT),
+    _killed(
         "controller killed with -9",
-        False,
-        cause="no heartbeat",
-        bound="heartbeat",
-        monitor=GUARD,
-        signal=signal.SIGKILL,
-        node=CONTROLLER,
-        restart=True,
-        recovery="controller started again, guard/reset, controller/start",
+        CONTROLLER,
+        ", guard/reset, controller/start",
+        **_NO_HEARTBEAT,
     ),
-    Hazard(
-        "guard killed",
-        False,
-        signal=signal.SIGKILL,
-        node=GUARD,
-        restart=True,
-        recovery="guard started again",
-    ),
+    _killed("guard killed", GUARD, ""),
 )
 
 
