@@ -1,12 +1,13 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The internal force, chosen anew in every control period: inside cones, and within torques.
+"""Correction of the desired internal force in every control period.
 
-What is asked for is granted where every contact is its margin inside what it bears. Where one is
-not, because the object is heavier than believed or is pushed, the nearest internal force is taken
-for which all are, at once; where torque limits rule, it goes to the nearest with which they let
-the task through as well, at a bounded rate. What was added stays as long as limits would rule
-without it, and then fades, so that it neither chatters nor leaves with a jump.
+The desired internal force is used as it is while every contact keeps its margin to its friction
+cone. Where one does not, because the object is heavier than modelled or is pushed, the nearest
+internal force with which all do is used at once. Where torque limits scale the task, the internal
+force moves, at a bounded rate, to the nearest one with which they do not. A correction stays as
+long as limits would scale the task without it, and then decays exponentially, so that it neither
+chatters nor ends with a jump.
 """
 
 from __future__ import annotations
@@ -23,27 +24,27 @@ from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.reference import HasRows
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.manipulation.hybrid import ForceDistribution, HybridSystem, Squeeze
-from robot_dynamics.manipulation.hybrid.squeeze import CorrectionLimit, GripRoom
+from robot_dynamics.manipulation.hybrid.squeeze import CorrectionLimit, InternalForceBounds
 
 Array = NDArray[np.float64]
 
-_RELEASE_S = 0.3  # time constant with which what was added fades where it is not needed
-_CHANGE_S = 0.1  # time that all of the correction limit takes for the sake of torque limits
-_NONE = 1e-9  # internal force that is none [N]
+_RELEASE_S = 0.3  # time constant with which a correction that is not needed decays
+_CHANGE_S = 0.1  # time of a correction of the largest size for the sake of torque limits
+_NONE = 1e-9  # corrections below this are zero [N]
 
 
 class InternalChoice:
-    """Chooses internal forces, period by period.
+    """Corrects internal forces, period by period.
 
     Attributes:
-        added: To what is asked for (m,).
+        added: The present correction (m,).
 
     Args:
         squeeze: Contacts, their margin, and the sharing of forces.
-        at: Where forces stand in a row that is followed; see `Layout.reference`.
-        most: Largest component of a contact force of what is added [N]; see `Squeeze.size`.
-        period: Of control [s].
-        late: Control periods after which measured forces answer what was asked for.
+        at: Positions of the forces in a row of the reference; see `Layout.reference`.
+        most: Largest component of a contact force of the correction [N]; see `Squeeze.size`.
+        period: Control period [s].
+        late: Control periods between a desired force and its measurement.
     """
 
     def __init__(
@@ -53,10 +54,12 @@ class InternalChoice:
         self._change = most * period / _CHANGE_S
         self._own, self._compared = at["internal"], at["compared_internal"]
         self._keep, self._late = math.exp(-period / _RELEASE_S), late
-        # Nothing is added most of the time: that it is this very array is told without computing.
+        # The correction is zero most of the time, which identity with this array tells.
         self._nothing = none = np.zeros(self._own.stop - self._own.start)
-        # Solvers are loaded now, not when something slips.
-        squeeze.in_loop(np.zeros(6), none, GripRoom(none[None], np.full(1, -1.0), np.full(1, 1.0)))
+        # The solver is loaded now, not when something slips.
+        squeeze.in_loop(
+            np.zeros(6), none, InternalForceBounds(none[None], np.full(1, -1.0), np.full(1, 1.0))
+        )
         self.begin()
 
     @classmethod
@@ -67,7 +70,7 @@ class InternalChoice:
         settings: ControlSettings,
         layout: Layout,
     ) -> InternalChoice | None:
-        """Return what settings ask for; None where there is nothing to choose."""
+        """Return the correction that the settings ask for; None where they ask for none."""
         force = settings.internal_force
         if force.may_slip or not (force.max_internal_force_correction_n > 0.0 and layout.internal):
             return None
@@ -80,22 +83,22 @@ class InternalChoice:
         )
 
     def begin(self) -> None:
-        """Forget what was added."""
+        """Begin without a correction."""
         self.added = self._nothing
         self._before: deque[Array] = deque([self.added] * self._late, maxlen=self._late)
-        self._room: GripRoom | None = None
+        self._torque_bounds: InternalForceBounds | None = None
         self._idle = not self._squeeze.slips
 
     @property
     def idle(self) -> bool:
-        """Whether nothing was added, and no contact asks for anything: rows stay as they are."""
+        """Whether the correction is zero and no contact can slip: rows stay as they are."""
         return self._idle
 
-    def row(self, row: Array, asked: Array) -> Array:
-        """Return a row (w,) with the internal force that contacts need for a wrench (6,)."""
+    def row(self, row: Array, wrench: Array) -> Array:
+        """Return a row (w,) with the internal force that contacts need to exert a wrench (6,)."""
         if self.added is not self._nothing or self._squeeze.slips:
             planned = row[self._own]
-            self.added = self._held(asked, planned, self._faded(planned))
+            self.added = self._within_cones(wrench, planned, self._decayed(planned))
         return self._with_added(row)
 
     def row_within(self, row: Array, step: HybridStep, effort: Array) -> Array | None:
@@ -112,59 +115,62 @@ class InternalChoice:
         if step.fits:
             return None
         planned, correction_limit = row[self._own], CorrectionLimit(row[self._own], self._most)
-        room = self._left(step, effort)
+        bounds = self._allowed(step, effort)
         found = self._squeeze.in_loop(
-            step.desired_wrench, planned + self.added, room, correction_limit
+            step.desired_wrench, planned + self.added, bounds, correction_limit
         )
         if found is None:
             return None
         change = found - planned - self.added
         part = self._squeeze.part_within(np.zeros_like(change), change, self._change)
         added = self.added + part * change
-        # On the way contacts hold as at both of its ends, if they do at the first for this wrench.
-        self.added = added if part == 1.0 else self._held(step.desired_wrench, planned, added)
+        # Cones are convex: contacts hold between two internal forces with which they hold.
+        self.added = (
+            added if part == 1.0 else self._within_cones(step.desired_wrench, planned, added)
+        )
         return self._with_added(row)
 
     def remember(self, step: HybridStep, effort: Array) -> None:
-        """Keep what was added in this period, and what efforts (na,) left for it.
+        """Remember the correction of this period, and the internal forces that limits allow.
 
         Args:
-            step: That is sent, with the row that it was made of.
-            effort: Largest torques.
+            step: The step that is sent.
+            effort: Largest torques (na,).
         """
         self._before.append(self.added)
-        self._room = None if self.added is self._nothing else self._left(step, effort)
+        self._torque_bounds = None if self.added is self._nothing else self._allowed(step, effort)
         self._idle = not self._squeeze.slips and all(one is self._nothing for one in self._before)
 
-    def _left(self, step: HybridStep, effort: Array) -> GripRoom:
-        """Return what efforts leave for internal forces if all of a step's task is let through."""
+    def _allowed(self, step: HybridStep, effort: Array) -> InternalForceBounds:
+        """Return the internal forces that torque limits allow with all of a step's task."""
         least, most = step.torque_range
-        return GripRoom(step.internal_force_torques, -effort - least, effort - most)
+        return InternalForceBounds(step.internal_force_torques, -effort - least, effort - most)
 
-    def _faded(self, planned: Array) -> Array:
-        """Return what was added, less what goes in a period if limits did not rule without it."""
+    def _decayed(self, planned: Array) -> Array:
+        """Return the correction, decayed by a period unless limits would scale the task then."""
         if self.added is self._nothing:
             return self.added
-        faded = self._keep * self.added
-        if self._room is not None and not self._room.allows(planned + faded):
+        decayed = self._keep * self.added
+        if self._torque_bounds is not None and not self._torque_bounds.allows(planned + decayed):
             return self.added
-        return faded if self._squeeze.size(faded) > _NONE else self._nothing
+        return decayed if self._squeeze.size(decayed) > _NONE else self._nothing
 
-    def _held(self, asked: Array, planned: Array, wish: Array) -> Array:
-        """Return what is to be added, nearest to a wish, so that contacts hold for a wrench."""
+    def _within_cones(self, wrench: Array, planned: Array, target: Array) -> Array:
+        """Return the correction nearest to a target with which contacts can exert a wrench."""
         if not self._squeeze.slips:
-            return wish
-        wished = planned if wish is self._nothing else planned + wish
-        found = self._squeeze.in_loop(asked, wished, None, CorrectionLimit(planned, self._most))
-        if found is wished:
-            return wish
+            return target
+        target_force = planned if target is self._nothing else planned + target
+        found = self._squeeze.in_loop(
+            wrench, target_force, None, CorrectionLimit(planned, self._most)
+        )
+        if found is target_force:
+            return target
         if found is not None:
             return found - planned
-        found = self._squeeze.in_loop(asked, planned + self.added)
+        found = self._squeeze.in_loop(wrench, planned + self.added)
         if found is None:
             return self.added
-        # More than the correction limit is needed. Towards what holds no contact loses what it
-        # has.
+        # More than the limit is needed: go as far as it allows.
         change = found - planned - self.added
         return self.added + change * self._squeeze.part_within(self.added, change, self._most)
 
@@ -178,12 +184,12 @@ class InternalChoice:
 
 
 def holding_force(plan: HasRows, system: HybridSystem, at: Mapping[str, slice]) -> Array:
-    """Return the internal force (m,) that contacts which only push need from the start.
+    """Return the internal force (m,) at the start of contacts that only push; else zero.
 
     Args:
-        plan: What is to be done.
+        plan: The reference.
         system: Arms, object, contacts and surfaces.
-        at: Where forces stand in a row; see `Layout.reference`.
+        at: Positions of the forces in a row; see `Layout.reference`.
     """
     wanted = np.asarray(plan.rows(np.zeros(1))[0, at["internal"]])
     pushing = any(contact.limits is not None for contact in system.contacts)

@@ -1,13 +1,13 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Foresees slip: which contact, when, and how much is left until then.
+"""Prediction of slip: which contact, when, and with which margin.
 
-Two sources tell of it. The *plan* tells how far every contact will be inside its cone; *measured*
-wrenches tell how far it is. What the plan did not know shows in their difference, and is taken to
-last: the margin to come is the planned one and that difference.
+The *planned* wrenches give the distance of every contact to its friction cone over the reference;
+*measured* wrenches give the present distance. Their difference is a disturbance that is assumed to
+last: the predicted margin is the planned one plus this difference.
 
-Contacts of arms with the object are watched alike with places where the object is to stick to a
-surface: whatever has a cone and a wrench in its frame.
+Monitored are contacts of arms with the object, and surfaces to which the object is to stick:
+everything that has a friction cone and a wrench in its frame.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from robot_dynamics.manipulation.hybrid import ContactLimits, ForceDistribution,
 
 Array = NDArray[np.float64]
 
-_MOST = 20  # sentences that are remembered
+_MOST = 20  # warnings that are kept
 _OVER_S = (
     0.5  # without danger, after which it is over: margins cross their threshold back and forth
 )
@@ -35,13 +35,13 @@ _ROUNDING = 1e-6  # a squeeze that is as small as can be leaves the margin to wi
 
 
 class SlipMonitor:
-    """Watches contacts over a reference.
+    """Monitors the margins of contacts over a reference.
 
     Args:
-        watched: What each bears, by name.
-        margin: Least distance that is expected, of all or of each (k,) [N].
-        period: Of control [s].
-        horizon_s: How far ahead is looked [s].
+        watched: Friction limits of the contacts, by name.
+        margin: Smallest acceptable distance to them, of all or of each (k,) [N].
+        period: Control period [s].
+        horizon_s: Length of the prediction [s].
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class SlipMonitor:
         self._plan(np.full((1, len(self.names)), np.inf))
 
     def expect(self, wrenches: ArrayLike) -> tuple[str, ...]:
-        """Take the wrenches that are planned, a row a period, and return what is wrong with them.
+        """Take the planned wrenches, a row a period, and return warnings about them.
 
         Args:
             wrenches: On the object, in each contact's frame (N, k, 6).
@@ -87,17 +87,17 @@ class SlipMonitor:
         )
 
     def step(self, tick: int, wrenches: ArrayLike | None = None) -> SlipReport:
-        """Return how safe contacts are at a row of the plan.
+        """Return the margins of the contacts at a row of the plan.
 
         Args:
             tick: Row of the plan; the last one stays.
-            wrenches: Measured, on the object, in each contact's frame (k, 6); without them the
-                plan is believed.
+            wrenches: Measured, on the object, in each contact's frame (k, 6); those of the plan
+                by default.
         """
         first = min(max(tick, 0), len(self._planned) - 1)
         planned = self._planned[first].tolist()
         now = planned if wrenches is None else self._distances_now(wrenches)
-        # Contacts that are firm as planned, or of which nothing is measured, are as planned.
+        # Infinite margins are those of contacts that cannot slip, or are not measured.
         unplanned = [
             b - a if math.isfinite(a) and math.isfinite(b) else 0.0
             for a, b in zip(planned, now, strict=True)
@@ -109,7 +109,7 @@ class SlipMonitor:
         return self._danger(first, np.array(now), np.array(ahead), np.array(unplanned))
 
     def _danger(self, first: int, now: Array, ahead: Array, unplanned: Array) -> SlipReport:
-        """Return when contacts come to less than the least distance, from a row of the plan on."""
+        """Return when margins become too small, from a row of the plan on."""
         least = self._margin - _ROUNDING
         short = self._planned[first : first + self._ahead + 1] + unplanned < least
         short[0] |= now < least
@@ -130,7 +130,7 @@ class SlipMonitor:
         self._lowest = windows.min(axis=-1)
 
     def _distances(self, wrenches: Array) -> Array:
-        """Return distances (N, k); those of numbers that are none are as bad as can be."""
+        """Return distances (N, k); minus infinity instead of NaN."""
         found = [limits.distance(wrenches[:, i]) for i, limits in enumerate(self._limits)]
         distances = np.stack(found, axis=-1) if found else np.zeros((len(wrenches), 0))
         return np.where(np.isnan(distances), -np.inf, distances)
@@ -154,13 +154,13 @@ class SlipMonitor:
 
 
 class SlipWarningFilter:
-    """Tells of contacts that come near to slipping.
+    """Warns once of each contact that comes near to slipping, until its danger is over.
 
     Attributes:
-        told: What has been told since `forget`.
+        told: The warnings since `forget`.
 
     Args:
-        period: Of control [s].
+        period: Control period [s].
     """
 
     def __init__(self, period: float) -> None:
@@ -176,11 +176,11 @@ class SlipWarningFilter:
 
     @property
     def present(self) -> tuple[str, ...]:
-        """What was told of the contacts that are in danger now."""
+        """Warnings of the contacts that are in danger now."""
         return tuple(self._present.values())
 
     def take(self, tick: int, report: SlipReport) -> None:
-        """Take what the monitor says at a tick."""
+        """Take the report of the monitor at a tick."""
         if report.warnings:
             short = np.flatnonzero(np.isfinite(report.when))
             for i, sentence in zip(short.tolist(), report.warnings, strict=True):
@@ -196,11 +196,11 @@ class SlipWarningFilter:
 
 
 class SlipWatch:
-    """Watches the contacts of a task while control runs: by its plan, and by what is measured.
+    """Monitors the contacts of a task while control runs, by plan and measurement.
 
     Attributes:
-        names: Of what is watched: contacts of arms that can slip, then surfaces to stick to.
-        foreseen: What the monitor says of the plan, in sentences.
+        names: Contacts of arms that can slip, then surfaces to stick to.
+        foreseen: Warnings about the plan.
 
     Args:
         system: Arms, object, contacts and surfaces.

@@ -30,7 +30,7 @@ from robot_dynamics.manipulation.hybrid.squeeze import (
     Squeeze,
     SqueezeChoice,
     SqueezeError,
-    TorqueRoom,
+    TorqueBounds,
     contact_margins,
 )
 from robot_dynamics.manipulation.hybrid.system import HybridSystem, HybridTerms
@@ -58,7 +58,7 @@ __all__ = [
     "Squeeze",
     "SqueezeChoice",
     "SqueezeError",
-    "TorqueRoom",
+    "TorqueBounds",
     "Turned",
     "WrenchLimits",
     "contact_margins",

@@ -46,7 +46,7 @@ class SqueezeError(RobotDynamicsError):
         super().__init__(sentence)
 
 
-class TorqueRoom(NamedTuple):
+class TorqueBounds(NamedTuple):
     """What drives have left for contact forces: -limits <= rest + J_S^T F_hS <= limits.
 
     Attributes:
@@ -59,14 +59,14 @@ class TorqueRoom(NamedTuple):
     rest: Array
     limits: Array
 
-    def left(self, wrench: Array, distribution: ForceDistribution) -> GripRoom:
+    def left(self, wrench: Array, distribution: ForceDistribution) -> InternalForceBounds:
         """Return what is left for internal forces where the contacts make a wrench (6,)."""
         taken = self.rest + self.J_S.T @ (distribution.share @ wrench)
         grip = self.J_S.T @ distribution.internal
-        return GripRoom(grip, -self.limits - taken, self.limits - taken)
+        return InternalForceBounds(grip, -self.limits - taken, self.limits - taken)
 
 
-class GripRoom(NamedTuple):
+class InternalForceBounds(NamedTuple):
     """What drives have left for internal forces: lower <= grip f_IS <= upper.
 
     Attributes:
@@ -165,27 +165,30 @@ class Squeeze:
         self._with_components = np.vstack([self._rows, self._components])
 
     def at(
-        self, wrench: ArrayLike, desired: ArrayLike | None = None, room: TorqueRoom | None = None
+        self,
+        wrench: ArrayLike,
+        desired: ArrayLike | None = None,
+        torque_bounds: TorqueBounds | None = None,
     ) -> SqueezeChoice:
         """Return the internal force for one wrench, nearest to a desired one.
 
         Args:
             wrench: What the contacts are to make on the object, in its axes (6,).
             desired: f_IS (m,); none by default, for the least.
-            room: Torque limits to keep, by other sharing of the load if need be.
+            torque_bounds: Torque limits to keep, by other sharing of the load if need be.
 
         Raises:
             SqueezeError: If there is none, with the contacts that cannot hold and their margin.
         """
         w = np.asarray(wrench, dtype=float)
-        left = None if room is None else room.left(w, self._distribution)
+        left = None if torque_bounds is None else torque_bounds.left(w, self._distribution)
         return self._solve(w[None], desired, *self._program(self._bounds - self._loads @ w, left))
 
     def in_loop(
         self,
         wrench: Array,
         desired: Array,
-        room: GripRoom | None = None,
+        torque_bounds: InternalForceBounds | None = None,
         correction_limit: CorrectionLimit | None = None,
     ) -> Array | None:
         """Return the internal force of `at`, without its figures.
@@ -197,19 +200,19 @@ class Squeeze:
         Args:
             wrench: What the contacts are to make on the object, in its axes (6,).
             desired: f_IS (m,), within the correction limit.
-            room: What the drives have left for it.
+            torque_bounds: What the drives have left for it.
             correction_limit: How far it may be from another one.
         """
         lower = self._bounds - self._loads @ wrench if self.slips else self._bounds
         goal = self._lower.T @ desired
         if not math.isfinite(sum(goal.tolist()) + sum(lower.tolist())):
             return None
-        if room is None and bool((self._rows @ goal >= lower).all()):
+        if torque_bounds is None and bool((self._rows @ goal >= lower).all()):
             return desired
         if not len(goal):
             return None
         try:
-            y = nearest_within(goal, *self._program(lower, room, correction_limit))
+            y = nearest_within(goal, *self._program(lower, torque_bounds, correction_limit))
         except RobotDynamicsError:
             return None
         return None if y is None else self._to_internal @ y
@@ -239,7 +242,10 @@ class Squeeze:
         return max(0.0, min([1.0, *(most / abs(way) - x / way for x, way in moved)]))
 
     def _program(
-        self, lower: Array, room: GripRoom | None, correction_limit: CorrectionLimit | None = None
+        self,
+        lower: Array,
+        torque_bounds: InternalForceBounds | None,
+        correction_limit: CorrectionLimit | None = None,
     ) -> tuple[Array, Array, Array]:
         """Return rows and bounds of what is to hold: contacts, and what else counts."""
         rows, lowers, uppers = self._rows, [lower], [self._none]
@@ -248,14 +254,14 @@ class Squeeze:
             rows = self._with_components
             lowers.append(around - correction_limit.most)
             uppers.append(around + correction_limit.most)
-        if room is not None:
+        if torque_bounds is not None:
             # Rows of about one, whatever the limits are: a drive may have none at all.
-            grip = room.grip @ self._to_internal
+            grip = torque_bounds.grip @ self._to_internal
             sizes = np.sqrt(np.einsum("ij,ij->i", grip, grip))
             sizes[sizes == 0.0] = 1.0
             rows = np.concatenate([rows, grip / sizes[:, None]])
-            lowers.append(room.lower / sizes)
-            uppers.append(room.upper / sizes)
+            lowers.append(torque_bounds.lower / sizes)
+            uppers.append(torque_bounds.upper / sizes)
         return rows, np.concatenate(lowers), np.concatenate(uppers)
 
     def over(

@@ -14,10 +14,10 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import Contact, ForceDistribution, FrictionCone
 from robot_dynamics.manipulation.hybrid.squeeze import (
     CorrectionLimit,
-    GripRoom,
+    InternalForceBounds,
     Squeeze,
     SqueezeError,
-    TorqueRoom,
+    TorqueBounds,
     contact_margins,
 )
 
@@ -57,11 +57,11 @@ def test_no_smaller_squeeze_holds_three_points(seed):
     def size(u):
         return float(np.sum((distribution.internal @ u) ** 2))
 
-    def room(u):
+    def bounds(u):
         return contact_margins(contacts, distribution.contact_forces(wrench, u)) - 1.0
 
     best = minimize(
-        size, found.internal_force * 1.5, constraints={"type": "ineq", "fun": room},
+        size, found.internal_force * 1.5, constraints={"type": "ineq", "fun": bounds},
         # A smaller one is below rounding, at which its line search gives up on some machines.
         options={"ftol": 1e-9, "maxiter": 300},
     )  # fmt: skip
@@ -74,11 +74,11 @@ def test_no_smaller_squeeze_holds_three_points(seed):
 def test_a_wish_that_holds_is_granted():
     """What is inside all cones is taken as it is; less is raised to what holds."""
     distribution, squeeze = squeezing(facing("soft finger", FINGER))
-    wish = np.zeros(len(distribution.names))
-    wish[distribution.names.index("squeeze")] = 60.0
-    assert_allclose(squeeze.at(WEIGHT, wish).internal_force, wish, atol=1e-9)
+    target = np.zeros(len(distribution.names))
+    target[distribution.names.index("squeeze")] = 60.0
+    assert_allclose(squeeze.at(WEIGHT, target).internal_force, target, atol=1e-9)
     least = squeeze.at(WEIGHT).internal_force
-    assert_allclose(squeeze.at(WEIGHT, 0.1 * wish).internal_force, least, rtol=0.1, atol=1.0)
+    assert_allclose(squeeze.at(WEIGHT, 0.1 * target).internal_force, least, rtol=0.1, atol=1.0)
 
 
 def test_in_the_loop_it_is_the_same():
@@ -132,10 +132,10 @@ def test_a_change_goes_as_far_as_a_size():
 
 def test_a_room_allows_what_is_within_it():
     """Both bounds count, and none where there is none."""
-    room = GripRoom(np.eye(2), np.array([-1.0, -np.inf]), np.array([2.0, 3.0]))
-    assert room.allows(np.array([2.0, -1e9]))
-    assert not room.allows(np.array([-1.1, 0.0]))
-    assert not room.allows(np.array([0.0, 3.1]))
+    bounds = InternalForceBounds(np.eye(2), np.array([-1.0, -np.inf]), np.array([2.0, 3.0]))
+    assert bounds.allows(np.array([2.0, -1e9]))
+    assert not bounds.allows(np.array([-1.1, 0.0]))
+    assert not bounds.allows(np.array([0.0, 3.1]))
 
 
 def test_the_size_of_an_internal_force_is_that_of_its_largest_contact_force():
@@ -183,14 +183,14 @@ def test_torque_limits_move_the_load_to_the_arm_that_can():
     distribution, squeeze = squeezing(contacts, margin=0.0)
     # Each arm a substitute with a drive for every direction, as strong as written.
     limits = np.concatenate([np.full(6, 5.0), np.full(6, 50.0)])
-    room = TorqueRoom(np.eye(12), np.zeros(12), limits)
-    found = squeeze.at(WEIGHT, None, room)
+    bounds = TorqueBounds(np.eye(12), np.zeros(12), limits)
+    found = squeeze.at(WEIGHT, None, bounds)
     forces = distribution.contact_forces(WEIGHT, found.internal_force)
     assert np.all(np.abs(forces) <= limits + 1e-9)
     assert np.linalg.norm(forces[3:6]) == pytest.approx(5.0)  # the weak arm does what it can
     assert_allclose(held_by(contacts).constant_wrench_map @ forces, WEIGHT, atol=1e-9)
     with pytest.raises(SqueezeError, match="torque limits"):
-        squeeze.at(10.0 * WEIGHT, None, room)
+        squeeze.at(10.0 * WEIGHT, None, bounds)
 
 
 def test_drives_without_a_limit_take_what_is_left():
@@ -199,7 +199,7 @@ def test_drives_without_a_limit_take_what_is_left():
     distribution, squeeze = squeezing(contacts, margin=0.0)
     limits = np.concatenate([np.full(6, 5.0), np.full(6, np.inf)])
     with np.errstate(invalid="raise"):  # no row of numbers that are none
-        found = squeeze.at(100.0 * WEIGHT, None, TorqueRoom(np.eye(12), np.zeros(12), limits))
+        found = squeeze.at(100.0 * WEIGHT, None, TorqueBounds(np.eye(12), np.zeros(12), limits))
     forces = distribution.contact_forces(100.0 * WEIGHT, found.internal_force)
     assert np.all(np.abs(forces[:6]) <= 5.0 + 1e-9)
     wrench = held_by(contacts).constant_wrench_map @ forces
@@ -211,21 +211,21 @@ def test_drives_that_can_do_nothing_do_nothing():
     contacts = facing("rigid")
     distribution, squeeze = squeezing(contacts, margin=0.0)
     limits = np.where(np.arange(12) == 5, 0.0, 50.0)
-    room = TorqueRoom(np.eye(12), np.zeros(12), limits)
+    bounds = TorqueBounds(np.eye(12), np.zeros(12), limits)
     with np.errstate(all="raise"):
-        found = squeeze.at(WEIGHT, None, room)
-        in_loop = squeeze.in_loop(WEIGHT, np.zeros(6), room.left(WEIGHT, distribution))
+        found = squeeze.at(WEIGHT, None, bounds)
+        in_loop = squeeze.in_loop(WEIGHT, np.zeros(6), bounds.left(WEIGHT, distribution))
     forces = distribution.contact_forces(WEIGHT, found.internal_force)
     assert forces[5] == pytest.approx(0.0, abs=1e-9)
     assert_allclose(in_loop, found.internal_force, atol=1e-12)
 
 
 def test_contacts_without_limits_need_no_squeeze():
-    """Rigid grasps that bear anything: the wish is all there is."""
+    """Rigid grasps that bear anything: the target is all there is."""
     distribution, squeeze = squeezing(facing("rigid"))
-    wish = np.arange(6.0)
-    found = squeeze.at(WEIGHT, wish)
-    assert_allclose(found.internal_force, wish, atol=1e-12)
+    target = np.arange(6.0)
+    found = squeeze.at(WEIGHT, target)
+    assert_allclose(found.internal_force, target, atol=1e-12)
     assert np.all(np.isinf(found.margins))
     assert len(distribution.names) == 6
 
