@@ -20,11 +20,20 @@ from math import inf, pi, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.settings import ControlSettings, PostureSettings, ServoSettings
+from robot_dynamics.control.settings import (
+    ControlSettings,
+    HandSettings,
+    PostureSettings,
+    ServoSettings,
+)
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.wording import counted
 
 Array = NDArray[np.float64]
+
+# Null-space motion is damped as with this bandwidth at least [rad/s]: nothing else brings it to
+# rest when the bandwidth is 0, within seconds.
+LEAST_DAMPED_BANDWIDTH = 1.0
 
 
 class GainError(RobotDynamicsError):
@@ -59,14 +68,22 @@ class PidGains:
     integral: float = 0.0
 
 
-def servo_gains(settings: ServoSettings | PostureSettings) -> PidGains:
+def servo_gains(settings: ServoSettings) -> PidGains:
     """Return the gains that put the poles of the error where the settings say.
 
     The error obeys `(s^2 + 2 zeta w s + w^2)(s + w_i) = 0`; without integral action w_i = 0.
     """
-    w, zeta = settings.bandwidth, settings.damping_ratio
-    w_i = settings.integral if isinstance(settings, ServoSettings) else 0.0
+    w, zeta, w_i = settings.bandwidth, settings.damping_ratio, settings.integral
     return PidGains(w * w + 2.0 * zeta * w * w_i, 2.0 * zeta * w + w_i, w * w * w_i)
+
+
+def posture_gains(settings: PostureSettings | HandSettings) -> PidGains:
+    """Return the gains of the motion in the null space, of the arms' posture or of the hands.
+
+    `s^2 + 2 zeta w s + w^2 = 0`, with damping of at least `LEAST_DAMPED_BANDWIDTH`.
+    """
+    w, zeta = settings.bandwidth, settings.damping_ratio
+    return PidGains(w * w, 2.0 * zeta * max(w, LEAST_DAMPED_BANDWIDTH))
 
 
 def delay_margin(gains: PidGains, period: float = 0.0, delay_periods: float = 0.0) -> float:
@@ -203,7 +220,10 @@ def check_gains(settings: ControlSettings) -> None:
         bandwidths = [sqrt(gains.proportional) for gains in servos.values()]
         force, K = "jointed.force_integral", own.force_integral
     else:
-        servos = {"object": servo_gains(settings.object), "posture": servo_gains(settings.posture)}
+        servos = {
+            "object": servo_gains(settings.object),
+            "posture": posture_gains(settings.posture),
+        }
         bandwidths = [settings.object.bandwidth, settings.posture.bandwidth]
         force, K = "internal_force", settings.internal_force.bandwidth
     for (name, gains), bandwidth in zip(servos.items(), bandwidths, strict=True):

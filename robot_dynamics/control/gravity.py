@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from robot_dynamics.control.arm_model import ArmModel
 from robot_dynamics.control.control_law import ControlLaw
 from robot_dynamics.control.fallback import FallbackTorque
+from robot_dynamics.control.gains import posture_gains
 from robot_dynamics.control.reference import FORCE, POSE, Reference
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import check_joints
@@ -131,12 +132,11 @@ class GravityLaw(ControlLaw):
         self._settings = settings
         self._arms = ArmModel(system)
         self._usable = safety.effort_fraction * system.limits["effort"]
-        # At 0.5 rad/s an arm that is let go comes to rest within a second or two.
-        damping = max(settings.posture.damping_ratio * settings.posture.bandwidth, 0.5)
         kind = replace(
             safety,
             fallback="gravity_compensation_with_damping",
-            fallback_bandwidth=min(damping, 50.0),
+            # Joints are damped as the posture is; see `posture_gains`.
+            fallback_bandwidth=min(0.5 * posture_gains(settings.posture).derivative, 50.0),
         )
         self._torque = FallbackTorque(
             kind, self._support, self._arms.inertia, self._usable, system.arm_slices

@@ -14,13 +14,17 @@ from robot_dynamics.control.gains import (
     delay_margin,
     force_delay_margin,
     largest_bandwidth,
+    posture_gains,
     sampled_spectral_radius,
     servo_gains,
 )
+from robot_dynamics.control.hybrid.gains import hybrid_gains
 from robot_dynamics.control.settings import (
     ControlSettings,
     ForceServoSettings,
+    HandSettings,
     PostureSettings,
+    SafetySettings,
     ServoSettings,
 )
 
@@ -58,10 +62,26 @@ def test_poles_are_where_the_settings_say(servo):
     )
 
 
-def test_a_posture_without_bandwidth_has_no_gain():
-    """Bandwidth 0 switches the servo off; critical damping is 2 w."""
-    assert servo_gains(PostureSettings(0.0)) == PidGains(0.0, 0.0)
-    assert servo_gains(PostureSettings(5.0)) == PidGains(25.0, 10.0)
+@pytest.mark.parametrize("kind", [PostureSettings, HandSettings])
+def test_a_posture_without_bandwidth_is_only_damped(kind):
+    """Critical damping is 2 w; below 1 rad/s it is that of 1 rad/s, which bandwidth 0 leaves."""
+    assert posture_gains(kind(0.0)) == PidGains(0.0, 2.0)
+    assert posture_gains(kind(0.5, 0.5)) == PidGains(0.25, 1.0)
+    assert posture_gains(kind(5.0)) == PidGains(25.0, 10.0)
+
+
+def test_the_law_has_the_gains_that_are_checked():
+    """Of the object, of the posture and of the hands."""
+    settings = ControlSettings(
+        object=SERVOS[0], posture=PostureSettings(0.0, 0.7), hand=HandSettings(3.0)
+    )
+    nothing = np.zeros(0)
+    limits = dict.fromkeys(("lower", "upper", "effort"), nothing)
+    found = hybrid_gains(settings, SafetySettings(), nothing, nothing, limits)
+    posture, hand = posture_gains(settings.posture), posture_gains(settings.hand)
+    assert found.proportional == servo_gains(settings.object).proportional
+    assert (found.posture_proportional, found.posture_derivative) == (0.0, posture.derivative)
+    assert (found.hand_proportional, found.hand_derivative) == (9.0, hand.derivative)
 
 
 @pytest.mark.parametrize("servo", SERVOS)

@@ -151,6 +151,7 @@ class HybridController(PlannedLaw):
     def columns(self) -> dict[str, int]:
         """Width of each column that the law adds to a recording."""
         layout = self.layout
+        # Up to the scales in the order of `Layout.outputs`, as `HybridStep.recorded` takes them.
         every = {
             "estimated_pose": 7,
             "estimated_twist": 6,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.gains import servo_gains
+from robot_dynamics.control.gains import posture_gains, servo_gains
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 
 Array = NDArray[np.float64]
@@ -139,7 +139,7 @@ def hybrid_gains(
         limits: "lower", "upper" and "effort" of the joints (n,).
     """
     servo, contact = servo_gains(settings.object), settings.contact_force
-    hand, posture_servo = settings.hand, settings.posture
+    hand, posture_servo = posture_gains(settings.hand), posture_gains(settings.posture)
     literal = contact.law == "literal"
     return HybridGains(
         proportional=servo.proportional,
@@ -152,13 +152,13 @@ def hybrid_gains(
         internal_integral=settings.internal_force.bandwidth,
         internal_bound=_LARGEST_FORCE,
         motion_bound=_LARGEST_CORRECTION,
-        posture_proportional=posture_servo.bandwidth**2,
-        posture_derivative=2.0 * posture_servo.damping_ratio * max(posture_servo.bandwidth, 1.0),
-        hand_proportional=hand.bandwidth**2,
-        hand_derivative=2.0 * hand.damping_ratio * max(hand.bandwidth, 1.0),
-        limit_proportional=posture_servo.limit_bandwidth**2,
-        limit_margin=posture_servo.limit_margin,
-        avoidance=posture_servo.singularity_avoidance,
+        posture_proportional=posture_servo.proportional,
+        posture_derivative=posture_servo.derivative,
+        hand_proportional=hand.proportional,
+        hand_derivative=hand.derivative,
+        limit_proportional=settings.posture.limit_bandwidth**2,
+        limit_margin=settings.posture.limit_margin,
+        avoidance=settings.posture.singularity_avoidance,
         safe_pivot=settings.safe_pivot,
         touch=contact.touch_n,
         lost_after=contact.lost_after_s,

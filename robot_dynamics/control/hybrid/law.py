@@ -153,13 +153,15 @@ class HybridLawStep:
         # --- Prediction to the middle of the interval in which the torque will act.
         state_of = SystemState.predicted if options.ahead else SystemState.of
         state = state_of(system, inputs, arms, estimate)
-        E, E_F, terms = state.object.pose.E, state.E_F, state.terms
+        # `to_object` turns world axes into the object's; it is no part of E = [E_P; E_F] of (35).
+        to_object, E_F, terms = state.object.pose.E, state.E_F, state.terms
 
         # --- Surfaces: the forces on them, and which are touched.
-        reference_acceleration = to_body_axes(E, servo.target.acceleration)
+        reference_acceleration = to_body_axes(to_object, servo.target.acceleration)
         friction = SurfaceFriction.of(
-            environment.sliding, constants.center, E_F, to_body_axes(E, servo.target.twist)
-        )
+            environment.sliding, constants.center, E_F,
+            to_body_axes(to_object, servo.target.twist),
+        )  # fmt: skip
         measured = measured_contact_forces(constants.points, estimate, arms.X0, inputs.wrenches)
         sensing = self._sensing(inputs, estimate, times(W, measured))
         contact = SurfaceForces.of(
@@ -170,8 +172,10 @@ class HybridLawStep:
         no_rate = [0.0] * layout.surfaces
 
         # --- Desired acceleration of the object on the surfaces (35), and its velocity.
-        a_d = surfaces.project(to_body_axes(E, servo.acceleration), state.constraint_acceleration)
-        v_d = surfaces.project(to_body_axes(E, servo.velocity), no_rate)
+        a_d = surfaces.project(
+            to_body_axes(to_object, servo.acceleration), state.constraint_acceleration
+        )
+        v_d = surfaces.project(to_body_axes(to_object, servo.velocity), no_rate)
 
         # --- Servos of the force on surfaces (42) and of the internal force (43).
         normal_velocity = times(E_F, state.object.twist.components()) if E_F else []
@@ -184,7 +188,7 @@ class HybridLawStep:
         ]  # fmt: skip
         u3 = subtract(add(reference["internal"], memory["internal_integral"]), constants.holding)
 
-        # --- Equation of motion of the arms (3), and S^T J with its rate (8), (9).
+        # --- Equation of motion of the arms (3), and S^T J of (15), with its rate (29).
         M, h = state.arms.equation(system.arms, inputs.parameters)
         J_S = self._contact_motion(inputs, state, constants.points)
         free = FreeDirections(  # U^T J
@@ -210,26 +214,31 @@ class HybridLawStep:
             *add(subtract(transposed_times(free.W, a_o, f), free.motion.bias), d_ah),
             *subtract(transposed_times(W, a_o, d), J_S.bias),
         ]
-        force, lost = inverse.joint_force(task, d_q.acceleration)  # M (qdd_d - d_q)
-        qdd_d = inverse.acceleration(d_q.acceleration, force)
-        self_motion, _ = inverse.joint_force([*d_ah, *[0.0] * d], d_q.acceleration)
+        inertial_torque, lost = inverse.inertial_torque(task, d_q.acceleration)  # M (qdd_d - d_q)
+        qdd_d = inverse.acceleration(d_q.acceleration, inertial_torque)
+        # Of the same with the object at rest: what d_q and d_ah alone make of the null space.
+        self_motion, _ = inverse.inertial_torque([*d_ah, *[0.0] * d], d_q.acceleration)
         velocity_task = [
             *add(transposed_times(free.W, v_d, f), hand_velocity),
             *transposed_times(W, v_d, d),
         ]
-        velocity_force, _ = inverse.joint_force(velocity_task, d_q.velocity)
-        qd_d = inverse.acceleration(d_q.velocity, velocity_force)
+        # The same inverse maps velocities; what it returns first is a momentum then.
+        momentum, _ = inverse.inertial_torque(velocity_task, d_q.velocity)
+        qd_d = inverse.acceleration(d_q.velocity, momentum)
 
         # --- Contact forces (37) and torques (32), (33), (36), in the parts that are limited.
         # Drag is that of the desired forces and motion: measured ones would feed back.
-        F_surface = add(surfaces.wrench(u2), surfaces.drag(reference["contact"]))  # E_F^T u2
+        # E_F^T u2, and drag: a wrench (6,); F_inertia and F_support are contact forces (d,).
+        surface_wrench = add(surfaces.wrench(u2), surfaces.drag(reference["contact"]))
         F_inertia, F_support = times(W_sharp, terms.times(a_d)), times(W_sharp, terms.bias)
         if constants.holding:
             F_support = add(F_support, times(A, constants.holding))
         support = add(h, inverse.joint_torques(F_support))
         internal = inverse.joint_torques(times(A, u3)) if u3 else [0.0] * layout.joints
-        on_surfaces = inverse.joint_torques(times(W_sharp, F_surface))
-        motion = add(subtract(force, self_motion), inverse.joint_torques(F_inertia))
+        on_surfaces = inverse.joint_torques(times(W_sharp, surface_wrench))
+        # M qdd_d is divided: `motion` accelerates the object; `posture`, M d_q + self_motion,
+        # moves arms and hands in the null space and is reduced first.
+        motion = add(subtract(inertial_torque, self_motion), inverse.joint_torques(F_inertia))
         posture = add(times(M, d_q.acceleration), self_motion)
 
         # --- Torque limits: support first, then these parts in their order, then the rate.
@@ -243,9 +252,9 @@ class HybridLawStep:
         )
         gate = limited.gate(ramp, _TASK_PARTS)
 
-        # --- Integrals (41) to (43), and the memory for the next step.
+        # --- Integrals of the servos (41) to (43), and the memory for the next step.
         error = to_world_axes(
-            E, surfaces.project(to_body_axes(E, servo.error), no_rate)
+            to_object, surfaces.project(to_body_axes(to_object, servo.error), no_rate)
         )  # of the controlled motion
         integrated_error = error
         if coordinate_error is not None:  # the function of a touched surface is no coordinate
@@ -272,7 +281,7 @@ class HybridLawStep:
             *(arms.q[i] for i in passive.indices),
         ]  # fmt: skip
 
-        # --- Outputs.
+        # --- Outputs, whose order is that of `Layout.outputs`.
         pushed = add(surfaces.wrench(contact.forces), surfaces.drag(contact.forces))
         reference_motion = surfaces.project(reference_acceleration, state.constraint_acceleration)
         explained = add(add(terms.times(reference_motion), terms.bias), pushed)
@@ -295,7 +304,9 @@ class HybridLawStep:
                 scale_posture,
             ],
             "measured_contact_forces": measured,
-            "desired_wrench": add(add(terms.times(a_d), terms.bias), F_surface),  # (37)
+            "desired_wrench": add(  # (37), and drag
+                add(terms.times(a_d), terms.bias), surface_wrench
+            ),
             "contact_wrench": sensing.wrench,
             "surface_wrench": pushed,
             "residual_wrench": subtract(sensing.wrench, explained),

@@ -111,7 +111,7 @@ class Layout:
             internal_force=self.internal,
             contact_force=C,
             touched=C,
-            scales=8,  # All until here are recorded.
+            scales=8,  # Until here in the order of `HybridController.columns`: recorded as it is.
             error=6,
             distance=C,
             support=self.joints,

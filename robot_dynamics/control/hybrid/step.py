@@ -171,7 +171,10 @@ class HybridStep:
 
     @property
     def desired_wrench(self) -> Array:
-        """Desired wrench of the contacts on the object, about its centre in its axes (6,) (37)."""
+        """Desired wrench of the contacts on the object, about its centre in its axes (6,).
+
+        That of (37), with the drag of surfaces.
+        """
         return self._outputs[self._at["desired_wrench"]]
 
     @property

@@ -163,7 +163,7 @@ class DampedInverse:
             scaled = [self._H_factors.scale(row) for row in half]
         return [[dot(half[i], scaled[j]) for j in range(i + 1)] for i in range(len(half))]
 
-    def joint_force(
+    def inertial_torque(
         self, a: Sequence[Scalar], d_q: Sequence[Scalar]
     ) -> tuple[list[Scalar], list[Scalar]]:
         """Return H (qdd - d_q) (n,) for the qdd nearest to d_q with G qdd = a.
@@ -181,9 +181,11 @@ class DampedInverse:
         force = transposed_times(self._G, multipliers, len(d_q))
         return (times(self.H, force) if self._plain else force), lost
 
-    def acceleration(self, d_q: Sequence[Scalar], force: Sequence[Scalar]) -> list[Scalar]:
-        """Return d_q + H^-1 force (n,)."""
-        return [x + y for x, y in zip(d_q, self._H_factors.solve(force), strict=True)]
+    def acceleration(
+        self, d_q: Sequence[Scalar], inertial_torque: Sequence[Scalar]
+    ) -> list[Scalar]:
+        """Return d_q + H^-1 inertial_torque (n,)."""
+        return [x + y for x, y in zip(d_q, self._H_factors.solve(inertial_torque), strict=True)]
 
     def joint_torques(self, contact_forces: Sequence[Scalar]) -> list[Scalar]:
         """Return the joint torques J^T F (n,) of contact forces on the object (d,) (33)."""

@@ -186,7 +186,7 @@ def test_a_wrong_motion_of_the_hands_is_found(part, monkeypatch):
 
         monkeypatch.setattr(LawConstants, "unpack", wrong)
     else:
-        honest_push = DampedInverse.joint_force
+        honest_push = DampedInverse.inertial_torque
 
         def unprojected(side, wanted, posture):
             force, missing = honest_push(side, wanted, posture)
@@ -194,7 +194,7 @@ def test_a_wrong_motion_of_the_hands_is_found(part, monkeypatch):
             added = np.array(side._G[:free]).T @ np.array(wanted[:free])
             return [a + 0.01 * b for a, b in zip(force, added, strict=True)], missing
 
-        monkeypatch.setattr(DampedInverse, "joint_force", unprojected)
+        monkeypatch.setattr(DampedInverse, "inertial_torque", unprojected)
     found = worst(3, "soft finger", 7, 1, 2, compiled=False)
     assert found.hands > 1e-6
     assert found.torque > 1e-6

@@ -28,7 +28,7 @@ def test_it_moves_as_is_wanted_with_the_least_change():
     arms, H, J = side(0.5)
     rng = np.random.default_rng(5)
     wanted, free = rng.standard_normal(6), rng.standard_normal(7)
-    push, missing = arms.joint_force(wanted.tolist(), free.tolist())
+    push, missing = arms.inertial_torque(wanted.tolist(), free.tolist())
     qdd = np.array(arms.acceleration(free.tolist(), push))
     assert_allclose(J @ qdd, wanted, atol=1e-11)
     assert_allclose(missing, 0.0)
@@ -44,7 +44,7 @@ def test_near_singularities_it_says_what_is_missing(smallest):
     """
     arms, H, J = side(smallest)
     wanted = np.full(6, 0.4)
-    push, missing = arms.joint_force(wanted.tolist(), [0.0] * 7)
+    push, missing = arms.inertial_torque(wanted.tolist(), [0.0] * 7)
     qdd = np.array(arms.acceleration([0.0] * 7, push))
     assert np.all(np.isfinite(qdd))
     assert_allclose(J @ qdd, wanted - missing, atol=1e-8)
@@ -63,6 +63,6 @@ def test_damping_sets_in_without_a_jump():
     for safe in (0.999, 1.001):
         exact, _, _ = side(0.05)
         arms, _, _ = side(0.05, safe * float(exact.pivot))
-        push, _ = arms.joint_force([0.4] * 6, [0.0] * 7)
+        push, _ = arms.inertial_torque([0.4] * 6, [0.0] * 7)
         found.append(np.array(arms.acceleration([0.0] * 7, push)))
     assert_allclose(found[0], found[1], rtol=1e-4)
