@@ -3,9 +3,14 @@
 """The damping of the contact force's servo (42): what it must be, and what a scenario asks for.
 
 With a mass m on a wall of stiffness k and damping c, m y'' = u2 - f, f = k y + c y', and
-u2 = f_d + K int(f_d - f) - b y' the characteristic polynomial is m s^3 + (c + b) s^2 + k s + K k.
-It is stable exactly if c + b > m K, however stiff the wall is. Sampling asks for more, and delay
-turns damping into its opposite where b * delay / m comes near 1.
+u2 = f_d + K int(f_d - f) - b y' the characteristic polynomial is
+
+    m s^3 + (c + b) s^2 + (k + K c) s + K k,
+
+which is stable exactly if (c + b) (k + K c) > m K k. What is checked here is c + b > m K: it is
+the same condition for c = 0; for c > 0 it is sufficient for every k, and necessary as k grows
+without bound. A sampled loop needs more damping than that, and with a delay damping destabilises
+the loop where b * delay / m comes near 1.
 """
 
 from __future__ import annotations
@@ -70,7 +75,9 @@ def normal_damping(mass: float, gain: float, latency: float) -> NormalDamping:
 def gain_warnings(
     mass: float, gain: float, damping: float, surface_damping: float = 0.0
 ) -> tuple[str, ...]:
-    """Return a warning if a force servo will bounce: K > (c + b) / m; nothing if not.
+    """Return a warning if a force servo bounces on stiff walls: K > (c + b) / m; nothing if not.
+
+    Without damping of the wall, c = 0, it then bounces on walls of any stiffness.
 
     Args:
         mass: What arms and object weigh along the normal together, m [kg].
