@@ -41,15 +41,17 @@ class GainError(RobotDynamicsError):
 
     Attributes:
         servo: Which servo.
-        bandwidth: Its bandwidth [rad/s].
-        largest: The largest bandwidth that would do [rad/s].
+        bandwidth: Its bandwidth [rad/s]; of force servos the integral gain [1/s].
+        largest: The largest that would do, in the same unit.
     """
 
-    def __init__(self, servo: str, bandwidth: float, largest: float, circumstances: str) -> None:
+    def __init__(
+        self, servo: str, bandwidth: float, largest: float, circumstances: str, unit: str = "rad/s"
+    ) -> None:
         self.servo, self.bandwidth, self.largest = servo, bandwidth, largest
         super().__init__(
-            f"{servo}: a bandwidth of {bandwidth:g} rad/s is too high {circumstances}; "
-            f"expected at most {largest:.3g} rad/s."
+            f"{servo}: a bandwidth of {bandwidth:g} {unit} is too high {circumstances}; "
+            f"expected at most {largest:.3g} {unit}."
         )
 
 
@@ -232,7 +234,7 @@ def check_gains(settings: ControlSettings) -> None:
             raise GainError(name, bandwidth, largest, circumstances)
     if K > 0.0 and force_delay_margin(K, period, delay) < period:
         largest = pi / (period * (3.0 + 2.0 * delay))
-        raise GainError(force, K, largest, circumstances)
+        raise GainError(force, K, largest, circumstances, "1/s")
 
 
 def _bears(gains: PidGains, period: float, delay_periods: int) -> bool:

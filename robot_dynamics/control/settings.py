@@ -75,8 +75,10 @@ class PostureSettings:
     """How arms with freedom left stay near their posture: d_q of (34).
 
     Attributes:
-        bandwidth: Natural frequency of the self-motion [rad/s]; 0 only damps it.
-        damping_ratio: Its damping ratio.
+        bandwidth: Natural frequency w of the self-motion [rad/s]; 0 only damps it. The law
+            "gravity" damps all motion of the joints with it: qdd = -2 b qd, b = zeta w, but at
+            least 0.5 and at most 50 rad/s.
+        damping_ratio: Its damping ratio zeta. The law "hybrid" damps with 2 zeta max(w, 1 rad/s).
         limit_margin: Distance from a joint's limits within which the joint is driven back [rad,
             m].
         limit_bandwidth: How fast [rad/s]; 0 for not at all.
@@ -95,10 +97,11 @@ class PostureSettings:
 class HandSettings:
     """How hands move where their contacts leave them free: d_ah of (34).
 
-    A soft finger leaves the tilt of the hand free, a point contact its turning. The hand goes with
-    the object there, and its offset e from the grasp decays as e'' + 2 z w e' + w^2 e = 0. This
-    moves neither the object nor any contact force. What the hand does comes before the arm's
-    posture, and is driven off by joint limits as that is.
+    A soft finger leaves the tilt of the hand free, a point contact its rotation. In these
+    directions the hand follows the object, and its offset e from the grasp decays as
+    e'' + K_D e' + w^2 e = 0 with K_D = 2 z max(w, 1 rad/s). This moves neither the object
+    nor any contact force. It has priority over the arm's posture. Joint limits drive the hand back
+    as well.
 
     Attributes:
         bandwidth: w [rad/s]; 0 only damps the motion of the hand relative to the object.
@@ -115,8 +118,8 @@ class FrictionSettings:
 
     Attributes:
         share: Part of it; above 1 the joints would be driven by their own motion.
-        velocity: Speed at which Coulomb friction is taken to be fully there: below it the
-            compensation fades, so that it does not chatter at rest [rad/s or m/s].
+        velocity: Speed v0 at which 71 % of Coulomb friction is compensated [rad/s or m/s]: its
+            part at a speed v is v / sqrt(v^2 + v0^2), which does not chatter at rest.
     """
 
     share: float = _number(1.0, "", minimum=0.0, maximum=1.0)
@@ -192,7 +195,7 @@ class ControlSettings:
         null_space: Generalised inverse of (34), which decides on the self-motion. "inertia": that
             in the metric of the arms' inertia, dynamically consistent. "plain": the pseudo-inverse
             of the paper, which takes all joint coordinates alike.
-        safe_pivot: Smallest relative pivot of J_S H^-1 J_S^T at which arms are moved exactly;
+        safe_pivot: Smallest relative pivot of J_S M^-1 J_S^T at which arms are moved exactly;
             nearer to singularities the solution is damped, and what that costs is reported.
         ahead: Whether the model is evaluated in the middle of the time in which the torque acts,
             not at the measurement.
@@ -321,7 +324,7 @@ class ReferenceSettings:
         touches: When the object touches which surface, and how hard.
         time_law: How each stretch and change is run through: "quintic" (no jump of the
             acceleration) or "septic" (no jump of the jerk either, peaks higher by 30 %).
-        fold: What the second half of an object with a joint does meanwhile, relative to the
+        fold: What the second part of an object with a joint does meanwhile, relative to the
             first, in the axes of the joint's frame there.
     """
 

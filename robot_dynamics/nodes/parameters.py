@@ -287,7 +287,7 @@ GAINS = {
     ("jointed", "posture_gain"): "K_p of the arms' self-motion [1/s^2].",
     ("jointed", "posture_damping"): "K_v of the arms' self-motion [1/s].",
     ("friction", "share"): "Fraction of the known joint friction that is compensated.",
-    ("friction", "velocity"): "Speed from which the full friction is assumed [rad/s or m/s].",
+    ("friction", "velocity"): "Speed at which 71 % of Coulomb friction is assumed [rad/s or m/s].",
 }
 
 

@@ -126,7 +126,7 @@ def test_the_torque_does_not_jump(case):
         (
             JOINTED,
             replace(JOINTED.control, jointed=replace(SERVO, force_integral=1000.0)),
-            "jointed.force_integral: a bandwidth of 1000 rad/s is too high",
+            "jointed.force_integral: a bandwidth of 1000 1/s is too high",
         ),
     ],
 )

@@ -65,12 +65,15 @@ class ObjectTarget:
 class MotionServo:
     """The servo of the object's motion (41); six-vectors in world axes, angular first.
 
+    With e the error, K_P and K_V the gains of (41), and w the rate of the integral, the gains
+    `proportional`, `derivative` and `integral` are K_P + w K_V, K_V + w and w K_P.
+
     Attributes:
         target: Desired motion.
         error: Rotation vector and displacement from the estimated to the desired pose (6,).
         twist: Estimated (6,).
-        acceleration: Servo output u1: a_d + K_D e_dot + K_P e + K_I int(e) (6,).
-        velocity: v_d + (K_P e + K_I int(e)) / K_D: the velocity that the servo approaches (6,).
+        acceleration: Servo output u1: a_d + (K_V + w) e' + (K_P + w K_V) e + w K_P int(e) (6,).
+        velocity: v_d + ((K_P + w K_V) e + w K_P int(e)) / (K_V + w), at which u1 is a_d (6,).
     """
 
     target: ObjectTarget

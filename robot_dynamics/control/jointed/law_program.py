@@ -53,7 +53,7 @@ class JointedGains(NamedTuple):
         posture_derivative: K_v of that motion [1/s].
         lead: How far ahead the model is evaluated [s].
         friction_share: Part of the joints' known friction that is compensated.
-        friction_velocity: Speed at which Coulomb friction is taken to be fully there [rad/s].
+        friction_velocity: Speed at which Coulomb friction is at 71 % of its value [rad/s].
     """
 
     proportional: float

@@ -85,34 +85,6 @@ class FreeDirections:
 _NONE_FREE = FreeDirections(ContactMotion([], []), [[] for _ in range(6)])
 
 
-@dataclass(frozen=True)
-class HybridTorqueParts:
-    """Torques (n,) over the arm joints; their sum is that of the law.
-
-    Attributes:
-        support: Bias of the arms, their share of the object's, and the internal force that holds
-            it: what holds everything up.
-        internal: What makes the internal force.
-        contact: What makes the force on the surfaces.
-        motion: What accelerates the object, and the arms with it.
-        posture: What moves hands and arms in the null space, without moving the object.
-        acceleration: Desired qdd (n,) (34).
-        velocity: Velocities (n,) that go with the desired velocity of the object.
-        pivot: Smallest relative pivot of J_S H^-1 J_S^T: zero at a singularity.
-        lost: What damping takes from the accelerations in the contacts' directions (d,).
-    """
-
-    support: list[Scalar]
-    internal: list[Scalar]
-    contact: list[Scalar]
-    motion: list[Scalar]
-    posture: list[Scalar]
-    acceleration: list[Scalar]
-    velocity: list[Scalar]
-    pivot: Scalar
-    lost: list[Scalar]
-
-
 class DampedInverse:
     """The generalised inverse of (34), damped near singularities.
 
@@ -188,7 +160,7 @@ class DampedInverse:
         return [x + y for x, y in zip(d_q, self._H_factors.solve(inertial_torque), strict=True)]
 
     def joint_torques(self, contact_forces: Sequence[Scalar]) -> list[Scalar]:
-        """Return the joint torques J^T F (n,) of contact forces on the object (d,) (33)."""
+        """Return the joint torques J^T F (n,) of contact forces on the object (d,) (36)."""
         return transposed_times(self.J, contact_forces, len(self.H))
 
 

@@ -187,7 +187,7 @@ def contact_motion(
     avp: Sequence[Motion],
     gravity: Vector3,
 ) -> ContactMotion:
-    """Return S^T J and its rate times qd (8), (9).
+    """Return S^T J (15) and its rate times qd (29).
 
     Args:
         model: The arms.
