@@ -75,10 +75,9 @@ class PostureSettings:
     """How arms with freedom left stay near their posture: d_q of (34).
 
     Attributes:
-        bandwidth: Natural frequency w of the self-motion [rad/s]; 0 only damps it. The law
-            "gravity" damps all motion of the joints with it: qdd = -2 b qd, b = zeta w, but at
-            least 0.5 and at most 50 rad/s.
-        damping_ratio: Its damping ratio zeta. The law "hybrid" damps with 2 zeta max(w, 1 rad/s).
+        bandwidth: Natural frequency w of the self-motion [rad/s]; 0 only damps it.
+        damping_ratio: Its damping ratio z. The self-motion is damped by 2 z max(w, 1 rad/s). The
+            law "gravity" damps all motion of the joints by as much, at most by 100 1/s.
         limit_margin: Distance from a joint's limits within which the joint is driven back [rad,
             m].
         limit_bandwidth: How fast [rad/s]; 0 for not at all.
