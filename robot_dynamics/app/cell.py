@@ -33,7 +33,6 @@ from robot_dynamics.manipulation.contact_settings import (
 from robot_dynamics.manipulation.grasp_map import GraspMap, force_transform, middle_frame
 from robot_dynamics.manipulation.grasping import ArmGrasp, grasp_system, hybrid_system
 from robot_dynamics.manipulation.hybrid import (
-    KINDS,
     Contact,
     Environment,
     ForceDistribution,
@@ -135,15 +134,6 @@ def surface_rows(cell: CellSettings) -> Mapping[str, slice]:
         rows[surface.name] = slice(start, start + surface.rows)
         start += surface.rows
     return rows
-
-
-def internal_size(cell: CellSettings) -> int:
-    """Return the number of internal forces of a grasp: what contacts exert beyond a wrench."""
-    exerted = [
-        len(arm.contact.directions) if arm.contact.directions else len(KINDS[_kind(arm.contact)])
-        for arm in cell.arms
-    ]
-    return sum(exerted) - 6
 
 
 def environment_of(cell: CellSettings, center: Array) -> Environment:

@@ -9,18 +9,20 @@ merged by tick.
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.app.cell import has_contacts, internal_size, surface_facts, surface_rows
+from robot_dynamics.app.cell import has_contacts, hybrid_system_of, surface_facts, surface_rows
+from robot_dynamics.app.laws import distribution_of
 from robot_dynamics.app.recording import TICK, Recorder, Recording
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.app.scene import scene_of
 from robot_dynamics.control.control_law import ControlLaw, LawStep
 from robot_dynamics.control.settled import settled_rows, settled_until
+from robot_dynamics.manipulation.grasp_map import internal_force_unit
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.simulation.contact.report import ContactReport, Touch
 from robot_dynamics.simulation.plant import Measurement, Plant
@@ -28,7 +30,12 @@ from robot_dynamics.version import find_version
 
 Array = NDArray[np.float64]
 
-UNITS = {
+_CONTROL_UNITS = {  # of the controller's side, besides those of its law
+    TICK: "control periods",
+    "commanded_torque": "N m or N, from the control period's measurement",
+    "step_time": "us, of one control step",
+}
+_PLANT_UNITS = {  # of the plant's side, where it has such a column
     TICK: "control periods",
     "time": "s",
     "joint_position": "rad or m, measured",
@@ -37,28 +44,10 @@ UNITS = {
     "the tool frame",
     "object_pose": "m, -: x y z qx qy qz qw in the world, true",
     "object_twist": "rad/s, m/s: angular velocity, velocity of the origin, world axes, true",
-    "internal_force": "N m, N: moment, force in the frame in the middle of the grasps, true",
     "closure_position": "m, largest gap of a grasp, true",
     "closure_rotation": "rad, largest gap of a grasp, true",
     "correction": "m or rad, the last projection of the positions",
     "applied_torque": "N m or N, over the last period",
-    "commanded_torque": "N m or N, from the control period's measurement",
-    "control_scales": "parts of internal force, motion and torque change that the limits allow, "
-    "largest support over its limit, smallest relative pivot of the arms",
-    "estimated_pose": "as object_pose, from the joints",
-    "estimated_twist": "as object_twist, from the joints",
-    "estimated_closure": "rad, m: disagreement of the arms about the object",
-    "estimated_internal_force": "as internal_force, from the wrist sensors",
-    "step_time": "us, of one control step",
-    "reference_pose": "as object_pose",
-    "reference_twist": "as object_twist",
-    "reference_internal_force": "as internal_force",
-}
-CONTACT_UNITS = {  # of plants with contacts, and of laws that know them, besides
-    "reference_contact_force": "N, N m: wanted on the surfaces",
-    "estimated_contact_force": "N, N m: on the surfaces, as the controller sees it",
-    "added_internal_force": "as internal_force, what control added to the reference",
-    "touched": "1 where the force on a surface is controlled, 0 where motion is",
     "contact_force": "N, what the object presses each surface with, true; of hinges and lines "
     "the size of the force",
     "holding_force": "N, N m: by the object on hinges and lines, in the order of `holding_rows`, "
@@ -66,34 +55,24 @@ CONTACT_UNITS = {  # of plants with contacts, and of laws that know them, beside
     "surface_slip": "m, how far the object slid on each surface, true",
     "grasp_slip": "m, how far each grasp slid on the object, true",
     "friction_used": "part of each grasp's friction that is used, true",
-    "slip_margin": "N: distance to what each of `slip_contacts` bears, as the monitor expects it",
-}
-
-UNITS_OF_PASSIVE_JOINTS = {  # of arms with joints without drives besides
     "passive_position": "rad or m: of `passive_joints`, true",
     "passive_velocity": "rad/s or m/s: of `passive_joints`, true",
-}
-UNITS_OF_PARTS = {  # of objects with a joint besides, or instead
-    "internal_force": "N m, N: force in the object's joint, on its second part, true",
     "second_pose": "as object_pose, of the second part",
     "second_twist": "as object_twist, of the second part",
-    "estimated_second_pose": "as second_pose, from the joints",
-    "reference_second_pose": "as second_pose",
 }
 
 
 def common_metadata(
-    scenario: Scenario, system: GraspSystem, columns: Iterable[str] = ()
+    scenario: Scenario, system: GraspSystem, units: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return the metadata that both sides of a run have in common.
 
     Args:
         scenario: The scenario.
         system: Arms and object.
-        columns: What the law or the plant records besides what all do.
+        units: Unit, order and meaning of each column; see `control_units`.
     """
     effort = system.limits["effort"].tolist()
-    parts = system.object_loop_joint is not None
     rows = surface_rows(scenario.cell)
     held = {surface.name for surface in scenario.cell.surfaces if surface.holds}
     facts = surface_facts(scenario.cell).rows
@@ -127,10 +106,7 @@ def common_metadata(
         "acceptance": scenario.acceptance.thresholds(scenario.plant.engine),
         "expected_stop": scenario.acceptance.stop,
         **(touching if has_contacts(scenario.cell) else {}),
-        "units": UNITS
-        | {name: CONTACT_UNITS[name] for name in columns if name in CONTACT_UNITS}
-        | (UNITS_OF_PARTS if parts else {})
-        | (UNITS_OF_PASSIVE_JOINTS if system.passive_joint_names else {}),
+        "units": dict(units),
         "versions": {
             "robot_dynamics": find_version(),
             "numpy": np.__version__,
@@ -152,7 +128,7 @@ class PlantRecorder:
         na, k = len(system.joint_names), len(system.arms)
         self._contacts = _contact_recorder(scenario, system)
         columns = {} if self._contacts is None else self._contacts.columns
-        self._metadata = {**common_metadata(scenario, system, columns), "ticks": ticks}
+        names = _internal_force_names(scenario, system)
         self._wrench_size = 6 * k
         widths = {
             TICK: 0,
@@ -162,7 +138,7 @@ class PlantRecorder:
             "grasp_wrench": 6 * k,
             "object_pose": 7,
             "object_twist": 6,
-            "internal_force": _internal_size(scenario, system),
+            "internal_force": len(names),
             "closure_position": 0,
             "closure_rotation": 0,
             "correction": 0,
@@ -173,7 +149,13 @@ class PlantRecorder:
             widths |= {"second_pose": 7, "second_twist": 6}
         self._passive_joints = len(system.passive_joint_names)
         if self._passive_joints:
-            widths |= dict.fromkeys(UNITS_OF_PASSIVE_JOINTS, self._passive_joints)
+            widths |= {
+                "passive_position": self._passive_joints,
+                "passive_velocity": self._passive_joints,
+            }
+        units = {**_PLANT_UNITS, "internal_force": f"{internal_force_unit(names)}: true"}
+        units = {name: units[name] for name in widths}
+        self._metadata = {**common_metadata(scenario, system, units), "ticks": ticks}
         self.recorder = Recorder(widths, ticks)
 
     def write(self, measurement: Measurement, plant: Plant) -> None:
@@ -218,7 +200,7 @@ class ControlRecorder:
 
     def __init__(self, law: ControlLaw, scenario: Scenario, ticks: int) -> None:
         self._law, self._scenario = law, scenario
-        self._metadata = common_metadata(scenario, law.system, columns_of(law))
+        self._metadata = common_metadata(scenario, law.system, control_units(law))
         widths = {TICK: 0, "commanded_torque": len(law.system.joint_names)}
         self._nothing = (np.full(sum(law.columns.values()), np.nan),)
         self._streamed: dict[int, Array] = {}
@@ -288,9 +270,11 @@ class ControlRecorder:
         return first
 
 
-def columns_of(law: ControlLaw) -> list[str]:
-    """Return the names of the columns that a law records, and of its references."""
-    return [*law.columns, *law.references(np.zeros(1))]
+def control_units(law: ControlLaw) -> dict[str, str]:
+    """Return unit, order and meaning of each column of the controller's side of a run."""
+    units = law.units
+    own = {name: units[name] for name in (*law.columns, *law.references(np.zeros(1)))}
+    return {**_CONTROL_UNITS, **own}
 
 
 def reference_metadata(
@@ -344,11 +328,11 @@ def _contact_recorder(scenario: Scenario, system: GraspSystem) -> ContactRecorde
     return ContactRecorder(arms, surfaces, scenario.control.period, recovery, holding)
 
 
-def _internal_size(scenario: Scenario, system: GraspSystem) -> int:
-    """Return the number of internal forces, or of those in the object's joint."""
-    if system.object_loop_joint is not None:
-        return len(system.internal_axes)
-    return internal_size(scenario.cell)
+def _internal_force_names(scenario: Scenario, system: GraspSystem) -> tuple[str, ...]:
+    """Return the names of the internal forces that the plant tells, which are the law's."""
+    if not scenario.control.law_facts.contacts:
+        return system.internal_force_names
+    return distribution_of(scenario, hybrid_system_of(scenario.cell, system)).names
 
 
 SLIP_TOLERANCE_M = 1e-3  # what a contact may creep by without having slipped

@@ -314,7 +314,7 @@ def progress_of(tick: int, ticks: int, period: float, step: LawStep, law: Contro
         law: The controller: it knows the limits of torque, and which force is the squeeze.
     """
     internal, effort = step.internal_force, law.system.limits["effort"]
-    squeezes = squeezes_of(law.metadata, len(internal))
+    squeezes = squeezes_of(law.internal_force_names)
     return Progress(
         tick + 1,
         ticks,

@@ -20,12 +20,22 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.control.reference import FORCE, POSE, TWIST, Plan
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.manipulation.grasp_map import internal_force_unit
 from robot_dynamics.manipulation.hybrid import Contact
 from robot_dynamics.manipulation.system import GraspSystem
 
 Array = NDArray[np.float64]
 
 _NOTHING: Mapping[str, slice] = MappingProxyType({})
+
+#: What the first `LawStep.scales` are; scales are from 0 to 1.
+SCALES = (
+    "scale of the internal force by torque limits",
+    "scale of the motion",
+    "scale of the torque's change by its rate limit",
+    "largest support torque over its limit",
+    "smallest relative pivot of the arms (0 at a singularity)",
+)
 
 
 class ObjectPlan(Protocol):
@@ -98,11 +108,7 @@ class LawStep(Protocol):
 
     @property
     def scales(self) -> Array:
-        """How limits and singularities come in (5 or more,).
-
-        The parts of internal force, motion and torque change that limits leave, then the largest
-        support over its limit and the smallest relative pivot; what follows is the law's own.
-        """
+        """How limits and singularities come in (5 or more,): `SCALES`, then the law's own."""
 
     @property
     def task_scale(self) -> float:
@@ -222,9 +228,30 @@ class ControlLaw(ABC):
         """Width of each column that the law adds to a recording; at least 1."""
 
     @property
+    def internal_force_names(self) -> Sequence[str]:
+        """Names of the internal forces (m,)."""
+        return self.system.internal_force_names
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        """Unit, order and meaning of the law's `columns` and of those of its `references`."""
+        force = internal_force_unit(self.internal_force_names)
+        return {
+            "estimated_pose": "m, -: x y z qx qy qz qw of the object in the world, as the "
+            "controller sees it",
+            "estimated_twist": "rad/s, m/s: angular velocity, velocity of the origin, world axes",
+            "estimated_closure": "rad, m: disagreement of the arms about the object",
+            "estimated_internal_force": f"{force}: from the wrist sensors",
+            "control_scales": ", ".join(SCALES),
+            "reference_pose": "as estimated_pose, desired",
+            "reference_twist": "as estimated_twist, desired",
+            "reference_internal_force": f"{force}: desired",
+        }
+
+    @property
     def metadata(self) -> Mapping[str, Any]:
         """What a recording tells of the law besides (JSON values)."""
-        return {}
+        return {"internal_forces": list(self.internal_force_names)}
 
     @abstractmethod
     def check_start(self, q: Array, qd: Array) -> None:

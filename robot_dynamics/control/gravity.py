@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.control.arm_model import ArmModel
-from robot_dynamics.control.control_law import ControlLaw
+from robot_dynamics.control.control_law import SCALES, ControlLaw
 from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.gains import posture_gains
 from robot_dynamics.control.reference import FORCE, POSE, Reference
@@ -163,7 +163,7 @@ class GravityLaw(ControlLaw):
             "estimated_twist": 6,
             "estimated_closure": force,
             "estimated_internal_force": force,
-            "control_scales": 5,
+            "control_scales": len(SCALES),
         }
 
     @property

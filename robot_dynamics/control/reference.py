@@ -42,7 +42,7 @@ TIME_LAWS = {
     "septic": Polynomial([0.0, 0.0, 0.0, 0.0, 35.0, -84.0, 70.0, -20.0]),
 }
 POSE, TWIST, ACCELERATION, FORCE = slice(0, 7), slice(7, 13), slice(13, 19), slice(19, None)
-SQUEEZE = 3  # component of an internal force [m; f] along the line joining the grasps
+SQUEEZE = 3  # of `manipulation.grasp_map.TRANSMITTED`, the internal force of laws without contacts
 
 
 @dataclass(frozen=True)

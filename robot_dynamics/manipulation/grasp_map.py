@@ -20,6 +20,27 @@ from robot_dynamics.model.elements import pose
 Array = NDArray[np.float64]
 
 
+#: Names of the components of the wrench between two grasps, in the frame in their middle.
+TRANSMITTED = ("twist", "bending y", "bending z", "squeeze", "shear y", "shear z")
+
+
+def is_moment(name: str) -> bool:
+    """Return whether an internal force of a name is a moment."""
+    return name.startswith(("twist", "bending", "moment"))
+
+
+def internal_force_unit(names: Sequence[str]) -> str:
+    """Return the names of internal forces in their order, each with its unit.
+
+    Those with numbers are coordinates of a basis that mixes forces and moments.
+    """
+    units = [
+        "N, N m" if name.startswith("internal force") else "N m" if is_moment(name) else "N"
+        for name in names
+    ]
+    return ", ".join(f"{name} [{unit}]" for name, unit in zip(names, units, strict=True))
+
+
 @dataclass(frozen=True)
 class GraspMap:
     """The maps between the wrenches of k grasps, the object's wrench and the internal force.

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
+from robot_dynamics.manipulation.grasp_map import TRANSMITTED
 from robot_dynamics.manipulation.hybrid.contacts import Contact
 from robot_dynamics.manipulation.passive_joints import PassiveJoints
 from robot_dynamics.model import (
@@ -210,6 +211,22 @@ class GraspSystem:
         if joint is None:
             return ("rx", "ry", "rz", "x", "y", "z") * (len(self.arms) - 1)
         return tuple(row.direction for row in joint.type.rows)
+
+    @property
+    def internal_force_names(self) -> tuple[str, ...]:
+        """Names of the components of `internal_axes`, which laws of contacts have other ones for.
+
+        Moments and forces in the object's joint; of two grasps `TRANSMITTED`, of more arms these
+        for each but the last.
+        """
+        if self.object_loop_joint is not None:
+            return tuple(
+                f"moment {axis[1:]}" if axis.startswith("r") else f"force {axis}"
+                for axis in self.internal_axes
+            )
+        if len(self.arms) == 2:
+            return TRANSMITTED
+        return tuple(f"{name} of {arm.name}" for arm in self.arms[:-1] for name in TRANSMITTED)
 
     @cached_property
     def q_index(self) -> IntArray:

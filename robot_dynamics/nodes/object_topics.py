@@ -21,7 +21,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 from visualization_msgs.msg import MarkerArray
 
 from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.recorders import columns_of, common_metadata, reference_metadata
+from robot_dynamics.app.recorders import common_metadata, control_units, reference_metadata
 from robot_dynamics.app.recording import FORMAT
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.app.topic_names import WORLD
@@ -249,7 +249,7 @@ class RunMetadata:
         self._common = {
             "format": FORMAT,
             "topics": resolved,
-            **common_metadata(scenario, loop.system, columns_of(loop.law)),
+            **common_metadata(scenario, loop.system, control_units(loop.law)),
         }
 
     def poll(self) -> None:

@@ -8,7 +8,6 @@ from app.hybrid_scenarios import prepared
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.app.cell import (
-    internal_size,
     object_frame,
     surface_facts,
     surface_frame,
@@ -119,12 +118,6 @@ def test_forces_of_a_hinge_are_components_of_a_wrench(turned):
         found = np.concatenate([axes @ wrench[:3], axes @ wrench[3:]])
         np.testing.assert_allclose(found, expected, atol=1e-12)
         assert row.force_unit == ("N" if row.component >= 3 else "N m")
-
-
-def test_internal_forces_are_counted():
-    """Twelve less six for rigid grasps, eight less six for soft fingers."""
-    assert internal_size(prepared("wipe")[0].cell) == 6
-    assert internal_size(prepared("tray")[0].cell) == 2
 
 
 def test_wrench_maps_are_those_of_the_contact_forces():

@@ -20,6 +20,7 @@ from robot_dynamics.app.metrics import (
     warning_lead,
 )
 from robot_dynamics.app.recording import Recording
+from robot_dynamics.manipulation.grasp_map import TRANSMITTED
 
 
 def off_by(error, **metadata):
@@ -29,15 +30,16 @@ def off_by(error, **metadata):
     return Recording(columns, metadata)
 
 
-def test_rigid_grasps_have_a_wrench_for_each_arm_but_the_last():
-    """Two arms have one squeeze, three have none; the worst wrench counts."""
-    two = off_by([1.0, 2.0, 2.0, 3.0, 4.0, 0.0])
+def test_forces_and_moments_of_rigid_grasps_are_each_taken_together():
+    """Of two arms one wrench, of three two; names tell where the squeezes are."""
+    two = off_by([1.0, 2.0, 2.0, 3.0, 4.0, 0.0], internal_forces=TRANSMITTED)
     assert squeezes(two) == [3]
     assert moments(two).tolist() == [True] * 3 + [False] * 3
     np.testing.assert_allclose(internal_force_errors(two), [[5.0], [3.0]])
-    three = off_by([1.0, 2.0, 2.0, 3.0, 4.0, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, 1.0])
-    assert squeezes(three) == []
-    np.testing.assert_allclose(internal_force_errors(three), [[5.0], [4.0]])
+    names = [f"{name} of {arm}" for arm in "ab" for name in TRANSMITTED]
+    three = off_by([1.0, 2, 2, 3, 4, 0, 4, 0, 0, 0, 0, 12], internal_forces=names)
+    assert squeezes(three) == [3, 9]
+    np.testing.assert_allclose(internal_force_errors(three), [[13.0], [5.0]])
 
 
 def test_other_grasps_name_theirs():
@@ -69,17 +71,17 @@ def test_after_a_fault_nothing_is_added():
 
 def test_a_single_arm_has_none():
     """Without internal forces nothing is off."""
-    one = off_by([])
+    one = off_by([], internal_forces=[])
     assert squeezes(one) == []
     np.testing.assert_array_equal(internal_force_errors(one), [[0.0], [0.0]])
 
 
 def test_six_named_forces_have_the_squeeze_where_its_name_is():
-    """The squeeze of two rigid grasps is the fourth of six unless the law names its forces."""
+    """Wherever it stands, and none without the name."""
     named = ["squeeze a-b", "shear x", "shear y", "twist", "bending x", "bending y"]
-    assert squeezes_of({}, 6) == [3]
-    assert squeezes_of({"internal_forces": named}, 6) == [0]
-    assert squeezes_of({"internal_forces": ["moment y", *["force x"] * 5]}, 6) == []
+    assert squeezes_of(TRANSMITTED) == [3]
+    assert squeezes_of(named) == [0]
+    assert squeezes_of(["moment y", *["force x"] * 5]) == []
 
 
 def test_of_numbers():

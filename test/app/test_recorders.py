@@ -14,6 +14,7 @@ from robot_dynamics.app.recorders import (
     ContactRecorder,
     ControlRecorder,
     PlantRecorder,
+    control_units,
     unbounded_drives,
 )
 from robot_dynamics.app.scenario import build_system, load_scenario
@@ -112,6 +113,38 @@ def test_both_sides_make_one_recording(scenario, law):
     assert recording.get("scenario") == scenario.name
     assert recording.get("ticks") == 4
     assert set(recording.get("units")) == set(recording.columns)
+
+
+ALL = "squeeze [N], shear y [N], shear z [N], twist [N m], bending y [N m], bending z [N m]"
+
+
+@pytest.mark.parametrize(
+    ("name", "forces", "scales"),
+    [
+        ("wipe", ALL, 8),
+        ("tray", "squeeze [N], twist [N m]", 8),
+        ("fold", "force x [N], force y [N], force z [N]", 5),
+        (
+            "gravity",
+            "twist [N m], bending y [N m], bending z [N m], squeeze [N], shear y [N], shear z [N]",
+            5,
+        ),
+    ],
+)
+def test_units_name_internal_forces_and_scales_in_their_order(name, forces, scales):
+    """On both sides as many as are recorded, and every column of the law has a unit."""
+    scenario = load_scenario(name)
+    law = make_law(scenario)
+    plant, control = PlantRecorder(law.system, scenario, 1).finish(), control_units(law)
+    assert plant.get("units")["internal_force"] == f"{forces}: true"
+    assert plant.get("units").keys() == plant.columns.keys()
+    assert control["estimated_internal_force"] == f"{forces}: from the wrist sensors"
+    assert control["reference_internal_force"].startswith(forces)
+    count = len(forces.split(", "))
+    assert plant["internal_force"].shape == (0, count)
+    assert law.columns["estimated_internal_force"] == count == len(law.internal_force_names)
+    assert len(control["control_scales"].split(", ")) == law.columns["control_scales"] == scales
+    assert control.keys() >= law.columns.keys()
 
 
 def test_the_reference_begins_at_the_start_tick(scenario, law):

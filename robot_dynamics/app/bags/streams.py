@@ -251,8 +251,7 @@ def standard_streams(metadata: Mapping[str, Any]) -> list[Stream]:
         BodyMotion(topics.TRUE_ODOMETRY, _motion("object"), body),
         References(topics.OBJECT_REFERENCE, _motion("reference"), body),
     ]
-    named = metadata.get("internal_forces")
-    components = list(range(6)) if named is None else wrench_components(named)
+    components = wrench_components(metadata.get("internal_forces", ()))
     if components is not None:
         for topic, column in _INTERNAL_FORCES:
             place = whole(column, len(components))

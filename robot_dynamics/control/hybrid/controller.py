@@ -18,7 +18,7 @@ from robot_dynamics.control.hybrid.contact_damping import contact_damping
 from robot_dynamics.control.hybrid.gains import HybridGains, hybrid_gains
 from robot_dynamics.control.hybrid.internal_choice import InternalChoice, holding_force
 from robot_dynamics.control.hybrid.law import law_program
-from robot_dynamics.control.hybrid.law_inputs import LawOptions, Layout, law_parameters
+from robot_dynamics.control.hybrid.law_inputs import SCALES, LawOptions, Layout, law_parameters
 from robot_dynamics.control.hybrid.named_forces import (
     contact_forces,
     internal_forces,
@@ -39,6 +39,7 @@ from robot_dynamics.control.rotation_path import conjugate, product, rotated, ro
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError, check_joints
 from robot_dynamics.errors import require_length
+from robot_dynamics.manipulation.grasp_map import internal_force_unit
 from robot_dynamics.manipulation.grasping import hybrid_system
 from robot_dynamics.manipulation.hybrid import Contact, Environment, ForceDistribution
 from robot_dynamics.manipulation.system import GraspSystem
@@ -159,11 +160,31 @@ class HybridController(PlannedLaw):
             "estimated_internal_force": layout.internal,
             "estimated_contact_force": layout.surfaces,
             "touched": layout.surfaces,
-            "control_scales": 8,
+            "control_scales": len(SCALES),
             "added_internal_force": layout.internal,
             "slip_margin": len(self.slip_contacts),
         }
         return {name: width for name, width in every.items() if width}
+
+    @property
+    def internal_force_names(self) -> tuple[str, ...]:
+        """Names of the internal forces (m,); see `ForceDistribution`."""
+        return self.distribution.names
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Unit, order and meaning of the columns and of those of the references."""
+        force = internal_force_unit(self.internal_force_names)
+        return {
+            **super().units,
+            "control_scales": ", ".join(SCALES),
+            "estimated_contact_force": "N, N m: on the surfaces, as the controller sees it",
+            "touched": "1 where the force on a surface is controlled, 0 where motion is",
+            "added_internal_force": f"{force}: what control added to the reference",
+            "slip_margin": "N: distance to what each of `slip_contacts` bears, as the monitor "
+            "expects it",
+            "reference_contact_force": "N, N m: desired on the surfaces",
+        }
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -171,10 +192,10 @@ class HybridController(PlannedLaw):
         gains = self.gains
         told = [] if self.slip is None else self.slip.told
         return {
+            **super().metadata,
             "object_gains": [gains.proportional, gains.derivative, gains.integral],
             "contact_gain": gains.contact_integral,
             "normal_damping": np.asarray(gains.damping).tolist(),
-            "internal_forces": list(self.distribution.names),
             "warnings": [*self._damping.warnings, *told],
             "slip_contacts": list(self.slip_contacts),
         }

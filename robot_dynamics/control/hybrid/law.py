@@ -298,7 +298,7 @@ class HybridLawStep:
             "touched": contact.touched,
             "distance": sensing.distance,
             "support": self._ordered(support),
-            "scales": [
+            "scales": [  # see `law_inputs.SCALES`
                 scale_internal, scale_motion, limited.rate_scale, limited.support_torque_ratio,
                 inverse.pivot, scale_contact, sqrt(sum((a * a for a in lost_acceleration), 0.0)),
                 scale_posture,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.control import control_law
 from robot_dynamics.control.hybrid.gains import HybridGains
 from robot_dynamics.control.reference import consecutive, row_columns
 from robot_dynamics.control.settings import ControlSettings
@@ -30,6 +31,14 @@ from robot_dynamics.manipulation.hybrid.object_observer import ObserverMaps
 from robot_dynamics.manipulation.hybrid.system import HybridSystem
 from robot_dynamics.model.parameters import Parameters, block_size, pack, unpack
 from robot_dynamics.spatial import Scalar, Symmetric3, Vector3
+
+#: What the outputs "scales" are, in their order; scales are from 0 to 1.
+SCALES = (
+    *control_law.SCALES,
+    "scale of the force on surfaces",
+    "acceleration of the object [m/s^2] that damping near a singularity takes",
+    "scale of the arms' posture",
+)
 
 
 @dataclass(frozen=True)
@@ -111,7 +120,9 @@ class Layout:
             internal_force=self.internal,
             contact_force=C,
             touched=C,
-            scales=8,  # Until here in the order of `HybridController.columns`: recorded as it is.
+            scales=len(
+                SCALES
+            ),  # Until here in the order of `HybridController.columns`: recorded as it is.
             error=6,
             distance=C,
             support=self.joints,

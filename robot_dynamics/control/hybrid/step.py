@@ -19,7 +19,7 @@ _NONE: Array = np.zeros(0)
 _ALL = 1.0 - 1e-9  # part of the task that is all of it
 _ANYTHING = 1e6  # margin recorded of a contact without limits [N]
 
-# In `scales`: what damping near a singularity takes from the object's acceleration.
+# In `law_inputs.SCALES`: what damping near a singularity takes from the object's acceleration.
 _LOST = 6
 
 # Largest closure error of internal closed chains [m or rad]: they are closed to rounding unless a
@@ -145,13 +145,7 @@ class HybridStep:
 
     @property
     def scales(self) -> Array:
-        """Scales of the torque's parts, and more (8,).
-
-        Of the internal force, of the motion, of the torque's change; the largest support over its
-        limit; the smallest relative pivot of the arms; scale of the force on surfaces; what
-        damping near a singularity takes from the object's acceleration [m/s^2]; and scale of the
-        arms' posture.
-        """
+        """Scales of the torque's parts, and more (8,); see `law_inputs.SCALES`."""
         return self._outputs[self._at["scales"]]
 
     @property

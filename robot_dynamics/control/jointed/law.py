@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import load_kernel
+from robot_dynamics.control.control_law import SCALES
 from robot_dynamics.control.gain_ramp import carried_over
 from robot_dynamics.control.hybrid.named_forces import refuse_others
 from robot_dynamics.control.jointed.choice import ChoiceOfPseudovelocities
@@ -87,8 +88,7 @@ class JointedLawStep(NamedTuple):
         error: Rotation vector and displacement, each of the part that is farther off (6,).
         closure: How far the object's joint is open, in the places of its rows (6,).
         internal_force: In the object's joint, from the wrists; what is asked for without them.
-        scales: Let through of force, motion and the torque's change, then the largest support
-            over its limit and the smallest relative pivot of the arms (5,).
+        scales: See `control_law.SCALES` (5,).
         reference: The row that was followed; see `FollowedRows`.
         acceleration: What the joints' accelerations become (n,).
         held_body_wrenches: Wrenches that wrist sensors measure on the parts (2, 18).
@@ -200,7 +200,7 @@ class JointedLaw(PlannedLaw):
             "estimated_twist": 6,
             "estimated_closure": 6,
             "estimated_internal_force": self.jointed.constraints,
-            "control_scales": 5,
+            "control_scales": len(SCALES),
             "estimated_second_pose": 7,
         }
 
@@ -208,12 +208,16 @@ class JointedLaw(PlannedLaw):
     def metadata(self) -> dict[str, Any]:
         """Gains of the parts' servo, which tell how much delay it bears, and names of forces."""
         gains = self.gains
+        own = {"object_gains": [gains.proportional, gains.derivative, gains.integral]}
+        return {**super().metadata, **own}
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Units of the columns, with those of the second part."""
         return {
-            "object_gains": [gains.proportional, gains.derivative, gains.integral],
-            "internal_forces": [
-                f"moment {axis[1:]}" if axis.startswith("r") else f"force {axis}"
-                for axis in self.system.internal_axes
-            ],
+            **super().units,
+            "estimated_second_pose": "as estimated_pose, of the second part",
+            "reference_second_pose": "as reference_pose, of the second part",
         }
 
     def bodies(self, plan: Plan, tick: int) -> tuple[Plan, Plan]:

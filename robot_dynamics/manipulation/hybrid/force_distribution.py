@@ -17,7 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.manipulation.grasp_map import force_transform, middle_frame
+from robot_dynamics.manipulation.grasp_map import (
+    TRANSMITTED,
+    force_transform,
+    is_moment,
+    middle_frame,
+)
 from robot_dynamics.manipulation.hybrid.contacts import (
     Contact,
     moment_directions,
@@ -124,7 +129,6 @@ def at_middle(contacts: Sequence[Contact]) -> list[Array]:
     return [to_middle @ contact.on_object() for contact in contacts]
 
 
-_TRANSMITTED = ("twist", "bending y", "bending z", "squeeze", "shear y", "shear z")
 _ORDER = (3, 4, 5, 0, 1, 2)
 # Coordinates that are nearly those before them are taken only if nothing else is left.
 _DISTINCT, _INDEPENDENT = 0.1, 1e-9
@@ -152,8 +156,7 @@ def internal_coordinates(
     moments = moment_directions(contacts)
     middle = np.mean([contact.pose[:3, 3] for contact in contacts], axis=0)
     basis = null_basis(wrench_map(contacts, middle), moments, length)
-    units = np.where([label.startswith(("twist", "bending", "moment")) for label in labels],
-                     1.0 / length, 1.0)  # fmt: skip
+    units = np.where([is_moment(label) for label in labels], 1.0 / length, 1.0)
     chosen = _independent((units[:, None] * rows) @ basis, basis.shape[1])
     left = rows[chosen]
     # The dual basis: each column has one of its own coordinate and none of the others.
@@ -179,7 +182,7 @@ def _transmitted(contacts: Sequence[Contact], shares: Sequence[float]) -> tuple[
     """Return the components of a_2 F_1 - a_1 F_2 in the middle frame, the squeeze first."""
     first, second = at_middle(contacts)
     rows = np.hstack([shares[1] * first, -shares[0] * second])
-    return [_TRANSMITTED[i] for i in _ORDER], rows[list(_ORDER)]
+    return [TRANSMITTED[i] for i in _ORDER], rows[list(_ORDER)]
 
 
 def _linkage(contacts: Sequence[Contact], names: Sequence[str]) -> tuple[list[str], Array]:
