@@ -164,9 +164,9 @@ class ControlLaw(ABC):
         warnings: What is known at present to go hardly well, a sentence each.
         slip_contacts: Names of the contacts whose slip is foreseen; see `LawStep.slip_margins`.
         surfaces: By name, where the forces on each surface stand among `force_columns["contact"]`,
-            and `force_columns["wanted"]` alike.
+            and `force_columns["touch"]` alike.
         force_columns: Where forces stand among a row's columns of `FORCE`: "internal"; of a law
-            with surfaces "contact" and "wanted" as well. Empty unless it `follows`.
+            with surfaces "contact" and "touch" as well. Empty unless it `follows`.
     """
 
     system: GraspSystem

@@ -189,7 +189,7 @@ class FollowedRows:
         blend = self._count_of(self._blend_s)
         count = max(self._count_of(_duration(sources)), blend + 1)
         first = max(blend + 1, self._count_of(_AT_ONCE_S))
-        now, wanted = self._rows[index], self._at["wanted"]
+        now, wanted = self._rows[index], self._at["touch"]
         others = now[self._at["compared_internal"].stop :].reshape(-1, FORCE.start)
         rows = [
             blended(new, last, self._period, self._blend_s, forces if last is now else slice(0, 0))

@@ -88,7 +88,7 @@ class PlannedLaw(ControlLaw):
         at, first = self.row_columns, FORCE.start
         return {
             name: slice(at[name].start - first, at[name].stop - first)
-            for name in ("contact", "wanted", "internal")
+            for name in ("contact", "touch", "internal")
             if at[name].stop > at[name].start
         }
 

@@ -110,7 +110,7 @@ def row_columns(surfaces: int, internal: int) -> Mapping[str, slice]:
         twist=6,
         acceleration=6,
         contact=C,
-        wanted=C,
+        touch=C,
         internal=m,
         compared_contact=C,
         compared_internal=m,

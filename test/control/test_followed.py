@@ -82,7 +82,7 @@ def test_a_surface_is_left_when_its_force_has_faded():
     rows, at = followed(Plan(1, contact=20.0)), COLUMNS
     rows.follow((Plan(1, wanted=0.0),), BEGIN + 40)
     part = np.array([rows.row(BEGIN + 40 + k) for k in range(40)])
-    on = part[:, at["wanted"]][:, 0] > 0.0
+    on = part[:, at["touch"]][:, 0] > 0.0
     assert on[: round(BLEND / PERIOD)].all()
     assert not on[round(BLEND / PERIOD) + 1 :].any()
     assert_allclose(part[~on][:, at["contact"]], 0.0)

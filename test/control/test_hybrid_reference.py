@@ -77,7 +77,7 @@ def test_rows_have_motion_forces_and_the_squeeze():
     assert len(row) == 19 + 5 + 5 + 2
     np.testing.assert_array_equal(row[:19], reference.motion.row(2.2)[:19])
     assert row[at["contact"]].tolist() == [20.0, 0.0, 0.0, 0.0, 0.0]
-    assert row[at["wanted"]].tolist() == [1.0] * 5
+    assert row[at["touch"]].tolist() == [1.0] * 5
     assert row[at["internal"]].tolist() == [30.0, 0.0]
 
 

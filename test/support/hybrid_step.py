@@ -78,10 +78,12 @@ def arguments_of(state, *, gains=None, distribution=None, ramp=1.0, wrenches=Non
     given = {
         "pose": np.concatenate([x, quaternion]),
         "twist": np.concatenate([state.twist[:3], at_origin]),
-        "wanted": np.ones(layout.surfaces),
+        "touch": np.ones(layout.surfaces),
     }
     kept = {
-        "place": np.concatenate([x + center - gains.period * state.twist[3:], before.as_quat()]),
+        "memory_pose": np.concatenate(
+            [x + center - gains.period * state.twist[3:], before.as_quat()]
+        ),
         "touched": np.ones(layout.surfaces),
     }
     kept["memory_twist"] = own
@@ -93,14 +95,14 @@ def arguments_of(state, *, gains=None, distribution=None, ramp=1.0, wrenches=Non
     for name, at in layout.memory.items():
         key = f"memory_{name}" if name in layout.reference else name
         memory[at] = changes.get(key, kept.get(key, 0.0))
-    sensed = np.zeros(layout.size(layout.sensed))
-    sensed[0] = wrenches is not None
+    sensors = np.zeros(layout.size(layout.sensors))
+    sensors[0] = wrenches is not None
     if "forces" in changes:
-        sensed[1], sensed[2:] = 1.0, changes["forces"]
+        sensors[1], sensors[2:] = 1.0, changes["forces"]
     if wrenches is None:
         wrenches = np.zeros((layout.arms, 6))
     block = law_parameters(system, gains, distribution)
-    arrays = (*state.drives, wrenches, sensed, reference, memory, np.float64(ramp))
+    arrays = (*state.drives, wrenches, sensors, reference, memory, np.float64(ramp))
     return arrays, block, distribution
 
 
@@ -115,7 +117,7 @@ def estimate_of(inputs, arms) -> ObjectEstimate:
     """Return the object as the arms see it; see `inputs_of`."""
     constants, memory = inputs.constants, inputs.memory
     return estimate_from_arms(
-        constants.points, arms.X0, arms.v, memory["place"], memory["twist"], inputs.gains.period,
+        constants.points, arms.X0, arms.v, memory["pose"], memory["twist"], inputs.gains.period,
         constants.observer,
     )  # fmt: skip
 

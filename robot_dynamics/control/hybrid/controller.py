@@ -134,16 +134,16 @@ class HybridController(PlannedLaw):
         self._outputs_at = layout.outputs
         self._fade = TorqueFade(self.period)
         self._sent_at = layout.memory["torque"].start + np.array(self._order)
-        self._wanted_at = layout.reference["wanted"]
+        self._touch_at = layout.reference["touch"]
         self._none_added = np.zeros(layout.internal)
         self._no_wrenches = np.zeros((layout.arms, 6))
         # What sensors say besides the arms' own, with grasp wrenches and without them.
-        self._sensed = np.zeros(Layout.size(layout.sensed))
-        self._sensed_alone = self._sensed.copy()
-        self._sensed[layout.sensed["wrenches"]] = 1.0
-        self._seen = np.concatenate([reference.start, np.zeros(6)])
+        self._sensors = np.zeros(Layout.size(layout.sensors))
+        self._sensors_alone = self._sensors.copy()
+        self._sensors[layout.sensors["wrenches"]] = 1.0
+        self._object_sensor = np.concatenate([reference.start, np.zeros(6)])
         # The pose from outside is one more input, where it is one.
-        self._more = (self._seen,) if self.senses else ()
+        self._more = (self._object_sensor,) if self.senses else ()
         self._memory = np.zeros(Layout.size(layout.memory))
         self._limits = self.hybrid_system.drive_limits
         self._begin(system.posture)
@@ -276,7 +276,7 @@ class HybridController(PlannedLaw):
         times = path_times(self.reference.duration)
         rows = np.asarray(self.reference.rows(times), dtype=float)
         task = check_task(self.hybrid_system, self.distribution, times, rows, self._task)
-        wanted = rows[:, self._wanted_at]
+        wanted = rows[:, self._touch_at]
         switched: NDArray[np.bool_] = np.any(np.diff(wanted, axis=0, prepend=wanted[:1]), axis=1)
         return check_path(
             self.system, self.safety, self.unlimited(q), [rows], times, q,
@@ -296,7 +296,7 @@ class HybridController(PlannedLaw):
         at, outputs, of_row = self.layout.memory, self.layout.outputs, self.layout.reference
         system, center = self.system, np.array(self.hybrid_system.held.center)
         passive = system.every_q[list(self.hybrid_system.passive_joints.indices)]
-        blind = np.zeros_like(self._sensed)
+        blind = np.zeros_like(self._sensors)
         width, pivot = Layout.size(of_row), outputs["scales"].start + 4
         acceleration = at["joint_acceleration"].start + np.array(self._order)
 
@@ -306,10 +306,10 @@ class HybridController(PlannedLaw):
             given = np.zeros((*leading, width))
             given[..., : row.shape[-1]] = row
             memory = np.zeros((*leading, Layout.size(at)))
-            placed = memory[..., at["place"]]
+            placed = memory[..., at["pose"]]
             placed[..., 3:] = row[..., POSE][..., 3:]
             placed[..., :3] = row[..., :3] + rotated(placed[..., 3:], center)
-            memory[..., at["touched"]] = row[..., of_row["wanted"]]
+            memory[..., at["touched"]] = row[..., of_row["touch"]]
             memory[..., at["passive_joints"]] = positions[..., passive]
             q, qd = positions[..., system.q_index], rates[..., system.v_index]
             more = (row[..., : TWIST.stop],) if self.senses else ()
@@ -339,7 +339,7 @@ class HybridController(PlannedLaw):
         seen = self._evaluate(q, qd, None, row, memory, 0.0)
         near = np.abs(seen.distance) <= self.settings.start.touch_tolerance
         memory[at["twist"]] = seen.memory[at["twist"]]
-        memory[at["touched"]] = row[self._wanted_at] * near
+        memory[at["touched"]] = row[self._touch_at] * near
         memory[at["torque"]][self._order] = seen.support if last is None else last
         self._memory, self._last, self._leaving = memory, seen, False
         self._fade.forget()
@@ -378,7 +378,7 @@ class HybridController(PlannedLaw):
         self, tick: int, q: Array, qd: Array, wrenches: Array | None, row: Array, ramp: float
     ) -> HybridStep:
         """Return the step of an instant with surfaces: control changes where they are left."""
-        if (self._last.touched > row[self._wanted_at]).any():  # one is to be left
+        if (self._last.touched > row[self._touch_at]).any():  # one is to be left
             row = self._depart(tick)
         step = self._chosen(q, qd, wrenches, row, ramp)
         if self._linked:
@@ -420,13 +420,13 @@ class HybridController(PlannedLaw):
         moving = None if twist is None else finite_array("twist", twist, 6)
         pushed = None if contact_force is None else finite_array("contact_force", contact_force, C)
         if at_pose is not None:
-            self._seen[POSE] = at_pose
+            self._object_sensor[POSE] = at_pose
         if moving is not None:
-            self._seen[TWIST] = moving
-        at = self.layout.sensed
-        for sensed in (self._sensed, self._sensed_alone):
-            sensed[at["contact"]] = pushed is not None
-            sensed[at["forces"]] = 0.0 if pushed is None else pushed
+            self._object_sensor[TWIST] = moving
+        at = self.layout.sensors
+        for sensors in (self._sensors, self._sensors_alone):
+            sensors[at["contact"]] = pushed is not None
+            sensors[at["forces"]] = 0.0 if pushed is None else pushed
 
     def hold(self, tick: int) -> None:
         """Come to rest on the path from a tick on; slip is then judged by what is measured.
@@ -490,9 +490,9 @@ class HybridController(PlannedLaw):
         self, q: Array, qd: Array, wrenches: Array | None, row: Array, memory: Array, ramp: float
     ) -> HybridStep:
         if wrenches is None:
-            given = (q, qd, self._no_wrenches, self._sensed_alone, row, memory, ramp, *self._more)
+            given = (q, qd, self._no_wrenches, self._sensors_alone, row, memory, ramp, *self._more)
         else:
-            given = (q, qd, wrenches, self._sensed, row, memory, ramp, *self._more)
+            given = (q, qd, wrenches, self._sensors, row, memory, ramp, *self._more)
         torque, after, outputs = self._law(*given)
         return HybridStep(torque, after, outputs, row, self._outputs_at, self._none_added)
 
@@ -500,16 +500,16 @@ class HybridController(PlannedLaw):
         """Return a memory at rest in which the object is where arms at `q` (na,) hold it."""
         at, passive = self.layout.memory, list(self.hybrid_system.passive_joints.indices)
         memory = np.zeros(Layout.size(at))
-        memory[at["place"]] = self._memory[at["place"]]
+        memory[at["pose"]] = self._memory[at["pose"]]
         memory[at["passive_joints"]] = self._joints(q)[passive]
         row, still = self._followed.row(0), np.zeros(len(self._order))
-        if not memory[at["place"]].any():  # nothing was seen yet: it is where it is to start
+        if not memory[at["pose"]].any():  # nothing was seen yet: it is where it is to start
             x = object_motion(row[None], self.hybrid_system.held.center).x[0]
-            memory[at["place"]] = [*x, *row[POSE][3:]]
+            memory[at["pose"]] = [*x, *row[POSE][3:]]
         for _ in range(_SEARCH):
             seen = self._evaluate(q, still, None, row, memory, 0.0)
-            moved = np.abs(seen.memory[at["place"]] - memory[at["place"]]).max()
-            memory[at["place"]] = seen.memory[at["place"]]
+            moved = np.abs(seen.memory[at["pose"]] - memory[at["pose"]]).max()
+            memory[at["pose"]] = seen.memory[at["pose"]]
             if moved <= _FOUND:
                 break
         return memory

@@ -74,11 +74,12 @@ def law_program(
         q, qd (n,): Measured.
         wrenches (k, 6): Measured grasp wrenches by the arms on the object, angular first, in the
             tools' frames.
-        sensed: Which sensors there are, and measured forces on the surfaces.
+        sensors: Which sensors there are, and measured forces on the surfaces.
         reference: The row of the reference.
         memory: What the last step left.
         ramp (): Factor of the task at the start, from 0 to 1.
-        seen (13,): Pose of the object's origin and its twist in world axes, with `sensor` alone.
+        object_sensor (13,): Pose of the object's origin and its twist in world axes, with
+            `options.sensor` alone.
 
     Outputs:
         torque (n,), memory, and outputs: see `HybridStep`.
@@ -95,13 +96,13 @@ def law_program(
         "q": n,
         "qd": n,
         "wrenches": (layout.arms, 6),
-        "sensed": Layout.size(layout.sensed),
+        "sensors": Layout.size(layout.sensors),
         "reference": Layout.size(layout.reference),
         "memory": Layout.size(layout.memory),
         "ramp": (),
     }
     if step.options.sensor:
-        inputs["seen"] = 13
+        inputs["object_sensor"] = 13
     total = block_size(system.arms) + HybridGains.size(n, C) + LawConstants.size(layout)
     return trace(step, name="hybrid_law", inputs=inputs, parameters=total)
 
@@ -335,7 +336,7 @@ class HybridLawStep:
                 inputs.object_sensor, constants.center, constants.points, arms.X0
             )
         return estimate_from_arms(
-            constants.points, arms.X0, arms.v, memory["place"], memory["twist"],
+            constants.points, arms.X0, arms.v, memory["pose"], memory["twist"],
             inputs.gains.period, constants.observer,
         )  # fmt: skip
 

@@ -94,7 +94,7 @@ class Layout:
         """
         C, n = self.surfaces, self.joints
         return consecutive(
-            place=7,
+            pose=7,
             twist=6,
             pose_integral=6,
             contact_integral=C,
@@ -137,7 +137,7 @@ class Layout:
         )
 
     @cached_property
-    def sensed(self) -> Mapping[str, slice]:
+    def sensors(self) -> Mapping[str, slice]:
         """Which sensors there are: of grasp wrenches, of surface forces; and the latter."""
         return consecutive(wrenches=1, contact=1, forces=self.surfaces)
 

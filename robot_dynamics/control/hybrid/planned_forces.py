@@ -60,8 +60,8 @@ def planned_wrenches(system: HybridSystem, rows: ArrayLike) -> Array:
     C = len(system.environment.surfaces)
     at = row_columns(C, 0)
     pushed = np.zeros((len(rows), 6))
-    for i in np.flatnonzero((rows[:, at["wanted"]] > 0.0).any(axis=1)):
-        forces = rows[i, at["contact"]] * (rows[i, at["wanted"]] > 0.0)
+    for i in np.flatnonzero((rows[:, at["touch"]] > 0.0).any(axis=1)):
+        forces = rows[i, at["contact"]] * (rows[i, at["touch"]] > 0.0)
         E_F = system.environment.terms(motion.x[i], motion.R[i], motion.twist[i]).E_F
         pushed[i] = E_F.T @ forces
         for one, force, gradient in zip(system.environment.sliding, forces, E_F, strict=True):

@@ -243,7 +243,7 @@ class SlipWatch:
         wrenches = planned_wrenches(system, rows)
         forces = distribution.contact_forces(wrenches, rows[:, at["internal"]])
         self.foreseen = self._planned.expect(
-            self._wrenches(forces, rows[:, at["contact"]], rows[:, at["wanted"]])
+            self._wrenches(forces, rows[:, at["contact"]], rows[:, at["touch"]])
         )
 
     @staticmethod

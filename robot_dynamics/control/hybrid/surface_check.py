@@ -91,7 +91,7 @@ def slipping_pushes(
     """
     at = row_columns(surfaces, 0)
     for name, grip in grips.items():
-        wanted = rows[:, at["wanted"]][:, grip.normal] > 0.0
+        wanted = rows[:, at["touch"]][:, grip.normal] > 0.0
         wrenches = grip.wrenches(rows[:, at["contact"]])
         slips = wanted & ~(grip.cone.used(wrenches) <= 1.0 + _ROUNDING)
         slips &= np.abs(wrenches[:, 3:]).max(axis=1) > 0.0  # a touch without force is no push
@@ -148,7 +148,7 @@ def surface_problems(
     if not C:
         return
     at = row_columns(C, 0)
-    forces, wanted = rows[:, at["contact"]], rows[:, at["wanted"]] > 0.0
+    forces, wanted = rows[:, at["contact"]], rows[:, at["touch"]] > 0.0
     terms = [environment.terms(*state) for state in zip(*motion[:3], strict=True)]
     p = np.array([one.p for one in terms])
     for i, surface in enumerate(known):

@@ -187,7 +187,7 @@ class SurfaceForces:
         near = _near(sensing.leaders, sensing.distance, gains.touch_within)
         bearing = [
             maximum(t, d * n)
-            for t, d, n in zip(memory["touched"], reference["wanted"], near, strict=True)
+            for t, d, n in zip(memory["touched"], reference["touch"], near, strict=True)
         ]
         desired = reference["compared_contact"]
         estimated = Surfaces(E_F, bearing, terms, friction).forces(sensing.wrench, motion, desired)
@@ -198,7 +198,7 @@ class SurfaceForces:
         ]
         near_or_measured = [maximum(has_forces, n) for n in near]
         states = contact_states(
-            sensing.leaders, memory, forces, reference["wanted"], gains, sensing.known,
+            sensing.leaders, memory, forces, reference["touch"], gains, sensing.known,
             near_or_measured,
         )  # fmt: skip
         return cls(forces, *states)

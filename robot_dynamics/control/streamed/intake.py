@@ -177,7 +177,7 @@ class ReferenceIntake:
         law, own = self._law, self._on(surface)
         values = np.asarray(wrench, dtype=float)
         self._require_fit(values, 6)
-        if not self._wanted(step)[law.force_columns["wanted"]][own].any():
+        if not self._wanted(step)[law.force_columns["touch"]][own].any():
             self._refuse(
                 f"a force on {surface!r}, which is not to be touched; expected it among the "
                 "surfaces to be touched first."
@@ -201,13 +201,13 @@ class ReferenceIntake:
         if not law.surfaces:
             self._refuse("surfaces to be touched; the control law knows of none.")
         wanted = self._wanted(step)
-        before = wanted[law.force_columns["wanted"]] > 0.0
+        before = wanted[law.force_columns["touch"]] > 0.0
         after = np.zeros(len(before), dtype=bool)
         for own in slices:
             after[own] = True
         forces = np.where(after & before, wanted[law.force_columns["contact"]], 0.0)
         every = slice(None)
-        self._take({"wanted": (every, after.astype(float)), "contact": (every, forces)})
+        self._take({"touch": (every, after.astype(float)), "contact": (every, forces)})
 
     def advance(self, now: float, tick: int, q: Array, step: LawStep) -> None:
         """Look at what has come, and let the law follow it when it is good.

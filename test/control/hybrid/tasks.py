@@ -70,7 +70,7 @@ class Forward:
         rows[:, 16] = self._distance * (60 * u - 180 * u**2 + 120 * u**3) / self.duration**2
         at = row_columns(self._surfaces, 1)
         on = (t >= self._touching[0]) & (t < self._touching[1])
-        rows[on, at["wanted"].start] = 1.0
+        rows[on, at["touch"].start] = 1.0
         rows[on, at["contact"].start] = self._press
         rows[:, at["internal"].start] = self._squeeze
         return rows

@@ -9,7 +9,7 @@ import pytest
 from robot_dynamics.control.hybrid.law_inputs import Layout
 
 
-@pytest.mark.parametrize("name", ["reference", "memory", "outputs", "sensed"])
+@pytest.mark.parametrize("name", ["reference", "memory", "outputs", "sensors"])
 @pytest.mark.parametrize("surfaces", [0, 2])
 def test_parts_follow_one_another(name, surfaces):
     """Each part begins where the one before it ends; the last one ends with the vector."""

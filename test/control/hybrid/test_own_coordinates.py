@@ -64,7 +64,7 @@ def test_a_surface_that_is_not_touched_is_a_coordinate(state):
         C = len(one.system.environment.surfaces)
         law = HybridLaw(one.system, compiled=False)
         gains = bare_gains(one.system, proportional=100.0, derivative=20.0, integral=30.0)
-        more = {"wanted": np.zeros(C), "touched": np.zeros(C), "contact": np.zeros(C)}
+        more = {"touch": np.zeros(C), "touched": np.zeros(C), "contact": np.zeros(C)}
         more["contact_integral"] = np.zeros(C)
         torques.append(law.run(one, gains=gains, **{**given, **more})["torque"])
     assert_allclose(*torques, atol=1e-9)

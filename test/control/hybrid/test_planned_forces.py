@@ -68,7 +68,7 @@ def test_forces_on_surfaces_are_added_while_they_are_wanted():
     rows[:, 6], rows[:, 11] = 1.0, 0.2  # upright, moving along y
     at = row_columns(1, 0)
     rows[:, at["contact"]] = 5.0
-    rows[1, at["wanted"]] = 1.0
+    rows[1, at["touch"]] = 1.0
     free, touching = planned_wrenches(wall, rows)
     assert_allclose(free, [0, 0, 0, 0, 0, 2 * 9.81], atol=1e-12)
     push = np.array([5.0, 0.0, 0.0])
