@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,9 +19,10 @@ from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.control.faults import Cause, Finding
 from robot_dynamics.control.link_distance import LinkDistances, Proximity
 from robot_dynamics.control.settings import SafetySettings
-from robot_dynamics.control.wrench_residual import WrenchResidual, size_of
+from robot_dynamics.control.wrench_residual import WrenchResidual
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.scalar.functions import absolute, maximum
+from robot_dynamics.scalar.linear_algebra import norm
 from robot_dynamics.wording import apart
 
 Array = NDArray[np.float64]
@@ -139,9 +141,9 @@ class StepFigures(NamedTuple):
         closure_angle: Largest disagreement of an arm with the first about the object [rad].
         closure_distance: The same of its position [m].
         link_margin: By how much the distances of links exceed their least ones, at the worst pair
-            [m].
-        wrench_excess: By how much what wrist sensors measure of a held body exceeds its limits, at
-            the worst body [N].
+            [m]; infinite if they are not checked.
+        wrench_excess: By how much the wrench residual of a held body exceeds its limits, at the
+            worst body [N]; minus infinity if wrenches are not measured.
     """
 
     excess: float
@@ -200,8 +202,8 @@ class StepCheck:
         )
         self._no_error, self._no_closure = np.zeros(6), np.zeros(6 * others)
         self._no_wrenches = np.zeros((len(self.bodies), 18))
-        count = distances.joint_count if distances else 0
-        self._nowhere = [np.full(count, np.nan), np.full(7, np.nan)]
+        self._no_positions = np.zeros(distances.joint_count if distances else 0)
+        self._no_pose = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
         self.begin()
 
     def begin(self) -> None:
@@ -247,18 +249,21 @@ class StepCheck:
         arrays: list[Any] = [torque, last, self._no_error if error is None else error]
         if self._no_closure.size:
             arrays.append(self._no_closure if closure is None else closure)
+        placed, measured = q is not None and pose is not None, wrenches is not None
         if self.proximity:
-            if q is None or pose is None:
-                arrays += self._nowhere
-            else:
-                arrays += [self.proximity.distances.positions(q), pose]
-        if not self.bodies:
-            return StepFigures._make(self._kernel(*arrays).tolist())
-        if wrenches is None:
-            figures, _ = self._kernel(*arrays, self._no_wrenches, self.residuals)
-            return StepFigures._make(figures.tolist())._replace(wrench_excess=-np.inf)
-        figures, self.residuals = self._kernel(*arrays, wrenches, self.residuals)
-        return StepFigures._make(figures.tolist())
+            at = self._no_positions if q is None else self.proximity.distances.positions(q)
+            arrays += [at, self._no_pose if pose is None else pose]
+        if self.bodies:
+            arrays += [wrenches if measured else self._no_wrenches, self.residuals]
+            values, residuals = self._kernel(*arrays)
+            if measured:
+                self.residuals = residuals
+        else:
+            values = self._kernel(*arrays)
+        figures = StepFigures._make(values.tolist())
+        if not placed:
+            figures = figures._replace(link_margin=np.inf)
+        return figures if measured else figures._replace(wrench_excess=-np.inf)
 
     def wrench_findings(self, wrenches: Array) -> Iterator[Finding]:
         """Yield the bodies on which wrist sensors measure what their motion does not explain.
@@ -350,12 +355,9 @@ def _step_program(na: int, others: int, bodies: int, distances: LinkDistances | 
 
 
 def _largest(values: Sequence[Any]) -> Any:
-    largest = values[0]
-    for value in values[1:]:
-        largest = maximum(largest, value)
-    return largest
+    return reduce(maximum, values)
 
 
 def _sizes(values: Any) -> tuple[Any, Any]:
     """Return the sizes of rotation vector and displacement (6,)."""
-    return size_of(values[:3]), size_of(values[3:6])
+    return norm(values[:3]), norm(values[3:6])

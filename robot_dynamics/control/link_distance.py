@@ -9,6 +9,7 @@ what the settings ask for at every control instant.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
@@ -185,10 +186,7 @@ class LinkDistances:
             in_box = [E * (p - at) - middle for p in own]
             found += [_axis_to_box(*axis, half) for axis in _links(in_box)[:-_HOLDING]]
         excess = [a - b for a, b in zip(found, least, strict=True)]
-        margin = excess[0]
-        for value in excess[1:]:
-            margin = minimum(margin, value)
-        return found, margin
+        return found, reduce(minimum, excess)
 
     def closest(self, q: Array, pose: Array, left_out: ArrayLike = ()) -> Closest:
         """Return the closest pair at N times.

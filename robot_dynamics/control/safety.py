@@ -268,11 +268,11 @@ class SafetyLayer(FaultLatch):
             good = self._last if torque is None or found is not None else torque
             check = self._check
             figures = check.figures(good, self._last, error, closure, self._q, pose, wrenches)
-            if pose is not None and not figures.link_margin >= 0.0 and check.proximity:
+            if not figures.link_margin >= 0.0 and check.proximity and pose is not None:
                 too_close = check.proximity.finding(self._q, pose)
                 if too_close is not None:
                     self.trip(now, too_close)
-            if wrenches is not None and not figures.wrench_excess <= 0.0:
+            if not figures.wrench_excess <= 0.0 and wrenches is not None:
                 for unexplained in check.wrench_findings(wrenches):
                     self.trip(now, unexplained)
             if not figures.excess <= 0.0:

@@ -21,7 +21,8 @@ from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.manipulation.grasp_map import mean_grasp_distance
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model import pose_of
-from robot_dynamics.scalar.functions import maximum, minimum, sqrt
+from robot_dynamics.scalar.functions import maximum, minimum
+from robot_dynamics.scalar.linear_algebra import norm
 from robot_dynamics.spatial import Scalar
 from robot_dynamics.wording import apart
 
@@ -84,7 +85,7 @@ class WrenchResidual:
         values = [*measured[12:18], *measured[3:6]]
         smoothed = [a + gain * (b - a) for a, b in zip(state, values, strict=False)]
         # What was pushed a moment ago may still be there: its surface gives way, or is left.
-        return [*smoothed, maximum(size_of(measured[9:12]), state[9] * keep_push), samples]
+        return [*smoothed, maximum(norm(measured[9:12]), state[9] * keep_push), samples]
 
     @staticmethod
     def excess(
@@ -101,7 +102,7 @@ class WrenchResidual:
         """
         _, lever, _, change, _ = parameters
         most = _most(measured, state, parameters)
-        excess = maximum(size_of(state[:3]) / lever - most, size_of(state[3:6]) - most)
+        excess = maximum(norm(state[:3]) / lever - most, norm(state[3:6]) - most)
         return minimum(excess, _LARGE * (state[10] * change - 1.0))
 
     def finding(self, measured: Array, state: Array) -> Finding:
@@ -138,14 +139,8 @@ def _most(
 ) -> Scalar:
     """Return the largest force of the residual [N]; more with a force on surfaces."""
     force, _, friction, _, _ = parameters
-    pushed = size_of(measured[9:12])
+    pushed = norm(measured[9:12])
     return force + friction * pushed + state[9] - pushed
-
-
-def size_of(vector: Sequence[Scalar]) -> Scalar:
-    """Return the length of a vector (3,). Traceable."""
-    x, y, z = vector
-    return sqrt(x * x + y * y + z * z)
 
 
 def watched_bodies(

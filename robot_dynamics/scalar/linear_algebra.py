@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
-from robot_dynamics.scalar.functions import minimum
+from robot_dynamics.scalar.functions import minimum, sqrt
 from robot_dynamics.scalar.symbolic import Scalar
 
 Matrix = Sequence[Sequence[Scalar]]
@@ -30,6 +30,11 @@ def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
         if not (is_zero(x) or is_zero(y)):
             total = total + x * y
     return total
+
+
+def norm(vector: Sequence[Scalar]) -> Scalar:
+    """Return the length of a vector."""
+    return sqrt(dot(vector, vector))
 
 
 def add(a: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:

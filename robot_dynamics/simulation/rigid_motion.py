@@ -24,8 +24,8 @@ from robot_dynamics.manipulation.jointed_object.joint_space import world_triples
 from robot_dynamics.manipulation.system import Arm, GraspSystem
 from robot_dynamics.model import Model, pose_of
 from robot_dynamics.robot import Robot
-from robot_dynamics.scalar.functions import absolute, maximum, sqrt
-from robot_dynamics.scalar.linear_algebra import dot, times
+from robot_dynamics.scalar.functions import absolute, maximum
+from robot_dynamics.scalar.linear_algebra import dot, norm, times
 from robot_dynamics.simulation.plant import Truth, drives_of
 from robot_dynamics.simulation.runge_kutta import CLASSICAL
 from robot_dynamics.simulation.scene import Scene
@@ -243,8 +243,8 @@ def _figures(scene: Scene, model: Model) -> Callable[..., dict[str, Any]]:
     ) -> dict[str, Any]:
         outputs: dict[str, Any] = {
             "gaps": [
-                _largest([_norm([closure[i] for i in rows]) for rows in moves]),
-                _largest([_norm([closure[i] for i in rows]) for rows in turns]),
+                _largest([norm([closure[i] for i in rows]) for rows in moves]),
+                _largest([norm([closure[i] for i in rows]) for rows in turns]),
                 _largest([absolute(value) for value in drift]),
             ]
         }
@@ -328,10 +328,6 @@ def _slice_or_indices(at: list[int]) -> slice | NDArray[np.intp]:
     if at and at == list(range(at[0], at[0] + len(at))):
         return slice(at[0], at[0] + len(at))
     return np.array(at, dtype=np.intp)
-
-
-def _norm(values: Sequence[Scalar]) -> Scalar:
-    return sqrt(dot(values, values))
 
 
 def _largest(values: Sequence[Scalar]) -> Scalar:

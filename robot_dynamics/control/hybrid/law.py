@@ -54,8 +54,8 @@ from robot_dynamics.manipulation.hybrid.object_observer import (
 from robot_dynamics.manipulation.hybrid.system import HybridSystem
 from robot_dynamics.manipulation.hybrid.touched_surfaces import SurfaceFriction, Surfaces
 from robot_dynamics.model.parameters import block_size
-from robot_dynamics.scalar.functions import maximum, minimum, sqrt
-from robot_dynamics.scalar.linear_algebra import add, subtract, times, transposed_times
+from robot_dynamics.scalar.functions import maximum, minimum
+from robot_dynamics.scalar.linear_algebra import add, norm, subtract, times, transposed_times
 from robot_dynamics.spatial import Scalar, Vector3
 
 # Singularities are avoided below this multiple of the pivot below which they are damped; each
@@ -301,7 +301,7 @@ class HybridLawStep:
             "support": self._ordered(support),
             "scales": [  # see `law_inputs.SCALES`
                 scale_internal, scale_motion, limited.rate_scale, limited.support_torque_ratio,
-                inverse.pivot, scale_contact, sqrt(sum((a * a for a in lost_acceleration), 0.0)),
+                inverse.pivot, scale_contact, norm(lost_acceleration),
                 scale_posture,
             ],
             "measured_contact_forces": measured,

@@ -34,8 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.compile import Program, load_kernel, trace
-from robot_dynamics.scalar.functions import absolute, maximum, minimum, sqrt
-from robot_dynamics.scalar.linear_algebra import dot
+from robot_dynamics.scalar.functions import absolute, maximum, minimum
+from robot_dynamics.scalar.linear_algebra import dot, norm
 from robot_dynamics.spatial import Scalar
 
 Array = NDArray[np.float64]
@@ -271,7 +271,7 @@ def _contact(
     closed = _positive(y_n)
     pushing = maximum(y_n, 0.0)
     y = [p[k] - step[k] for k in range(1, w)]
-    size = sqrt(dot(y, y))
+    size = norm(y)
     d = [x / maximum(size, _TINY) for x in y]
     radius = mu * pushing
     rough = not (isinstance(mu, float) and mu == 0.0)
