@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import block_diag
 
 from robot_dynamics.control.hybrid.planned_forces import planned_wrenches
 from robot_dynamics.control.hybrid.step import HybridStep, SlipReport
@@ -95,15 +96,17 @@ class SlipMonitor:
                 by default.
         """
         first = min(max(tick, 0), len(self._planned) - 1)
-        planned = self._planned[first].tolist()
+        planned, lowest = self._planned_rows[first], self._lowest_rows[first]
         now = planned if wrenches is None else self._distances_now(wrenches)
         # Infinite margins are those of contacts that cannot slip, or are not measured.
         unplanned = [
             b - a if math.isfinite(a) and math.isfinite(b) else 0.0
             for a, b in zip(planned, now, strict=True)
         ]
-        lowest = zip(self._lowest[first].tolist(), unplanned, now, strict=True)
-        ahead = [min(low + more, present) for low, more, present in lowest]
+        ahead = [
+            min(low + more, present)
+            for low, more, present in zip(lowest, unplanned, now, strict=True)
+        ]
         if all(a >= b for a, b in zip(ahead, self._least, strict=True)):
             return SlipReport(np.array(now), np.array(ahead), self._never, ())
         return self._danger(first, np.array(now), np.array(ahead), np.array(unplanned))
@@ -127,7 +130,8 @@ class SlipMonitor:
         self._planned = margins
         after = np.vstack([margins, np.repeat(margins[-1:], self._ahead, axis=0)])
         windows = np.lib.stride_tricks.sliding_window_view(after, self._ahead + 1, axis=0)
-        self._lowest = windows.min(axis=-1)
+        # Lists, because they are read in every period.
+        self._planned_rows, self._lowest_rows = margins.tolist(), windows.min(axis=-1).tolist()
 
     def _distances(self, wrenches: Array) -> Array:
         """Return distances (N, k); minus infinity instead of NaN."""
@@ -137,10 +141,8 @@ class SlipMonitor:
 
     def _distances_now(self, wrenches: ArrayLike) -> list[float]:
         """Return the distances (k,) of one instant, as `_distances` does."""
-        rows = np.asarray(wrenches, dtype=float).tolist()
-        found = [
-            limits.distance_of_one(row) for limits, row in zip(self._limits, rows, strict=True)
-        ]
+        rows = zip(self._limits, np.asarray(wrenches, dtype=float).tolist(), strict=True)
+        found = [limits.distance_of_one(row) for limits, row in rows]
         return [-math.inf if math.isnan(one) else one for one in found]
 
     def _sentence(self, i: int, when: str, left: float) -> str:
@@ -223,16 +225,14 @@ class SlipWatch:
         self._system, self._grips = system, dict(options.grips)
         arms = list(zip(names, system.contacts, strict=True))
         limits = {name: one.limits for name, one in arms if one.limits is not None}
-        self._columns: list[tuple[slice, Array]] = []
-        start = 0
-        for _, contact in arms:
-            own = slice(start, start + contact.directions.shape[1])
-            if contact.limits is not None:
-                self._columns.append((own, contact.directions.T))
-            start = own.stop
+        # Of contact forces (d,) the wrenches of the contacts that can slip, one after the other.
+        self._directions = block_diag(*(contact.directions.T for contact in system.contacts))[
+            :, np.repeat([contact.limits is not None for contact in system.contacts], 6)
+        ]
+        slipping = len(limits)
         limits |= {name: grip.cone for name, grip in self._grips.items()}
         # The margin is declared for contacts; a push on a surface is to stick, by however little.
-        margins = [options.margin] * len(self._columns) + [0.0] * len(self._grips)
+        margins = [options.margin] * slipping + [0.0] * len(self._grips)
         self._planned = SlipMonitor(limits, margins, period)
         # A plan that comes is checked before it is followed; then what is measured tells.
         self._unplanned = SlipMonitor(limits, margins, period)
@@ -295,10 +295,12 @@ class SlipWatch:
 
         Where a surface is not touched nothing slips: it counts as pushed with any force.
         """
-        found = np.zeros((len(forces), len(self.names), 6))
-        for i, (own, directions) in enumerate(self._columns):
-            found[:, i] = forces[:, own] @ directions
-        for i, grip in enumerate(self._grips.values(), len(self._columns)):
-            found[:, i] = grip.wrenches(pushes)
-            found[touched[:, grip.normal] == 0.0, i] = [0.0, 0.0, 0.0, 0.0, 0.0, np.inf]
-        return found
+        found = (forces @ self._directions).reshape(len(forces), -1, 6)
+        if not self._grips:
+            return found
+        held = []
+        for grip in self._grips.values():
+            wrenches = grip.wrenches(pushes)
+            wrenches[touched[:, grip.normal] == 0.0] = [0.0, 0.0, 0.0, 0.0, 0.0, np.inf]
+            held.append(wrenches)
+        return np.concatenate([found, np.stack(held, axis=1)], axis=1)

@@ -154,12 +154,14 @@ class Squeeze:
         A, scale = distribution.internal, np.where(moments, 1.0 / length, 1.0)
         # The size of an internal force is that of its contact forces: |y| with y = L^T f_IS.
         self._scaled = scaled = scale[:, None] * A
-        self._lower = np.linalg.cholesky(scaled.T @ scaled)
-        self._to_internal = np.linalg.inv(self._lower.T)
+        self._to_scaled = np.linalg.cholesky(scaled.T @ scaled).T
+        self._to_internal = np.linalg.inv(self._to_scaled)
+        self._planes = planes.rows
         self._rows = planes.rows @ (A @ self._to_internal)
         self._components = scaled @ self._to_internal
         self._loads = planes.rows @ distribution.share
         self._bounds, self._owners = planes.lower, planes.contact
+        self.slips = bool(len(self._owners))
         self._none = np.full(len(planes.lower), np.inf)
         # With a correction limit components are bounded as well.
         self._with_components = np.vstack([self._rows, self._components])
@@ -195,7 +197,7 @@ class Squeeze:
 
         None if nothing holds the object, a number is none, or the solver gives up.
 
-        A desired force that holds by itself, which is the rule, costs two products.
+        A desired force that holds by itself, which is the rule, costs three products.
 
         Args:
             wrench: What the contacts are to make on the object, in its axes (6,).
@@ -203,12 +205,14 @@ class Squeeze:
             torque_bounds: What the drives have left for it.
             correction_limit: How far it may be from another one.
         """
-        lower = self._bounds - self._loads @ wrench if self.slips else self._bounds
-        goal = self._lower.T @ desired
-        if not math.isfinite(sum(goal.tolist()) + sum(lower.tolist())):
+        if not math.isfinite(sum(wrench.tolist()) + sum(desired.tolist())):
             return None
-        if torque_bounds is None and bool((self._rows @ goal >= lower).all()):
-            return desired
+        if torque_bounds is None:
+            forces = self._distribution.contact_forces(wrench, desired)
+            if (self._planes @ forces >= self._bounds).all():
+                return desired
+        lower = self._bounds - self._loads @ wrench if self.slips else self._bounds
+        goal = self._to_scaled @ desired
         if not len(goal):
             return None
         try:
@@ -217,17 +221,12 @@ class Squeeze:
             return None
         return None if y is None else self._to_internal @ y
 
-    @property
-    def slips(self) -> bool:
-        """Whether there is any contact that can slip or open."""
-        return bool(len(self._owners))
-
     def size(self, internal_force: Array) -> float:
         """Return the largest component of a contact force [N] of an internal force (m,).
 
         In the contacts' axes, moments over the length.
         """
-        return float(np.abs(self._scaled @ internal_force).max(initial=0.0))
+        return max(map(abs, (self._scaled @ internal_force).tolist()), default=0.0)
 
     def part_within(self, start: Array, change: Array, most: float) -> float:
         """Return the largest part, up to 1, of a change (m,) whose end has at most a size [N].
@@ -301,10 +300,10 @@ class Squeeze:
         upper: Array,
         times: ArrayLike | None = None,
     ) -> SqueezeChoice:
-        f_IS = np.zeros(len(self._lower)) if desired is None else np.asarray(desired, dtype=float)
+        f_IS = np.asarray(np.zeros(len(self._to_scaled)) if desired is None else desired, float)
         if not (np.all(np.isfinite(w)) and np.all(np.isfinite(f_IS))):
             raise ArgumentError("wrench or internal force is not finite, expected numbers.")
-        goal = self._lower.T @ f_IS
+        goal = self._to_scaled @ f_IS
         y: Array | None
         if len(goal) and len(rows):
             y = nearest_within(goal, rows, lower, upper)
@@ -325,7 +324,7 @@ class Squeeze:
             rows[:cones],
             lower[:cones] - self.margin,
             self.margin + 1.0,
-            (np.zeros((0, len(self._lower))), np.zeros(0)),
+            (np.zeros((0, len(self._to_scaled))), np.zeros(0)),
         )
         assert found is not None  # without equations there is always a point
         if found.margin >= self.margin:
