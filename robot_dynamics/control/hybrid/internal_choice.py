@@ -86,7 +86,7 @@ class InternalChoice:
         """Begin without a correction."""
         self.added = self._nothing
         self._before: deque[Array] = deque([self.added] * self._late, maxlen=self._late)
-        self._torque_bounds: InternalForceBounds | None = None
+        self._last: tuple[HybridStep, Array] | None = None  # with a correction, and efforts
         self._idle = not self._squeeze.slips
 
     @property
@@ -115,7 +115,8 @@ class InternalChoice:
         if step.fits:
             return None
         planned, correction_limit = row[self._own], CorrectionLimit(row[self._own], self._most)
-        bounds = self._allowed(step, effort)
+        least, most = step.torque_range
+        bounds = InternalForceBounds(step.internal_force_torques, -effort - least, effort - most)
         found = self._squeeze.in_loop(
             step.desired_wrench, planned + self.added, bounds, correction_limit
         )
@@ -131,28 +132,26 @@ class InternalChoice:
         return self._with_added(row)
 
     def remember(self, step: HybridStep, effort: Array) -> None:
-        """Remember the correction of this period, and the internal forces that limits allow.
+        """Remember the correction of this period and what was sent.
 
         Args:
             step: The step that is sent.
             effort: Largest torques (na,).
         """
         self._before.append(self.added)
-        self._torque_bounds = None if self.added is self._nothing else self._allowed(step, effort)
+        self._last = None if self.added is self._nothing else (step, effort)
         self._idle = not self._squeeze.slips and all(one is self._nothing for one in self._before)
-
-    def _allowed(self, step: HybridStep, effort: Array) -> InternalForceBounds:
-        """Return the internal forces that torque limits allow with all of a step's task."""
-        least, most = step.torque_range
-        return InternalForceBounds(step.internal_force_torques, -effort - least, effort - most)
 
     def _decayed(self, planned: Array) -> Array:
         """Return the correction, decayed by a period unless limits would scale the task then."""
         if self.added is self._nothing:
             return self.added
         decayed = self._keep * self.added
-        if self._torque_bounds is not None and not self._torque_bounds.allows(planned + decayed):
-            return self.added
+        if self._last is not None:
+            step, effort = self._last
+            torques = step.torque_range + step.internal_force_torques @ (planned + decayed)
+            if not (abs(torques) <= effort).all():
+                return self.added
         return decayed if self._squeeze.size(decayed) > _NONE else self._nothing
 
     def _within_cones(self, wrench: Array, planned: Array, target: Array) -> Array:

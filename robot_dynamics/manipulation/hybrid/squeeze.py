@@ -79,11 +79,6 @@ class InternalForceBounds(NamedTuple):
     lower: Array
     upper: Array
 
-    def allows(self, internal_force: Array) -> bool:
-        """Return whether an internal force (m,) is within."""
-        torques = self.grip @ internal_force
-        return bool(((torques >= self.lower) & (torques <= self.upper)).all())
-
 
 class CorrectionLimit(NamedTuple):
     """How far internal forces may be from one: |contact forces of f_IS - around| <= most.

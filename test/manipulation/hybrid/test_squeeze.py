@@ -14,7 +14,6 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import Contact, ForceDistribution, FrictionCone
 from robot_dynamics.manipulation.hybrid.squeeze import (
     CorrectionLimit,
-    InternalForceBounds,
     Squeeze,
     SqueezeError,
     TorqueBounds,
@@ -128,14 +127,6 @@ def test_a_change_goes_as_far_as_a_size():
         end = squeeze.size(start + part * change)
         assert end == pytest.approx(most) or (part == 1.0 and end <= most)
     assert squeeze.part_within(start, 0.0 * change, most) == 1.0
-
-
-def test_a_room_allows_what_is_within_it():
-    """Both bounds count, and none where there is none."""
-    bounds = InternalForceBounds(np.eye(2), np.array([-1.0, -np.inf]), np.array([2.0, 3.0]))
-    assert bounds.allows(np.array([2.0, -1e9]))
-    assert not bounds.allows(np.array([-1.1, 0.0]))
-    assert not bounds.allows(np.array([0.0, 3.1]))
 
 
 def test_the_size_of_an_internal_force_is_that_of_its_largest_contact_force():
