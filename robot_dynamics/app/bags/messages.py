@@ -7,7 +7,6 @@ Inside the package spatial vectors are angular first; messages have the linear p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,6 @@ from robot_dynamics.control.clock import SECOND
 
 Array = NDArray[np.float64]
 
-_NOTHING = np.zeros(0)
-
 
 def require_rosbags() -> Any:
     """Return the package rosbags.
@@ -29,6 +26,7 @@ def require_rosbags() -> Any:
     """
     try:
         import rosbags.highlevel
+        import rosbags.interfaces
         import rosbags.rosbag2
         import rosbags.typesys
     except ImportError as error:
@@ -50,107 +48,53 @@ class Messages:
     """
 
     def __init__(self) -> None:
-        typesys = require_rosbags().typesys
-        self.store = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
+        rosbags = require_rosbags()
+        self.store = rosbags.typesys.get_typestore(rosbags.typesys.Stores.ROS2_JAZZY)
+        self._node = rosbags.interfaces.Nodetype
 
-    def make(self, kind: str, **fields: Any) -> Any:
-        """Return a message of a type, as "std_msgs/String"; every field must be given."""
-        return self.store.types[full_name(kind)](**fields)
+    def make(self, kind: str, *values: Any) -> Any:
+        """Return a message of a type, as "std_msgs/String".
+
+        Args:
+            kind: The type.
+            values: Those of all its fields, in order; of a message within it likewise, as a tuple
+                or an array.
+        """
+        return self._made(full_name(kind), values)
+
+    def _made(self, name: str, values: Any) -> Any:
+        _, fields = self.store.fielddefs[name]
+        values = values.tolist() if isinstance(values, np.ndarray) else values
+        parts = [self._part(of, value) for (_, of), value in zip(fields, values, strict=True)]
+        return self.store.types[name](*parts)
+
+    def _part(self, of: tuple[Any, Any], value: Any) -> Any:
+        """Return the value of a field, given its definition."""
+        node, what = of
+        if node == self._node.NAME:
+            return self._made(what, value)
+        if node == self._node.SEQUENCE and what[0][0] == self._node.NAME:
+            return [self._made(what[0][1], one) for one in value]
+        return value
 
     def bytes_of(self, kind: str, message: Any) -> memoryview:
         """Return the message as it goes over the wire (CDR)."""
         return memoryview(self.store.serialize_cdr(message, full_name(kind)))
 
-    def header(self, stamp: int, frame: str = "") -> Any:
-        """Return the header of a time [ns] and a frame."""
-        return self.make("std_msgs/Header", stamp=self.time(stamp), frame_id=frame)
 
-    def time(self, stamp: int) -> Any:
-        """Return a time [ns]."""
-        seconds, nanoseconds = divmod(stamp, SECOND)
-        return self.make("builtin_interfaces/Time", sec=seconds, nanosec=nanoseconds)
+def header(stamp: int, frame: str = "") -> tuple[tuple[int, int], str]:
+    """Return the values of the header of a time [ns] and a frame."""
+    return divmod(stamp, SECOND), frame
 
-    def duration(self, seconds: float = 0.0) -> Any:
-        """Return a duration [s]."""
-        whole, rest = divmod(round(seconds * SECOND), SECOND)
-        return self.make("builtin_interfaces/Duration", sec=whole, nanosec=rest)
 
-    def text(self, text: str) -> Any:
-        """Return a text."""
-        return self.make("std_msgs/String", data=text)
+def linear_first(vector: Array) -> tuple[Array, Array]:
+    """Return the values of a wrench, a twist or an acceleration (6,) that is angular first."""
+    return vector[3:], vector[:3]
 
-    def joint_state(
-        self,
-        stamp: int,
-        names: Sequence[str],
-        position: Array = _NOTHING,
-        velocity: Array = _NOTHING,
-        effort: Array = _NOTHING,
-    ) -> Any:
-        """Return a state of joints; what is not given is empty."""
-        values = {"position": position, "velocity": velocity, "effort": effort}
-        contiguous = {key: np.ascontiguousarray(value) for key, value in values.items()}
-        return self.make(
-            "sensor_msgs/JointState", header=self.header(stamp), name=[*names], **contiguous
-        )
 
-    def numbers(self, values: Array, number: int = 0, label: str = "") -> Any:
-        """Return numbers (n,) with a sequence number, and what they are."""
-        size = len(values)
-        dimension = self.make("std_msgs/MultiArrayDimension", label=label, size=size, stride=size)
-        layout = self.make(
-            "std_msgs/MultiArrayLayout",
-            dim=[dimension] if label else [],
-            data_offset=number % (1 << 32),
-        )
-        data = np.ascontiguousarray(values)
-        return self.make("std_msgs/Float64MultiArray", layout=layout, data=data)
-
-    def wrench(self, stamp: int, frame: str, wrench: Array) -> Any:
-        """Return a wrench (6,), angular first, in the axes of a frame and at its origin."""
-        value = self.make(
-            "geometry_msgs/Wrench", force=self.vector(wrench[3:]), torque=self.vector(wrench[:3])
-        )
-        return self.make(
-            "geometry_msgs/WrenchStamped", header=self.header(stamp, frame), wrench=value
-        )
-
-    def vector(self, values: Array) -> Any:
-        """Return a vector (3,)."""
-        x, y, z = values.tolist()
-        return self.make("geometry_msgs/Vector3", x=x, y=y, z=z)
-
-    def point(self, values: Array) -> Any:
-        """Return a point (3,)."""
-        x, y, z = values.tolist()
-        return self.make("geometry_msgs/Point", x=x, y=y, z=z)
-
-    def quaternion(self, values: Array) -> Any:
-        """Return a quaternion x y z w (4,)."""
-        x, y, z, w = values.tolist()
-        return self.make("geometry_msgs/Quaternion", x=x, y=y, z=z, w=w)
-
-    def pose(self, pose: Array) -> Any:
-        """Return a pose x y z qx qy qz qw (7,)."""
-        return self.make(
-            "geometry_msgs/Pose",
-            position=self.point(pose[:3]),
-            orientation=self.quaternion(pose[3:]),
-        )
-
-    def transform(self, pose: Array) -> Any:
-        """Return the transform of a pose x y z qx qy qz qw (7,)."""
-        return self.make(
-            "geometry_msgs/Transform",
-            translation=self.vector(pose[:3]),
-            rotation=self.quaternion(pose[3:]),
-        )
-
-    def twist(self, twist: Array) -> Any:
-        """Return a twist or an acceleration (6,), angular first."""
-        return self.make(
-            "geometry_msgs/Twist", linear=self.vector(twist[3:]), angular=self.vector(twist[:3])
-        )
+def parts_of_pose(pose: Array) -> tuple[Array, Array]:
+    """Return the values of a pose or a transform that is x y z qx qy qz qw (7,)."""
+    return pose[:3], pose[3:]
 
 
 def full_name(kind: str) -> str:

@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.bags.messages import (
     Messages,
+    header,
+    linear_first,
+    parts_of_pose,
     quaternion_of,
     twist_of,
     vector_of,
@@ -29,6 +32,9 @@ from robot_dynamics.control.hybrid.named_forces import wrench_components
 from robot_dynamics.description.orientations import rotation_of_quaternion
 
 Array = NDArray[np.float64]
+
+_NOTHING = np.zeros(0)
+_UNKNOWN = np.zeros(36)  # covariance
 
 
 @dataclass(frozen=True)
@@ -108,7 +114,8 @@ class JointStates(Stream):
         """Return the message of a control period."""
         count, names = len(self.fields), [name for own in self.joints for name in own]
         numbers = {key: np.concatenate(values[i::count]) for i, key in enumerate(self.fields)}
-        return make.joint_state(stamp, names, **numbers)
+        every = [numbers.get(key, _NOTHING) for key in ("position", "velocity", "effort")]
+        return make.make(self.kind, header(stamp), names, *every)
 
     def read(self, message: Any) -> Sequence[Array]:
         """Return the numbers of each place."""
@@ -124,7 +131,9 @@ class Numbers(Stream):
 
     def write(self, make: Messages, tick: int, stamp: int, values: Sequence[Array]) -> Any:
         """Return the message of a control period."""
-        return make.numbers(values[0], tick, self.label)
+        data, size = np.ascontiguousarray(values[0]), len(values[0])
+        dimensions = [(self.label, size, size)] if self.label else []
+        return make.make(self.kind, (dimensions, tick % (1 << 32)), data)
 
     def read(self, message: Any) -> Sequence[Array]:
         """Return the numbers of each place."""
@@ -154,7 +163,7 @@ class Wrenches(Stream):
         """Return the message of a control period."""
         wrench = np.zeros(6)
         wrench[list(self.components)] = values[0]
-        return make.wrench(stamp, self.frame, wrench)
+        return make.make(self.kind, header(stamp, self.frame), linear_first(wrench))
 
     def read(self, message: Any) -> Sequence[Array]:
         """Return the numbers of each place."""
@@ -172,15 +181,8 @@ class BodyMotion(Stream):
         """Return the message of a control period."""
         pose, twist = values
         turned = _turned(rotation_of_quaternion(pose[3:].tolist()).T, twist)
-        unknown = np.zeros(36)
-        at = make.make(
-            "geometry_msgs/PoseWithCovariance", pose=make.pose(pose), covariance=unknown
-        )
-        moving = make.make(
-            "geometry_msgs/TwistWithCovariance", twist=make.twist(turned), covariance=unknown
-        )
-        header = make.header(stamp, WORLD)
-        return make.make(self.kind, header=header, child_frame_id=self.body, pose=at, twist=moving)
+        at, moving = (parts_of_pose(pose), _UNKNOWN), (linear_first(turned), _UNKNOWN)
+        return make.make(self.kind, header(stamp, WORLD), self.body, at, moving)
 
     def read(self, message: Any) -> Sequence[Array]:
         """Return the numbers of each place."""
@@ -200,15 +202,9 @@ class References(Stream):
     def write(self, make: Messages, tick: int, stamp: int, values: Sequence[Array]) -> Any:
         """Return the message of a control period."""
         pose, twist = values
-        point = make.make(
-            "trajectory_msgs/MultiDOFJointTrajectoryPoint",
-            transforms=[make.transform(pose)],
-            velocities=[make.twist(twist)],
-            accelerations=[],
-            time_from_start=make.duration(),
-        )
-        header = make.header(stamp, WORLD)
-        return make.make(self.kind, header=header, joint_names=[self.body], points=[point])
+        no_acceleration: list[Array] = []
+        point = [parts_of_pose(pose)], [linear_first(twist)], no_acceleration, header(0)[0]
+        return make.make(self.kind, header(stamp, WORLD), [self.body], [point])
 
     def read(self, message: Any) -> Sequence[Array]:
         """Return the numbers of each place."""

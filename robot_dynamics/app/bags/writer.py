@@ -12,15 +12,20 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.bags.messages import Messages, full_name, require_rosbags
+from robot_dynamics.app.bags.messages import (
+    Messages,
+    full_name,
+    header,
+    parts_of_pose,
+    require_rosbags,
+)
 from robot_dynamics.app.bags.streams import Numbers, Stream, standard_streams, whole
 from robot_dynamics.app.cell import placed_robots
 from robot_dynamics.app.output_files import MCAP
@@ -83,12 +88,14 @@ def _write(recording: Recording, writer: Any) -> None:
     # On a topic there are only lists, some of them of one number.
     single = [name for name, values in recording.columns.items() if values.ndim == 1]
     text = recording.text(single=[name for name in single if name != TICK])
-    bag.latch(topics.RUN_METADATA, first, "std_msgs/String", make.text(text))
+    bag.latch(topics.RUN_METADATA, first, "std_msgs/String", make.make("std_msgs/String", text))
     robots = robots_of(recording.metadata)
     frames = None
     if robots is not None:
         text = write_urdf(robots.mechanism, robots.shapes, recording.get("scenario"))
-        bag.latch(topics.ROBOT_DESCRIPTION, first, "std_msgs/String", make.text(text))
+        bag.latch(
+            topics.ROBOT_DESCRIPTION, first, "std_msgs/String", make.make("std_msgs/String", text)
+        )
         frames = _positions(recording)
     tf = None
     if robots is not None and frames is not None:
@@ -226,7 +233,8 @@ class Frames:
 
     def resting(self, make: Messages) -> Any:
         """Return what never moves."""
-        return _message(make, [_transform(make, 0, e, e.placement) for e in self._resting])
+        links = [_transform(0, e, e.placement) for e in self._resting]
+        return make.make("tf2_msgs/TFMessage", links)
 
     def moving(self, make: Messages, stamp: int, q: Array, pose: Array) -> Any:
         """Return what moves, at a time [ns].
@@ -237,31 +245,16 @@ class Frames:
             q: Joint positions [rad, m].
             pose: Pose of the object in the world (7,).
         """
-        links = [
-            _transform(make, stamp, e, e.placement @ _motion(e, float(q[i])))
-            for e, i in self._moving
-        ]
-        body = make.make(
-            "geometry_msgs/TransformStamped",
-            header=make.header(stamp, WORLD),
-            child_frame_id=self._body,
-            transform=make.transform(pose),
-        )
-        return _message(make, [*links, body])
+        moved = [(e, e.placement @ _motion(e, float(q[i]))) for e, i in self._moving]
+        links = [_transform(stamp, e, frame) for e, frame in moved]
+        body = header(stamp, WORLD), self._body, parts_of_pose(pose)
+        return make.make("tf2_msgs/TFMessage", [*links, body])
 
 
-def _message(make: Messages, transforms: list[Any]) -> Any:
-    return make.make("tf2_msgs/TFMessage", transforms=transforms)
-
-
-def _transform(make: Messages, stamp: int, joint: JointElement, matrix: Array) -> Any:
-    pose = np.concatenate([matrix[:3, 3], quaternion_of_rotation(matrix[:3, :3])])
-    return make.make(
-        "geometry_msgs/TransformStamped",
-        header=make.header(stamp, joint.parent),
-        child_frame_id=joint.child,
-        transform=make.transform(pose),
-    )
+def _transform(stamp: int, joint: JointElement, matrix: Array) -> tuple[Any, ...]:
+    """Return the values of the transform of a joint's child."""
+    at = matrix[:3, 3], quaternion_of_rotation(matrix[:3, :3])
+    return header(stamp, joint.parent), joint.child, at
 
 
 def _motion(joint: JointElement, q: float) -> Array:
@@ -281,8 +274,7 @@ _INTERVAL_S = 1.0
 _NAME = "controller: state"
 
 
-@dataclass(frozen=True)
-class Status:
+class Status(NamedTuple):
     """A status of the controller.
 
     Attributes:
@@ -299,20 +291,9 @@ class Status:
 
     def message(self, make: Messages, stamp: int) -> Any:
         """Return the message at a time [ns]."""
-        values = [
-            make.make("diagnostic_msgs/KeyValue", key=key, value=value)
-            for key, value in self.values.items()
-        ]
-        status = make.make(
-            "diagnostic_msgs/DiagnosticStatus",
-            level=self.level,
-            name=_NAME,
-            message=self.sentence,
-            hardware_id=self.hardware,
-            values=values,
-        )
-        header = make.header(stamp)
-        return make.make("diagnostic_msgs/DiagnosticArray", header=header, status=[status])
+        values = [*self.values.items()]
+        status = self.level, _NAME, self.sentence, self.hardware, values
+        return make.make("diagnostic_msgs/DiagnosticArray", header(stamp), [status])
 
 
 def diagnostics_of(recording: Recording) -> dict[int, Status]:

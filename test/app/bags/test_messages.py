@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.app.bags.messages import Messages, full_name, require_rosbags
+from robot_dynamics.app.bags.streams import JointStates, Numbers, Wrenches
 from robot_dynamics.app.recording import RecordingError
 
 
@@ -20,12 +21,17 @@ def test_bytes_are_those_of_ros():
     from std_msgs.msg import Float64MultiArray
 
     make = Messages()
+    joints = JointStates("j", (), (("a", "bcd"),), ("position", "effort"))
+
+    def written(stream, values, tick=0, stamp=0):
+        return stream.write(make, tick, stamp, values)
+
     wrench = np.arange(1.0, 7.0)
     cases = [
-        (WrenchStamped, make.wrench(1_500_000_000, "tool", wrench)),
-        (JointState, make.joint_state(2, ["a", "bcd"], wrench[:2], effort=wrench[2:4])),
-        (Float64MultiArray, make.numbers(wrench, 7, "N")),
-        (Float64MultiArray, make.numbers(wrench[:0], (1 << 32) + 3)),
+        (WrenchStamped, written(Wrenches("w", (), "tool"), [wrench], stamp=1_500_000_000)),
+        (JointState, written(joints, [wrench[:2], wrench[2:4]], stamp=2)),
+        (Float64MultiArray, written(Numbers("n", (), "N"), [wrench], tick=7)),
+        (Float64MultiArray, written(Numbers("n", ()), [wrench[:0]], tick=(1 << 32) + 3)),
     ]
     for kind, message in cases:
         name = f"{kind.__module__.split('.')[0]}/{kind.__name__}"

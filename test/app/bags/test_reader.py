@@ -12,7 +12,7 @@ pytest.importorskip("rosbags", reason="rosbags is not installed")
 
 from rosbags.rosbag2 import StoragePlugin, Writer
 
-from robot_dynamics.app.bags.messages import Messages, full_name
+from robot_dynamics.app.bags.messages import Messages, full_name, header
 from robot_dynamics.app.bags.reader import read_bag
 from robot_dynamics.app.bags.streams import standard_streams
 from robot_dynamics.app.recording import RecordingError
@@ -56,7 +56,7 @@ def recorded(folder, short, kind, *, namespace="/", begin=START, runs=1, only=No
         for run in range(runs):
             wall = int(2e18 + run * 1e10)
             metadata["reference_start_tick"] = run
-            text = make.text(json.dumps(metadata))
+            text = make.make("std_msgs/String", json.dumps(metadata))
             write(namespace + "run_metadata", wall, "std_msgs/String", text)
             for row in range(50):
                 stamp = round((begin + row * PERIOD) * 1e9)
@@ -73,7 +73,8 @@ def recorded(folder, short, kind, *, namespace="/", begin=START, runs=1, only=No
                     for i, topic in enumerate(joints):
                         own = slice(7 * i, 7 * i + 7)
                         names = [*metadata["joints"][own]]
-                        part = make.joint_state(stamp, names, *(v[own] for v in values))
+                        numbers = (*(v[own] for v in values), np.zeros(0))
+                        part = make.make(stream.kind, header(stamp), names, *numbers)
                         write(topic, at, stream.kind, part)
     return folder
 
@@ -122,7 +123,9 @@ def test_files_that_are_no_bags(bag, tmp_path):
     make = Messages()
     with Writer(tmp_path / "foreign", version=9, storage_plugin=StoragePlugin.MCAP) as writer:
         of = writer.add_connection("/chatter", "std_msgs/msg/String", typestore=make.store)
-        writer.write(of, 1, make.bytes_of("std_msgs/String", make.text("hello")))
+        writer.write(
+            of, 1, make.bytes_of("std_msgs/String", make.make("std_msgs/String", "hello"))
+        )
     with pytest.raises(RecordingError, match="has nothing of the topic run_metadata; expected"):
         read_bag(tmp_path / "foreign")
 
@@ -133,7 +136,7 @@ def test_metadata_of_another_format(tmp_path, text):
     make = Messages()
     with Writer(tmp_path / "bag", version=9, storage_plugin=StoragePlugin.MCAP) as writer:
         of = writer.add_connection("/run_metadata", "std_msgs/msg/String", typestore=make.store)
-        writer.write(of, 1, make.bytes_of("std_msgs/String", make.text(text)))
+        writer.write(of, 1, make.bytes_of("std_msgs/String", make.make("std_msgs/String", text)))
     with pytest.raises(RecordingError, match="expected metadata of format 1"):
         read_bag(tmp_path / "bag")
 
@@ -144,6 +147,8 @@ def test_two_controllers_in_one_bag(tmp_path):
     with Writer(tmp_path / "bag", version=9, storage_plugin=StoragePlugin.MCAP) as writer:
         for name in ("/a/run_metadata", "/b/run_metadata"):
             of = writer.add_connection(name, "std_msgs/msg/String", typestore=make.store)
-            writer.write(of, 1, make.bytes_of("std_msgs/String", make.text("{}")))
+            writer.write(
+                of, 1, make.bytes_of("std_msgs/String", make.make("std_msgs/String", "{}"))
+            )
     with pytest.raises(RecordingError, match="several controllers"):
         read_bag(tmp_path / "bag")
