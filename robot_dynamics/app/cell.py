@@ -63,8 +63,12 @@ Array = NDArray[np.float64]
 _OBJECT_JOINT = "object_joint"
 
 
-def pose_matrix(settings: PoseSettings) -> Array:
-    """Return the homogeneous matrix (4, 4) of a pose."""
+#: What states where it stands: in the world, in the object or relative to what is believed.
+Placed = PoseSettings | ObjectSettings | ObjectJointSettings | SurfaceSettings | PartSettings
+
+
+def pose_matrix(settings: Placed) -> Array:
+    """Return the homogeneous matrix (4, 4) of where something stands."""
     return pose(settings.xyz, rotation_of_rpy(settings.rpy))
 
 
@@ -147,12 +151,12 @@ def environment_of(cell: CellSettings, center: Array) -> Environment:
     leaders: list[int] = []
     sliding: list[Sliding | Guided | None] = []
     for surface in cell.surfaces:
-        frame, part = surface_frame(surface), part_frame(surface.part)
+        frame, part = pose_matrix(surface), pose_matrix(surface.part)
         first = len(functions) if surface.kind in PUSHED else -1
         functions += surface_functions(surface, frame, part, center)
         leaders += [first] * surface.rows
         sliding += [_sliding(surface), *[None] * (surface.rows - 1)]
-    start = object_frame(cell)[:3, :3]
+    start = pose_matrix(cell.object)[:3, :3]
     return Environment(
         tuple(functions),
         tuple(coordinate_function(one, start, center) for one in cell.coordinates),
@@ -191,7 +195,7 @@ def surface_facts(cell: CellSettings) -> SurfaceFacts:
         first = len(rows)
         if surface.sticks:
             grips[surface.name] = Grip(first, (first + 1, first + 2), surface.friction)
-        components = _components(surface, object_frame(cell))
+        components = _components(surface, pose_matrix(cell.object))
         for i in range(surface.rows):
             component, sign = components[i]
             pushed = surface.kind in PUSHED and i == 0
@@ -213,7 +217,7 @@ def _components(surface: SurfaceSettings, held: Array) -> tuple[tuple[int, float
         return (5, 1.0), (1, -1.0), (0, 1.0)
     if surface.kind == "hinge":
         along = (
-            surface_frame(surface)[:3, :3].T @ held[:3, :3] @ part_frame(surface.part)[:3, :3]
+            pose_matrix(surface)[:3, :3].T @ held[:3, :3] @ pose_matrix(surface.part)[:3, :3]
         )[2, 2]
         sign = 1.0 if along > 0.0 else -1.0
         return *_COMPONENTS["hinge"], (1, sign), (0, -sign)
@@ -255,21 +259,6 @@ def uncontrolled_environment_joints(cell: CellSettings, reference: ReferenceSett
     return found
 
 
-def object_frame(cell: CellSettings) -> Array:
-    """Return the pose (4, 4) of the object in the world at the start."""
-    return pose(cell.object.xyz, rotation_of_rpy(cell.object.rpy))
-
-
-def surface_frame(surface: SurfaceSettings) -> Array:
-    """Return the pose (4, 4) of a surface's frame in the world."""
-    return pose(surface.xyz, rotation_of_rpy(surface.rpy))
-
-
-def part_frame(part: PartSettings) -> Array:
-    """Return the pose (4, 4) of what touches a surface, in the object."""
-    return pose(part.xyz, rotation_of_rpy(part.rpy))
-
-
 def cone_of(settings: ContactSettings) -> FrictionCone:
     """Return what a contact that can only push bears."""
     if settings.kind == "frictionless_point":
@@ -298,21 +287,17 @@ def wrench_maps(system: HybridSystem, distribution: ForceDistribution) -> GraspM
     )
 
 
-def _kind(settings: ContactSettings) -> str:
-    return CONTACT_KINDS[settings.kind]
-
-
 def contact_of(settings: ContactSettings) -> Contact:
     """Return how a tool holds the object, at the origin of the contact's frame."""
     if settings.kind == "own":
         return Contact.of_directions(np.array(settings.directions).T, np.eye(4))
     limits = cone_of(settings) if settings.unilateral else None
-    return Contact.of_kind(_kind(settings), np.eye(4), limits)
+    return Contact.of_kind(CONTACT_KINDS[settings.kind], np.eye(4), limits)
 
 
 def tree_joint(settings: ObjectJointSettings, links: tuple[str, str]) -> JointElement:
     """Return the joint between the parts, as a joint from the first to the second."""
-    at = pose(settings.xyz, rotation_of_rpy(settings.rpy))
+    at = pose_matrix(settings)
     return JointElement(_OBJECT_JOINT, settings.type, *links, at, settings.axis)
 
 
@@ -346,7 +331,7 @@ def jointed_system(cell: CellSettings, grasped: GraspSystem) -> JointedObjectSys
     parts = [_object_part(urdf) for urdf in (cell.object.urdf, joint.urdf)]
     links = (parts[0].name, parts[1].name)
     held = Mechanism("object", tuple(parts), (tree_joint(joint, links),))
-    grasps = [pose(arm.grasp.xyz, rotation_of_rpy(arm.grasp.rpy)) for arm in cell.arms]
+    grasps = [pose_matrix(arm.grasp) for arm in cell.arms]
     tools = [arm.tool for arm in cell.arms]
     system = jointed_object_system(
         arms, held, (tools[0], tools[1]), (grasps[0], grasps[1]), cell.gravity

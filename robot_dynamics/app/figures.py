@@ -86,16 +86,13 @@ def require_figure(path: Path) -> None:
         raise PlotError(f"{path}: expected a figure as .{', .'.join(sorted(known))}.")
 
 
-def write_figure(
-    path: str | Path, size: tuple[float, float], draw: Callable[[Any], None], dpi: float = 150.0
-) -> Path:
+def write_figure(path: str | Path, size: tuple[float, float], draw: Callable[[Any], None]) -> Path:
     """Write a figure, and return where it is; it appears whole or not at all.
 
     Args:
         path: The file; .png, .pdf, .svg and what else matplotlib writes.
         size: Width and height [inch].
         draw: Fills the empty figure.
-        dpi: Pixels per inch.
 
     Raises:
         PlotError: If matplotlib is missing, or the file cannot be written.
@@ -109,10 +106,6 @@ def write_figure(
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasAgg(figure)
         draw(figure)
-        try:
-            with whole_file(path) as part:
-                figure.savefig(part, dpi=dpi, bbox_inches="tight")
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise PlotError(f"{path}: the figure cannot be written ({reason}).") from error
+        with whole_file(path, PlotError) as part:
+            figure.savefig(part, dpi=150.0, bbox_inches="tight")
     return path

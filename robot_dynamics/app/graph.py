@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics.app.figures import PlotError, require_matplotlib
+from robot_dynamics.app.figures import BLUE, GREY, INK, VERMILION, PlotError, require_matplotlib
 from robot_dynamics.app.output_files import whole_file
-from robot_dynamics.model.elements import JointElement, LoopElement, Mechanism
+from robot_dynamics.model.elements import JointElement, LinkElement, LoopElement, Mechanism
 
 #: Suffixes of texts for Graphviz.
 DOT = (".dot", ".gv")
@@ -19,8 +19,6 @@ _ROW, _LANE = 0.95, 0.22  # inch: height of a generation, and of a loop joint be
 _LARGEST = 60.0  # inch
 _LETTER = 0.009  # inch: widest usual width of a letter, for each point of its height
 _LINK_SIZE, _JOINT_SIZE = 7.0, 6.0  # points
-# Okabe and Ito's colours, which people with impaired colour vision can tell apart.
-_INK, _FIXED, _TREE, _LOOP = "#222222", "#9A9A9A", "#0072B2", "#D55E00"
 
 
 def write_graph(mechanism: Mechanism, path: str | Path) -> Path:
@@ -35,17 +33,12 @@ def write_graph(mechanism: Mechanism, path: str | Path) -> Path:
         PlotError: If it cannot be written, or matplotlib is needed and not there.
     """
     path = Path(path)
-    as_text = path.suffix.lower() in DOT
-    figure = None if as_text else draw_graph(mechanism)
-    try:
-        with whole_file(path) as part:
-            if figure is None:
-                part.write_text(dot_text(mechanism), encoding="utf-8")
-            else:
-                figure.savefig(part, dpi=120)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise PlotError(f"{path}: the graph cannot be written ({reason}).") from error
+    figure = None if path.suffix.lower() in DOT else draw_graph(mechanism)
+    with whole_file(path, PlotError) as part:
+        if figure is None:
+            part.write_text(dot_text(mechanism), encoding="utf-8")
+        else:
+            figure.savefig(part, dpi=120)
     return path
 
 
@@ -53,8 +46,7 @@ def dot_text(mechanism: Mechanism) -> str:
     """Return the graph in Graphviz' language: links as boxes, joints as arrows."""
     lines = [f"digraph {_quoted(mechanism.name)} {{", "  node [shape=box, style=rounded];"]
     for link in mechanism.links:
-        label = f"{link.name}\n{link.mass:.4g} kg" if link.mass else link.name
-        lines.append(f"  {_quoted(link.name)} [label={_quoted(label)}];")
+        lines.append(f"  {_quoted(link.name)} [label={_quoted(_label(link))}];")
     for joint in mechanism.joints:
         style = "color=gray" if joint.type == "fixed" else 'color="#0072B2"'
         lines.append(_arrow(joint.parent, joint.child, f"{joint.name}\n{joint.type}", style))
@@ -63,6 +55,10 @@ def dot_text(mechanism: Mechanism) -> str:
         label = f"{loop.name}\n{loop.type}"
         lines.append(_arrow(loop.predecessor, loop.successor, label, style))
     return "\n".join([*lines, "}", ""])
+
+
+def _label(link: LinkElement) -> str:
+    return f"{link.name}\n{link.mass:.4g} kg" if link.mass else link.name
 
 
 def _closing(mechanism: Mechanism) -> list[LoopElement]:
@@ -145,10 +141,10 @@ def draw_graph(mechanism: Mechanism) -> Any:
         box = _LETTER * _LINK_SIZE * max(len(loop.successor), 4) + 0.1
         _draw_loop(axes, labels[number], ends, lane, 0.5 * box)
     for link in mechanism.links:
-        label = f"{link.name}\n{link.mass:.4g} kg" if link.mass else link.name
         axes.annotate(
-            label, place[link.name], ha="center", va="center", fontsize=_LINK_SIZE, color=_INK,
-            zorder=3, bbox={"boxstyle": "round", "facecolor": "white", "edgecolor": _INK},
+            _label(link), place[link.name], ha="center", va="center", fontsize=_LINK_SIZE,
+            color=INK, zorder=3,
+            bbox={"boxstyle": "round", "facecolor": "white", "edgecolor": INK},
         )  # fmt: skip
     return figure
 
@@ -166,7 +162,7 @@ def _draw_joint(axes: Any, joint: JointElement, place: dict[str, tuple[float, fl
     Names stand over the child, so that those of brothers have a column each.
     """
     (x0, y0), (x1, y1) = place[joint.parent], place[joint.child]
-    color = _FIXED if joint.type == "fixed" else _TREE
+    color = GREY if joint.type == "fixed" else BLUE
     branch = y0 - 0.28 * _ROW
     axes.plot([x0, x0, x1, x1], [y0, branch, branch, y1], color=color, linewidth=1.2, zorder=1)
     axes.annotate(
@@ -198,18 +194,18 @@ def _draw_loop(
         half: Half the width of the successor's box [inch], where the arrow ends.
     """
     (x0, y0, down), (x1, y1, up) = ends
-    style = {"linestyle": (0, (4, 2)), "color": _LOOP, "linewidth": 1.0, "zorder": 1}
+    style = {"linestyle": (0, (4, 2)), "color": VERMILION, "linewidth": 1.0, "zorder": 1}
     axes.plot([x0, down, down, up, up], [y0, y0, lane, lane, y1], **style)
     axes.annotate(
         "", (x1, y1), (up, y1), zorder=4,
-        arrowprops={"arrowstyle": "->", "color": _LOOP, "shrinkA": 0, "shrinkB": 72.0 * half},
+        arrowprops={"arrowstyle": "->", "color": VERMILION, "shrinkA": 0, "shrinkB": 72.0 * half},
     )  # fmt: skip
     # Where both ends are beside one column there is no room between them.
     apart = abs(down - up) > 1.0
     at, align = (0.5 * (down + up), "center") if apart else (max(down, up) + 0.08, "left")
     axes.annotate(
         label, (at, lane), ha=align, va="center", fontsize=_JOINT_SIZE,
-        color=_LOOP, zorder=2, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+        color=VERMILION, zorder=2, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
     )  # fmt: skip
 
 

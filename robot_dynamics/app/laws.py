@@ -14,7 +14,7 @@ from robot_dynamics.app.cell import (
     hybrid_system_of,
     joint_order,
     jointed_system,
-    object_frame,
+    pose_matrix,
     surface_facts,
     surface_rows,
 )
@@ -160,7 +160,7 @@ def _drives_metric(scenario: Scenario, system: HybridSystem) -> Array:
     for arm in scenario.cell.arms:
         path = model.support(model.link(arm.tool).body)
         q[[model.v_slices[body].start for body in path]] = arm.posture
-    terms = system.terms(q, still, object_frame(scenario.cell), np.zeros(6))
+    terms = system.terms(q, still, pose_matrix(scenario.cell.object), np.zeros(6))
     return torque_metric(terms.J_S, scenario.safety.effort_fraction * model.limits()["effort"])
 
 

@@ -43,15 +43,22 @@ def require_parent(path: Path) -> None:
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
+def whole_file(path: Path, refusal: type[RobotDynamicsError] = OutputError) -> Iterator[Path]:
     """Yield where to write a file, so that it appears at `path` whole or not at all.
 
     Whatever ends the writing, a signal included, leaves an older file as it was.
+
+    Args:
+        path: The file.
+        refusal: Type of the error that is raised if it cannot be written.
     """
     # The suffix stays: some formats are chosen by it.
     partial = path.with_name(f".{os.getpid()}.{path.name}")
     try:
         yield partial
         os.replace(partial, path)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise refusal(f"{path}: cannot be written ({reason}).") from error
     finally:
         partial.unlink(missing_ok=True)

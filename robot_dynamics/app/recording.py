@@ -103,13 +103,8 @@ class Recording:
             RecordingError: If it cannot be written, or the metadata are no JSON.
         """
         path = Path(path)
-        try:
-            with whole_file(path) as partial, partial.open("wb") as file:
-                self.dump(file)
-        except OSError as error:
-            raise RecordingError(f"{path}: cannot be written ({error.strerror}).") from error
-        except RecordingError as error:
-            raise RecordingError(f"{path}: {error}") from error
+        with whole_file(path, RecordingError) as partial, partial.open("wb") as file:
+            self.dump(file)
         return path
 
     def dump(self, file: IO[bytes]) -> None:

@@ -103,11 +103,8 @@ def write_report(report: dict[str, Any], path: str | Path) -> Path:
     """
     path = Path(path)
     text = json.dumps(report, indent=2, allow_nan=False) + "\n"
-    try:
-        with whole_file(path) as part:
-            part.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise RecordingError(f"{path}: cannot be written ({error.strerror}).") from error
+    with whole_file(path, RecordingError) as part:
+        part.write_text(text, encoding="utf-8")
     return path
 
 

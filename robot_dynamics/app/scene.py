@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 from robot_dynamics.app.cell import (
     cone_of,
     hybrid_system_of,
-    object_frame,
-    part_frame,
     pose_matrix,
-    surface_frame,
     wrench_maps,
 )
 from robot_dynamics.app.laws import distribution_of
@@ -60,7 +57,7 @@ def scene_of(scenario: Scenario, system: GraspSystem) -> Scene:
         ArmContact(contact, Material(cone_of(arm.contact)), arm.contact.face or (np.inf, np.inf))
         for arm, contact in zip(scenario.cell.arms, system.contacts, strict=True)
     )
-    frames = {surface.name: surface_frame(surface) for surface in scenario.cell.surfaces}
+    frames = {surface.name: pose_matrix(surface) for surface in scenario.cell.surfaces}
     for name, error in scenario.plant.surface_error.items():
         frames[name] = frames[name] @ pose_matrix(error)
     surfaces = tuple(
@@ -78,7 +75,7 @@ def scene_of(scenario: Scenario, system: GraspSystem) -> Scene:
         if not surface.holds
     )
     environment_joints = tuple(
-        _environment_joint(surface, frames[surface.name], object_frame(scenario.cell))
+        _environment_joint(surface, frames[surface.name], pose_matrix(scenario.cell.object))
         for surface in scenario.cell.surfaces
         if surface.holds
     )
@@ -116,9 +113,9 @@ def _environment_joint(surface: SurfaceSettings, frame: Array, held: Array) -> E
         frame: Its true pose in the world (4, 4).
         held: The object's pose at the start (4, 4).
     """
-    part = part_frame(surface.part)
+    part = pose_matrix(surface.part)
     at = ObjectPose(Vector3.of(held[:3, 3].tolist()), Rotation.of(held[:3, :3].tolist()))
-    functions = surface_functions(surface, surface_frame(surface), part, np.zeros(3))
+    functions = surface_functions(surface, pose_matrix(surface), part, np.zeros(3))
     off = np.array([function(at) for function in functions])
     lengths, sines = np.split(off, [_PLACES[surface.kind]])
     distance, sine = float(np.linalg.norm(lengths)), min(float(np.linalg.norm(sines)), 1.0)
@@ -150,7 +147,7 @@ def _environment_joint(surface: SurfaceSettings, frame: Array, held: Array) -> E
 
 def _points(part: PartSettings) -> Array:
     """Return where a part of the object touches, in the object (n, 3)."""
-    frame, (x, y) = part_frame(part), part.size
+    frame, (x, y) = pose_matrix(part), part.size
     if part.kind == "point":
         return frame[None, :3, 3]
     if part.kind == "face":

@@ -156,32 +156,20 @@ def condition(
         other_publisher: About another publisher of commands; empty if there is none.
     """
     safety = loop.safety
-    state = safety.state
+    state, of_law = safety.state, " ".join(loop.law.warnings)  # as of slip
     if state in (State.FALLBACK, State.STOPPED):
         return ERROR, f"{state.value}: {safety.cause}"
     if other_publisher:
         return (ERROR if safety.in_charge else WARN), f"{state.value}: {other_publisher}"
     if state is State.INACTIVE:
-        trouble = refusal or loop.complaint or warning or _law_warnings(loop)
+        trouble = refusal or loop.complaint or warning or of_law
         return (WARN, f"inactive: {trouble}") if trouble else (OK, "inactive")
     if safety.closure_warning:
         return WARN, f"{state.value}: the arms disagree about the object"
     if loop.joint_states.skew_warning:
         return WARN, f"{state.value}: {loop.joint_states.skew_warning}"
-    trouble = warning or loop.joint_states.rate_warning or _law_warnings(loop)
+    trouble = warning or loop.joint_states.rate_warning or of_law
     return (WARN, f"{state.value}: {trouble}") if trouble else (OK, state.value)
-
-
-def _law_warnings(loop: ControlLoop) -> str:
-    """Return the warnings of the law, as of slip; empty if there are none."""
-    return " ".join(loop.law.warnings)
-
-
-def _slip_margins(loop: ControlLoop, step: LawStep) -> dict[str, object]:
-    """Return the slip margins that are known, by contact."""
-    law = loop.law
-    margins = zip(law.slip_contacts, step.slip_margins.tolist(), strict=True)
-    return {f"{name} slip margin [N]": margin for name, margin in margins if isfinite(margin)}
 
 
 def figures(loop: ControlLoop, step: LawStep | None) -> dict[str, object]:
@@ -197,7 +185,8 @@ def figures(loop: ControlLoop, step: LawStep | None) -> dict[str, object]:
         # A law has the first of them, or all.
         found |= zip((*_SCALES, *_MORE_SCALES), step.scales.tolist(), strict=False)
         found[_CLOSURE] = float(np.max(np.abs(step.closure), initial=0.0))
-        found |= _slip_margins(loop, step)
+        margins = zip(loop.law.slip_contacts, step.slip_margins.tolist(), strict=True)
+        found |= {f"{name} slip margin [N]": size for name, size in margins if isfinite(size)}
     if safety.state is State.INACTIVE and loop.complete and loop.law.rigid_grasps:
         # Shows before a start whether the grasps are closed.
         found[_CLOSURE] = disagreement(loop.system, loop.joint_states.state()[0])

@@ -28,6 +28,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectory
 from robot_dynamics.app.bags.messages import quaternion_of, twist_of, vector_of, wrench_of
 from robot_dynamics.app.topic_names import WORLD
 from robot_dynamics.control.clock import SECOND
+from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.nodes.serialized import Layout, Reader, Writer
 
 Array = NDArray[np.float64]
@@ -275,7 +276,7 @@ def read_odometry(text: bytes) -> OdometrySample:
     message = deserialize_message(text, Odometry)
     at = message.pose.pose
     pose = np.array([*vector_of(at.position), *quaternion_of(at.orientation)])
-    R = rotation_of(pose[3:] / (float(np.linalg.norm(pose[3:])) or np.nan))
+    R = rotation_of_quaternion(pose[3:].tolist() if pose[3:].any() else [np.nan] * 4)
     twist = (twist_of(message.twist.twist).reshape(2, 3) @ R.T).ravel()
     stamp, frame = read_time(message.header.stamp), message.header.frame_id
     return OdometrySample(stamp, frame, message.child_frame_id, pose, twist)
@@ -340,19 +341,7 @@ def point_of(values: Array) -> Point:
     return Point(x=x, y=y, z=z)
 
 
-def rotation_of(quaternion: Array) -> Array:
-    """Return the matrix (3, 3) of a quaternion qx qy qz qw (4,), body axes as columns."""
-    x, y, z, w = quaternion.tolist()
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-
-
 def in_body_axes(pose: Array, twist: Array) -> Array:
     """Return a twist (6,) of a body at a pose (7,), given in world axes, in axes of the body."""
-    R = rotation_of(pose[3:])
+    R = rotation_of_quaternion(pose[3:].tolist())
     return np.concatenate([twist[:3] @ R, twist[3:] @ R])

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from robot_dynamics.app.cell import part_frame, surface_frame
+from robot_dynamics.app.cell import pose_matrix
 from robot_dynamics.app.topic_names import WORLD
 from robot_dynamics.description.description import Shape
-from robot_dynamics.description.orientations import quaternion_of_rotation
+from robot_dynamics.description.orientations import quaternion_of_rotation, rotation_of_quaternion
 from robot_dynamics.manipulation.contact_settings import SurfaceSettings
 from robot_dynamics.manipulation.hybrid.environment import ObjectPose, surface_functions
 from robot_dynamics.model import pose
-from robot_dynamics.nodes.conversions import point_of, rotation_of, write_pose
+from robot_dynamics.nodes.conversions import point_of, write_pose
 from robot_dynamics.scalar.derivatives import jacobian
 from robot_dynamics.spatial import Rotation, Scalar, Vector3
 
@@ -240,12 +240,9 @@ def _color(rgba: Sequence[float]) -> ColorRGBA:
     return ColorRGBA(r=r, g=g, b=b, a=a)
 
 
-def matrix_of(pose: Array) -> Array:
+def matrix_of(values: Array) -> Array:
     """Return the homogeneous matrix (4, 4) of a pose x y z qx qy qz qw (7,)."""
-    matrix = np.eye(4)
-    matrix[:3, :3] = rotation_of(pose[3:])
-    matrix[:3, 3] = pose[:3]
-    return matrix
+    return pose(values[:3], rotation_of_quaternion(values[3:].tolist()))
 
 
 def pose_vector(matrix: Array) -> Array:
@@ -298,10 +295,10 @@ class _Push:
     """The wrench of a surface's forces at the touching part of the object."""
 
     def __init__(self, surface: SurfaceSettings) -> None:
-        self.part = part_frame(surface.part)
+        self.part = pose_matrix(surface.part)
         # With the part's origin in place of the centre of mass, gradients are about it.
         origin = self.part[:3, 3]
-        self.functions = surface_functions(surface, surface_frame(surface), self.part, origin)
+        self.functions = surface_functions(surface, pose_matrix(surface), self.part, origin)
 
     def wrench(self, body: Array, force: Array) -> Array:
         """Return the wrench (6,) on the surface, at the part's origin in world axes."""
@@ -332,7 +329,7 @@ def _surface(number: int, surface: SurfaceSettings) -> Marker:
         "hinge": ("cylinder", (_AXIS, 0.5 * _EXTENT), 0.0),
     }
     kind, size, height = shapes[surface.kind]
-    at = surface_frame(surface) @ pose((0.0, 0.0, height))
+    at = pose_matrix(surface) @ pose((0.0, 0.0, height))
     marker = shape_marker("surface", number, Shape("", "visual", kind, at, size, color=_COLOR))
     write_pose(marker.pose, pose_vector(at))
     return marker

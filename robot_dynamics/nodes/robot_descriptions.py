@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from rclpy.node import Node
 from std_msgs.msg import String
@@ -64,14 +65,11 @@ def _texts(node: Node, names: Sequence[str]) -> dict[str, str]:
     texts: dict[str, str] = {}
     inbox = Inbox(node)
 
-    def take(name: str) -> None:
-        def callback(message: String) -> None:
-            texts[name] = message.data
-
-        inbox.subscribe(String, name, callback, LATCHED, awaited=True)
+    def take(name: str, message: String) -> None:
+        texts[name] = message.data
 
     for name in dict.fromkeys(names):
-        take(name)
+        inbox.subscribe(String, name, partial(take, name), LATCHED, awaited=True)
     until = time.monotonic() + PATIENCE_S
     try:
         while len(texts) < len(set(names)):

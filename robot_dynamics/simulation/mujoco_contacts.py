@@ -18,18 +18,15 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.compile import compile_program, trace
-from robot_dynamics.scalar.derivatives import gradient
-from robot_dynamics.scalar.functions import sqrt
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.report import ContactReport, Touch, held
-from robot_dynamics.simulation.contact.surfaces import PointFunction
-from robot_dynamics.simulation.mujoco_model import has_shape, surface_geoms, tangent_names
+from robot_dynamics.simulation.contact.surfaces import PointFunction, gap_and_normal
+from robot_dynamics.simulation.mujoco_model import surface_geoms, tangent_names
 from robot_dynamics.simulation.scene import Scene
-from robot_dynamics.spatial import Scalar, Vector3
+from robot_dynamics.spatial import Vector3
 
 Array = NDArray[np.float64]
 
-_TINY = 1e-30
 _IMPEDANCES = (1e-4, 0.9999)  # MuJoCo's bounds.
 # A contact whose friction is used to this part slides; MuJoCo's cones are met to its tolerance.
 _EDGE = 0.99
@@ -192,7 +189,7 @@ class TangentPlanes:
 def _points(scene: Scene) -> Iterator[tuple[PointFunction, list[float]]]:
     """Yield surface and place in the object of each point that a plane follows."""
     for surface in scene.surfaces:
-        if not has_shape(surface.surface):
+        if tangent_names(surface):
             for point in surface.points.tolist():
                 yield surface.surface, point
 
@@ -204,22 +201,12 @@ def _compiled(points: list[tuple[PointFunction, list[float]]]) -> Any:
         found = []
         for surface, point in points:
             along = (sum(r * c for r, c in zip(row, point, strict=True)) for row in R)
-            found.append(_tangent(surface, Vector3.of(x) + Vector3.of(list(along))))
+            place = Vector3.of(x) + Vector3.of(list(along))
+            gap, n = gap_and_normal(surface, place)
+            found.append(([*(place - n * gap)], [*n]))  # the nearest place, to first order
         return {"feet": [foot for foot, _ in found], "normals": [n for _, n in found]}
 
     return compile_program(trace(run, "tangents", {"x": 3, "R": (3, 3)}), lanes=1).bind()
-
-
-def _tangent(surface: PointFunction, place: Vector3) -> tuple[list[Scalar], list[Scalar]]:
-    """Return the nearest place on a surface, to first order, and the normal there."""
-
-    def p(at: Sequence[Scalar]) -> Scalar:
-        return surface(Vector3.of(at))
-
-    slope = Vector3.of(gradient(p, list(place)))
-    size = sqrt(slope.dot(slope) + _TINY)
-    n = slope * (-1.0 / size)
-    return [*(place + n * (p(list(place)) / size))], [*n]
 
 
 class MujocoEnvironmentJoints:

@@ -14,8 +14,8 @@ about it, from a yoke that turns along.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from lxml import etree
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
+from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.manipulation.system import Arm, GraspSystem
@@ -134,7 +135,7 @@ def mujoco_xml(scene: Scene, start: Array, step: float, stiffness_time: float) -
         contacts.add_surface(bodies[WORLD], surface)
     if scene.environment_joints:
         x, y, z, *quaternion = start[system.object_q]
-        there = pose((x, y, z), Rotation.from_quat(quaternion).as_matrix())
+        there = pose((x, y, z), rotation_of_quaternion(quaternion))
         sections = (equality, sensor, etree.SubElement(root, "tendon"))
         for one in scene.environment_joints:
             add_environment_joint(one, bodies[WORLD], held, there, sections, stiffness_time)
@@ -413,8 +414,7 @@ def _body(parent: etree._Element, body: Body) -> etree._Element:
             stiffness=stiffness,
             springref=rest,
         )
-    mass, center, about_center = mass_properties(body.inertia)
-    matrix = about_center
+    mass, center, matrix = mass_properties(body.inertia)
     six = [matrix[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
     etree.SubElement(
         element, "inertial", mass=repr(mass), pos=_text(center), fullinertia=_text(six)
@@ -437,15 +437,15 @@ def placement(transform: Transform) -> dict[str, str]:
     return {"pos": _text(frame[:3, 3]), "quat": _text((w, x, y, z))}
 
 
-def _text(values: object) -> str:
-    return " ".join(repr(float(value)) for value in values)  # type: ignore[attr-defined]
+def _text(values: Iterable[float]) -> str:
+    return " ".join(repr(float(value)) for value in values)
 
 
 def addresses(
-    mujoco_model: object, names: tuple[str, ...]
+    mujoco_model: Any, names: tuple[str, ...]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return where joints stand in MuJoCo's qpos and qvel; there may be none."""
-    joints = [mujoco_model.joint(name) for name in names]  # type: ignore[attr-defined]
+    joints = [mujoco_model.joint(name) for name in names]
     return (
         np.array([joint.qposadr[0] for joint in joints], dtype=np.intp),
         np.array([joint.dofadr[0] for joint in joints], dtype=np.intp),
@@ -478,7 +478,7 @@ def add_environment_joint(
     other, places = base, axis_points()
     if environment_joint.kind == "line":
         along = np.linalg.inv(frame) @ pose @ part[:, 3]
-        at = " ".join(repr(float(x)) for x in (0.0, 0.0, along[2]))
+        at = _text((0.0, 0.0, along[2]))
         other = etree.SubElement(base, "body", name=f"{name}_carriage", pos=at)
         etree.SubElement(other, "joint", name=f"{name}_rail", type="slide", axis="0 0 1")
         etree.SubElement(
@@ -504,18 +504,14 @@ def _add_tendons(
     stiffness_time: float,
 ) -> None:
     """Add the tendons along which a hinge or a line resists: one for friction, one for damping."""
-    name, part, pulls = (
-        environment_joint.name,
-        environment_joint.part,
-        _PULLS[environment_joint.kind],
-    )
+    name, part = environment_joint.name, environment_joint.part
+    pulls = _PULLS[environment_joint.kind]
     for i, (at, way) in enumerate(pulls):
         for parent, end, place in (
             (base, "far", at - _LONG * way),
             (body, "near", part[:3, :3] @ at + part[:3, 3]),
         ):
-            pos = " ".join(repr(float(x)) for x in place)
-            etree.SubElement(parent, "site", name=f"{name}_{end}_{i}", pos=pos)
+            etree.SubElement(parent, "site", name=f"{name}_{end}_{i}", pos=_text(place))
     for word, bound in (("friction", environment_joint.friction), ("damping", _ENDLESS)):
         if getattr(environment_joint, word) == 0.0:
             continue
@@ -562,8 +558,7 @@ class _Compliance:
     def _mass(self, places: list[int]) -> float:
         """Return the mass [kg] that moves along the mean normal, what holds held."""
         terms = ContactTerms(self._scene)
-        rest = np.zeros(self._scene.model.nv)
-        at = terms(self._start, rest, rest, rest, rest, 0.0)
+        at = terms.at(self._start, np.zeros(self._scene.model.nv))
         b, w = terms.holding, terms.width
         normal = np.mean([at.J[b + w * i] for i in places], axis=0)
         J = np.vstack([at.J[:b], normal])
@@ -604,10 +599,7 @@ class Geom(NamedTuple):
 def surface_geoms(name: str, surface: PointFunction) -> list[Geom]:
     """Return what a surface is made of, by the radius of points deeper than it is.
 
-    Round holes are rings of flats, which touch the circle.
-
-    Raises:
-        RobotDynamicsError: If it is not translated.
+    Round holes are rings of flats, which touch the circle. Nothing if MuJoCo has no shapes for it.
     """
     if isinstance(surface, Plane):
         n = _array(surface.normal)
@@ -627,10 +619,7 @@ def surface_geoms(name: str, surface: PointFunction) -> list[Geom]:
         size = [surface.radius + _BLOCK, surface.radius + _BLOCK, _BLOCK]
         ring = _ring(name, mouth, axes, surface.radius, -below, -POINT)
         return [*ring, Geom(f"{name}_bottom", "box", size, bottom, axes)]
-    raise RobotDynamicsError(
-        f"surface {name!r} is no shape of MuJoCo's, expected a plane, a hole, or a sphere or a "
-        "cylinder that is touched from outside."
-    )
+    return []
 
 
 def _ring(
@@ -690,15 +679,8 @@ def _pair(
     )  # fmt: skip
 
 
-def has_shape(surface: PointFunction) -> bool:
-    """Return whether MuJoCo has shapes for a surface."""
-    if isinstance(surface, Sphere | Cylinder):
-        return not surface.inside
-    return isinstance(surface, Plane | Hole)
-
-
 def tangent_names(surface: SurfaceContact) -> list[str]:
     """Return what the planes under a surface's points are called; none if it has a shape."""
-    if has_shape(surface.surface):
+    if surface_geoms(surface.name, surface.surface):
         return []
     return [f"{surface.name}_tangent{j}" for j in range(len(surface.points))]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.jointed_object.joint_space import world_triples
 from robot_dynamics.simulation.contact.report import ContactReport
@@ -201,8 +202,8 @@ class MujocoPlant(Plant):
 
     def _motion_of(self, q: slice, v: slice) -> tuple[Array, Array]:
         """Return pose (7,) and twist (6,) in the world of a body, by its place in qpos, qvel."""
-        x, y, z, qw, qx, qy, qz = self._data.qpos[q]
-        rotation = _rotation_of(self._data.qpos[q][3:])
+        x, y, z, qw, qx, qy, qz = self._data.qpos[q].tolist()
+        rotation = rotation_of_quaternion((qx, qy, qz, qw))
         velocity = self._data.qvel[v]  # linear in the world, angular in the body
         twist = np.concatenate([rotation @ velocity[3:], velocity[:3]])
         return np.array([x, y, z, qx, qy, qz, qw]), twist
@@ -281,18 +282,6 @@ def _gap(data: Any, one: int, other: int) -> tuple[float, float]:
     sine = np.array([skew[2, 1], skew[0, 2], skew[1, 0]])
     distance = data.site_xpos[one] - data.site_xpos[other]
     return float(np.linalg.norm(distance)), float(np.linalg.norm(sine))
-
-
-def _rotation_of(quaternion: Array) -> Array:
-    """Return the matrix (3, 3) of a quaternion w x y z, as MuJoCo orders it."""
-    w, x, y, z = quaternion
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
 
 
 def _import_mujoco() -> Any:

@@ -12,9 +12,9 @@ left out stay closed exactly if the others imply them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from scipy.integrate import DOP853, RK45
 
@@ -86,35 +86,19 @@ def scheme_of_order(order: int) -> Scheme:
     return SCHEMES[order]
 
 
-class Forces(Protocol):
-    """What makes joint forces (nv,) of a command."""
-
-    @property
-    def inputs(self) -> int:
-        """Size of the command."""
-
-    @property
-    def parameters(self) -> int:
-        """Length of the part of the parameter block that it reads."""
-
-    def __call__(
-        self, qd: Sequence[Scalar], command: Sequence[Scalar], block: Sequence[Scalar]
-    ) -> Sequence[Scalar]:
-        """Return the joint forces (nv,)."""
-
-
 @dataclass(frozen=True)
 class JointForces:
-    """Joint forces (nv,) that are given as they are; nothing is read from the block."""
+    """What makes joint forces (nv,) of a command.
+
+    Attributes:
+        inputs: Size of the command.
+        parameters: Length of the part of the parameter block that it reads.
+        of: `(qd, command, block) -> forces`, traceable; by default the forces are the command.
+    """
 
     inputs: int
     parameters: int = 0
-
-    def __call__(
-        self, qd: Sequence[Scalar], command: Sequence[Scalar], block: Sequence[Scalar]
-    ) -> Sequence[Scalar]:
-        """Return the command."""
-        return command
+    of: Callable[..., Sequence[Scalar]] = lambda qd, command, block: command
 
 
 @dataclass(frozen=True)
@@ -131,7 +115,7 @@ class ClosedMotion:
     """
 
     model: Model
-    forces: Forces
+    forces: JointForces
     rows: tuple[int, ...] | None = None
     stabilised: bool = False
 
@@ -238,7 +222,7 @@ class ClosedMotion:
     ) -> Sequence[Scalar]:
         """Return the joint forces (nv,) of a command."""
         start = block_size(self.model)
-        return self.forces(qd, command, block[start : start + self.forces.parameters])
+        return self.forces.of(qd, command, block[start : start + self.forces.parameters])
 
     def traced(self, run: Any, name: str) -> Program:
         """Return the program that a function of q, qd, command and block leaves."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,13 @@ from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import pack
 from robot_dynamics.robot import Robot
 from robot_dynamics.scalar.functions import maximum, minimum, sqrt
-from robot_dynamics.simulation.runge_kutta import CLASSICAL, ClosedMotion, Scheme, step_of
+from robot_dynamics.simulation.runge_kutta import (
+    CLASSICAL,
+    ClosedMotion,
+    JointForces,
+    Scheme,
+    step_of,
+)
 from robot_dynamics.spatial import Scalar
 
 Array = NDArray[np.float64]
@@ -80,38 +87,11 @@ def step_program(model: Model, actuated: Sequence[int]) -> Program:
         model: The mechanism.
         actuated: Indices of the actuated joints in the velocities.
     """
-    motion = ClosedMotion(model, DriveForces(model.nv, tuple(actuated)))
+    forces = partial(drive_forces, model.nv, actuated)
+    drives = JointForces(len(actuated), 3 * len(actuated) + 1, forces)
+    motion = ClosedMotion(model, drives)
     outputs = ("q", "qd", "multipliers", "closure", "drift", "pivot")
     return step_of(model, CLASSICAL, motion.rate(), motion.projection(), outputs)
-
-
-@dataclass(frozen=True)
-class DriveForces:
-    """The joint forces of torque commands to drives, as `ClosedMotion` wants them.
-
-    Attributes:
-        nv: Number of velocities.
-        actuated: Indices of the actuated joints in the velocities.
-    """
-
-    nv: int
-    actuated: tuple[int, ...]
-
-    @property
-    def inputs(self) -> int:
-        """One torque for each drive."""
-        return len(self.actuated)
-
-    @property
-    def parameters(self) -> int:
-        """The length of `Drives.pack`."""
-        return 3 * len(self.actuated) + 1
-
-    def __call__(
-        self, qd: Sequence[Scalar], command: Sequence[Scalar], block: Sequence[Scalar]
-    ) -> Sequence[Scalar]:
-        """Return the joint forces (nv,) of limited torques less friction."""
-        return drive_forces(self.nv, self.actuated, qd, command, block)
 
 
 def drive_forces(

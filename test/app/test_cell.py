@@ -8,9 +8,8 @@ from app.hybrid_scenarios import prepared
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.app.cell import (
-    object_frame,
+    pose_matrix,
     surface_facts,
-    surface_frame,
     surface_rows,
     wrench_maps,
 )
@@ -105,11 +104,11 @@ def test_forces_of_a_hinge_are_components_of_a_wrench(turned):
     """
     rpy = [turned - np.pi / 2, 0.0, 0.0]
     scenario, _, held, _ = prepared("lid", f"cell.surfaces.0.part.rpy={rpy}")
-    at = object_frame(scenario.cell)
+    at = pose_matrix(scenario.cell.object)
     surface = scenario.cell.surfaces[0]
     center = at[:3, :3] @ held.held.center
     E = held.environment.terms(at[:3, 3] + center, at[:3, :3], np.zeros(6)).E_F
-    axes = surface_frame(surface)[:3, :3].T
+    axes = pose_matrix(surface)[:3, :3].T
     for i, row in enumerate(surface_facts(scenario.cell).rows):
         wrench = E[i].copy()  # about the centre of mass, in world axes
         wrench[:3] -= np.cross(at[:3, 3] - (at[:3, 3] + center), wrench[3:])

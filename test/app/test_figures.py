@@ -34,7 +34,7 @@ def test_places_that_cannot_be_written(tmp_path):
     """An unknown format and a missing folder are named."""
     pytest.importorskip("matplotlib")
     for path in (tmp_path / "run.docx", tmp_path / "no" / "run.png"):
-        with pytest.raises(PlotError, match=f"{path.name}: the figure cannot be written"):
+        with pytest.raises(PlotError, match=f"{path.name}: cannot be written"):
             write_figure(path, (4.0, 2.0), lambda figure: None)
 
 

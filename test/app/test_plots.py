@@ -53,7 +53,7 @@ def test_a_run_that_went_wrong_is_drawn(run, tmp_path):
 def test_a_file_that_cannot_be_written(run, tmp_path):
     """An unknown format and a missing folder are named."""
     pytest.importorskip("matplotlib")
-    with pytest.raises(PlotError, match=r"run\.docx: the figure cannot be written"):
+    with pytest.raises(PlotError, match=r"run\.docx: cannot be written"):
         plot_run(run.recording, tmp_path / "run.docx")
     with pytest.raises(PlotError, match="cannot be written"):
         plot_run(run.recording, tmp_path / "no" / "run.png")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from app.hybrid_scenarios import prepared
 
-from robot_dynamics.app.cell import object_frame, part_frame
+from robot_dynamics.app.cell import pose_matrix
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.app.scene import scene_of
@@ -53,7 +53,7 @@ def test_an_object_is_on_its_hinge_wherever_that_truly_is():
     np.testing.assert_allclose(hinge.frame[:3, 3], [x + 0.002, y, z])
     # Its axis, y of the world, is turned by 0.005 rad about the frame's own y axis, which is down.
     np.testing.assert_allclose(hinge.frame[:3, 2], [np.sin(0.005), np.cos(0.005), 0.0], atol=1e-12)
-    held = object_frame(scenario.cell)
+    held = pose_matrix(scenario.cell.object)
     np.testing.assert_allclose(held @ hinge.part, hinge.frame, atol=1e-12)
     np.testing.assert_allclose(hinge.part[:3, 3], [0.002, 0.0, 0.0], atol=1e-12)
 
@@ -74,10 +74,10 @@ def test_a_point_is_on_its_line_wherever_that_truly_is():
     """The point of the object is the nearest on the true line to where it is believed to be."""
     scenario, system, _, _ = prepared("drawer")
     first, second = scene_of(scenario, system).environment_joints
-    held = object_frame(scenario.cell)
+    held = pose_matrix(scenario.cell.object)
     for one, surface in zip((first, second), scenario.cell.surfaces, strict=True):
         assert one.kind == "line"
-        there, believed = (held @ frame for frame in (one.part, part_frame(surface.part)))
+        there, believed = (held @ frame for frame in (one.part, pose_matrix(surface.part)))
         across = one.frame[:3, :2].T @ (there[:3, 3] - one.frame[:3, 3])
         np.testing.assert_allclose(across, 0.0, atol=1e-12)
         off = np.linalg.norm(there[:3, 3] - believed[:3, 3])

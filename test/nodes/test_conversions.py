@@ -13,6 +13,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 
 from robot_dynamics.app.bags.messages import wrench_of
 from robot_dynamics.control.clock import SECOND, stamp_of, tick_of
+from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.nodes import conversions
 from robot_dynamics.nodes.conversions import (
     CommandWriter,
@@ -26,7 +27,6 @@ from robot_dynamics.nodes.conversions import (
     read_command,
     read_odometry,
     read_time,
-    rotation_of,
     write_time,
 )
 
@@ -113,7 +113,7 @@ def test_axes_of_a_body_agree_with_its_rotation():
     random = np.random.default_rng(1)
     quaternion = random.normal(size=4)
     quaternion /= np.linalg.norm(quaternion)
-    R = rotation_of(quaternion)
+    R = rotation_of_quaternion(quaternion)
     assert np.allclose(R @ R.T, np.eye(3), atol=1e-15)
     twist = random.normal(size=6)
     own = in_body_axes(np.concatenate([np.zeros(3), quaternion]), twist)

@@ -15,10 +15,10 @@ from visualization_msgs.msg import Marker
 from robot_dynamics.app.cell import environment_of, surface_rows
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.description.description import Shape
+from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.manipulation.contact_settings import PartSettings, SurfaceSettings
 from robot_dynamics.manipulation.hybrid.environment import derivatives
 from robot_dynamics.model import pose
-from robot_dynamics.nodes.conversions import rotation_of
 from robot_dynamics.nodes.display import (
     FORCE_SCALE,
     MOMENT_SCALE,
@@ -226,7 +226,7 @@ def test_arrows_are_the_wrench_on_the_surface(name):
     markers = SurfaceMarkers(cell.surfaces)
     q = RNG.normal(size=4)
     body = np.eye(4)
-    body[:3, :3] = rotation_of(q / np.linalg.norm(q))
+    body[:3, :3] = rotation_of_quaternion(q)
     body[:3, 3] = RNG.normal(size=3)
     rows = surface_rows(cell)
     forces = 10.0 + RNG.random(max(own.stop for own in rows.values()))

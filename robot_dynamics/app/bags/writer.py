@@ -70,10 +70,9 @@ def write_bag(recording: Recording, path: str | Path) -> Path:
         with writer:
             _write(recording, writer)
         os.replace(folder / f"{folder.name}{MCAP}", path)
-    except OSError as error:
-        raise RecordingError(f"{path}: cannot be written ({error.strerror}).") from error
-    except bags.WriterError as error:
-        raise RecordingError(f"{path}: cannot be written ({error}).") from error
+    except (OSError, bags.WriterError) as error:
+        reason = getattr(error, "strerror", error)
+        raise RecordingError(f"{path}: cannot be written ({reason}).") from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return path

@@ -151,6 +151,19 @@ def bound_s(
     return declared[hazard.bound] + 2.0 * period
 
 
+def problems_of_commands(not_finite: int, largest: float) -> list[str]:
+    """Return what was wrong with commands.
+
+    Args:
+        not_finite: Number of those that were not finite.
+        largest: The largest torque over its limit.
+    """
+    found = [f"{not_finite} commands were not finite."] if not_finite else []
+    if largest > 1.0 + _ROUNDING:
+        found.append(f"a torque was {largest:.3f} of its limit.")
+    return found
+
+
 class Trial:
     """Tries hazards in a session, one after the other.
 
@@ -191,20 +204,20 @@ class Trial:
         monitor.reset()
         began = self._inject(hazard)
         fallback, seen = None, ""
-        if hazard.full_disk:
-            try:
-                seen = self._wait_for_warning(hazard)
-            except DrillError as error:
-                problems.append(str(error))
+        try:
+            if bound is not None:
+                seen = self._wait_for_report(hazard)
+                at = int(monitor.status(hazard.monitor).values["first fault at"])
+                unit = self._period if self.session.lockstep else _NANOSECOND_S
+                fallback = (at - began) * unit
+            elif hazard.full_disk:
+                seen = self._wait_for_report(hazard)
+        except DrillError as error:
+            problems.append(str(error))
         if bound is None:
             self._let_pass(hazard.lasts_s)
             if not self.session.is_active:
                 problems.append(f"control ended: {self.session.condition}.")
-        else:
-            try:
-                fallback, seen = self._wait_for_fallback(hazard, began)
-            except DrillError as error:
-                problems.append(str(error))
         stalled = monitor.stalled_s
         self._end(hazard)
         self._let_pass(_AFTERWARDS_S)
@@ -215,10 +228,7 @@ class Trial:
                 problems.append(f"the fallback came after {1e3 * fallback:.1f} ms.")
             if fallback < 0.0:
                 problems.append("control had ended before.")
-        if monitor.not_finite:
-            problems.append(f"{monitor.not_finite} commands were not finite.")
-        if monitor.largest > 1.0 + _ROUNDING:
-            problems.append(f"a torque was {monitor.largest:.3f} of its limit.")
+        problems += problems_of_commands(monitor.not_finite, monitor.largest)
         largest, commands = monitor.largest, monitor.commands
         if hazard.full_disk:
             self.session.end_node(hazard.node, signal.SIGINT)
@@ -266,33 +276,17 @@ class Trial:
             session.nodes[hazard.node].send(hazard.signal)
         return now
 
-    def _wait_for_fallback(self, hazard: Hazard, began: int) -> tuple[float, str]:
-        """Return the time until the fallback [s], and the fault in the diagnostics."""
+    def _wait_for_report(self, hazard: Hazard) -> str:
+        """Return what the diagnostics say of a hazard: a fault, or anything if control goes on."""
         status = self._monitor.status(hazard.monitor)
 
         def reported() -> list[str]:
             faults = [text for key, text in status.values.items() if key.startswith("fault ")]
-            return [text for text in faults if hazard.cause in text]
-
-        self._monitor.wait_for(
-            lambda: bool(reported()) and "first fault at" in status.values,
-            f"{hazard.cause or 'a cause'!r} in the diagnostics",
-            _LONGEST_S,
-        )
-        unit = self._period if self.session.lockstep else _NANOSECOND_S
-        return (int(status.values["first fault at"]) - began) * unit, reported()[0]
-
-    def _wait_for_warning(self, hazard: Hazard) -> str:
-        """Return the warning in the diagnostics about a hazard that does not end control."""
-        status = self._monitor.status(hazard.monitor)
-
-        def reported() -> list[str]:
-            said = (status.message, *status.values.values())
+            said = [status.message, *status.values.values()] if hazard.goes_on else faults
             return [text for text in said if hazard.cause in text]
 
-        self._monitor.wait_for(
-            lambda: bool(reported()), f"{hazard.cause!r} in the diagnostics", _LONGEST_S
-        )
+        what = f"{hazard.cause or 'a cause'!r} in the diagnostics"
+        self._monitor.wait_for(lambda: bool(reported()), what, _LONGEST_S)
         return reported()[0]
 
     def _let_pass(self, seconds: float) -> None:

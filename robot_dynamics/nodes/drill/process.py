@@ -20,7 +20,7 @@ import rclpy
 from robot_dynamics.app.progress import print_event
 from robot_dynamics.app.scenario import Scenario, build_system, load_scenario
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
-from robot_dynamics.nodes.drill.hazards import HAZARDS, Trial
+from robot_dynamics.nodes.drill.hazards import HAZARDS, Trial, problems_of_commands
 from robot_dynamics.nodes.drill.session import NodeMonitor, Session, start_ros
 from robot_dynamics.simulation.faults import KINDS
 
@@ -189,10 +189,7 @@ class Soak:
                 )
             session.check()
         problems = [line for name, used in usage.items() for line in used.problems(name)]
-        if self._not_finite:
-            problems.append(f"{self._not_finite} commands were not finite.")
-        if self._largest > 1.0 + 1e-9:
-            problems.append(f"a torque was {self._largest:.3f} of its limit.")
+        problems += problems_of_commands(self._not_finite, self._largest)
         return {
             "simulated_s": self._simulated,
             "wall_s": time.monotonic() - begin,

@@ -120,16 +120,14 @@ class ContactMotion:
         self._gaining = np.zeros_like(self._rates)  # by how much they change [rad/s^2, m/s^2]
         self.resisted = np.zeros_like(self._rates)
         if self._rates.size:
-            rest = np.zeros(len(self.v))
-            self._rates = self.terms(self.q, rest, rest, rest, rest, 0.0).along @ self.v
+            self._rates = self.terms.at(self.q, self.v).along @ self.v
 
     def deepest(self) -> tuple[str, float]:
         """Return the name of the rigid contact that is closed deepest, and how deep [m].
 
         An empty name and zero if none is.
         """
-        rest = np.zeros(len(self.v))
-        terms = self.terms(self.q, rest, rest, rest, rest, 0.0)
+        terms = self.terms.at(self.q, self.v)
         depth = np.where(self._elastic, 0.0, -terms.gaps)
         if self._bounded:
             depth = np.where(self._on_face(terms), depth, 0.0)
@@ -197,8 +195,7 @@ class ContactMotion:
         velocities alone: a turn may come of a closed path of tilts. No angle is restored, and the
         correction does not spin it.
         """
-        rest = np.zeros(len(self.v))
-        terms = self.terms(self.q, rest, self.v, rest, rest, 0.0)
+        terms = self.terms.at(self.q, self.v)
         error, rows = np.zeros(self._rows), np.zeros(self._rows, dtype=bool)
         error[: self._b], rows[: self._b] = terms.error, True
         if self.terms.opening:
@@ -340,8 +337,7 @@ class ContactMotion:
 
     def _impact(self, arriving: Mask) -> None:
         """Change velocities by the impact of contacts that arrive; no time passes."""
-        rest = np.zeros(len(self.v))
-        terms = self.terms(self.q, self.v, self.v, rest, rest, 0.0)
+        terms = self.terms.at(self.q, self.v)
         J, HJ, before, c = terms.J, terms.HJ, terms.before, terms.after
         speed = np.where(arriving, -before[self._normals], 0.0)
         bounce = np.where(speed > SLOW, self._restitution * speed, 0.0)

@@ -10,20 +10,19 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation as Turn
 
+from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.environment_joints import require_independent
 from robot_dynamics.simulation.contact.motion import DEEP, FASTEST, ContactForces, ContactMotion
 from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks, Touch, held
-from robot_dynamics.simulation.contact.terms import ContactTerms, StepTerms
+from robot_dynamics.simulation.contact.terms import ContactTerms
 from robot_dynamics.simulation.plant import Truth
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
 from robot_dynamics.simulation.step import Drives
-from robot_dynamics.spatial import Rotation, Vector3
 
 Array = NDArray[np.float64]
 
@@ -58,14 +57,13 @@ class ContactSteps:
         self, scene: Scene, drives: Drives, start: Array, period: float, settings: PlantSettings
     ) -> None:
         x, quaternion = np.split(np.asarray(start, dtype=float)[scene.system.object_q], [3])
-        turned = Turn.from_quat(quaternion).as_matrix()
-        require_independent(scene.environment_joints, pose(x, turned))
+        there = pose(x, rotation_of_quaternion(quaternion.tolist()))
+        require_independent(scene.environment_joints, there)
         self.scene, self.drives, self._start, self._period = scene, drives, start, period
         self.substeps = _substeps(settings, period)
         self._h = period / self.substeps
         self.steps = ContactMotion(scene)
         self._robot = Robot(scene.model)
-        self._observation = ContactObservation(self.steps.terms)
         model = scene.system.model
         at = [model.joint_index(name) for name in scene.system.passive_joint_names]
         self._passive_q = np.array([model.q_slices[i].start for i in at], dtype=np.intp)
@@ -126,7 +124,7 @@ class ContactSteps:
     def sensed(self) -> tuple[Array, Array, Array]:
         """Return positions and velocities of the arm joints, and grasp wrenches (k, 6)."""
         system, steps = self.scene.system, self.steps
-        self._now = self._observation.at(steps.q, steps.v)
+        self._now = ObservedContacts(self.steps.terms, steps.q, steps.v)
         self._wrenches = self._now.wrenches(self._measured())
         return steps.q[system.q_index], steps.v[system.v_index], self._wrenches
 
@@ -189,7 +187,7 @@ class ContactSteps:
         wrenches = (self.scene.grasp_map.distribution @ C[self.scene.system.object_v]).reshape(
             -1, 6
         )
-        seen = self._observation.at(self._start, self.steps.v)
+        seen = ObservedContacts(self.steps.terms, self._start, self.steps.v)
         return seen.forces(wrenches)
 
 
@@ -202,36 +200,23 @@ def _substeps(settings: PlantSettings, period: float) -> int:
     return max(1, int(np.ceil(period / _LONGEST_STEP_S * (1.0 - 1e-9))))
 
 
-class ContactObservation:
-    """Looks at states of a scene.
+class ObservedContacts:
+    """All contacts at one state.
 
     Args:
-        terms: Of the scene.
+        layout: Terms of the scene.
+        q: Positions (nq,).
+        v: Velocities (nv,).
     """
 
-    def __init__(self, terms: ContactTerms) -> None:
-        self._terms = terms
-        self._rest = np.zeros(terms.scene.model.nv)
-
-    def at(self, q: Array, v: Array) -> ObservedContacts:
-        """Return what there is to see at positions (nq,) and velocities (nv,)."""
-        rest = self._rest
-        return ObservedContacts(self._terms, self._terms(q, rest, v, rest, rest, 0.0), v)
-
-
-class ObservedContacts:
-    """All contacts at one state."""
-
-    def __init__(self, layout: ContactTerms, terms: StepTerms, v: Array) -> None:
-        self._layout, self._terms = layout, terms
+    def __init__(self, layout: ContactTerms, q: Array, v: Array) -> None:
+        self._layout, self._terms = layout, layout.at(q, v)
         scene = layout.scene
-        pose = terms.q[scene.system.object_q]
-        self._R = _matrix(pose[3:])
-        self._x = pose[:3]
+        pose = self._terms.q[scene.system.object_q]
+        self._R, self._x = rotation_of_quaternion(pose[3:].tolist()), pose[:3]
         own = v[scene.system.object_v]
         #: Angular and linear velocity of the object's origin in world axes (6,).
         self.object_twist = np.concatenate([self._R @ own[:3], self._R @ own[3:]])
-        self._rates = terms.J @ v
 
     def wrenches(self, forces: Array) -> Array:
         """Return the wrenches of the arms on the object in the frames of their tools (k, 6).
@@ -343,7 +328,7 @@ class ObservedContacts:
         motion: ContactMotion,
     ) -> ContactReport:
         cone = self._layout.scene.touches[c][2]
-        rates = self._rates[self._slice(c)]
+        rates = self._terms.before[self._slice(c)]
         state = Touch.OPEN
         if motion.pressed[c]:
             state = Touch.SLIDING if motion.slipping[c] else Touch.STICKING
@@ -384,9 +369,3 @@ class ObservedContacts:
     def _slice(self, c: int) -> slice:
         start = self._layout.holding + c * self._layout.width
         return slice(start, start + self._layout.width)
-
-
-def _matrix(quaternion: Array) -> Array:
-    """Return the matrix (3, 3) of a body's orientation: its axes are the columns."""
-    E = Rotation.from_quaternion(*quaternion.tolist())
-    return np.array([list(E.inverse_times(Vector3.of(unit))) for unit in np.eye(3).tolist()]).T

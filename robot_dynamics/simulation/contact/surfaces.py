@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.scalar.derivatives import gradient
 from robot_dynamics.scalar.functions import maximum, minimum, sqrt
 from robot_dynamics.spatial import Scalar, Vector3
 
@@ -123,6 +124,17 @@ def hole(mouth: Sequence[float], axis: Sequence[float], radius: float, depth: fl
     return Hole(
         Vector3.of(list(mouth)), out, _positive("radius", radius), _positive("depth", depth)
     )
+
+
+def gap_and_normal(surface: PointFunction, place: Vector3) -> tuple[Scalar, Vector3]:
+    """Return a point's distance [m] from a surface, to first order, and the normal there."""
+
+    def p(at: Sequence[Scalar]) -> Scalar:
+        return surface(Vector3.of(at))
+
+    slope = Vector3.of(gradient(p, list(place)))
+    size = sqrt(slope.dot(slope) + _TINY)
+    return -surface(place) / size, slope * (-1.0 / size)
 
 
 def _from_axis(arm: Vector3, along: Vector3) -> Scalar:

@@ -28,16 +28,14 @@ from robot_dynamics.dynamics.jacobian import columns_in_frame
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import holonomic_rows
 from robot_dynamics.model.parameters import block_size, pack, unpack
-from robot_dynamics.scalar.derivatives import gradient
-from robot_dynamics.scalar.functions import absolute, sqrt
+from robot_dynamics.scalar.functions import absolute
 from robot_dynamics.scalar.linear_algebra import dot, factor, is_zero
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
+from robot_dynamics.simulation.contact.surfaces import PointFunction, gap_and_normal
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.spatial import Motion, Rotation, Scalar, Transform, Vector3, rotation_vector
 
 Array = NDArray[np.float64]
-
-_TINY = 1e-30
 
 
 class StepTerms(NamedTuple):
@@ -132,6 +130,11 @@ class ContactTerms:
         if len(self._names) == len(StepTerms._fields):
             return StepTerms._make(outputs)
         return StepTerms(**{**self._absent, **dict(zip(self._names, outputs, strict=True))})
+
+    def at(self, q: Array, v: Array) -> StepTerms:
+        """Return the terms of a state, of a step that takes no time."""
+        rest = np.zeros(len(v))
+        return self(q, v, v, rest, rest, 0.0)
 
     def _moved(self, q: Any, step: Any, _: Any) -> dict[str, Any]:
         model = self.scene.model
@@ -274,19 +277,17 @@ class _Geometry:
         return self._as_rows(columns)
 
     def _on_surface(
-        self, p: Any, point: Vector3
+        self, surface: PointFunction, point: Vector3
     ) -> tuple[list[list[Scalar]], Vector3, list[list[Scalar]], Scalar]:
         """Return rows n, t1, t2, the place in the world, axes t1, t2, n, and the gap."""
         X = self._object
         place = X.r + X.E.inverse_times(point)
-        slope = Vector3.of(gradient(lambda at: p(Vector3.of(at)), list(place)))
-        size = sqrt(slope.dot(slope) + _TINY)
-        n = slope * (-1.0 / size)
+        gap, n = gap_and_normal(surface, place)
         t1, t2 = _tangents(n)
         at_point = Transform(Rotation.of([list(t1), list(t2), list(n)]), place)
         columns = self._columns(self._scene.system.object_body, at_point)
         rows = self._as_rows(columns)
-        return [rows[5], rows[3], rows[4]], place, [[*t1], [*t2], [*n]], -p(place) / size
+        return [rows[5], rows[3], rows[4]], place, [[*t1], [*t2], [*n]], gap
 
     def _columns(self, body: int, world_to_frame: Transform) -> dict[int, Motion]:
         frame = world_to_frame.compose(self._X0[body].inverse())

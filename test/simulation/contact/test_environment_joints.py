@@ -23,7 +23,7 @@ from robot_dynamics.simulation.contact.environment_joints import (
 )
 from robot_dynamics.simulation.contact.motion import ContactMotion
 from robot_dynamics.simulation.contact.report import Touch
-from robot_dynamics.simulation.contact.steps import ContactObservation
+from robot_dynamics.simulation.contact.steps import ObservedContacts
 from robot_dynamics.simulation.contact.surfaces import plane
 from robot_dynamics.simulation.scene import ArmContact, Material, Scene, SurfaceContact
 
@@ -48,8 +48,7 @@ def held(kind, gravity=GRAVITY, link=BODY, part=PART):
 
 def exerted(motion, q):
     """Return the wrench on the body, moment first, in world axes about its part."""
-    observation = ContactObservation(motion.terms)
-    (report,) = observation.at(q, motion.v).reports(motion.forces.force, motion)
+    (report,) = ObservedContacts(motion.terms, q, motion.v).reports(motion.forces.force, motion)
     assert report.state is Touch.HELD
     return np.concatenate([report.axes.T @ report.moment, report.axes.T @ report.force])
 
@@ -176,7 +175,7 @@ def test_energy_and_momentum(kind):
     assert abs(motion.books.holding) < 1e-9
     motion.correct()
     # Corrected, it is closed to rounding.
-    seen = ContactObservation(motion.terms).at(motion.q, motion.v)
+    seen = ObservedContacts(motion.terms, motion.q, motion.v)
     assert max(seen.openings()) < 1e-12
 
 
@@ -239,10 +238,11 @@ def test_a_door_strikes_its_stop(place, restitution):
     motion = ContactMotion(scene)
     motion.start(np.array([0, 0, 0, 0, 0, 0, 1.0]), np.array([0, 0, omega, 0, 0, 0]))
     rest, impulse = np.zeros(6), np.zeros(6)
-    observation = ContactObservation(motion.terms)
     while not motion.impacts.any():
         motion.advance(STEP, rest, np.zeros_like)
-    of_stop, of_hinge = observation.at(motion.q, motion.v).reports(motion.forces.impulse, motion)
+    of_stop, of_hinge = ObservedContacts(motion.terms, motion.q, motion.v).reports(
+        motion.forces.impulse, motion
+    )
     impulse = of_hinge.axes.T @ of_hinge.force
     assert_allclose(motion.v[2], -restitution * omega, atol=1e-8)
     P = (1.0 + restitution) * about * omega / b
@@ -283,11 +283,8 @@ def test_two_arms_measure_what_the_closed_loop_engine_says(kind):
     motion.start(cell.start, v)
     motion.advance(1e-9, tau, np.zeros_like)
     multipliers = truth.multipliers[-environment_joint.rows :]
-    reports = (
-        ContactObservation(motion.terms)
-        .at(motion.q, motion.v)
-        .reports(motion.forces.force, motion)
-    )
+    seen = ObservedContacts(motion.terms, motion.q, motion.v)
+    reports = seen.reports(motion.forces.force, motion)
     assert [one.name for one in reports] == ["arm0", "arm1", "far", "door"]
     found = np.concatenate([reports[-1].moment, reports[-1].force])
     expected = environment_joint.wrench(multipliers)

@@ -158,9 +158,8 @@ def test_what_has_no_shape_is_a_plane_for_each_point():
 
 
 def test_what_is_not_translated_is_refused():
-    """Directions of the user's own are named, and functions where a shape is asked for."""
-    with pytest.raises(RobotDynamicsError, match=r"'dune' is no shape of MuJoCo's"):
-        surface_geoms("dune", lambda r: r.x)
+    """Directions of the user's own are named; functions have no shape."""
+    assert surface_geoms("dune", lambda r: r.x) == []
     scene, start = between_fingers(Material())
     contact = Contact.of_directions(np.eye(6)[:, 3:], scene.system.grasps[0])
     first = replace(scene.contacts[0], contact=contact)

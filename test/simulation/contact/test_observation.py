@@ -14,7 +14,7 @@ from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.model import pose
 from robot_dynamics.simulation.contact.motion import ContactMotion
 from robot_dynamics.simulation.contact.report import Touch
-from robot_dynamics.simulation.contact.steps import ContactObservation
+from robot_dynamics.simulation.contact.steps import ObservedContacts
 from robot_dynamics.simulation.contact.surfaces import plane
 from robot_dynamics.simulation.scene import (
     ArmContact,
@@ -29,14 +29,14 @@ CELL = two_arms()
 
 @pytest.fixture(scope="module")
 def mixed():
-    """Return a scene of a rigid grasp and a soft finger, its motion and what looks at it."""
+    """Return a scene of a rigid grasp and a soft finger, and its motion."""
     contacts = tuple(
         ArmContact(Contact.of_kind(kind, grasp), Material(FrictionCone(0.5, 0.02)))
         for kind, grasp in zip(("rigid", "soft finger"), CELL.system.grasps, strict=True)
     )
     scene = Scene(CELL.system, contacts)
     motion = ContactMotion(scene)
-    return scene, motion, ContactObservation(motion.terms)
+    return scene, motion
 
 
 def test_wrenches_make_the_joint_forces(mixed):
@@ -44,10 +44,10 @@ def test_wrenches_make_the_joint_forces(mixed):
 
     Rows along which the soft finger exerts nothing are zero, so that the map can be undone.
     """
-    scene, motion, observation = mixed
+    scene, motion = mixed
     rng = np.random.default_rng(0)
     forces = rng.normal(size=len(motion.forces.force))
-    seen = observation.at(CELL.start, np.zeros(len(motion.v)))
+    seen = ObservedContacts(motion.terms, CELL.start, np.zeros(len(motion.v)))
     wrenches = seen.wrenches(forces)
     poses = world_poses(scene.model, CELL.start)
     frame = poses[BOX.name]
@@ -65,15 +65,15 @@ def test_wrenches_make_the_joint_forces(mixed):
 
 def test_openings_tell_distances_from_angles(mixed):
     """A grasp that is moved and turned apart is open by that."""
-    scene, motion, observation = mixed
+    scene, motion = mixed
     q = CELL.start.copy()
     q[scene.system.object_q.start] += 1e-3
-    position, rotation = observation.at(q, np.zeros(len(motion.v))).openings()
+    position, rotation = ObservedContacts(motion.terms, q, np.zeros(len(motion.v))).openings()
     assert_allclose((position, rotation), (1e-3, 0.0), atol=1e-12)
     v = np.zeros(len(motion.v))
     v[scene.system.object_v.start] = 2e-3
     turned = motion.terms.move(CELL.start, v)
-    position, rotation = observation.at(turned, v).openings()
+    position, rotation = ObservedContacts(motion.terms, turned, v).openings()
     assert_allclose(rotation, 2e-3, rtol=1e-6)
 
 
@@ -87,7 +87,7 @@ def test_reports_of_a_block_that_slides():
     motion = ContactMotion(scene)
     motion.start(np.array([0, 0, 0.05, 0, 0, 0, 1.0]), np.array([0, 0, 0, 0.5, 0, 0]))
     run(motion, 0.01)
-    now = ContactObservation(motion.terms).at(motion.q, motion.v)
+    now = ObservedContacts(motion.terms, motion.q, motion.v)
     reports = now.reports(motion.forces.force, motion)
     assert [r.name for r in reports] == ["floor"] * 4
     assert {r.state for r in reports} == {Touch.SLIDING}
@@ -107,7 +107,7 @@ def test_reports_of_fingers():
     force = np.zeros(8)
     force[scene.system.v_index] = 40.0
     run(motion, 0.01, force=force)
-    now = ContactObservation(motion.terms).at(motion.q, motion.v)
+    now = ObservedContacts(motion.terms, motion.q, motion.v)
     for report, grasp in zip(
         now.reports(motion.forces.force, motion), scene.system.grasps, strict=True
     ):
