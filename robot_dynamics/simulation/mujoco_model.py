@@ -73,7 +73,7 @@ _PULLS = {
     "line": ((np.zeros(3), np.array([0.0, 0.0, 1.0])),),
 }
 _LONG = 100.0  # Of tendons [m]: no object comes to their other end.
-_ENDLESS = 1e12  # Bound of what damps [N, N m].
+_UNBOUNDED = 1e12  # Bound of what damps [N, N m].
 
 
 def axis_points(axis: int = 2) -> list[Array]:
@@ -103,43 +103,42 @@ def mujoco_xml(scene: Scene, start: Array, step: float, stiffness_time: float) -
     Raises:
         RobotDynamicsError: If something is not translated; it names it.
     """
-    system = scene.system
-    root, bodies = mujoco_tree(scene, step)
-    equality, sensor = etree.SubElement(root, "equality"), etree.SubElement(root, "sensor")
-    add_internal_chains(system, bodies, equality, stiffness_time)
-    tools = [add_tool(scene, arm, bodies, sensor) for arm in system.arms]
+    system, made = scene.system, _Translation(scene, step, stiffness_time)
+    for loop in _internal_chains(system):
+        made.add_internal_chain(loop)
+    tools = [made.add_tool(arm) for arm in system.arms]
     if not scene.holds_object:
-        return etree.tostring(root, pretty_print=True).decode()
-    held = bodies[system.object_body]
-    contacts = _Contacts(root, held, scene, start, step)
+        return made.text()
+    held = made.bodies[system.object_body]
+    contacts = _Contacts(made.root, held, scene, start, step)
     for i, (arm, contact) in enumerate(zip(system.arms, scene.contacts, strict=True)):
         if contact.pushing:
             contacts.add_finger(i, tools[i], contact)
         elif contact.contact.kind == "rigid":
-            add_weld(arm, equality, stiffness_time)
+            made.add_weld(arm)
         elif contact.contact.kind in ("pin", "line"):
             on_axis = axis_points(2 if contact.contact.kind == "pin" else 0)
             ends = (
                 (tools[i], scene.finger_frames[i], "tool"),
                 (held, contact.contact.pose, "object"),
             )
-            add_connects(equality, arm.name, ends, on_axis, stiffness_time)
+            made.add_connects(arm.name, ends, on_axis)
         else:
             raise RobotDynamicsError(
                 f"{system.model.name}: in MuJoCo arm {arm.name!r} would hold by directions of the "
                 "user's own, expected one of the named kinds."
             )
     if system.object_loop_joint is not None:
-        _add_object_joint(system.object_loop_joint, bodies, equality, sensor, stiffness_time)
+        made.add_object_joint(system.object_loop_joint)
     for surface in scene.surfaces:
-        contacts.add_surface(bodies[WORLD], surface)
+        contacts.add_surface(made.bodies[WORLD], surface)
     if scene.environment_joints:
         x, y, z, *quaternion = start[system.object_q]
         there = pose((x, y, z), rotation_of_quaternion(quaternion))
-        sections = (equality, sensor, etree.SubElement(root, "tendon"))
+        tendon = etree.SubElement(made.root, "tendon")
         for one in scene.environment_joints:
-            add_environment_joint(one, bodies[WORLD], held, there, sections, stiffness_time)
-    return etree.tostring(root, pretty_print=True).decode()
+            made.add_environment_joint(one, there, tendon)
+    return made.text()
 
 
 class _Contacts:
@@ -199,163 +198,197 @@ class _Contacts:
         self._place += len(places)
 
 
-def mujoco_tree(scene: Scene, step: float) -> tuple[etree._Element, dict[int, etree._Element]]:
-    """Return the root of a MuJoCo model with bodies and joints alone, and its bodies by index.
+class _Translation:
+    """A MuJoCo model that is being made of a scene: so far bodies and joints alone.
+
+    Attributes:
+        root: The model.
+        bodies: Its bodies, by the index of those of the scene's model.
 
     Args:
         scene: Arms and object.
         step: Integration step [s].
+        stiffness_time: Time constant with which what is rigid closes errors [s].
 
     Raises:
         RobotDynamicsError: If something in the model is not translated; it names it.
     """
-    system = scene.system
-    _require_translated(system)
-    model, left_out = system.model, () if scene.holds_object else system.object_bodies
-    root = etree.Element("mujoco", model=model.name)
-    etree.SubElement(root, "compiler", angle="radian", autolimits="false", balanceinertia="true")
-    etree.SubElement(
-        root,
-        "option",
-        timestep=repr(step),
-        gravity=_text(model.gravity),
-        integrator="implicitfast",
-        solver="Newton",
-        iterations="50",
-        tolerance="1e-14",
-    )
-    world = etree.SubElement(root, "worldbody")
-    elements: dict[int, etree._Element] = {WORLD: world}
-    for index, body in enumerate(model.bodies):
-        if index not in left_out:
-            elements[index] = _body(elements[body.parent], body)
-    return root, elements
 
-
-def add_tool(
-    scene: Scene, arm: Arm, elements: dict[int, etree._Element], sensor: etree._Element
-) -> etree._Element:
-    """Add an arm's tool, its grasp on the object and its sensors; return the tool's body.
-
-    Args:
-        scene: Arms and object.
-        arm: The arm.
-        elements: Bodies of the MuJoCo model by their index.
-        sensor: Its sensors.
-    """
-    loop = scene.system.model.loops[arm.loop]
-    # A body of its own without mass, so that a sensor sees the grasp's force pass through it.
-    tool = etree.SubElement(
-        elements[loop.predecessor], "body", name=f"{arm.name}_tool_frame",
-        **placement(loop.predecessor_placement),
-    )  # fmt: skip
-    etree.SubElement(tool, "site", name=f"{arm.name}_tool")
-    if scene.holds_object:
+    def __init__(self, scene: Scene, step: float, stiffness_time: float) -> None:
+        system = scene.system
+        _require_translated(system)
+        model, left_out = system.model, () if scene.holds_object else system.object_bodies
+        self._scene = scene
+        self._solref = f"{stiffness_time!r} 1"
+        self.root = root = etree.Element("mujoco", model=model.name)
         etree.SubElement(
-            elements[loop.successor], "site", name=f"{arm.name}_grasp",
-            **placement(loop.successor_placement),
-        )  # fmt: skip
-    etree.SubElement(sensor, "force", name=f"{arm.name}_force", site=f"{arm.name}_tool")
-    etree.SubElement(sensor, "torque", name=f"{arm.name}_moment", site=f"{arm.name}_tool")
-    return tool
-
-
-def add_weld(arm: Arm, equality: etree._Element, stiffness_time: float) -> None:
-    """Weld an arm's tool to its grasp, closing errors with a time constant [s]."""
-    etree.SubElement(
-        equality,
-        "weld",
-        site1=f"{arm.name}_tool",
-        site2=f"{arm.name}_grasp",
-        solref=f"{stiffness_time!r} 1",
-        solimp=STIFF,
-        torquescale="1",
-    )
-
-
-def add_connects(
-    equality: etree._Element,
-    name: str,
-    ends: Sequence[tuple[etree._Element, Array, str]],
-    places: Sequence[Array],
-    stiffness_time: float,
-) -> None:
-    """Hold points of two bodies together: one for a ball, two along an axis for a hinge.
-
-    Args:
-        equality: Where MuJoCo's equalities stand.
-        name: What sites are called, before their end's name.
-        ends: For each of the two a body, a frame (4, 4) in it, and what that end is called.
-        places: Points in both frames (3,).
-        stiffness_time: Time constant [s].
-    """
-    for i, place in enumerate(places):
-        names = [f"{name}_{i}_{end}" for _, _, end in ends]
-        for (element, frame, _), site in zip(ends, names, strict=True):
-            at = frame[:3, :3] @ place + frame[:3, 3]
-            etree.SubElement(element, "site", name=site, pos=_text(at))
-        etree.SubElement(
-            equality, "connect", site1=names[0], site2=names[1],
-            solref=f"{stiffness_time!r} 1", solimp=STIFF,
-        )  # fmt: skip
-
-
-def add_internal_chains(
-    system: GraspSystem,
-    elements: dict[int, etree._Element],
-    equality: etree._Element,
-    stiffness_time: float,
-) -> None:
-    """Close the loops that arms have of their own: a ball by a point, a hinge by two on its axis.
-
-    Args:
-        system: Arms, object and grasps.
-        elements: Bodies of the MuJoCo model by their index.
-        equality: Its equalities.
-        stiffness_time: Time constant [s].
-    """
-    for loop in _internal_chains(system):
-        ends = (
-            (elements[loop.predecessor], pose_of(loop.predecessor_placement), "predecessor"),
-            (elements[loop.successor], pose_of(loop.successor_placement), "successor"),
+            root, "compiler", angle="radian", autolimits="false", balanceinertia="true"
         )
-        places = _POINTS_OF_JOINTS[loop.type.name]
-        add_connects(equality, loop.name, ends, places, stiffness_time)
+        etree.SubElement(
+            root, "option", timestep=repr(step), gravity=_text(model.gravity),
+            integrator="implicitfast", solver="Newton", iterations="50", tolerance="1e-14",
+        )  # fmt: skip
+        self.bodies = {WORLD: etree.SubElement(root, "worldbody")}
+        for index, body in enumerate(model.bodies):
+            if index not in left_out:
+                self.bodies[index] = _body(self.bodies[body.parent], body)
+        self._equality = etree.SubElement(root, "equality")
+        self._sensor = etree.SubElement(root, "sensor")
+
+    def text(self) -> str:
+        """Return the MJCF text."""
+        return etree.tostring(self.root, pretty_print=True).decode()
+
+    def add_tool(self, arm: Arm) -> etree._Element:
+        """Add an arm's tool, its grasp on the object and its sensors; return the tool's body."""
+        loop = self._scene.system.model.loops[arm.loop]
+        # A body of its own without mass, so that a sensor sees the grasp's force pass through it.
+        tool = etree.SubElement(
+            self.bodies[loop.predecessor], "body", name=f"{arm.name}_tool_frame",
+            **placement(loop.predecessor_placement),
+        )  # fmt: skip
+        etree.SubElement(tool, "site", name=f"{arm.name}_tool")
+        if self._scene.holds_object:
+            etree.SubElement(
+                self.bodies[loop.successor], "site", name=f"{arm.name}_grasp",
+                **placement(loop.successor_placement),
+            )  # fmt: skip
+        self._add_sensors(arm.name, f"{arm.name}_tool")
+        return tool
+
+    def _add_sensors(self, name: str, site: str) -> None:
+        """Add sensors of force and moment at a site."""
+        for kind, word in (("force", "force"), ("torque", "moment")):
+            etree.SubElement(self._sensor, kind, name=f"{name}_{word}", site=site)
+
+    def add_weld(self, arm: Arm) -> None:
+        """Weld an arm's tool to its grasp."""
+        etree.SubElement(
+            self._equality, "weld", site1=f"{arm.name}_tool", site2=f"{arm.name}_grasp",
+            solref=self._solref, solimp=STIFF, torquescale="1",
+        )  # fmt: skip
+
+    def add_connects(
+        self,
+        name: str,
+        ends: Sequence[tuple[etree._Element, Array, str]],
+        places: Sequence[Array],
+    ) -> None:
+        """Hold points of two bodies together: one for a ball, two along an axis for a hinge.
+
+        Args:
+            name: What sites are called, before their end's name.
+            ends: For each of the two a body, a frame (4, 4) in it, and what that end is called.
+            places: Points in both frames (3,).
+        """
+        for i, place in enumerate(places):
+            names = [f"{name}_{i}_{end}" for _, _, end in ends]
+            for (element, frame, _), site in zip(ends, names, strict=True):
+                at = frame[:3, :3] @ place + frame[:3, 3]
+                etree.SubElement(element, "site", name=site, pos=_text(at))
+            etree.SubElement(
+                self._equality, "connect", site1=names[0], site2=names[1],
+                solref=self._solref, solimp=STIFF,
+            )  # fmt: skip
+
+    def add_internal_chain(self, loop: LoopJoint) -> None:
+        """Close a loop of an arm's own: a ball by a point, a hinge by two on its axis."""
+        ends = (
+            (self.bodies[loop.predecessor], pose_of(loop.predecessor_placement), "predecessor"),
+            (self.bodies[loop.successor], pose_of(loop.successor_placement), "successor"),
+        )
+        self.add_connects(loop.name, ends, _POINTS_OF_JOINTS[loop.type.name])
+
+    def add_object_joint(self, joint: LoopJoint) -> None:
+        """Add the joint between an object's parts, and sensors of the force that it transmits."""
+        if joint.type.name not in _POINTS_OF_JOINTS:
+            raise RobotDynamicsError(
+                f"in MuJoCo the object's joint {joint.name!r} would be {joint.type.name}, "
+                f"expected one of {', '.join(_POINTS_OF_JOINTS)}."
+            )
+        # A body of its own without mass, as for tools.
+        first = etree.SubElement(
+            self.bodies[joint.predecessor], "body", name="object_joint_frame",
+            **placement(joint.predecessor_placement),
+        )  # fmt: skip
+        second, on_second = self.bodies[joint.successor], pose_of(joint.successor_placement)
+        etree.SubElement(first, "site", name="object_joint_first")
+        etree.SubElement(
+            second, "site", name="object_joint_second", **placement(joint.successor_placement)
+        )
+        ends = ((first, np.eye(4), "first"), (second, on_second, "second"))
+        self.add_connects("object_joint", ends, _POINTS_OF_JOINTS[joint.type.name])
+        self._add_sensors("object_joint", "object_joint_first")
+
+    def add_environment_joint(
+        self, environment_joint: EnvironmentJoint, pose: Array, tendon: etree._Element
+    ) -> None:
+        """Add a hinge or a line, and sensors of what passes through it.
+
+        Args:
+            environment_joint: The hinge or the line.
+            pose: The object's pose at the start (4, 4): the carriage stands there.
+            tendon: MuJoCo's tendons.
+        """
+        world, body = self.bodies[WORLD], self.bodies[self._scene.system.object_body]
+        name, frame, part = environment_joint.name, environment_joint.frame, environment_joint.part
+        # A body of its own without mass, so that a sensor sees the force pass through it.
+        at_frame = placement(transform_of(frame))
+        base = etree.SubElement(world, "body", name=f"{name}_base", **at_frame)
+        etree.SubElement(base, "site", name=f"{name}_base")
+        other, places = base, axis_points()
+        if environment_joint.kind == "line":
+            along = np.linalg.inv(frame) @ pose @ part[:, 3]
+            at = _text((0.0, 0.0, along[2]))
+            other = etree.SubElement(base, "body", name=f"{name}_carriage", pos=at)
+            etree.SubElement(other, "joint", name=f"{name}_rail", type="slide", axis="0 0 1")
+            etree.SubElement(
+                other, "inertial", mass=repr(CARRIAGE), pos="0 0 0", diaginertia="1e-8 1e-8 1e-8"
+            )
+            places = [np.zeros(3)]
+        self.add_connects(name, ((other, np.eye(4), "world"), (body, part, "object")), places)
+        self._add_sensors(name, f"{name}_base")
+        if environment_joint.resists:
+            if environment_joint.kind == "hinge":
+                at_part = placement(transform_of(pose @ part))
+                base = etree.SubElement(
+                    world, "body", name=f"{name}_yoke", mocap="true", **at_part
+                )
+            self._add_tendons(environment_joint, base, body, tendon)
+
+    def _add_tendons(
+        self,
+        environment_joint: EnvironmentJoint,
+        base: etree._Element,
+        body: etree._Element,
+        tendon: etree._Element,
+    ) -> None:
+        """Add the tendons along which it resists: one for friction, one for damping."""
+        name, part = environment_joint.name, environment_joint.part
+        pulls = _PULLS[environment_joint.kind]
+        for i, (at, way) in enumerate(pulls):
+            for parent, end, place in (
+                (base, "far", at - _LONG * way),
+                (body, "near", part[:3, :3] @ at + part[:3, 3]),
+            ):
+                etree.SubElement(parent, "site", name=f"{name}_{end}_{i}", pos=_text(place))
+        for word, bound in (("friction", environment_joint.friction), ("damping", _UNBOUNDED)):
+            if getattr(environment_joint, word) == 0.0:
+                continue
+            spatial = etree.SubElement(
+                tendon, "spatial", name=f"{name}_{word}", frictionloss=repr(float(bound)),
+                solreffriction=self._solref, solimpfriction=STIFF,
+            )  # fmt: skip
+            for i in range(len(pulls)):
+                if i:
+                    etree.SubElement(spatial, "pulley", divisor="1")
+                for end in ("far", "near"):
+                    etree.SubElement(spatial, "site", site=f"{name}_{end}_{i}")
 
 
 def _internal_chains(system: GraspSystem) -> tuple[LoopJoint, ...]:
     """Return the loops that arms have of their own."""
     return () if system.internal_chains is None else system.model.loops[system.internal_chains :]
-
-
-def _add_object_joint(
-    joint: LoopJoint,
-    elements: dict[int, etree._Element],
-    equality: etree._Element,
-    sensor: etree._Element,
-    stiffness_time: float,
-) -> None:
-    """Add the joint between an object's parts, and sensors of the force that it transmits."""
-    if joint.type.name not in _POINTS_OF_JOINTS:
-        raise RobotDynamicsError(
-            f"in MuJoCo the object's joint {joint.name!r} would be {joint.type.name}, expected "
-            f"one of {', '.join(_POINTS_OF_JOINTS)}."
-        )
-    # A body of its own without mass, as for tools.
-    first = etree.SubElement(
-        elements[joint.predecessor], "body", name="object_joint_frame",
-        **placement(joint.predecessor_placement),
-    )  # fmt: skip
-    second, on_second = elements[joint.successor], pose_of(joint.successor_placement)
-    etree.SubElement(first, "site", name="object_joint_first")
-    etree.SubElement(
-        second, "site", name="object_joint_second", **placement(joint.successor_placement)
-    )
-    places = _POINTS_OF_JOINTS[joint.type.name]
-    ends = ((first, np.eye(4), "first"), (second, on_second, "second"))
-    add_connects(equality, "object_joint", ends, places, stiffness_time)
-    for kind, word in (("force", "force"), ("torque", "moment")):
-        etree.SubElement(sensor, kind, name=f"object_joint_{word}", site="object_joint_first")
 
 
 def _require_translated(system: GraspSystem) -> None:
@@ -450,80 +483,6 @@ def addresses(
         np.array([joint.qposadr[0] for joint in joints], dtype=np.intp),
         np.array([joint.dofadr[0] for joint in joints], dtype=np.intp),
     )
-
-
-def add_environment_joint(
-    environment_joint: EnvironmentJoint,
-    world: etree._Element,
-    body: etree._Element,
-    pose: Array,
-    sections: tuple[etree._Element, etree._Element, etree._Element],
-    stiffness_time: float,
-) -> None:
-    """Add a hinge or a line, and sensors of what passes through it.
-
-    Args:
-        environment_joint: The hinge or the line.
-        world: MuJoCo's world.
-        body: Its object.
-        pose: The object's pose at the start (4, 4): the carriage stands there.
-        sections: MuJoCo's equalities, sensors and tendons.
-        stiffness_time: Time constant [s].
-    """
-    equality, sensor, tendon = sections
-    name, frame, part = environment_joint.name, environment_joint.frame, environment_joint.part
-    # A body of its own without mass, so that a sensor sees the force pass through it.
-    base = etree.SubElement(world, "body", name=f"{name}_base", **placement(transform_of(frame)))
-    etree.SubElement(base, "site", name=f"{name}_base")
-    other, places = base, axis_points()
-    if environment_joint.kind == "line":
-        along = np.linalg.inv(frame) @ pose @ part[:, 3]
-        at = _text((0.0, 0.0, along[2]))
-        other = etree.SubElement(base, "body", name=f"{name}_carriage", pos=at)
-        etree.SubElement(other, "joint", name=f"{name}_rail", type="slide", axis="0 0 1")
-        etree.SubElement(
-            other, "inertial", mass=repr(CARRIAGE), pos="0 0 0", diaginertia="1e-8 1e-8 1e-8"
-        )
-        places = [np.zeros(3)]
-    ends = ((other, np.eye(4), "world"), (body, part, "object"))
-    add_connects(equality, name, ends, places, stiffness_time)
-    for kind, word in (("force", "force"), ("torque", "moment")):
-        etree.SubElement(sensor, kind, name=f"{name}_{word}", site=f"{name}_base")
-    if environment_joint.resists:
-        if environment_joint.kind == "hinge":
-            at_part = placement(transform_of(pose @ part))
-            base = etree.SubElement(world, "body", name=f"{name}_yoke", mocap="true", **at_part)
-        _add_tendons(environment_joint, base, body, tendon, stiffness_time)
-
-
-def _add_tendons(
-    environment_joint: EnvironmentJoint,
-    base: etree._Element,
-    body: etree._Element,
-    tendon: etree._Element,
-    stiffness_time: float,
-) -> None:
-    """Add the tendons along which a hinge or a line resists: one for friction, one for damping."""
-    name, part = environment_joint.name, environment_joint.part
-    pulls = _PULLS[environment_joint.kind]
-    for i, (at, way) in enumerate(pulls):
-        for parent, end, place in (
-            (base, "far", at - _LONG * way),
-            (body, "near", part[:3, :3] @ at + part[:3, 3]),
-        ):
-            etree.SubElement(parent, "site", name=f"{name}_{end}_{i}", pos=_text(place))
-    for word, bound in (("friction", environment_joint.friction), ("damping", _ENDLESS)):
-        if getattr(environment_joint, word) == 0.0:
-            continue
-        spatial = etree.SubElement(
-            tendon, "spatial", name=f"{name}_{word}", frictionloss=repr(float(bound)),
-            solreffriction=f"{stiffness_time!r} 1", solimpfriction=STIFF,
-        )  # fmt: skip
-        for i in range(len(pulls)):
-            if i:
-                etree.SubElement(spatial, "pulley", divisor="1")
-            for end in ("far", "near"):
-                etree.SubElement(spatial, "site", site=f"{name}_{end}_{i}")
 
 
 class _Compliance:
