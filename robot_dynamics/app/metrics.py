@@ -23,12 +23,7 @@ from robot_dynamics.manipulation.grasp_map import is_moment
 Array = NDArray[np.float64]
 
 
-def squeezes(recording: Recording) -> list[int]:
-    """Return which internal forces are squeezes."""
-    return squeezes_of(recording.get("internal_forces"))
-
-
-def squeezes_of(names: Sequence[str]) -> list[int]:
+def squeezes(names: Sequence[str]) -> list[int]:
     """Return which internal forces of some names (m,) are squeezes."""
     return [i for i, name in enumerate(names) if name.startswith("squeeze")]
 
@@ -137,7 +132,7 @@ def touches(recording: Recording) -> list[Touch]:
     force, wanted = _forces(recording)
     found = []
     for surface in range(wanted.shape[1]):
-        for begin, end in _spells(wanted[:, surface] > 0.0):
+        for begin, end in spells(wanted[:, surface] > 0.0):
             pressed = force[begin:end, surface] > 0.0
             if pressed.any():
                 found.append(_touch(recording, surface, begin + int(np.argmax(pressed)), end))
@@ -157,7 +152,7 @@ def warning_lead(recording: Recording) -> float | None:
     if not len(slipped):
         return None
     warned = np.asarray((recording["slip_margin"] < 0.0).any(axis=1))
-    ends = [(begin, end) for begin, end in _spells(warned) if end > slipped[0]]
+    ends = [(begin, end) for begin, end in spells(warned) if end > slipped[0]]
     first = ends[0][0] if ends else len(recording)
     return float(slipped[0] - first) * float(recording.get("period_s"))
 
@@ -221,7 +216,7 @@ def _touch(recording: Recording, surface: int, first: int, end: int) -> Touch:
     return Touch(surface, first, end, speed, anew, end if never else first + settled)
 
 
-def _spells(inside: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+def spells(inside: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
     """Yield begin and end of each stretch of true values."""
     edges = np.flatnonzero(np.diff(inside.astype(int), prepend=0, append=0))
     yield from zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)

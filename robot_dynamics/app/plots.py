@@ -30,6 +30,7 @@ from robot_dynamics.app.metrics import (
     holdings,
     internal_force_errors,
     moments,
+    spells,
     squeezes,
 )
 from robot_dynamics.app.recording import TICK, Recording, RecordingError
@@ -195,7 +196,8 @@ def _internal_force(ax: Any, view: View) -> None:
     if "second_pose" in view.recording:
         _joint_force(ax, view, true, wanted)
         return
-    squeezed, turning = squeezes(view.recording), moments(view.recording)
+    turning = moments(view.recording)
+    squeezed = squeezes(view.recording.get("internal_forces"))
     title = "Internal force, squeeze highlighted" if squeezed else "Internal force"
     _title_panel(ax, title, "[N], [N m]")
     named = set()
@@ -429,9 +431,7 @@ def contact_force(ax: Any, view: View) -> None:
             label = None
         color = _CONTACTS[i % len(_CONTACTS)]
         ax.plot(view.time, force[:, i], color=color, linewidth=1.1, label=name)
-    touched = recording["touched"].any(axis=1).astype(int)
-    edges = np.flatnonzero(np.diff(touched, prepend=0, append=0))
-    for begin, end in edges.reshape(-1, 2):
+    for begin, end in spells(np.asarray(recording["touched"].any(axis=1))):
         span = times[begin], times[min(end, len(times) - 1)]
         ax.axvspan(*span, color=PALE, zorder=0, linewidth=0.0)
     legend_above(ax, 4)

@@ -145,8 +145,13 @@ def _poses(recording: Recording) -> list[tuple[Array, Array]]:
 
 def torque_fractions(recording: Recording) -> Array:
     """Return applied torques over the joints' limits (ticks, na); 0 where there is no limit."""
+    return np.asarray(np.abs(recording["applied_torque"]) / _effort_limits(recording))
+
+
+def _effort_limits(recording: Recording) -> Array:
+    """Return the joints' limits (na,), infinite where there is none."""
     limits = [np.inf if limit is None else limit for limit in recording.get("effort_limits")]
-    return np.asarray(np.abs(recording["applied_torque"]) / np.array(limits, dtype=float))
+    return np.array(limits, dtype=float)
 
 
 def settled(recording: Recording) -> NDArray[np.bool_]:
@@ -268,9 +273,7 @@ def _torque_mismatch(recording: Recording) -> str | None:
     """
     later = recording.get("plant_delay_periods") + 1
     command, applied = recording["commanded_torque"][:-later], recording["applied_torque"][later:]
-    limits = np.array(
-        [np.inf if limit is None else limit for limit in recording.get("effort_limits")]
-    )
+    limits = _effort_limits(recording)
     difference = np.abs(np.clip(command, -limits, limits) - applied)
     wrong = difference > _TORQUE_TOLERANCE * np.minimum(limits, 1e9)
     if not wrong.any():
@@ -312,7 +315,7 @@ def _delay_margin(recording: Recording) -> float | None:
 
 def _range(recording: Recording, name: str) -> list[float] | None:
     """Return the least and the largest squeeze [N]; None where none is defined."""
-    squeeze = recording[name][:, squeezes(recording)]
+    squeeze = recording[name][:, squeezes(recording.get("internal_forces"))]
     if not squeeze.size or not np.isfinite(squeeze).all():
         return None
     return [float(squeeze.min()), float(squeeze.max())]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.laws import control_loop
-from robot_dynamics.app.metrics import squeezes_of
+from robot_dynamics.app.metrics import squeezes
 from robot_dynamics.app.output_files import RECORDING, SUFFIXES, OutputError, require_parent
 from robot_dynamics.app.progress import Listener, Progress
 from robot_dynamics.app.recorders import ControlRecorder, PlantRecorder
@@ -314,12 +314,12 @@ def progress_of(tick: int, ticks: int, period: float, step: LawStep, law: Contro
         law: The controller: it knows the limits of torque, and which force is the squeeze.
     """
     internal, effort = step.internal_force, law.system.limits["effort"]
-    squeezes = squeezes_of(law.internal_force_names)
+    squeezed = squeezes(law.internal_force_names)
     return Progress(
         tick + 1,
         ticks,
         (tick + 1) * period,
         1e3 * float(np.linalg.norm(step.error[3:])),
-        float(internal[squeezes[0]]) if len(squeezes) == 1 else None,
+        float(internal[squeezed[0]]) if len(squeezed) == 1 else None,
         float(np.max(np.abs(step.torque) / effort)),
     )

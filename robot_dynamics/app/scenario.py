@@ -85,19 +85,19 @@ class Scenario:
 
     def __post_init__(self) -> None:
         names = [arm.name for arm in self.cell.arms]
-        named: dict[str, Iterable[str]] = {
-            "plant.grasp_error": self.plant.grasp_error,
-            "plant.sensors.sample_periods": self.plant.sensors.sample_periods,
-            "plant.faults": [fault.arm for fault in self.plant.faults if fault.arm],
-        }
-        for key, arms in named.items():
-            for name in arms:
-                if name not in names:
-                    raise UnknownNameError("arm", name, names, key)
         surfaces = [surface.name for surface in self.cell.surfaces]
-        for name in self.plant.surface_error:
-            if name not in surfaces:
-                raise UnknownNameError("surface", name, surfaces, "plant.surface_error")
+        touched = [touch.surface for touch in self.reference.touches]
+        named: dict[str, tuple[str, Iterable[str], list[str]]] = {
+            "plant.grasp_error": ("arm", self.plant.grasp_error, names),
+            "plant.sensors.sample_periods": ("arm", self.plant.sensors.sample_periods, names),
+            "plant.faults": ("arm", filter(None, (f.arm for f in self.plant.faults)), names),
+            "plant.surface_error": ("surface", self.plant.surface_error, surfaces),
+            "reference.touches": ("surface", touched, surfaces),
+        }
+        for key, (kind, given, known) in named.items():
+            for name in given:
+                if name not in known:
+                    raise UnknownNameError(kind, name, known, key)
         contacts = [arm.name for arm in self.cell.arms if arm.contact.kind != "rigid"]
         if not self.control.law_facts.contacts and (contacts or surfaces or self.cell.coordinates):
             what = "surfaces" if surfaces else "coordinates"
@@ -108,8 +108,6 @@ class Scenario:
                 f"control.law: {able}."
             )
         for touch in self.reference.touches:
-            if touch.surface not in surfaces:
-                raise UnknownNameError("surface", touch.surface, surfaces, "reference.touches")
             least = min([touch.force_n, *(change.force_n for change in touch.changes)])
             kind = self.cell.surfaces[surfaces.index(touch.surface)].kind
             if kind in PUSHED and least < 0.0:

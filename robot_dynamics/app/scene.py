@@ -19,7 +19,6 @@ from robot_dynamics.app.laws import distribution_of
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.contact_settings import PartSettings, SurfaceSettings
-from robot_dynamics.manipulation.grasp_map import GraspMap
 from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.manipulation.hybrid.environment import ObjectPose, surface_functions
 from robot_dynamics.manipulation.system import GraspSystem
@@ -79,27 +78,11 @@ def scene_of(scenario: Scenario, system: GraspSystem) -> Scene:
         for surface in scenario.cell.surfaces
         if surface.holds
     )
-    return Scene(
-        system,
-        arms,
-        surfaces,
-        environment_joints,
-        internal_force_map(scenario, system),
-        holds_object=scenario.control.law_facts.holds_object,
-    )
-
-
-def internal_force_map(scenario: Scenario, system: GraspSystem) -> GraspMap | None:
-    """Return what is meant by the internal force, with the plant's own grasps.
-
-    None where it is not the law's own: the wrench transmitted through the object, or the force in
-    its joint.
-    """
-    law = scenario.control.law_facts
-    if law.contacts:
+    law, forces = scenario.control.law_facts, None
+    if law.contacts:  # internal forces are the law's own, with the plant's own grasps
         held = hybrid_system_of(scenario.cell, system)
-        return wrench_maps(held, distribution_of(scenario, held))
-    return None
+        forces = wrench_maps(held, distribution_of(scenario, held))
+    return Scene(system, arms, surfaces, environment_joints, forces, holds_object=law.holds_object)
 
 
 def _environment_joint(surface: SurfaceSettings, frame: Array, held: Array) -> EnvironmentJoint:

@@ -303,14 +303,9 @@ class ControlSession:
         """Begin the preparation of a start, which is done when its `poll` returns true."""
         known = partial(self._conditions.require_known, time.monotonic())
         waits = self._beat if self._clock.lockstep else None  # simulated time does
-        self._preparation = self._preparation_of(known, waits)
-        return self._preparation
-
-    def _preparation_of(
-        self, conditions: Callable[[], object], meanwhile: Callable[[], None] | None = None
-    ) -> StartPreparation:
         limit = self._check_limit
-        return StartPreparation(self.loop, conditions, self._checks, limit, meanwhile)
+        self._preparation = StartPreparation(self.loop, known, self._checks, limit, waits)
+        return self._preparation
 
     def start(self) -> None:
         """Start control from where the arms are; prepare that now if it was not done before.
@@ -323,7 +318,8 @@ class ControlSession:
         preparation, self._preparation = self._preparation, None
         if preparation is None or not preparation.done:
             self._catch_up()
-            self._preparation_of(self._conditions.require).finish(self._beat)
+            now = self._conditions.require
+            StartPreparation(loop, now, self._checks, self._check_limit).finish(self._beat)
         tick = max(self._clock.tick if self._clock.lockstep else self._intake.tick, 0)
         loop.start(self._clock.now(), tick)
         self._pace.reset()

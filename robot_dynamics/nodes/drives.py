@@ -43,14 +43,9 @@ class DriveProperties:
         self, arms: Sequence[ArmSettings], values: Mapping[str, Any], given: Collection[str]
     ) -> None:
         gravity, stop = "drives_compensate_gravity", "on_command_timeout"
+        stated = {arm.name: arm.drive.compensates_gravity for arm in arms}
         self.compensate_gravity = tuple(
-            arm.name
-            for arm in arms
-            if (
-                values[gravity]
-                if arm.drive.compensates_gravity is None
-                else arm.drive.compensates_gravity
-            )
+            name for name, own in stated.items() if (values[gravity] if own is None else own)
         )
         self.without_commands = {
             arm.name: arm.drive.without_commands or values.get(stop, "brake") for arm in arms

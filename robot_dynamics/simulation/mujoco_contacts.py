@@ -10,7 +10,7 @@ few hundredths of a millimetre, so that plane and surface differ by less than a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -213,30 +213,22 @@ class MujocoEnvironmentJoints:
     """Looks at the hinges and lines of a scene in MuJoCo, and turns their yokes along.
 
     Args:
-        mujoco: The engine's module.
+        engine: The module.
         model: MuJoCo's model of the scene.
         data: Its state.
-        environment_joints: The hinges and lines.
-        body: Name of the object's body.
+        scene: The scene.
     """
 
-    def __init__(
-        self,
-        mujoco: Any,
-        model: Any,
-        data: Any,
-        environment_joints: Sequence[EnvironmentJoint],
-        body: str,
-    ) -> None:
-        self._data, self._environment_joints = data, tuple(environment_joints)
-        self._body = model.body(body).id
+    def __init__(self, engine: Any, model: Any, data: Any, scene: Scene) -> None:
+        self._data, self._environment_joints = data, scene.environment_joints
+        self._body = model.body(scene.model.bodies[scene.system.object_body].name).id
         first = int(model.jnt_qposadr[model.body_jntadr[self._body]])
         self._object_q = slice(first, first + 7)
         self._at = [
             [int(model.sensor(f"{one.name}_{word}").adr[0]) for word in ("moment", "force")]
             for one in self._environment_joints
         ]
-        self._of_tendons = int(mujoco.mjtConstraint.mjCNSTR_FRICTION_TENDON)
+        self._of_tendons = int(engine.mjtConstraint.mjCNSTR_FRICTION_TENDON)
         self._resisting = {
             int(model.tendon(f"{one.name}_{word}").id): i
             for i, one in enumerate(self._environment_joints)

@@ -144,13 +144,7 @@ class MujocoPlant(Plant):
         self._mujoco.mj_forward(self._model, data)
         self._sum = np.zeros_like(self._wrenches)
         self._contacts = MujocoContacts(self._mujoco, self._model, data, scene)
-        self._environment_joints = MujocoEnvironmentJoints(
-            self._mujoco,
-            self._model,
-            data,
-            scene.environment_joints,
-            system.model.bodies[system.object_body].name,
-        )
+        self._environment_joints = MujocoEnvironmentJoints(self._mujoco, self._model, data, scene)
 
     def _run(self, torque: Array) -> None:
         data, drives, rigid = self._data, self.drives, self.scene.rigid

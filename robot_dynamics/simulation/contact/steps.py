@@ -39,6 +39,7 @@ class ContactSteps:
 
     Attributes:
         steps: What advances step by step.
+        robot: Arms and object without grasps, as they truly are: for energies and poses.
 
     Args:
         scene: Arms, object, contacts and surfaces as they truly are.
@@ -63,16 +64,11 @@ class ContactSteps:
         self.substeps = _substeps(settings, period)
         self._h = period / self.substeps
         self.steps = ContactMotion(scene)
-        self._robot = Robot(scene.model)
+        self.robot = Robot(scene.model)
         model = scene.system.model
         at = [model.joint_index(name) for name in scene.system.passive_joint_names]
         self._passive_q = np.array([model.q_slices[i].start for i in at], dtype=np.intp)
         self._passive_v = np.array([model.v_slices[i].start for i in at], dtype=np.intp)
-
-    @property
-    def robot(self) -> Robot:
-        """Arms and object without grasps, as they truly are: for energies and poses."""
-        return self._robot
 
     @property
     def q(self) -> Array:
@@ -94,7 +90,6 @@ class ContactSteps:
                 f"expected {1e3 * DEEP:g} mm at most: nothing would push it out."
             )
         self._forces = self._resting_forces()
-        self._energy_at_start = self.energy()
 
     def run(self, torque: Array) -> None:
         """Advance by one control period under torques of the drives, passive joints' after them.
@@ -156,12 +151,8 @@ class ContactSteps:
 
     def energy(self) -> float:
         """Return kinetic and potential energy of arms and object [J]."""
-        kinetic, potential = self._robot.energies(self.steps.q, self.steps.v)
+        kinetic, potential = self.robot.energies(self.steps.q, self.steps.v)
         return float(kinetic + potential)
-
-    def energy_error(self) -> float:
-        """Return what the books do not explain of the energy's change since the start [J]."""
-        return self.energy() - self._energy_at_start - self.books().total()
 
     def _measured(self) -> Array:
         """Return forces and moments along all rows, impacts as a mean over the period."""
@@ -183,7 +174,7 @@ class ContactSteps:
 
     def _shared_load(self) -> Array:
         """Return forces along all rows with which the arms share the object's weight."""
-        C = self._robot.bias_forces(self._start, np.zeros(self.scene.model.nv))
+        C = self.robot.bias_forces(self._start, np.zeros(self.scene.model.nv))
         wrenches = (self.scene.grasp_map.distribution @ C[self.scene.system.object_v]).reshape(
             -1, 6
         )

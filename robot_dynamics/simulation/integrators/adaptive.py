@@ -24,7 +24,7 @@ from robot_dynamics.simulation.integrators.choice import (
     require_regular_start,
 )
 from robot_dynamics.simulation.integrators.method import Force, Kernels, Method
-from robot_dynamics.simulation.integrators.trajectory import Effort, Trouble, open_loops
+from robot_dynamics.simulation.integrators.trajectory import Effort, Trouble
 
 Array = NDArray[np.float64]
 
@@ -164,7 +164,8 @@ class AdaptiveSteps:
                 smallest_margin=min(effort.smallest_margin, float(margin)),
             )
             if not opened <= self._limit:
-                raise open_loops(t, opened, self._limit)
+                reason = f"loops are open by {opened:.1e} m, more than {self._limit:.1e} m"
+                raise Trouble(t, reason)
         return projected_q, projected_v
 
     def _choose_again(self, t: float, q: Array) -> None:

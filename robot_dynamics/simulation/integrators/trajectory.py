@@ -126,8 +126,3 @@ class Trouble(Exception):
     def __init__(self, time: float, reason: str, expected: str = "") -> None:
         super().__init__(reason)
         self.time, self.reason, self.expected = time, reason, expected
-
-
-def open_loops(time: float, opened: float, limit: float) -> Trouble:
-    """Return the trouble that loops are open [m] by more than the limit [m]."""
-    return Trouble(time, f"loops are open by {opened:.1e} m, more than {limit:.1e} m")

@@ -82,7 +82,7 @@ def resisted(load, *environment_joints):
     model = mujoco.MjModel.from_xml_string(mujoco_xml(scene, start, step, 2.0 * step))
     data = mujoco.MjData(model)
     box = model.joint("world_to_box")
-    watched = MujocoEnvironmentJoints(mujoco, model, data, environment_joints, "box")
+    watched = MujocoEnvironmentJoints(mujoco, model, data, scene)
     for _ in range(100):
         mujoco.mj_step(model, data)
         watched.stepped()
