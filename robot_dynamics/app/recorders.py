@@ -8,6 +8,7 @@ merged by tick.
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,8 +24,9 @@ from robot_dynamics.app.scene import scene_of
 from robot_dynamics.control.control_law import ControlLaw, LawStep
 from robot_dynamics.control.settled import settled_rows, settled_until
 from robot_dynamics.manipulation.grasp_map import internal_force_unit
+from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.simulation.contact.report import ContactReport, Touch
+from robot_dynamics.simulation.contact.report import ContactReport, Touch, friction_used
 from robot_dynamics.simulation.plant import Measurement, Plant
 from robot_dynamics.version import find_version
 
@@ -127,7 +129,6 @@ class PlantRecorder:
     def __init__(self, system: GraspSystem, scenario: Scenario, ticks: int) -> None:
         na, k = len(system.joint_names), len(system.arms)
         self._contacts = _contact_recorder(scenario, system)
-        columns = {} if self._contacts is None else self._contacts.columns
         names = _internal_force_names(scenario, system)
         self._wrench_size = 6 * k
         widths = {
@@ -138,13 +139,14 @@ class PlantRecorder:
             "grasp_wrench": 6 * k,
             "object_pose": 7,
             "object_twist": 6,
-            "internal_force": len(names),
             "closure_position": 0,
             "closure_rotation": 0,
             "correction": 0,
             "applied_torque": na,
         }
-        widths |= columns
+        # Of contacts internal forces follow from what each bears.
+        contacts = self._contacts
+        widths |= {"internal_force": len(names)} if contacts is None else contacts.columns
         if system.object_loop_joint is not None:
             widths |= {"second_pose": 7, "second_twist": 6}
         self._passive_joints = len(system.passive_joint_names)
@@ -153,9 +155,8 @@ class PlantRecorder:
                 "passive_position": self._passive_joints,
                 "passive_velocity": self._passive_joints,
             }
-        units = {**_PLANT_UNITS, "internal_force": f"{internal_force_unit(names)}: true"}
-        units = {name: units[name] for name in widths}
-        self._metadata = {**common_metadata(scenario, system, units), "ticks": ticks}
+        self._units = {**_PLANT_UNITS, "internal_force": f"{internal_force_unit(names)}: true"}
+        self._metadata = {**common_metadata(scenario, system, {}), "ticks": ticks}
         self.recorder = Recorder(widths, ticks)
 
     def write(self, measurement: Measurement, plant: Plant) -> None:
@@ -167,16 +168,14 @@ class PlantRecorder:
         """
         tick, time, q, qd, wrenches = measurement
         pose, twist, force, position, rotation, correction, torque, more = plant.truth()
-        if self._contacts is not None:
-            contacts = plant.contacts()
-            force = self._contacts.internal_force(contacts)
-            more = self._contacts.values(contacts)
+        contacts = self._contacts
+        more = (force, *more) if contacts is None else contacts.values(plant.contacts())
         if self._passive_joints:
             more = (*more, *plant.passive_joints())
         wrench = wrenches.reshape(self._wrench_size)
         self.recorder.write(
             (tick, time, position, rotation, correction),
-            (q, qd, wrench, pose, twist, force, torque, *more),
+            (q, qd, wrench, pose, twist, torque, *more),
         )
 
     def finish(self, **metadata: Any) -> Recording:
@@ -186,7 +185,11 @@ class PlantRecorder:
             metadata: `wall_time_s`, how long the run took; `plant_state_hash`, and what else is
                 known of the run (JSON values).
         """
-        return self.recorder.recording({**self._metadata, **metadata})
+        columns = self.recorder.recording({}).columns
+        if self._contacts is not None:
+            columns = self._contacts.finish(columns)
+        units = {name: self._units[name] for name in columns}
+        return Recording(columns, {**self._metadata, "units": units, **metadata})
 
 
 class ControlRecorder:
@@ -316,7 +319,10 @@ def _contact_recorder(scenario: Scenario, system: GraspSystem) -> ContactRecorde
     scene = scene_of(scenario, system)
     if scene.rigid:
         return None
-    arms = [arm.name for arm in scenario.cell.arms]
+    arms = {
+        arm.name: contact.friction if contact.pushing else None
+        for arm, contact in zip(scenario.cell.arms, scene.contacts, strict=True)
+    }
     surfaces = [surface.name for surface in scenario.cell.surfaces]
     recovery = scene.grasp_map.recovery
     rows = surface_facts(scenario.cell).rows
@@ -342,7 +348,7 @@ class ContactRecorder:
     """Accumulates the slip and forces of contacts.
 
     Args:
-        arms: Names of the arms.
+        arms: By name, what the contact of each arm can bear; None if it cannot slip.
         surfaces: Names of the surfaces.
         period: Control period [s].
         recovery: Internal force of the arms' wrenches in their contacts' frames (m, 6k).
@@ -352,14 +358,14 @@ class ContactRecorder:
 
     def __init__(
         self,
-        arms: Sequence[str],
+        arms: Mapping[str, FrictionCone | None],
         surfaces: Sequence[str],
         period: float,
         recovery: Array,
         holding: Mapping[str, Sequence[tuple[int, float]]] | None = None,
     ) -> None:
         self._recovery = recovery
-        self._arms = {name: i for i, name in enumerate(arms)}
+        self._cones = tuple(arms.values())
         self._surfaces = {name: i for i, name in enumerate(surfaces)}
         self._holding = dict(holding or {})
         self._period = period
@@ -368,16 +374,25 @@ class ContactRecorder:
 
     @property
     def columns(self) -> dict[str, int]:
-        """Width of each column."""
-        k, s = len(self._arms), len(self._surfaces)
-        every = {"grasp_slip": k, "friction_used": k, "contact_force": s, "surface_slip": s}
+        """Width of each column that is recorded; `finish` makes others of the wrenches."""
+        k, s = len(self._cones), len(self._surfaces)
+        every = {"contact_wrench": 6 * k, "grasp_slip": k, "contact_force": s, "surface_slip": s}
         every["holding_force"] = sum(map(len, self._holding.values()))
         return {name: width for name, width in every.items() if width}
 
-    def internal_force(self, contacts: Sequence[ContactReport]) -> Array:
-        """Return the internal force (m,): palms may have turned on the object meanwhile."""
-        wrenches = [(*one.moment, *one.force) for one in contacts[: len(self._arms)]]
-        return np.asarray(self._recovery @ np.concatenate(wrenches))
+    def finish(self, columns: Mapping[str, Array]) -> dict[str, Array]:
+        """Return columns with the internal force and the friction used in place of the wrenches.
+
+        Internal forces are measured in the contacts' frames: palms may have turned on the object.
+        """
+        wrenches = columns["contact_wrench"]
+        of_arms = np.hsplit(wrenches, len(self._cones))
+        used = [friction_used(*pair) for pair in zip(self._cones, of_arms, strict=True)]
+        made = {
+            "internal_force": wrenches @ self._recovery.T,
+            "friction_used": np.minimum(np.column_stack(used), 1.0),
+        }
+        return {**{k: v for k, v in columns.items() if k != "contact_wrench"}, **made}
 
     def values(self, contacts: Sequence[ContactReport]) -> tuple[Array, ...]:
         """Return the values of the columns at a control instant.
@@ -387,19 +402,18 @@ class ContactRecorder:
                 holds the object.
         """
         by_name: dict[str, Array] = {}
-        used = np.zeros(len(self._arms))
+        wrenches: list[Array] = []
         force, moving = np.zeros(len(self._surfaces)), np.zeros(len(self._surfaces))
         for i, contact in enumerate(contacts):
-            loose = contact.state in (Touch.SLIDING, Touch.OPEN)
-            speed = float(np.linalg.norm(contact.slip))
-            if i < len(self._arms):
-                if loose:
+            speed = math.hypot(*contact.slip)
+            if i < len(self._cones):
+                if contact.state in (Touch.SLIDING, Touch.OPEN):
                     self._grasp_slip[i] += self._period * speed
-                used[i] = min(contact.friction_used, 1.0)
+                wrenches += [contact.moment, contact.force]
                 continue
             at = self._surfaces[contact.name]
             if contact.name in self._holding:
-                force[at] = np.linalg.norm(contact.force)
+                force[at] = math.hypot(*contact.force)
                 by_name[contact.name] = -np.concatenate([contact.moment, contact.force])
                 continue
             force[at] += contact.force[2]
@@ -407,8 +421,8 @@ class ContactRecorder:
                 moving[at] = max(moving[at], speed)
         self._surface_slip += self._period * moving
         every = {
+            "contact_wrench": np.concatenate(wrenches),
             "grasp_slip": self._grasp_slip.copy(),
-            "friction_used": used,
             "contact_force": force,
             "surface_slip": self._surface_slip.copy(),
             "holding_force": np.array(

@@ -11,6 +11,7 @@ few hundredths of a millimetre, so that plane and surface differ by less than a 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.compile import compile_program, trace
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
-from robot_dynamics.simulation.contact.report import ContactReport, Touch, held
+from robot_dynamics.simulation.contact.report import ContactReport, Touch, friction_used, held
 from robot_dynamics.simulation.contact.surfaces import PointFunction, gap_and_normal
 from robot_dynamics.simulation.mujoco_model import surface_geoms, tangent_names
 from robot_dynamics.simulation.scene import Scene
@@ -51,6 +52,10 @@ class MujocoContacts:
             for surface in scene.surfaces
             for name in tangent_names(surface)
             or [part.name for part in surface_geoms(surface.name, surface.surface)]
+        }
+        self._cones = {
+            surface.name: replace(surface.material.friction, torsion=0.0)
+            for surface in scene.surfaces
         }
         self._impacts = {surface.name: 0 for surface in scene.surfaces}
         self._pressed: set[str] = set()
@@ -94,7 +99,7 @@ class MujocoContacts:
                 ContactReport(
                     arm.name, _state(pressed, used), point, axes, force, moment,
                     axes[:2] @ rates[3:], float(axes[2] @ rates[:3]), -float(place[2]),
-                    used if force.any() else 0.0, 0,
+                    contact.friction, 0,
                 )
             )  # fmt: skip
         return found
@@ -116,12 +121,12 @@ class MujocoContacts:
             axes = np.array([sign * t1, t2, sign * n])
             force = np.array([wrench[1], sign * wrench[2], wrench[0]])
             rates = self._velocity(self._object, one.pos)
-            mu = float(one.friction[0])
-            used = float(np.hypot(*force[:2])) / (mu * force[2]) if force[2] > 0.0 else 0.0
+            cone = self._cones[name]
+            used = float(friction_used(cone, np.concatenate([np.zeros(3), force])))
             found.append(
                 ContactReport(
                     name, _state(force[2] > 0.0, used), one.pos.copy(), axes, force, np.zeros(3),
-                    axes[:2] @ rates[3:], 0.0, float(one.dist), used, self._impacts[name],
+                    axes[:2] @ rates[3:], 0.0, float(one.dist), cone, self._impacts[name],
                 )
             )  # fmt: skip
         told = {one.name for one in found}
@@ -131,7 +136,7 @@ class MujocoContacts:
                 found.append(
                     ContactReport(
                         name, Touch.OPEN, rest, np.eye(3), rest, rest, np.zeros(2), 0.0, np.inf,
-                        0.0, self._impacts[name],
+                        self._cones[name], self._impacts[name],
                     )
                 )  # fmt: skip
         return found

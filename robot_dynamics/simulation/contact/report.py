@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.manipulation.hybrid import FrictionCone
+
 Array = NDArray[np.float64]
 
 
@@ -43,8 +45,7 @@ class ContactReport(NamedTuple):
             [m/s].
         spin: The same about the normal [rad/s].
         gap: Distance [m]; negative where the contact is pressed in.
-        friction_used: Tangential force over mu f_n, 0 if nothing is pressed; infinite without
-            friction and with a tangential force. That of a soft finger counts its moment.
+        cone: What it can bear along the tangents; None if it cannot slip.
         impacts: Number of impacts since the start.
     """
 
@@ -57,14 +58,33 @@ class ContactReport(NamedTuple):
     slip: Array
     spin: float
     gap: float
-    friction_used: float
+    cone: FrictionCone | None
     impacts: int
+
+    @property
+    def friction_used(self) -> float:
+        """Part of the friction that is used; see `friction_used`."""
+        return float(friction_used(self.cone, np.concatenate([self.moment, self.force])))
+
+
+def friction_used(cone: FrictionCone | None, wrenches: Array) -> Array:
+    """Return which part of a contact's friction is used (...,): tangential force over mu f_n.
+
+    It is 0 if nothing is pressed, and infinite without friction and with a tangential force. That
+    of a soft finger counts its moment.
+
+    Args:
+        cone: What the contact can bear; None if it cannot slip.
+        wrenches: Moment and force along the contact's axes (..., 6).
+    """
+    pressed = wrenches[..., 3:].any(axis=-1)
+    return np.where(pressed, 0.0 if cone is None else cone.used(wrenches), 0.0)
 
 
 def held(name: str, point: Array, axes: Array, force: Array, moment: Array) -> ContactReport:
     """Return the report of what cannot open."""
     still = np.zeros(2)
-    return ContactReport(name, Touch.HELD, point, axes, force, moment, still, 0.0, 0.0, 0.0, 0)
+    return ContactReport(name, Touch.HELD, point, axes, force, moment, still, 0.0, 0.0, None, 0)
 
 
 @dataclass(frozen=True)

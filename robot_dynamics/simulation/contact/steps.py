@@ -324,7 +324,6 @@ class ObservedContacts:
         if motion.pressed[c]:
             state = Touch.SLIDING if motion.slipping[c] else Touch.STICKING
         scale = cone.torsion / cone.friction if cone.torsion > 0.0 else 0.0
-        used = float(cone.used(np.concatenate([moment, force])))
         return ContactReport(
             name=name,
             state=state,
@@ -335,7 +334,7 @@ class ObservedContacts:
             slip=rates[1:3],
             spin=float(rates[3] / scale) if scale else 0.0,
             gap=float(self._terms.gaps[c]),
-            friction_used=0.0 if not force.any() else used,
+            cone=cone,
             impacts=int(motion.impacts[c]),
         )
 
