@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -245,10 +245,15 @@ def run_until_done(
                 )
             time.sleep(0.02)
     finally:
-        for node in nodes:
-            node.interrupt()
-        for node in nodes:
-            node.end()
+        end_all(nodes)
+
+
+def end_all(nodes: Collection[NodeProcess]) -> None:
+    """Ask all nodes to end at once, and wait until each has ended."""
+    for node in nodes:
+        node.interrupt()
+    for node in nodes:
+        node.end()
 
 
 def first_failure(nodes: Sequence[NodeProcess]) -> NodeError | None:

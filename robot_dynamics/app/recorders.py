@@ -149,12 +149,9 @@ class PlantRecorder:
         widths |= {"internal_force": len(names)} if contacts is None else contacts.columns
         if system.object_loop_joint is not None:
             widths |= {"second_pose": 7, "second_twist": 6}
-        self._passive_joints = len(system.passive_joint_names)
-        if self._passive_joints:
-            widths |= {
-                "passive_position": self._passive_joints,
-                "passive_velocity": self._passive_joints,
-            }
+        self._passive_joints = passive = len(system.passive_joint_names)
+        if passive:
+            widths |= {"passive_position": passive, "passive_velocity": passive}
         self._units = {**_PLANT_UNITS, "internal_force": f"{internal_force_unit(names)}: true"}
         self._metadata = {**common_metadata(scenario, system, {}), "ticks": ticks}
         self.recorder = Recorder(widths, ticks)

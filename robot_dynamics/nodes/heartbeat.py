@@ -356,12 +356,17 @@ class GuardLink:
         Raises:
             GuardError: If that is so.
         """
+        if self.refusal:
+            raise GuardError(self.refusal)
+
+    @property
+    def refusal(self) -> str:
+        """Why a start is refused; empty if it is not."""
         if self._lost_to:
             wanted = "a reset of it" if self._lost_to == "the guard" else "one controller alone"
-            raise GuardError(f"start refused: {self._lost_to} is in charge; expected {wanted}.")
-        missing = self._missing()
-        if self._required and missing:
-            raise GuardError(f"start refused: {missing}")
+            return f"start refused: {self._lost_to} is in charge; expected {wanted}."
+        missing = self._missing() if self._required else ""
+        return f"start refused: {missing}" if missing else ""
 
     @property
     def warning(self) -> str:

@@ -105,12 +105,7 @@ class StartConditions:
 
     def guard_refusal(self) -> str:
         """Return why the guard does not allow a start; empty if it does."""
-        try:
-            if self._link is not None:
-                self._link.require_guard()
-        except RobotDynamicsError as error:
-            return str(error)
-        return ""
+        return "" if self._link is None else self._link.refusal
 
     def require(self) -> bool:
         """Refuse a start if a condition is violated.

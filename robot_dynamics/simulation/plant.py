@@ -102,7 +102,7 @@ class Plant(ABC):
         self._largest_torque = self.drives.effort[:na]
         self._smallest_torque = -self._largest_torque
         self._passive_torque = np.zeros(len(self.drives.effort) - na)
-        self._delay = CommandDelay(settings.command_delay_periods)
+        self._delay_periods = settings.command_delay_periods
         self._arms = dict(zip([arm.name for arm in system.arms], system.arm_slices, strict=True))
         self.faults = Faults(tuple(self._arms), settings.faults, period)
         self._sensors = Sensors(settings.sensors, settings.seed, self._arms, self.faults)
@@ -113,7 +113,8 @@ class Plant(ABC):
         self._torque = np.zeros(len(self.system.joint_names))
         self._begin()
         self._hash = hashlib.sha256()
-        self._delay.reset()
+        # From a measurement to the action of the torque computed from it; none at first.
+        self._delayed: deque[Array | None] = deque([None] * self._delay_periods)
         self.faults.reset()
         self._sensors.reset()
         return self._measurement()
@@ -124,7 +125,8 @@ class Plant(ABC):
         Raises:
             ArgumentError: If the torque has the wrong shape or is not finite.
         """
-        applied = self._delay.push(checked_torque(torque, self._torque.shape))
+        self._delayed.append(checked_torque(torque, self._torque.shape))
+        applied = self._delayed.popleft()
         if applied is not None:  # else the brakes still hold
             limited = np.minimum(np.maximum(applied, self._smallest_torque), self._largest_torque)
             if self.faults.active:
@@ -289,24 +291,3 @@ class Sensors:
             if is_on("wrench_nan", arm):
                 wrenches[i, 5] = np.nan
         return seen._replace(q=q, qd=qd, wrenches=wrenches)
-
-
-class CommandDelay:
-    """A queue between command and drive.
-
-    Args:
-        periods: Control periods from a measurement to the action of the torque computed from it.
-    """
-
-    def __init__(self, periods: int) -> None:
-        self._periods = periods
-        self.reset()
-
-    def reset(self) -> None:
-        """Empty the queue: no command has been given yet."""
-        self._queue: deque[Array | None] = deque([None] * self._periods)
-
-    def push(self, torque: Array) -> Array | None:
-        """Take a new command and return the one that acts now, None before the first."""
-        self._queue.append(torque)
-        return self._queue.popleft()

@@ -219,6 +219,11 @@ class World:
         if self.guard:
             raise GuardError(self.guard)
 
+    @property
+    def refusal(self):
+        """Be its line to a guard."""
+        return self.guard
+
     def require_none(self):
         """Be its other command publishers."""
         return self.other_publishers_known

@@ -15,7 +15,6 @@ from robot_dynamics.simulation.engine_plant import EnginePlant
 from robot_dynamics.simulation.faults import Faults, FaultSettings, fault_of
 from robot_dynamics.simulation.mujoco_plant import MujocoPlant
 from robot_dynamics.simulation.plant import (
-    CommandDelay,
     Measurement,
     Plant,
     Sensors,
@@ -276,17 +275,18 @@ def test_stuck_sensors_keep_what_they_said():
 
 @pytest.mark.parametrize("periods", [0, 1, 3])
 def test_commands_act_late(periods):
-    """A command comes out as many periods later, and nothing before the first."""
-    delay = CommandDelay(periods)
-    given = [np.full(2, float(i)) for i in range(6)]
-    acting = [delay.push(command) for command in given]
-    assert acting[:periods] == [None] * periods
-    assert all(a is g for a, g in zip(acting[periods:], given, strict=False))
+    """A command acts as many periods later, and none before the first."""
+    plant = Counting(command_delay_periods=periods)
+    given = [np.full(NA, 0.1 * i) for i in range(6)]
+    for command in given:
+        plant.step(command)
+    np.testing.assert_array_equal(plant.runs, given[: 6 - periods])
 
 
 def test_a_reset_empties_the_queue():
     """No command of the last run acts in the next."""
-    delay = CommandDelay(1)
-    delay.push(np.ones(2))
-    delay.reset()
-    assert delay.push(np.zeros(2)) is None
+    plant = Counting(command_delay_periods=1)
+    plant.step(np.ones(NA))
+    plant.reset()
+    plant.step(np.zeros(NA))
+    assert plant.runs == []

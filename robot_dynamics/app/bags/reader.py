@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -161,12 +160,8 @@ def _columns(parts: list[_Part]) -> dict[str, Array] | None:
     for part in parts:
         for place in part.stream.places:
             by_column.setdefault(place.column, []).append(part)
-    for leading in (_COMMANDS, "joint_position"):
-        if leading in by_column:
-            ticks = sorted({tick for part in by_column[leading] for tick in part.by_tick})
-            break
-    else:
-        return None
+    leading = by_column.get(_COMMANDS, by_column.get("joint_position", []))
+    ticks = sorted({tick for part in leading for tick in part.by_tick})
     if not ticks:
         return None
     row_of = {tick: row for row, tick in enumerate(ticks)}
@@ -176,13 +171,7 @@ def _columns(parts: list[_Part]) -> dict[str, Array] | None:
             if place.column not in columns:
                 columns[place.column] = np.full((len(ticks), place.width), np.nan)
             column = columns[place.column]
-            for row, values in _rows(part, i, row_of):
-                cell = column[row, place.part]
+            for tick in part.by_tick.keys() & row_of.keys():
+                cell, values = column[row_of[tick], place.part], part.by_tick[tick][i]
                 cell[...] = np.where(np.isnan(values), cell, values)
     return columns
-
-
-def _rows(part: _Part, place: int, row_of: dict[int, int]) -> Iterator[tuple[int, Array]]:
-    for tick, values in part.by_tick.items():
-        if tick in row_of:
-            yield row_of[tick], values[place]

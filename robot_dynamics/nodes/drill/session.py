@@ -27,7 +27,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.node_process import NodeProcess, start_with_parameters
+from robot_dynamics.app.node_process import NodeProcess, end_all, start_with_parameters
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
@@ -302,10 +302,7 @@ class Session:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        for process in self.nodes.values():
-            process.interrupt()
-        for process in self.nodes.values():
-            process.end()
+        end_all(self.nodes.values())
         self.nodes.clear()
 
     def start_nodes(self, *names: str, **more: object) -> None:
