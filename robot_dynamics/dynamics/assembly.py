@@ -200,7 +200,7 @@ def consistent_velocity(
         held: The velocities of joints or coordinates that are to be met exactly.
         metric: Matrix (nv, nv) in which the change is smallest; displacements by default.
         length: Length [m] at which a rotation counts like a displacement.
-        tolerance: Largest violation left, as a part of the largest velocity.
+        tolerance: Largest violation left, as a part of the largest velocity, asked for or returned.
         q: The positions (nq,).
         error: Position error (n^c,) there: K is known as well as the loops are closed.
 
@@ -227,7 +227,9 @@ def consistent_velocity(
     result[free] -= np.linalg.solve(root.T, inverse @ (B @ result))
     J = ranked.row_scales[:, None] * K
     rest = J @ result
-    speed = float(np.max(np.abs(ranked.column_scales * result), initial=0.0))
+    # Of what was asked for as well: where nothing can move, the result itself is rounding.
+    asked = np.where(free, desired, result)
+    speed = float(np.max(np.abs(ranked.column_scales * [asked, result]), initial=0.0))
     scale = speed * float(np.max(ranked.s, initial=0.0))
     worst = float(np.max(np.abs(rest), initial=0.0))
     if worst > max(tolerance, ranked.tolerance) * scale:

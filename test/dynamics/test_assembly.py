@@ -282,6 +282,21 @@ def test_velocities_that_contradict_the_loops(four_bar):
         four_bar.assemble(velocities={"crank_joint": 1.0, "coupler_joint": 1.0})
 
 
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("size", [1.0, 1e-6])
+def test_velocities_of_what_cannot_move(seed, size):
+    """In a rigid truss nothing is left of any velocity, and with nothing held nothing is
+    contradicted: what the projection leaves is rounding of what was asked for.
+    """
+    rng = np.random.default_rng(seed)
+    mechanism, q = linkages.random_truss(rng)
+    robot = Robot.from_mechanism(mechanism)
+    wish = size * rng.normal(size=robot.model.nv)
+    assert_allclose(robot.assemble(q, velocities=wish).qd, 0.0, atol=1e-11 * size)
+    with pytest.raises(AssemblyError, match="held velocities contradict"):
+        robot.assemble(q, velocities={robot.model.joint_names[0]: size})
+
+
 def test_velocity_only_constraints_bind_velocities_alone():
     """A soft finger's torsion is no obstacle to assembly, but to the velocity."""
     b = linkages.Builder("finger")

@@ -116,6 +116,30 @@ def slider_crank(crank: float = 0.3, rod: float = 1.0) -> Mechanism:
     return b.done()
 
 
+def random_truss(rng: np.random.Generator, nodes: int = 4) -> tuple[Mechanism, np.ndarray]:
+    """Return a plane truss that cannot move, and its positions to rounding.
+
+    Each node hangs on two bars from two others, the first two of which are fixed.
+    """
+    b, q = Builder("truss"), []
+    points = rng.uniform(-1.0, 1.0, (nodes + 2, 2))
+    carriers = [("base", 0.0, np.zeros(2))] * 2  # link, its direction and its origin
+    for at, point in enumerate(points[2:], 2):
+        ends = []
+        for end, other in enumerate(rng.choice(at, 2, replace=False)):
+            carrier, turned, origin = carriers[other]
+            x, y, _ = turn("z", turned).T @ [*(points[other] - origin), 0.0]
+            along = point - points[other]
+            direction = np.arctan2(along[1], along[0])
+            b.add(f"bar{at}_{end}", carrier, at=(x, y, 0.0))
+            q.append(direction - turned)
+            ends.append((np.hypot(*along), 0.0, 0.0))
+            if end == 0:
+                carriers.append((f"bar{at}_0", direction, points[other]))
+        b.close(f"pin{at}", "revolute", f"bar{at}_0", f"bar{at}_1", *ends)
+    return b.done(), np.array(q)
+
+
 def folding_arms(a: float = 0.5, bar: float = 0.6) -> Mechanism:
     """Return the mechanism of Fig 8.2(a): two arms of two bars each between crank and ground.
 
