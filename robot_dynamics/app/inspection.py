@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from robot_dynamics.dynamics.mobility import Mobility
     from robot_dynamics.robot import Robot
 
-# Loops that stay open by less, as a part of the mechanism's length, come from numbers in a file
-# that were rounded to four digits; what stays open by more does not close.
-_ROUNDED = 1e-4
 _MATTERS = 1e-2  # of the largest gap: loops open by less would close if that one did
 _PATIENCE = 10.0  # s for closing loops
 _MOST_LOOPS = 6  # that are named when they cannot be closed
@@ -188,17 +185,14 @@ def _mobility(robot: Robot, place: str, warnings: list[str]) -> Mobility:
     Raises:
         AssemblyError: If the loops stay open by more than rounded numbers would explain.
     """
-    from robot_dynamics.dynamics.assembly import AssemblyError, generic
-    from robot_dynamics.dynamics.scaling import model_length
+    from robot_dynamics.dynamics.assembly import generic
+    from robot_dynamics.dynamics.scaling import CLOSED
 
-    try:
-        report = robot.mobility(robot.assemble(generic(robot.model), seconds=_PATIENCE).q)
-    except AssemblyError as error:
-        if error.gap > _ROUNDED * model_length(robot.model):
-            raise
-        report = robot.mobility(error.q)
+    closed = robot.assemble(generic(robot.model), seconds=_PATIENCE)
+    report = robot.mobility(closed.q)
+    if closed.gap > CLOSED * closed.length:
         warnings.append(
-            f"{place}: the loops close only to {distance(error.gap)}, as with rounded numbers."
+            f"{place}: the loops close only to {distance(closed.gap)}, as with rounded numbers."
         )
     if report.constraints and report.mobility == 0:
         warnings.append(f"{place}: the loops leave no motion.")

@@ -15,6 +15,8 @@ from robot_dynamics.dynamics.closure_search import Closure, ClosureSearch, metri
 from robot_dynamics.dynamics.rank import constraint_rank, opening
 from robot_dynamics.dynamics.reach import missing_lengths
 from robot_dynamics.dynamics.scaling import (
+    CLOSED,
+    closing_tolerance,
     constraint_groups,
     constraint_scales,
     coordinate_scales,
@@ -30,9 +32,6 @@ Array = NDArray[np.float64]
 # Random starts before giving up; few where each costs much and constraints by far outnumber
 # motions, which hardly leaves another way to assemble.
 _RESTARTS, _FEW_RESTARTS, _OUTNUMBERED = 50, 4, 20.0
-#: Gap that counts as closed, as a part of the mechanism's length: far above rounding, far below
-#: what a mechanism that does not close leaves.
-TOLERANCE = 1e-9
 # Links that are too short by less, as a part of the length, are searched for where they nearly
 # meet: numbers of files are rounded, and the gap is then a warning.
 _CLEARLY = 1e-2
@@ -99,13 +98,17 @@ def assemble(
     limits: bool = True,
     metric: Callable[[Array], Array] | None = None,
     length: float | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = None,
     restarts: int | None = None,
     seed: int = 0,
     iterations: int = 200,
     seconds: float = np.inf,
 ) -> Assembly:
     """Return positions that close all loops, near a guess if there are some.
+
+    Where placements are rounded, loops may close to some of their last decimals only. Constraints
+    that act by no more than that are then left alone, so that the result is the configuration near
+    the guess with the smallest errors.
 
     Loops whose links are too short to meet are refused at once. For others, damped Gauss-Newton
     steps are taken on the position errors. Where they end in an open configuration, they start
@@ -122,7 +125,8 @@ def assemble(
             matrix; by default displacements, with rotations at `length`.
         length: Length [m] at which a rotation counts like a displacement; that of a typical link
             by default.
-        tolerance: Largest gap left, as a part of `length`.
+        tolerance: Largest gap left, as a part of `length`; by default that of the decimals of
+            the placements, `scaling.closing_tolerance`.
         restarts: Random starts before giving up; by default 50, or 4 where there are more than 20
             constraints for each coordinate.
         seed: Of the random starts.
@@ -141,9 +145,12 @@ def assemble(
     guess = finite_vector("q", q, model.nq)
     guess, fixed = _held(model, guess, held)
     length = model_length(model) if length is None else length
+    rounding = closing_tolerance(model)
+    tolerance = rounding if tolerance is None else tolerance
     search = ClosureSearch(
-        model, closure, fixed, limits, metric, length, tolerance * length, iterations, seconds
-    )
+        model, closure, fixed, limits, metric, length, tolerance * length, iterations, seconds,
+        weakest=max(CLOSED, min(tolerance, rounding)),
+    )  # fmt: skip
     _require_reach(search, guess)
     if restarts is None:
         outnumbered = model.constraint_count > _OUTNUMBERED * model.nv
@@ -187,7 +194,7 @@ def consistent_velocity(
     held: Mapping[str, object] | None = None,
     metric: Array | None = None,
     length: float | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float = CLOSED,
     q: Array | None = None,
     error: Array | None = None,
 ) -> Array:
@@ -200,7 +207,8 @@ def consistent_velocity(
         held: The velocities of joints or coordinates that are to be met exactly.
         metric: Matrix (nv, nv) in which the change is smallest; displacements by default.
         length: Length [m] at which a rotation counts like a displacement.
-        tolerance: Largest violation left, as a part of the largest velocity, asked for or returned.
+        tolerance: Largest violation left, as a part of the largest velocity, asked
+            for or returned.
         q: The positions (nq,).
         error: Position error (n^c,) there: K is known as well as the loops are closed.
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.linalg import null_space
 
 from robot_dynamics.dynamics.position_limits import PositionLimits
-from robot_dynamics.dynamics.scaling import constraint_scales, coordinate_scales
+from robot_dynamics.dynamics.scaling import CLOSED, constraint_scales, coordinate_scales
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Model
 
@@ -26,7 +26,6 @@ Array = NDArray[np.float64]
 #: K (n^c, nv) and the position error (n^c,) of positions q (nq,).
 Closure = Callable[[Array], tuple[Array, Array]]
 
-SINGULAR = 1e-9  # relative; directions in which the constraints hardly act are left alone
 _LARGEST_STEP = 0.5  # rad, or lengths of the mechanism: linearisation is good for about so much
 _LARGEST_DAMPING = 1e-2
 _PATIENCE = 25  # steps without progress after which a start is given up
@@ -41,6 +40,8 @@ class ClosureSearch:
         free: Coordinates (nv,) that may change.
         goal: Gap that counts as closed [m], rotations at `length`.
         length: Length [m] at which a rotation counts like a displacement.
+        weakest: Directions in which constraints act by a smaller part of the strongest are left
+            alone: rounded frames make up constraints that would take a step far away.
     """
 
     def __init__(
@@ -54,7 +55,9 @@ class ClosureSearch:
         goal: float,
         iterations: int,
         seconds: float = np.inf,
+        weakest: float = CLOSED,
     ) -> None:
+        self.weakest = weakest
         self.model, self.closure, self.metric = model, closure, metric
         self.length, self.goal, self.iterations = length, goal, iterations
         self.free = ~fixed
@@ -139,7 +142,7 @@ class ClosureSearch:
         # constraints depend on one another at the solution.
         unit = float(s[0]) ** 2 if len(s) else 1.0
         damping = unit * (min(_LARGEST_DAMPING, size * size) if damping is None else damping)
-        keep = s > SINGULAR * max(float(s[0]), 1e-300) if len(s) else s > 0.0
+        keep = s > self.weakest * max(float(s[0]), 1e-300) if len(s) else s > 0.0
         gain = np.where(keep, s / np.where(keep, s * s + damping, 1.0), 0.0)
         result: Array = -Vt.T @ (gain * (U.T @ residual))
         return result

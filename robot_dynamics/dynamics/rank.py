@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.scaling import (
+    closing_tolerance,
     constraint_names,
     constraint_scales,
     coordinate_scales,
@@ -192,7 +193,10 @@ def rank_tolerance(
     far = 0.0 if q is None else _slid(model, q, length)
     # Entries of J are sums of distances up to the reach, even where they cancel.
     rounding = np.finfo(float).eps * model.nv * max((model_reach(model) + far) / length, strongest)
-    return float(min(MARGIN * gap / length, LARGEST_TOLERANCE) + MARGIN * rounding)
+    # Rounded frames tilt axes by as much wherever the loops happen to be closed.
+    tilt = closing_tolerance(model) if model.precision else 0.0
+    open_by = min(max(MARGIN * gap / length, tilt), LARGEST_TOLERANCE)
+    return float(open_by + MARGIN * rounding)
 
 
 def _slid(model: Model, q: Array, length: float) -> float:

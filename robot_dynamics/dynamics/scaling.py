@@ -20,6 +20,13 @@ from robot_dynamics.spatial import Transform
 
 Array = NDArray[np.float64]
 
+#: Gap of a mechanism without rounded placements that counts as closed, as a part of its length.
+CLOSED = 1e-9
+#: More is not put down to rounding: numbers with four digits leave less.
+LARGEST_ROUNDING = 1e-4
+# Units of the last decimal: each placement around a loop may be off by half of one.
+_ROUNDED_PLACEMENTS = 10.0
+
 _DIRECTIONS = ("rx", "ry", "rz", "x", "y", "z")
 
 
@@ -29,6 +36,17 @@ def model_length(model: Model) -> float:
     It is 1 m for a model all of whose joints are in one point.
     """
     return typical_length(_distance(X) for X in _placements(model))
+
+
+def closing_tolerance(model: Model) -> float:
+    """Return the gap that counts as closed, as a part of the length of a typical link.
+
+    It is far above rounding, and far below what a mechanism that does not close leaves. Numbers of
+    a file are rounded, and loops with more constraints than motions then stay open by some of
+    their last decimals.
+    """
+    unit = model.precision * max(1.0, 1.0 / model_length(model))
+    return float(np.clip(_ROUNDED_PLACEMENTS * unit, CLOSED, LARGEST_ROUNDING))
 
 
 def tree_length(model: Model) -> float:

@@ -25,6 +25,7 @@ from robot_dynamics.model.elements import (
 from robot_dynamics.model.joint_data import Joint, LoopJoint
 from robot_dynamics.model.joints import JointType, joint_type, reverse
 from robot_dynamics.model.model import Body, Link, Model
+from robot_dynamics.model.precision import placement_precision
 from robot_dynamics.model.spanning_tree import Arc
 from robot_dynamics.model.spanning_tree import spanning_tree as find_spanning_tree
 from robot_dynamics.model.typical_length import typical_length
@@ -153,6 +154,7 @@ def build(
         tuple(float(g) for g in gravity),  # type: ignore[arg-type]
         variable,
         tuple(_coupling(coupling, bodies) for coupling in mechanism.couplings),
+        placement_precision(mechanism),
     )
 
 

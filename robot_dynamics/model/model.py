@@ -87,6 +87,8 @@ class Model:
         variable: Names of bodies and loop joints whose inertia or placements are parameters of
             compiled code: models that differ only there, and in gravity, share machine code.
         couplings: Linear relations between joints; their constraints follow those of the loops.
+        precision: Unit of the last decimal of placements that were rounded [m, rad]; 0.0 if they
+            are exact.
     """
 
     name: str
@@ -96,6 +98,7 @@ class Model:
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     variable: frozenset[str] = frozenset()
     couplings: tuple[Coupling, ...] = ()
+    precision: float = 0.0
 
     @cached_property
     def nq(self) -> int:

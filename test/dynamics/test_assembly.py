@@ -19,6 +19,7 @@ from robot_dynamics.dynamics.assembly import AssemblyError, Gap, assemble, consi
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import Limits, LoopElement, pose
 from robot_dynamics.robot import Robot
+from robot_dynamics.simulation.integrators import integrate
 
 # Errors are differences of positions of some metres: sixteen digits of those.
 CLOSED = 1e-14
@@ -376,3 +377,70 @@ def test_several_open_loops_are_listed():
     )
     with pytest.raises(AssemblyError, match=r"loop 'far' .*, loop 'pin'"):
         Robot.from_mechanism(mechanism).assemble(restarts=1)
+
+
+def rounded_four_bar(half_turn):
+    """Return a four-bar in the x-z plane one of whose axes is turned by rounded angles."""
+    upright = linkages.turn("x", half_turn)
+    b = linkages.Builder("four_bar")
+    b.add("crank", "base", rotation=upright)
+    b.add("coupler", "crank", at=(0.3, 0, 0))
+    b.add("rocker", "base", at=(0.9, 0, 0), axis=(0.0, -1.0, 0.0))
+    b.close("pin", "revolute", "coupler", "rocker", (0.8, 0, 0), pose((0.6, 0, 0), upright))
+    return Robot.from_mechanism(b.done())
+
+
+@pytest.mark.parametrize("decimals", [4, 5, 7, 9])
+def test_rounded_frames(decimals):
+    """Frames given to a few decimals leave loops open by some of the last: that is as closed as
+    they get, near the guess, everywhere alike, and the gap is told.
+    """
+    exact = rounded_four_bar(np.pi / 2).assemble([0.5, 0.0, 1.2], held=["crank_joint"])
+    robot = rounded_four_bar(round(np.pi / 2, decimals))
+    found = robot.assemble(exact.q, velocities={"crank_joint": 3.0})
+    assert found.starts == 1
+    assert_allclose(found.q, exact.q, atol=2.0 * 10.0**-decimals)
+    assert 0.01 * 10.0**-decimals < found.gap < 10.0**-decimals
+    assert robot.mobility(found.q).mobility == robot.mobility().mobility == 1
+    run = integrate(robot, found.q, found.qd, 0.05, outputs=5)
+    assert run.worst_closure_error < 2.0 * found.gap
+    assert run.energy_drift < 1e-6
+
+
+@pytest.mark.parametrize("decimals", [4, 6, 8])
+def test_a_near_configuration_before_a_far_one(decimals):
+    """Bennett's linkage closes through special dimensions. Rounded ones leave it open by a little
+    at every angle but few, and these are not what a guess at another angle means.
+    """
+    a, b_, alpha = 0.5, 0.8, 0.6
+    beta = np.arcsin(b_ * np.sin(alpha) / a)
+
+    def bennett(digits):
+        sizes = [(a, alpha), (b_, beta)]
+        (a_, alpha_), (b__, beta_) = ([round(x, digits) for x in pair] for pair in sizes)
+        b = linkages.Builder("bennett")
+        b.add("l1", "base")
+        b.add("l2", "l1", at=(a_, 0, 0), rotation=linkages.turn("x", alpha_))
+        b.add("l3", "l2", at=(b__, 0, 0), rotation=linkages.turn("x", beta_))
+        b.add("l4", "l3", at=(a_, 0, 0), rotation=linkages.turn("x", alpha_))
+        end = pose((b__, 0, 0), linkages.turn("x", beta_))
+        b.close("pin", "revolute", "l4", "base", end)
+        return Robot.from_mechanism(b.done())
+
+    exact = bennett(17).assemble([0.9, 1.0, -0.9, -1.0], held=["l1_joint", "l2_joint"])
+    found = bennett(decimals).assemble(exact.q)
+    assert_allclose(found.q, exact.q, atol=20.0 * 10.0**-decimals)
+
+
+def test_what_is_not_rounding_stays_open():
+    """A guess that is open by more than the last decimals is no closed configuration."""
+    mechanism = linkages.four_bar(lengths=(0.3, 0.8, 0.6), ground=0.9)
+    (pin,) = mechanism.loops
+    for z, closes in ((1e-5, True), (3e-4, False)):
+        away = replace(pin, predecessor_pose=pose((0.9, 0.0, z)))
+        robot = Robot.from_mechanism(replace(mechanism, loops=(away,)))
+        if closes:
+            assert robot.assemble([0.5, -0.5, -1.0]).gap == pytest.approx(z)
+        else:
+            with pytest.raises(AssemblyError, match=r"0\.3 mm"):
+                robot.assemble([0.5, -0.5, -1.0], restarts=2)

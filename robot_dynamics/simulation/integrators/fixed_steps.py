@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.dynamics.scaling import constraint_scales
+from robot_dynamics.dynamics.scaling import closing_tolerance, constraint_scales
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.integrators.choice import (
@@ -35,8 +35,6 @@ _MOST_AT_ONCE = 1024  # steps; what is held in memory, and how long nobody liste
 _LARGEST_CORRECTION = 1e-2
 # Where a step is cut in two, to be tried.
 _CUTS = tuple(0.1 * i for i in range(1, 10))
-# Constraints that the others imply stay closed to rounding; this far open, they do not [lengths].
-_IMPLIED = 1e-9
 # Parts of the largest margin so far. Constraints that act a hundredth of what they acted are near
 # losing rank (the margin is a square); coordinates are chosen again well before that,
 # and constraints whose errors nothing takes away.
@@ -96,10 +94,10 @@ class FixedSteps:
         self._made: dict[Choice, Kernels] = {}
         self._kernels: Kernels
         self._near = _NEAR.get(method.name, _NEAR_BY_DEFAULT)
-        # Frames given to some digits leave constraints open that the others imply.
+        # Constraints that the others imply stay closed to rounding, that of frames included.
         gap = float(np.max(self._open(robot.closure(q)[1]), initial=0.0))
         closed = method.name != "stabilised"  # which never closes loops entirely
-        self._implied = _IMPLIED * length + 100.0 * gap if closed else limit
+        self._implied = closing_tolerance(robot.model) * length + 100.0 * gap if closed else limit
         self.effort = Effort()
         self._largest_margin = 0.0
         self._take_up(method.choice(first_choice(robot, q, length)), q, np.zeros(robot.model.nv))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.dynamics.arguments import finite_vector, positive_number
-from robot_dynamics.dynamics.scaling import constraint_scales, model_length
+from robot_dynamics.dynamics.scaling import closing_tolerance, constraint_scales, model_length
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.integrators.adaptive import AdaptiveSteps
@@ -32,7 +32,8 @@ Torque = Callable[[float, Array, Array], ArrayLike] | ArrayLike | None
 
 METHODS = ("projection", "adaptive", "stabilised", "independent")
 
-# Loops that are open by more than this part of the mechanism's length are not closed.
+# Loops that are open by more than this part of the mechanism's length are not closed, unless its
+# placements are rounded.
 _OPEN = 1e-6
 # Baumgarte's method never closes them entirely.
 _OPEN_STABILISED = 1e-2
@@ -97,11 +98,12 @@ def integrate(
     length = model_length(model)
     state = finite_vector("q", q, model.nq), finite_vector("qd", qd, model.nv)
     force = _force(tau, model.nv)
-    limit = (_OPEN_STABILISED if method == "stabilised" else _OPEN) * length
+    closed = max(_OPEN, closing_tolerance(model))
+    limit = (_OPEN_STABILISED if method == "stabilised" else closed) * length
     gap, slip = _errors(robot, *state, length)
     if method == "stabilised":
         limit = max(limit, 10.0 * gap)
-    elif gap > limit or slip > _OPEN * length + _OPEN * _speed(robot, state[1], length):
+    elif gap > limit or slip > closed * (length + _speed(robot, state[1], length)):
         raise ArgumentError(
             f"{model.name}: at the start loops are open by {gap:.1e} m and open further at "
             f"{slip:.1e} m/s; expected a closed start, as Robot.assemble returns it."
