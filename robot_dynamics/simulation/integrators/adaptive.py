@@ -79,7 +79,8 @@ class AdaptiveSteps:
         self._tolerance, self._largest_step, self._limit = tolerance, largest, limit
         self._length, self._nq = length, robot.model.nq
         self._scales = constraint_scales(robot.model, length) * robot.model.holonomic
-        self._kernels = Kernels(robot.model, method, method.choice(first_choice(robot, q, length)))
+        choice, _ = first_choice(robot, q, length)
+        self._kernels = Kernels(robot.model, method, method.choice(choice))
         self._evaluations, self._largest_margin = 0, 0.0
         self.effort = Effort()
 

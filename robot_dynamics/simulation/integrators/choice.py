@@ -76,7 +76,7 @@ def require_regular_start(robot: Robot, method: str, time: float, q: Array, leng
     Raises:
         Trouble: If fewer constraints act there than nearby.
     """
-    if len(choose(robot, q, length).rows) < len(first_choice(robot, q, length).rows):
+    if len(choose(robot, q, length).rows) < len(first_choice(robot, q, length)[0].rows):
         raise Trouble(
             time,
             f"the start is on a singular configuration, from which {method!r} cannot start",
@@ -84,9 +84,13 @@ def require_regular_start(robot: Robot, method: str, time: float, q: Array, leng
         )
 
 
-def first_choice(robot: Robot, q: Array, length: float) -> Choice:
-    """Return the choice to start with: that of a configuration nearby where `q` is singular."""
-    found = choose(robot, q, length)
+def first_choice(robot: Robot, q: Array, length: float) -> tuple[Choice, Array]:
+    """Return the choice to start with, and where it was made (nq,).
+
+    That is a configuration nearby where `q` is singular: how strongly constraints act, against
+    which margins are measured, is rounding at `q` itself.
+    """
+    found, place = choose(robot, q, length), q
     rng, model = np.random.default_rng(0), robot.model
     scales = length / coordinate_scales(model, length)
     for _ in range(_LOOKS if model.constraint_count > len(found.rows) else 0):
@@ -97,5 +101,6 @@ def first_choice(robot: Robot, q: Array, length: float) -> Choice:
         except AssemblyError:
             continue
         other = choose(robot, near, length)
-        found = other if len(other.rows) > len(found.rows) else found
-    return found
+        if len(other.rows) > len(found.rows):
+            found, place = other, near
+    return found, place

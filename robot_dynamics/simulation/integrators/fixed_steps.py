@@ -35,7 +35,8 @@ _MOST_AT_ONCE = 1024  # steps; what is held in memory, and how long nobody liste
 _LARGEST_CORRECTION = 1e-2
 # Where a step is cut in two, to be tried.
 _CUTS = tuple(0.1 * i for i in range(1, 10))
-# Parts of the largest margin so far. Constraints that act a hundredth of what they acted are near
+# Parts of the largest margin so far, the first at a regular configuration: at a singular one it is
+# rounding. Constraints that act a hundredth of what they acted are near
 # losing rank (the margin is a square); coordinates are chosen again well before that,
 # and constraints whose errors nothing takes away.
 _NEAR = {"independent": 1e-2, "stabilised": 1e-2}
@@ -100,7 +101,8 @@ class FixedSteps:
         self._implied = closing_tolerance(robot.model) * length + 100.0 * gap if closed else limit
         self.effort = Effort()
         self._largest_margin = 0.0
-        self._take_up(method.choice(first_choice(robot, q, length)), q, np.zeros(robot.model.nv))
+        choice, regular = first_choice(robot, q, length)
+        self._take_up(method.choice(choice), regular, np.zeros(robot.model.nv))
 
     def run(self, times: Sequence[float], q: Array, qd: Array) -> Iterator[tuple[Array, Array]]:
         """Yield the states at the times after the first, a whole number of steps apart."""
