@@ -36,7 +36,6 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.hybrid import ForceDistribution, HybridSystem, Squeeze
 from robot_dynamics.manipulation.hybrid.force_distribution import torque_metric
-from robot_dynamics.manipulation.jointed_object import JointSpaceModel
 from robot_dynamics.manipulation.system import GraspSystem
 
 Array = NDArray[np.float64]
@@ -111,8 +110,7 @@ def _jointed(scenario: Scenario, system: GraspSystem) -> ControlLaw:
     start = closed_configuration(system, scenario.object_pose)[system.q_index]
     at = np.empty(len(start))
     at[joint_order(jointed)] = start
-    terms = JointSpaceModel(jointed).terms(at, np.zeros(len(at)))
-    plan = FoldPlan(jointed, terms, scenario.reference)
+    plan = FoldPlan(jointed, jointed.part_poses(at), scenario.reference)
     return JointedLaw(system, jointed, plan, scenario.control, scenario.safety)
 
 

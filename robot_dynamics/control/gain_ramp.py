@@ -52,18 +52,14 @@ class GainRamp:
 
 def with_gains(settings: ControlSettings, other: ControlSettings) -> ControlSettings:
     """Return settings with the servos and the friction of others, and all else as it is."""
-    jointed, bandwidth = settings.jointed, other.internal_force.bandwidth
+    bandwidth = other.internal_force.bandwidth
     return replace(
         settings,
         object=other.object,
         internal_force=replace(settings.internal_force, bandwidth=bandwidth),
         posture=other.posture,
         friction=other.friction,
-        jointed=replace(
-            other.jointed,
-            lead_periods=jointed.lead_periods,
-            conditioning_limit=jointed.conditioning_limit,
-        ),
+        jointed=replace(other.jointed, lead_periods=settings.jointed.lead_periods),
     )
 
 

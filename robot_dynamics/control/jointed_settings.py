@@ -26,7 +26,6 @@ class JointedControlSettings:
         lead_periods: How far ahead the model and the desired acceleration are looked up. A torque
             is held for a period: half a period makes it that of the period's middle. At 0 the law
             is exact at the instant when it is evaluated, and late in the mean.
-        conditioning_limit: Condition number of [A; B] from which pseudovelocities are chosen anew.
     """
 
     position_gain: float = _number(4000.0, "1/s^2", minimum=0.0)
@@ -37,7 +36,6 @@ class JointedControlSettings:
     posture_gain: float = _number(100.0, "1/s^2", minimum=0.0)
     posture_damping: float = _number(20.0, "1/s", minimum=0.0)
     lead_periods: float = _number(0.5, "periods", minimum=0.0)
-    conditioning_limit: float = _number(300.0, "", above=1.0)
 
     def __post_init__(self) -> None:
         names = ("position_gain", "velocity_gain", "position_integral", "force_integral")
@@ -46,7 +44,3 @@ class JointedControlSettings:
                 raise ArgumentError(
                     f"{name} is {getattr(self, name)}, expected a number that is not negative."
                 )
-        if not self.conditioning_limit > 1.0:
-            raise ArgumentError(
-                f"conditioning_limit is {self.conditioning_limit}, expected a number above 1."
-            )

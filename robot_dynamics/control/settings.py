@@ -194,8 +194,8 @@ class ControlSettings:
         null_space: Generalised inverse of (34), which decides on the self-motion. "inertia": that
             in the metric of the arms' inertia, dynamically consistent. "plain": the pseudo-inverse
             of the paper, which takes all joint coordinates alike.
-        safe_pivot: Smallest relative pivot of J_S M^-1 J_S^T at which arms are moved exactly;
-            nearer to singularities the solution is damped, and what that costs is reported.
+        safe_pivot: Smallest relative pivot of J_S M^-1 J_S^T (of J J^T with the law "jointed") at
+            which arms are moved exactly; nearer to singularities the solution is damped.
         ahead: Whether the model is evaluated in the middle of the time in which the torque acts,
             not at the measurement.
         blend_s: Time over which a new reference takes over from the one that is followed [s].

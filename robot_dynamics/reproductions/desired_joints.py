@@ -7,15 +7,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.jointed.object_path import PartPoses, PartsMotion
-from robot_dynamics.control.jointed.object_task import ObjectTask
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.manipulation.jointed_object import (
-    CompletedVelocities,
-    JointSpaceModel,
-    JointSpaceTerms,
-    ReducedOrderTerms,
-)
+from robot_dynamics.reproductions.joint_space import JointSpaceModel, JointSpaceTerms
+from robot_dynamics.reproductions.object_task import ObjectTask
+from robot_dynamics.reproductions.parts_motion import PartPoses, PartsMotion
+from robot_dynamics.reproductions.pseudovelocities import CompletedVelocities
+from robot_dynamics.reproductions.reduced_order import ReducedOrderTerms
 
 Array = NDArray[np.float64]
 

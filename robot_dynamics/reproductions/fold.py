@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.figures import BAND, BLUE, GREEN, INK, ORANGE, VERMILION
-from robot_dynamics.control.jointed import ObjectPath
+from robot_dynamics.control.jointed.object_path import ObjectPath
 from robot_dynamics.control.reference import TIME_LAWS
 from robot_dynamics.control.settings import ReferenceSettings, SegmentSettings, TurnSettings
-from robot_dynamics.manipulation.jointed_object import JointSpaceModel
+from robot_dynamics.reproductions.joint_space import JointSpaceModel
 from robot_dynamics.reproductions.jointed_control import (
     JointedObjectController,
     JointedRecord,
@@ -163,7 +163,7 @@ def _run(task: _Task, wrong: bool, quick: bool, tell: Any) -> JointedRecord:
     bodies = len(system.model.bodies)
     believed = scaled(setting, [0.95] * bodies, [1.2] * 2) if wrong else system
     true, model = JointSpaceModel(system), JointSpaceModel(believed)
-    path = ObjectPath(system, true.terms(start, 0.0 * start), task.first, task.second)
+    path = ObjectPath(system, system.part_poses(start), task.first, task.second)
     ticks = 150 if quick else round(path.duration / _PERIOD)
     force = task.force(np.linspace(_PERIOD, ticks * _PERIOD, ticks))
     controller = JointedObjectController(

@@ -21,15 +21,17 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.control.jointed.choice import ChoiceOfPseudovelocities
-from robot_dynamics.control.jointed.object_path import ObjectPath, PartPoses, PartsMotion
-from robot_dynamics.control.jointed.object_task import ObjectTask
+from robot_dynamics.control.jointed.object_path import ObjectPath
 from robot_dynamics.control.jointed_settings import JointedControlSettings
 from robot_dynamics.control.torque_limits import largest_scale
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.manipulation.jointed_object import JointSpaceModel, decoupled_law
+from robot_dynamics.reproductions.choice_of_pseudovelocities import ChoiceOfPseudovelocities
 from robot_dynamics.reproductions.desired_joints import DesiredJoints
+from robot_dynamics.reproductions.joint_space import JointSpaceModel
 from robot_dynamics.reproductions.jointed_plants import JointedPlant
+from robot_dynamics.reproductions.object_task import ObjectTask
+from robot_dynamics.reproductions.parts_motion import PartPoses, PartsMotion, parts_motion
+from robot_dynamics.reproductions.reduced_order import decoupled_law
 from robot_dynamics.wording import apart
 
 Array = NDArray[np.float64]
@@ -46,9 +48,11 @@ class ReproductionSettings(JointedControlSettings):
     Attributes:
         estimates: Where the controller's model is evaluated: at the measured state ("feedback"),
             or at the desired one ("feed-forward").
+        conditioning_limit: Condition number of [A; B] from which pseudovelocities are chosen anew.
     """
 
     estimates: Literal["feedback", "feed-forward"] = "feedback"
+    conditioning_limit: float = 300.0
 
 
 @dataclass(frozen=True)
@@ -112,9 +116,9 @@ class JointedObjectController:
         system = model.system
         self._parts = PartPoses(system)
         times = period * np.arange(ticks + 1)
-        self.reference: PartsMotion = path.at(times)
+        self.reference: PartsMotion = parts_motion(path, times)
         self._lead = self._settings.lead_periods * period
-        self._ahead = path.at(times + self._lead)
+        self._ahead = parts_motion(path, times + self._lead)
         try:
             desired = np.broadcast_to(np.asarray(force, dtype=float), (ticks, system.constraints))
         except ValueError:

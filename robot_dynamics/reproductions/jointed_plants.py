@@ -18,12 +18,10 @@ from numpy.typing import NDArray
 from robot_dynamics.compile import load_kernel
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
-from robot_dynamics.manipulation.jointed_object import (
-    JointedObjectSystem,
-    JointSpaceModel,
-    PseudoVelocities,
-    ReducedOrderTerms,
-)
+from robot_dynamics.manipulation.jointed_object import JointedObjectSystem
+from robot_dynamics.reproductions.joint_space import JointSpaceModel
+from robot_dynamics.reproductions.pseudovelocities import PseudoVelocities
+from robot_dynamics.reproductions.reduced_order import ReducedOrderTerms
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.step import Drives, step_parameters, step_program
 

@@ -16,16 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.figures import BLUE, GREEN, GREY, INK, ORANGE, VERMILION
-from robot_dynamics.control.jointed import ObjectPath
+from robot_dynamics.control.jointed.object_path import ObjectPath
 from robot_dynamics.control.settings import ReferenceSettings, SegmentSettings, TurnSettings
-from robot_dynamics.manipulation.jointed_object import (
-    CompletedVelocities,
-    JointedObjectSystem,
-    JointSpaceModel,
-    JointSpaceTerms,
-    ReducedOrderTerms,
-    decoupled_law,
-)
+from robot_dynamics.manipulation.jointed_object import JointedObjectSystem
+from robot_dynamics.reproductions.joint_space import JointSpaceModel, JointSpaceTerms
 from robot_dynamics.reproductions.jointed_control import (
     JointedObjectController,
     JointedRecord,
@@ -34,6 +28,9 @@ from robot_dynamics.reproductions.jointed_control import (
 )
 from robot_dynamics.reproductions.jointed_plants import EngineJointedPlant, ReducedJointedPlant
 from robot_dynamics.reproductions.jointed_systems import Setting, scaled, worked_case
+from robot_dynamics.reproductions.parts_motion import parts_motion
+from robot_dynamics.reproductions.pseudovelocities import CompletedVelocities
+from robot_dynamics.reproductions.reduced_order import ReducedOrderTerms, decoupled_law
 from robot_dynamics.reproductions.study import Check, Outcome, Tell
 from robot_dynamics.reproductions.unseren_pseudovelocities import SecondExample
 
@@ -80,17 +77,20 @@ def run_case(
     """
     true, model = JointSpaceModel(setting.system), JointSpaceModel(believed)
     start = setting.start
-    terms, thought = (m.terms(start, 0.0 * start) for m in (true, model))
-    path = ObjectPath(setting.system, terms, FIRST, SECOND).at(PERIOD * np.arange(ticks + 1))
-    controller = JointedObjectController(
-        model, ObjectPath(believed, thought, FIRST, SECOND), FORCE, start, PERIOD, ticks, settings
+    path, wanted = (
+        ObjectPath(system, system.part_poses(start), FIRST, SECOND)
+        for system in (setting.system, believed)
     )
+    motion = parts_motion(path, PERIOD * np.arange(ticks + 1))
+    controller = JointedObjectController(model, wanted, FORCE, start, PERIOD, ticks, settings)
     plant: EngineJointedPlant | ReducedJointedPlant
     if reduced:
-        plant = ReducedJointedPlant(true, CompletedVelocities.chosen(terms), start, PERIOD)
+        plant = ReducedJointedPlant(
+            true, CompletedVelocities.chosen(true.terms(start, 0.0 * start)), start, PERIOD
+        )
     else:
         plant = EngineJointedPlant(setting.system, start, PERIOD)
-    return run_jointed(controller, plant, true, path, PERIOD, **options)
+    return run_jointed(controller, plant, true, motion, PERIOD, **options)
 
 
 def run(quick: bool, tell: Tell) -> Outcome:

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from control.jointed.situations import AT_REST, FIRST, MODEL, START, SYSTEM, path
+from control.jointed.situations import FIRST, MODEL, POSES, START, SYSTEM, path
 from numpy.testing import assert_allclose
 
-from robot_dynamics.control.jointed import ObjectPath
-from robot_dynamics.control.jointed.object_path import PartPoses
+from robot_dynamics.control.jointed.object_path import ObjectPath
 from robot_dynamics.control.settings import ReferenceSettings, SegmentSettings
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.reproductions.desired_joints import DesiredJoints
+from robot_dynamics.reproductions.parts_motion import PartPoses, parts_motion
 
 
 def test_joints_follow_the_path():
@@ -22,7 +22,7 @@ def test_joints_follow_the_path():
     parts = PartPoses(SYSTEM)
     before = None
     for time in (0.2, 0.2 + h, 0.2 + 2 * h):
-        motion = way.at(time)[0]
+        motion = parts_motion(way, time)[0]
         q, qd, terms = joints.at(motion)
         assert_allclose(motion.error(parts.poses(terms), terms.centers), 0.0, atol=1e-9)
         assert_allclose(terms.gap, 0.0, atol=1e-9)
@@ -38,8 +38,8 @@ def test_joints_follow_the_path():
 def test_places_out_of_reach_are_refused():
     """What cannot be reached ends in a sentence, not in a wrong answer."""
     far = ReferenceSettings((SegmentSettings(1.0, move=(0.0, 0.0, 5.0)),))
-    way = ObjectPath(SYSTEM, AT_REST, far, ReferenceSettings())
+    way = ObjectPath(SYSTEM, POSES, far, ReferenceSettings())
     with pytest.raises(RobotDynamicsError):
-        DesiredJoints(MODEL, START).at(way.at(1.0)[0])
+        DesiredJoints(MODEL, START).at(parts_motion(way, 1.0)[0])
     assert FIRST.segments
     assert np.isfinite(START).all()

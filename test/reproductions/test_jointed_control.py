@@ -12,19 +12,17 @@ from control.jointed.situations import FORCE, MODEL, START, SYSTEM, path
 from manipulation.jointed_object.cases import closed_states, random_system
 from numpy.testing import assert_allclose
 
-from robot_dynamics.control.jointed import ObjectPath
+from robot_dynamics.control.jointed.object_path import ObjectPath
 from robot_dynamics.control.settings import ReferenceSettings
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.manipulation.jointed_object import (
-    CompletedVelocities,
-    JointSpaceModel,
-    ReducedOrderTerms,
-)
+from robot_dynamics.reproductions.joint_space import JointSpaceModel
 from robot_dynamics.reproductions.jointed_control import (
     JointedObjectController,
     ReproductionSettings,
     TorqueLimitError,
 )
+from robot_dynamics.reproductions.pseudovelocities import CompletedVelocities
+from robot_dynamics.reproductions.reduced_order import ReducedOrderTerms
 
 INSTANT = ReproductionSettings(lead_periods=0.0)
 
@@ -62,7 +60,7 @@ def test_motion_and_force_are_exact_at_the_instant():
 
 
 def _poses(terms):
-    from robot_dynamics.control.jointed.object_path import PartPoses
+    from robot_dynamics.reproductions.parts_motion import PartPoses
 
     return PartPoses(SYSTEM).poses(terms)
 
@@ -82,7 +80,7 @@ def test_redundant_arms_return_to_their_start():
     system, q, _ = next(closed_states(rng, random_system(rng, "spherical", (7, 7)), 1))
     model = JointSpaceModel(system)
     terms = model.terms(q, 0 * q)
-    still = ObjectPath(system, terms, ReferenceSettings(), ReferenceSettings())
+    still = ObjectPath(system, system.part_poses(q), ReferenceSettings(), ReferenceSettings())
     away = q + 0.1 * rng.normal(size=14)
     law = JointedObjectController(model, still, np.zeros(3), away, 1e-3, 1, INSTANT)
     qdd, f = terms.forward(law.update(0, q, 0 * q).torque)

@@ -11,8 +11,9 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.manipulation.jointed_object import CompletedVelocities, JointSpaceModel
+from robot_dynamics.reproductions.joint_space import JointSpaceModel
 from robot_dynamics.reproductions.jointed_plants import EngineJointedPlant, ReducedJointedPlant
+from robot_dynamics.reproductions.pseudovelocities import CompletedVelocities
 from robot_dynamics.robot import Robot
 
 SYSTEM = system_of(CASE)

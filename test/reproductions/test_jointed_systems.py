@@ -7,7 +7,7 @@ import pytest
 from manipulation.jointed_object.cases import CASE, state_of, system_of
 from numpy.testing import assert_allclose
 
-from robot_dynamics.manipulation.jointed_object import JointSpaceModel
+from robot_dynamics.reproductions.joint_space import JointSpaceModel
 from robot_dynamics.reproductions.jointed_systems import (
     misplaced,
     pliers,

@@ -10,11 +10,9 @@ from manipulation.jointed_object.cases import CASE, state_of, system_of
 from scipy.integrate import solve_ivp
 
 from robot_dynamics.errors import UnknownNameError
-from robot_dynamics.manipulation.jointed_object import (
-    ConstantVelocities,
-    JointSpaceModel,
-)
+from robot_dynamics.reproductions.joint_space import JointSpaceModel
 from robot_dynamics.reproductions.jointed_plants import ReducedMotion, ReducedState
+from robot_dynamics.reproductions.pseudovelocities import ConstantVelocities
 from robot_dynamics.reproductions.unseren_pseudovelocities import SecondExample
 from robot_dynamics.robot import Robot
 

@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from robot_dynamics.manipulation.jointed_object import JointSpaceModel
+from robot_dynamics.reproductions.joint_space import JointSpaceModel
 from robot_dynamics.reproductions.jointed_systems import worked_case
 from robot_dynamics.reproductions.unseren import Family, run
 

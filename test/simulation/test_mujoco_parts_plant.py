@@ -10,7 +10,7 @@ from robot_dynamics.app.cell import jointed_system
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.manipulation.jointed_object import JointSpaceModel
+from robot_dynamics.reproductions.joint_space import JointSpaceModel
 
 pytest.importorskip("mujoco")
 

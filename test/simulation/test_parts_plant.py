@@ -11,7 +11,7 @@ from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.hybrid import Contact
-from robot_dynamics.manipulation.jointed_object import JointSpaceModel
+from robot_dynamics.reproductions.joint_space import JointSpaceModel
 from robot_dynamics.simulation.scene import ArmContact, Scene
 
 FREE = ["plant.command_delay_periods=0", "plant.friction_scale=0", "plant.damping_scale=0"]

@@ -13,7 +13,7 @@ from robot_dynamics.control.jointed.object_path import ObjectPath
 from robot_dynamics.control.reference import POSE, HasRows, plan_reference
 from robot_dynamics.control.settings import ReferenceSettings
 from robot_dynamics.control.settled import common, settled_until
-from robot_dynamics.manipulation.jointed_object import JointedObjectSystem, JointSpaceTerms
+from robot_dynamics.manipulation.jointed_object import JointedObjectSystem
 
 Array = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ class FoldPlan:
 
     Args:
         system: Arms and object.
-        terms: At the start.
+        poses: Of the parts' links at the start (2, 4, 4).
         settings: Motion, fold and force.
 
     Raises:
@@ -38,10 +38,10 @@ class FoldPlan:
     """
 
     def __init__(
-        self, system: JointedObjectSystem, terms: JointSpaceTerms, settings: ReferenceSettings
+        self, system: JointedObjectSystem, poses: Array, settings: ReferenceSettings
     ) -> None:
         moves = replace(settings, force=(), fold=())
-        self.path = ObjectPath(system, terms, moves, replace(moves, segments=settings.fold))
+        self.path = ObjectPath(system, poses, moves, replace(moves, segments=settings.fold))
         first, self._fold = self.path.references
         # The same motion, with the force behind it.
         self._first = plan_reference(settings, first.start, squeeze=np.zeros(system.constraints))

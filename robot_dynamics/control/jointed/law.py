@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unseren's controller of a jointed object as a law that the node can run.
 
-Where no arm is near a singularity one kernel computes it (`law_program.py`). Near one the readable
-path takes over, with pseudovelocities that suit the place.
+One kernel computes the parts of the torque (`law_program.py`); here are references, limits and
+integrals.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from robot_dynamics.compile import load_kernel
 from robot_dynamics.control.control_law import SCALES
 from robot_dynamics.control.gain_ramp import carried_over
 from robot_dynamics.control.hybrid.named_forces import refuse_others
-from robot_dynamics.control.jointed.choice import ChoiceOfPseudovelocities
 from robot_dynamics.control.jointed.fold_plan import FoldPlan, SecondPart
 from robot_dynamics.control.jointed.law_program import (
     AXES,
@@ -26,18 +25,13 @@ from robot_dynamics.control.jointed.law_program import (
     jointed_law_parameters,
     jointed_law_program,
 )
-from robot_dynamics.control.jointed.object_task import ObjectTask
 from robot_dynamics.control.path_check import PathCheck, check_path, path_times
 from robot_dynamics.control.planned_law import PlannedLaw
 from robot_dynamics.control.reference import FORCE, POSE, Plan, row_columns
 from robot_dynamics.control.rollout import LawParts, UnlimitedLaw
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.torque_limits import torque_limits
-from robot_dynamics.manipulation.jointed_object import (
-    JointedObjectSystem,
-    JointSpaceModel,
-    decoupled_law,
-)
+from robot_dynamics.manipulation.jointed_object import JointedObjectSystem
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.robot import Robot
 
@@ -45,9 +39,6 @@ Array = NDArray[np.float64]
 
 _NONE: Array = np.zeros(0)
 
-# Relative pivot of an arm's J J^T below which the readable path is taken: its damped inverse is
-# the plain one, that of the kernel, as far out.
-_SMALLEST_PIVOT = 1e-3
 # What the integral of the parts' errors may amount to [rad/s^2, m/s^2].
 _LARGEST_CORRECTION = 10.0
 
@@ -61,17 +52,10 @@ class Seen(NamedTuple):
     error: Array
     closure: Array
     force: Array
-    unexplained: Array
-    exerted: Array
-    parts: Array
-    joints: Array
-    asked: Array
-    q_ahead: Array
-    qd_ahead: Array
+    held_body_wrenches: Array
     primary: Array
     push: Array
     moving: Array
-    friction: Array
     acceleration: Array
     pivot: Array
 
@@ -148,12 +132,11 @@ class JointedLaw(PlannedLaw):
         plan: What the object is to do.
         settings: Rate, servos and start.
         safety: Limits of torque and of its rate.
-
-    Attributes:
-        choice: The pseudovelocities of the readable path, and what became of them.
     """
 
     reference: FoldPlan
+    _last: Array
+    _integral: Array
     held_bodies = 2
 
     def __init__(
@@ -177,20 +160,12 @@ class JointedLaw(PlannedLaw):
             lambda: jointed_law_program(jointed),
             lanes=1,
         )
-        self.model = JointSpaceModel(jointed)
-        self.choice = ChoiceOfPseudovelocities(settings.jointed.conditioning_limit)
-        self._order = np.concatenate([part.v_index for part in jointed.parts])
-        n, c = len(self._order), jointed.constraints
-        self._still = np.zeros(n)
+        n, c = jointed.arms.nv, jointed.constraints
         self._limits = torque_limits(n, 12 + c)
         self._effort = np.minimum(safety.effort_fraction * system.limits["effort"], 1e9)
         self._largest_change = safety.torque_rate * self.period
-        self._no_wrenches, self._no_moments = np.zeros((2, 6)), np.zeros((2, 3))
-        self._last, self._integral = self._still, np.zeros(12 + c)
-        self._forget(system.posture, self._still)
-        self.hold_support(system.posture)
-        row = self._followed.row(0)
-        self._readable_parts(0, self._evaluate(row, system.posture, self._still, None))
+        self._no_wrenches = np.zeros((2, 6))
+        self._forget(system.posture, np.zeros(n))
 
     @property
     def columns(self) -> dict[str, int]:
@@ -300,8 +275,6 @@ class JointedLaw(PlannedLaw):
             self._retune(self._retuning)
         row = self._followed.row(tick)
         seen = self._evaluate(row, q, qd, wrenches)
-        if not seen.pivot >= _SMALLEST_PIVOT:
-            seen = self._readable_parts(tick, seen)
         # What the wrists measure is the answer to an earlier command.
         lacking = row[self._compared] - seen.force
         if wrenches is None:
@@ -326,8 +299,10 @@ class JointedLaw(PlannedLaw):
 
     def hold_support(self, q: Array) -> Array:
         """Return the torque (n,) that holds arms and object up at rest at positions `q` (n,)."""
-        terms = self.model.terms(self._by_model(q), self._still)
-        return np.asarray((terms.C + terms.H_A)[self._order])
+        still, row = np.zeros(len(q)), self._followed.row(0)
+        errors = np.zeros(12), np.zeros(self.jointed.constraints)
+        rows = row[self._motion], row[self._second]
+        return Seen._make(self._law(q, still, still, self._no_wrenches, *rows, *errors)).primary
 
     def reference_columns(self, rows: Array) -> dict[str, Array]:
         """Return the columns of a recording of rows; see `ControlLaw.reference_columns`."""
@@ -378,49 +353,32 @@ class JointedLaw(PlannedLaw):
             )
         )
 
-    def _readable_parts(self, tick: int, seen: Seen) -> Seen:
-        """Return the parts of the torque by pseudovelocities that suit the state."""
-        terms = self.model.terms(self._by_model(seen.q_ahead), self._by_model(seen.qd_ahead))
-        reduced = self.choice.reduced(tick, terms)
-        wanted = seen.parts.reshape(2, 6) - terms.G_dot_qd
-        motion = ObjectTask.of(reduced).pseudo(wanted, self._by_model(seen.joints), reduced.drift)
-        law = decoupled_law(reduced, np.zeros(len(motion)), np.zeros(len(seen.asked)))
-        order = self._order
-        friction = np.nan_to_num(seen.friction)
-        return seen._replace(
-            primary=law.primary[order],
-            push=(terms.A.T @ seen.asked)[order],
-            moving=(terms.D @ (reduced.Sigma @ motion))[order] + friction,
-            acceleration=reduced.joint_acceleration(motion)[order],
-        )
-
     def _step(
         self, row: Array, seen: Seen, torque: Array, scales: Array, wrenches: Array | None
     ) -> JointedLawStep:
-        turned, moved = np.moveaxis(seen.error.reshape(2, 2, 3), 1, 0)
-        farther = [part[np.argmax(np.sum(part * part, axis=1))] for part in (turned, moved)]
+        error = seen.error
         return JointedLawStep(
             torque,
             seen.primary,
             seen.pose,
             seen.twist,
             seen.second_pose,
-            np.concatenate(farther),
+            np.concatenate([_longer(error[:3], error[6:9]), _longer(error[3:6], error[9:])]),
             seen.closure,
             seen.force if wrenches is not None else row[self._compared],
             np.append(scales, seen.pivot),
             row,
             seen.acceleration,
-            np.hstack([self._no_moments, seen.exerted, self._no_wrenches, seen.unexplained]),
+            seen.held_body_wrenches,
         )
 
     def _load(self, seen: Seen) -> float:
         return float(np.max(np.abs(seen.primary) / self._effort))
 
-    def _by_model(self, values: Array) -> Array:
-        placed = np.empty(len(values))
-        placed[self._order] = values
-        return placed
+
+def _longer(a: Array, b: Array) -> Array:
+    """Return the longer one of two vectors."""
+    return a if a @ a >= b @ b else b
 
 
 def _pivots(system: GraspSystem, terms: Any, at: Array) -> Array:

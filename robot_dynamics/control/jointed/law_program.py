@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From joint states and wrist wrenches to the parts of the torque: one kernel.
 
-For arms that are not near a singularity: both parts' servos, the force in the joint from the
-wrists, and the decoupled torques half a period and the command's delay ahead. Vectors over joints
-are arm by arm, base to tip.
+Both parts' servos, the force in the joint from the wrists, and the decoupled torques half a period
+and the command's delay ahead. Vectors over joints are arm by arm, base to tip.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.control.torque_limits import friction_torque
 from robot_dynamics.manipulation.jointed_object import JointedObjectSystem
 from robot_dynamics.manipulation.jointed_object.decoupling import (
-    ArmInverses,
+    PartsInverse,
     decoupled_torques,
     force_in_joint,
     kept_whole,
@@ -32,7 +31,7 @@ from robot_dynamics.manipulation.jointed_object.decoupling import (
 )
 from robot_dynamics.manipulation.jointed_object.joint_space import joint_space_terms
 from robot_dynamics.model.parameters import block_size, pack, unpack
-from robot_dynamics.scalar.linear_algebra import times
+from robot_dynamics.scalar.linear_algebra import subtract, times
 from robot_dynamics.spatial import Inertia, Rotation, Scalar, Transform, Vector3
 
 Array = NDArray[np.float64]
@@ -54,6 +53,7 @@ class JointedGains(NamedTuple):
         lead: How far ahead the model is evaluated [s].
         friction_share: Part of the joints' known friction that is compensated.
         friction_velocity: Speed at which Coulomb friction is at 71 % of its value [rad/s].
+        safe_pivot: Smallest relative pivot of the arms that is not damped.
     """
 
     proportional: float
@@ -65,6 +65,7 @@ class JointedGains(NamedTuple):
     lead: float
     friction_share: float
     friction_velocity: float
+    safe_pivot: float
 
     @classmethod
     def of(cls, settings: ControlSettings) -> JointedGains:
@@ -80,10 +81,11 @@ class JointedGains(NamedTuple):
             (settings.command_delay_periods + servo.lead_periods) * settings.period,
             friction.share,
             friction.velocity,
+            settings.safe_pivot,
         )
 
 
-_GAINS = 9
+_GAINS = len(JointedGains._fields)
 
 
 def jointed_law_parameters(
@@ -108,13 +110,11 @@ def jointed_law_program(system: JointedObjectSystem) -> Program:
 
     Outputs: pose (7,), twist (6,) and second_pose (7,) of the parts' links in the world; error
     (12,) of their centres of mass, orientation and position of each; closure (6,), how far the
-    joint is open; force (c,) in it, as wrist sensors measure it; unexplained (2, 6), what grasp
-    and joint are measured to exert on each part beyond what its planned motion takes, about its
-    centre of mass, and exerted (2, 3), their force; parts (12,), joints (n,) and asked (c,), what
-    the servos ask of parts, joints and force; q_ahead, qd_ahead (n,), where the model is
-    evaluated; primary, push, moving (n,), the parts of the torque, with friction in the last;
-    friction (n,), that friction; acceleration (n,) of the joints; pivot (), the smallest relative
-    one of an arm's J J^T.
+    joint is open; force (c,) in it, as wrist sensors measure it; held_body_wrenches (2, 18), as
+    `control_law.LawStep` has them: what grasp and joint are measured to exert on each part, the
+    force only, and beyond what its planned motion takes; primary, push, moving (n,), the parts of
+    the torque, with friction in the last; acceleration (n,) of the joints; pivot (), the smallest
+    relative one of an arm's J J^T.
     """
     model = system.arms
     size, n = block_size(model), model.nv
@@ -186,8 +186,8 @@ def jointed_law_program(system: JointedObjectSystem) -> Program:
         asked = [
             f + gains.force_integral * i for f, i in zip(rows[0][FORCE], learned, strict=True)
         ]
-        inverses = ArmInverses.of(system, there)
-        law = decoupled_torques(there, inverses, parts, by_model(joints), asked)
+        inverse = PartsInverse.of(there, gains.safe_pivot)
+        law = decoupled_torques(there, inverse, parts, by_model(joints), asked)
         towards = [
             [
                 v + correction / gains.derivative
@@ -196,7 +196,7 @@ def jointed_law_program(system: JointedObjectSystem) -> Program:
             for part, more in zip(seen, corrections, strict=True)
         ]
         leaning = [gains.posture_proportional / gains.posture_derivative * d for d in distance]
-        rates = by_arm(inverses.motion(kept_whole(there, towards, [0.0] * c), by_model(leaning)))
+        rates = by_arm(inverse.motion(kept_whole(there, towards, [0.0] * c), by_model(leaning)))
         friction = friction_torque(
             joints_of_arms, rates, gains.friction_share, gains.friction_velocity
         )
@@ -209,8 +209,12 @@ def jointed_law_program(system: JointedObjectSystem) -> Program:
         ]
         force = force_in_joint(here, applied)
         held = [wrench_on_part(here, i, wrench, force) for i, wrench in enumerate(applied)]
-        unexplained = [
-            [w - x for w, x in zip(wrench, needed_wrench(here, i, part.acceleration), strict=True)]
+        held_body_wrenches = [
+            [
+                *(0.0, 0.0, 0.0, *wrench[3:]),
+                *[0.0] * 6,
+                *subtract(wrench, needed_wrench(here, i, part.acceleration)),
+            ]
             for i, (wrench, part) in enumerate(zip(held, seen, strict=True))
         ]
         moving = [m + r for m, r in zip(by_arm(law.moving), friction, strict=True)]
@@ -221,19 +225,12 @@ def jointed_law_program(system: JointedObjectSystem) -> Program:
             "error": [value for part in seen for value in part.error],
             "closure": closure,
             "force": force,
-            "unexplained": unexplained,
-            "exerted": [wrench[3:] for wrench in held],
-            "parts": [value for part in parts for value in part],
-            "joints": joints,
-            "asked": asked,
-            "q_ahead": q_ahead,
-            "qd_ahead": qd_ahead,
+            "held_body_wrenches": held_body_wrenches,
             "primary": by_arm(law.primary),
             "push": by_arm(law.push),
             "moving": moving,
-            "friction": friction,
             "acceleration": by_arm(law.acceleration),
-            "pivot": inverses.smallest_pivot,
+            "pivot": inverse.smallest_pivot,
         }
 
     inputs: dict[str, int | tuple[int, ...]] = {

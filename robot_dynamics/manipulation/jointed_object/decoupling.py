@@ -1,72 +1,98 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Unseren's decoupled law, traceable: by way of each arm's own Jacobian.
+"""Unseren's decoupled law, traceable: by way of the Jacobian of both parts.
 
 The pseudovelocities are the object's, as in both examples of Appendix C: the first part's motion
 and what the joint leaves free of the second's. [A; B]^-1 then comes apart, as in (C.3) to (C.18):
-the constraint gives the second part's whole motion, and each arm's Jacobian the joints'. Where an
-arm is redundant its inverse Jacobian is the one that stays nearest to a wanted motion; which joint
-velocities complete B does not matter to that. Away from singularities of the arms this is the law
-of `control_law.decoupled_law`, without a decision about numbers.
+the constraint gives the second part's whole motion, and the parts' Jacobian the joints'. Where an
+arm is redundant its inverse is the one that stays nearest to a wanted motion; which joint
+velocities complete B does not matter to that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
-from robot_dynamics.manipulation.jointed_object.system import JointedObjectSystem
-from robot_dynamics.scalar.functions import minimum
-from robot_dynamics.scalar.linear_algebra import Factors, add, dot, factor, times, transposed_times
+from robot_dynamics.scalar.functions import maximum
+from robot_dynamics.scalar.linear_algebra import (
+    Factors,
+    Matrix,
+    add,
+    dot,
+    factor,
+    subtract,
+    times,
+    transposed_times,
+)
 from robot_dynamics.spatial import Scalar, Vector3
 
 Terms = Mapping[str, Any]  # the traceable fields of JointSpaceTerms
 PartMotions = Sequence[Sequence[Scalar]]  # a six-vector of each part's centre of mass, world axes
 
+# Keeps factors finite at a singularity itself; far below any pivot that matters.
+_FINITE = 1e-14
+
 
 @dataclass(frozen=True)
-class ArmInverses:
-    """What turns motions of the parts into those of the joints.
+class PartsInverse:
+    """What turns motions of the parts into those of the joints, damped near singularities.
+
+    The joints' motion that moves the parts by V and is nearest to another one, qdd_0, is
+
+        qdd = qdd_0 + J^T (J J^T + M)^-1 (V - J qdd_0),    J = [G_1; G_2].
+
+    M is zero away from singularities of the arms. Near one the parts lag, which minimises
+    |qdd - qdd_0|^2 + lag^T (d W)^-1 lag with W the diagonal of J J^T and the damping d. They lag
+    only as the object's joint allows: with its constraint C V + A_dot qd = 0, A = C J (28), (30),
+
+        M = d (W - W C^T (C W C^T)^-1 C W),    so that A qdd + A_dot qd = 0 is still exact.
 
     Attributes:
-        columns: The joints of each arm.
-        J: Jacobian (6, N_i) of each part's centre of mass over its own arm.
-        gram: Factors of each J J^T.
+        J: Jacobian of both parts' centres of mass (12, n).
+        factors: Of J J^T + M.
+        smallest_pivot: The smallest relative one of J J^T: 0 at a singularity of an arm.
     """
 
-    columns: tuple[tuple[int, ...], ...]
-    J: tuple[list[list[Scalar]], ...]
-    gram: tuple[Factors, ...]
+    J: Matrix
+    factors: Factors
+    smallest_pivot: Scalar
 
     @classmethod
-    def of(cls, system: JointedObjectSystem, terms: Terms) -> ArmInverses:
-        """Return the inverses at a state."""
-        columns = tuple(tuple(part.v_index.tolist()) for part in system.parts)
-        J = tuple(
-            [[row[j] for j in own] for row in G]
-            for own, G in zip(columns, terms["G"], strict=True)
-        )
-        gram = tuple(factor([[dot(a, b) for b in rows] for a in rows]) for rows in J)
-        return cls(columns, J, gram)
+    def of(cls, terms: Terms, safe_pivot: Scalar) -> PartsInverse:
+        """Return the inverse at a state.
 
-    @property
-    def smallest_pivot(self) -> Scalar:
-        """The smallest relative pivot of an arm's J J^T: 0 at a singularity."""
-        return reduce(minimum, [one.smallest_pivot for one in self.gram])
+        Args:
+            terms: At the state.
+            safe_pivot: Smallest relative pivot of J J^T that is not damped; the damping d grows to
+                this part of the diagonal at a singularity.
+        """
+        J = [*terms["G"][0], *terms["G"][1]]
+        gram = [[dot(row, other) for other in J[: i + 1]] for i, row in enumerate(J)]
+        W = [row[-1] for row in gram]
+        for row, size in zip(gram, W, strict=True):
+            row[-1] = row[-1] + _FINITE * size
+        pivot = factor(gram).smallest_pivot
+        near = maximum(0.0, 1.0 - pivot / safe_pivot)
+        damping = safe_pivot * near * near
+        # A column of C for each row of J: the parts' motions in the directions of the joint.
+        columns = [*([-x for x in row] for row in terms["L_s"][0]), *terms["L_s"][1]]
+        scaled = [[size * x for x in row] for size, row in zip(W, columns, strict=True)]
+        c = len(terms["A_dot_qd"])
+        S = factor([transposed_times(columns, [row[i] for row in scaled], c) for i in range(c)])
+        halves = [S.half_solve(row) for row in scaled]
+        for i, row in enumerate(gram):
+            row[i] = row[i] + damping * W[i]
+            for j in range(i + 1):
+                row[j] = row[j] - damping * dot(S.scale(halves[i]), halves[j])
+        return cls(J, factor(gram), pivot)
 
-    def motion(self, parts: PartMotions, wish: Sequence[Scalar]) -> list[Scalar]:
-        """Return the joints' motion (n,) that moves the parts so, nearest to a wish (n,)."""
-        result: list[Scalar] = list(wish)
-        for own, J, gram, part in zip(self.columns, self.J, self.gram, parts, strict=True):
-            wished = [wish[j] for j in own]
-            lacking = [a - b for a, b in zip(part, times(J, wished), strict=True)]
-            for j, change in zip(
-                own, transposed_times(J, gram.solve(lacking), len(own)), strict=True
-            ):
-                result[j] = wish[j] + change
-        return result
+    def motion(self, parts: PartMotions, joints: Sequence[Scalar]) -> list[Scalar]:
+        """Return the joints' motion (n,) that moves the parts so, nearest to another (n,)."""
+        lacking = subtract([*parts[0], *parts[1]], times(self.J, joints))
+        change = transposed_times(self.J, self.factors.solve(lacking), len(joints))
+        return add(joints, change)
 
 
 def kept_whole(terms: Terms, parts: PartMotions, drift: Sequence[Scalar]) -> list[list[Scalar]]:
@@ -86,13 +112,11 @@ def kept_whole(terms: Terms, parts: PartMotions, drift: Sequence[Scalar]) -> lis
     c = len(drift)
     at_joint = _moved(second, way)
     # A qdd + A_dot qd = 0 with A = L_s1^T G_1 - L_s2^T G_2
-    needed = [
-        a + b for a, b in zip(transposed_times(terms["L_s"][0], first, c), drift, strict=True)
-    ]
-    lacking = [a - b for a, b in zip(needed, transposed_times(T, at_joint, c), strict=True)]
+    needed = add(transposed_times(terms["L_s"][0], first, c), drift)
+    lacking = subtract(needed, transposed_times(T, at_joint, c))
     columns = [[row[i] for row in T] for i in range(c)]
     correction = factor([[dot(a, b) for b in columns] for a in columns]).solve(lacking)
-    whole = [a + b for a, b in zip(at_joint, times(T, correction), strict=True)]
+    whole = add(at_joint, times(T, correction))
     return [list(first), _moved(whole, way * -1.0)]
 
 
@@ -115,7 +139,7 @@ class DecoupledTorques:
 
 def decoupled_torques(
     terms: Terms,
-    inverses: ArmInverses,
+    inverse: PartsInverse,
     parts: PartMotions,
     joints: Sequence[Scalar],
     force: Sequence[Scalar],
@@ -124,7 +148,7 @@ def decoupled_torques(
 
     Args:
         terms: The controller's model at the state.
-        inverses: Of the same state.
+        inverse: At the same state.
         parts: Wanted accelerations (2, 6) of the centres of mass, classical.
         joints: What the joints would rather do (n,), as far as the parts let them.
         force: What the force in the object's joint is to be, tau_1 (c,).
@@ -132,14 +156,14 @@ def decoupled_torques(
     n, drift = len(joints), terms["A_dot_qd"]
     # With nu_dot = 0 the parts do not accelerate: V_dot = G qdd + G_dot qd.
     still = [[-value for value in swept] for swept in terms["G_dot_qd"]]
-    rest = inverses.motion(kept_whole(terms, still, drift), [0.0] * n)
+    rest = inverse.motion(kept_whole(terms, still, drift), [0.0] * n)
     wanted = [add(part, swept) for part, swept in zip(parts, still, strict=True)]
-    acceleration = inverses.motion(kept_whole(terms, wanted, drift), joints)
+    acceleration = inverse.motion(kept_whole(terms, wanted, drift), joints)
     bias = add(add(terms["C"], terms["H_A"]), terms["H_B_qd"])
     return DecoupledTorques(
         add(bias, times(terms["D"], rest)),
         transposed_times(terms["A"], force, n),
-        times(terms["D"], [a - b for a, b in zip(acceleration, rest, strict=True)]),
+        times(terms["D"], subtract(acceleration, rest)),
         acceleration,
     )
 
@@ -166,8 +190,8 @@ def force_in_joint(terms: Terms, wrenches: PartMotions) -> list[Scalar]:
         columns = [[row[j] for row in L] for j in range(c)]
         yielding = [Lambda.solve(column) for column in columns]
         pushed = times(terms["L_m"][i], wrenches[i])
-        free = Lambda.solve([a - b for a, b in zip(pushed, terms["bias"][i], strict=True)])
-        moved = [a - b for a, b in zip(free, terms["G_dot_qd"][i], strict=True)]
+        free = Lambda.solve(subtract(pushed, terms["bias"][i]))
+        moved = subtract(free, terms["G_dot_qd"][i])
         for j in range(c):
             right[j] = right[j] - sign * dot(columns[j], moved)
             for k in range(c):

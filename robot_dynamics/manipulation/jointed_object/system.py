@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_pose
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import (
     WORLD,
@@ -93,6 +94,11 @@ class JointedObjectSystem:
             values = zip(whole.components(), own.components(), strict=True)
             without[name] = Inertia.of([a - b for a, b in values])
         return self.model.replace(inertia=without)
+
+    def part_poses(self, q: Array) -> Array:
+        """Return the poses (2, 4, 4) of the parts' links in the world at positions `q` (n,)."""
+        X0 = body_transforms(self.arms, joint_transforms(self.arms, q.tolist()))
+        return np.array([link_pose(self.model.link(part.name), X0) for part in self.parts])
 
     def with_part_inertias(self, inertias: Sequence[Inertia]) -> JointedObjectSystem:
         """Return the system with other inertias of the parts, each in its link's frame."""

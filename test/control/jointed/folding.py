@@ -11,6 +11,7 @@ import numpy as np
 from robot_dynamics.app.laws import make_law
 from robot_dynamics.app.scenario import build_system, load_scenario
 from robot_dynamics.manipulation.assembly import closed_configuration
+from robot_dynamics.reproductions.joint_space import JointSpaceModel
 
 #: Evaluated at the instant, with nothing but the model.
 LITERAL = (
@@ -31,8 +32,13 @@ def folding(*overrides):
     return make_law(scenario, system), start
 
 
+def terms_of(law, q, qd):
+    """Return the law's model at a state."""
+    return JointSpaceModel(law.jointed).terms(q, qd)
+
+
 def moving(law, start, seed=0, size=0.1):
     """Return positions and velocities a little off the start, the object's joint closed."""
-    terms = law.model.terms(start, 0.0 * start)
+    terms = terms_of(law, start, 0.0 * start)
     qd = size * np.random.default_rng(seed).normal(size=len(start))
     return start, qd - np.linalg.pinv(terms.A) @ (terms.A @ qd)

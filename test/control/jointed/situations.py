@@ -7,9 +7,9 @@ from __future__ import annotations
 import numpy as np
 from manipulation.jointed_object.cases import CASE, state_of, system_of
 
-from robot_dynamics.control.jointed import ObjectPath
+from robot_dynamics.control.jointed.object_path import ObjectPath
 from robot_dynamics.control.settings import ReferenceSettings, SegmentSettings, TurnSettings
-from robot_dynamics.manipulation.jointed_object import JointSpaceModel
+from robot_dynamics.reproductions.joint_space import JointSpaceModel
 
 SYSTEM = system_of(CASE)
 MODEL = JointSpaceModel(SYSTEM)
@@ -22,6 +22,9 @@ SECOND = ReferenceSettings((SegmentSettings(0.4, rotate=TurnSettings((1.0, 0.0, 
 FORCE = np.array([5.0, -3.0, 8.0])
 
 
-def path(system=SYSTEM, terms=AT_REST):
+POSES = SYSTEM.part_poses(START)
+
+
+def path():
     """Return a motion by 25 mm and some degrees, of both parts."""
-    return ObjectPath(system, terms, FIRST, SECOND)
+    return ObjectPath(SYSTEM, POSES, FIRST, SECOND)

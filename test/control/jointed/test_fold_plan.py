@@ -4,13 +4,14 @@
 
 import numpy as np
 import pytest
-from control.jointed.situations import AT_REST, FIRST, SECOND, SYSTEM, path
+from control.jointed.situations import FIRST, POSES, SECOND, SYSTEM, path
 
 from robot_dynamics.control.followed import FollowedRows
 from robot_dynamics.control.jointed.fold_plan import FoldPlan, SecondPart
 from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST, row_columns
 from robot_dynamics.control.settings import ForceStepSettings, ReferenceSettings
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.reproductions.parts_motion import parts_motion
 
 STEP = ForceStepSettings(time_s=0.1, wrench=(5.0, -3.0, 8.0), duration_s=0.2)
 SETTINGS = ReferenceSettings(FIRST.segments, (STEP,), fold=SECOND.segments)
@@ -20,12 +21,12 @@ TIMES = np.linspace(0.0, 0.6, 61)
 @pytest.fixture(scope="module")
 def plan():
     """Return the plan of a small motion."""
-    return FoldPlan(SYSTEM, AT_REST, SETTINGS)
+    return FoldPlan(SYSTEM, POSES, SETTINGS)
 
 
 def test_rows_are_the_motion_of_the_links(plan):
     """Origins and orientations are those of the path's parts, at all times."""
-    motion = path().at(TIMES)
+    motion = parts_motion(path(), TIMES)
     for i, rows in enumerate((plan.rows(TIMES), plan.second.rows(TIMES))):
         np.testing.assert_allclose(rows[:, :3], motion.origin[:, i], atol=1e-12)
         np.testing.assert_allclose(rows[:, TWIST][:, :3], motion.velocity[:, i, :3], atol=1e-12)
@@ -55,16 +56,16 @@ def test_the_force_is_behind_the_first_part(plan):
     for wrong, sentence in ((short, "wrench 1"), (squeeze, "squeeze")):
         settings = ReferenceSettings(force=(wrong,))
         with pytest.raises(ArgumentError, match=sentence):
-            FoldPlan(SYSTEM, AT_REST, settings)
+            FoldPlan(SYSTEM, POSES, settings)
 
 
 def test_it_is_at_rest_when_everything_is(plan):
     """From the end of the longer path on; the force has come to rest before."""
     assert plan.duration == pytest.approx(0.5)
     assert plan.settled_intervals(0.1) == []
-    only_fold = FoldPlan(SYSTEM, AT_REST, ReferenceSettings(fold=SECOND.segments, force=(STEP,)))
+    only_fold = FoldPlan(SYSTEM, POSES, ReferenceSettings(fold=SECOND.segments, force=(STEP,)))
     assert only_fold.settled_intervals(0.0) == [(0.0, 0.0), (0.4, 0.4)]
-    only_force = FoldPlan(SYSTEM, AT_REST, ReferenceSettings(force=(STEP,)))
+    only_force = FoldPlan(SYSTEM, POSES, ReferenceSettings(force=(STEP,)))
     assert only_force.settled_intervals(0.05) == [(0.05, 0.1)]
 
 

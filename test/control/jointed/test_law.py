@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from control.jointed.folding import LITERAL, folding, moving
+from control.jointed.folding import LITERAL, folding, moving, terms_of
 
 from robot_dynamics.control.path_check import PreflightError
 from robot_dynamics.control.reference import FORCE
 from robot_dynamics.control.start_check import StartError
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.reproductions.parts_motion import PartPoses, parts_motion
 
 AFTER = 110  # ticks; the object has moved by half a millimetre, the force has been made
 NO_WRENCHES = np.zeros((2, 6))
@@ -19,7 +20,7 @@ NO_WRENCHES = np.zeros((2, 6))
 
 def measured_by_wrists(law, q, qd, torque):
     """Return the wrenches that the tools' sensors would measure under a torque."""
-    terms = law.model.terms(q, qd)
+    terms = terms_of(law, q, qd)
     wrenches = terms.grasp_wrenches(*terms.forward(torque)).reshape(2, 2, 3)
     return np.einsum("aji,awj->awi", terms.tool_pose[:, :3, :3], wrenches).reshape(2, 6)
 
@@ -38,15 +39,13 @@ def test_motion_and_force_are_exact_at_the_instant():
     at = AFTER + 5
     step = law.update(at, q, qd, NO_WRENCHES)
     assert step.task_scale == 1.0
-    terms = law.model.terms(q, qd)
+    terms = terms_of(law, q, qd)
     qdd, f = terms.forward(step.torque)
     np.testing.assert_allclose(
         f, step.reference[law.internal_columns] + 100.0 * integral, rtol=1e-9
     )
     assert np.abs(integral).max() > 1e-3
-    wanted = law.reference.path.at([(at - law.ramp_ticks) * law.period])[0]
-    from robot_dynamics.control.jointed.object_path import PartPoses
-
+    wanted = parts_motion(law.reference.path, (at - law.ramp_ticks) * law.period)[0]
     error = wanted.error(PartPoses(law.jointed).poses(terms), terms.centers)
     asked = wanted.acceleration + 120.0 * (wanted.velocity - terms.velocity) + 4000.0 * error
     accelerates = np.einsum("hij,j->hi", terms.G, qdd) + terms.G_dot_qd
@@ -55,21 +54,39 @@ def test_motion_and_force_are_exact_at_the_instant():
     np.testing.assert_allclose(accelerates[1, :3], asked[1, :3], rtol=0.0, atol=1e-9 * size)
 
 
-def test_near_a_singularity_the_readable_path_takes_over():
-    """Where none is near, its parts are those of the kernel in sum, so that nothing jumps."""
-    law, start = folding(*LITERAL)
-    q, qd = moving(law, start)
-    law.start(q, 0.0 * qd)
-    seen = law._evaluate(law._followed.row(AFTER), q, qd, NO_WRENCHES)
-    read = law._readable_parts(AFTER, seen)
-    sums = [x.primary + x.push + x.moving for x in (seen, read)]
-    # The wish for the second part is met in the joint's directions at its point, or at the centre
-    # of mass: the same for a ball.
-    np.testing.assert_allclose(sums[1], sums[0], atol=1e-8 * np.abs(sums[0]).max())
-    np.testing.assert_allclose(read.acceleration, seen.acceleration, atol=1e-6)
-    straight = q.copy()
-    straight[3] = 0.0  # the left elbow
-    step = law.update(AFTER, straight, 0.0 * qd, None)
+def test_near_a_singularity_the_object_stays_whole():
+    """The left elbow is straightened: the joint's constraint and its force are exact all along.
+
+    Accelerations grow until damping sets in, and then become smaller.
+    """
+    law, start = folding(*LITERAL, "safety.torque_rate=1e9")
+    still = 0.0 * start
+    q, _ = moving(law, start)
+    rows = law._followed.row(AFTER)
+    first, second = rows[law._motion], rows[law._second]
+    evaluate = law.at_once(start)
+    bent = np.geomspace(1.0, 1e-7, 141) * q[3]
+    pivots, sizes = [], []
+    for angle in bent:
+        straight = q.copy()
+        straight[3] = angle
+        # What the servo asks for is that of the start, wherever the object has gone with the arm.
+        seen = evaluate(straight, still, first, second)
+        terms = terms_of(law, straight, still)
+        torque = seen.primary + seen.push + seen.moving
+        qdd, f = terms.forward(torque)
+        size = np.abs(seen.acceleration).max()
+        np.testing.assert_allclose(qdd, seen.acceleration, rtol=0.0, atol=1e-7 * size)
+        np.testing.assert_allclose(terms.A @ qdd, 0.0, atol=1e-8 * size)
+        np.testing.assert_allclose(f, first[FORCE], atol=1e-7 * size)
+        pivots.append(seen.pivot)
+        sizes.append(size)
+    assert pivots[0] > 1e-2
+    assert pivots[-1] < 1e-9
+    assert 1e-6 < pivots[np.argmax(sizes)] < law.settings.safe_pivot < 1e-4
+    assert sizes[-1] < 0.1 * max(sizes)
+    straight[3] = 0.0
+    step = law.update(AFTER, straight, still, None)
     assert step.scales[4] < 1e-3
     assert np.isfinite(step.torque).all()
 
@@ -81,7 +98,7 @@ def test_the_force_is_told_by_the_wrists():
     law.start(q, 0.0 * qd)
     torque = law.hold_support(q) + np.random.default_rng(1).normal(size=14)
     step = law.update(AFTER, q, qd, measured_by_wrists(law, q, qd, torque))
-    _, f = law.model.terms(q, qd).forward(torque)
+    _, f = terms_of(law, q, qd).forward(torque)
     np.testing.assert_allclose(step.internal_force, f, atol=1e-8)
     law.update(AFTER, q, qd, None)
     blind = law.update(AFTER, q, qd, None)
@@ -98,10 +115,11 @@ def test_residual_wrenches_of_parts_are_estimated():
     law.start(q, 0.0 * qd)
     torque = law.hold_support(q) + np.random.default_rng(1).normal(size=14)
     measured = law.update(AFTER, q, qd, measured_by_wrists(law, q, qd, torque)).held_body_wrenches
-    terms = law.model.terms(q, qd)
+    terms = terms_of(law, q, qd)
     qdd, _ = terms.forward(torque)
     moved = np.einsum("hij,j->hi", terms.G, qdd) + terms.G_dot_qd
-    planned = law.reference.path.at([(AFTER - law.ramp_ticks) * law.period])[0].acceleration
+    time = (AFTER - law.ramp_ticks) * law.period
+    planned = parts_motion(law.reference.path, time)[0].acceleration
     for i, (force, pushed, residual) in enumerate(measured.reshape(2, 3, 6)):
         np.testing.assert_allclose(residual, terms.inertia[i] @ (moved[i] - planned[i]), atol=1e-8)
         mass = terms.inertia[i][5, 5]

@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 import numpy as np
-from control.jointed.folding import LITERAL, folding, moving
+from control.jointed.folding import LITERAL, folding, moving, terms_of
 
 from robot_dynamics.control.jointed.law import Seen
+from robot_dynamics.reproductions.joint_space import JointSpaceModel
 from robot_dynamics.reproductions.jointed_control import (
     JointedObjectController,
     ReproductionSettings,
@@ -29,11 +30,12 @@ def test_torques_are_those_of_the_controller():
     """
     law, start = folding(*LITERAL)
     settings = ReproductionSettings(lead_periods=0.0)
+    model = JointSpaceModel(law.jointed)
     for seed in range(3):
         q, qd = moving(law, start, seed)
         rows = rows_at(law, AT)
         reader = JointedObjectController(
-            law.model, law.reference.path, rows[0][19:], start, law.period, AT + 1, settings
+            model, law.reference.path, rows[0][19:], start, law.period, AT + 1, settings
         )
         seen = law.at_once(start)(q, qd, *rows)
         expected = reader.update(AT, q, qd)
@@ -52,23 +54,30 @@ def test_it_looks_ahead_as_the_controller_does():
     late._acceleration = np.linspace(-1.0, 1.0, 14)
     seen = late._evaluate(late._followed.row(AT), q, qd, None)
     h = 0.5 * late.period
-    np.testing.assert_allclose(seen.q_ahead, q + h * qd, atol=1e-15)
-    np.testing.assert_allclose(seen.qd_ahead, qd + h * late._acceleration, atol=1e-15)
+    ahead = law.at_once(start)(q + h * qd, qd + h * late._acceleration, *rows_at(law, AT))
+    # Of all torques this one depends on nothing but the state that the model is evaluated at.
+    np.testing.assert_allclose(seen.primary, ahead.primary, rtol=0.0, atol=1e-11)
+    assert np.abs(seen.primary - law.at_once(start)(q, qd, *rows_at(law, AT)).primary).max() > 1e-4
 
 
 def test_friction_is_compensated_for_wanted_velocities():
     """On the path at rest there is none; with an error it pushes towards the reference."""
     law, start = folding("control.start.ramp_s=0.01")
+    without, _ = folding("control.start.ramp_s=0.01", "control.friction.share=0")
     still = np.zeros(14)
+
+    def friction(rows):
+        seen = [one.at_once(start)(start, still, *rows) for one in (law, without)]
+        assert isinstance(seen[0], Seen)
+        return seen[0].moving - seen[1].moving, seen[0].acceleration
+
     rows = rows_at(law, 0)
-    at_rest = law.at_once(start)(start, still, *rows)
-    np.testing.assert_allclose(at_rest.friction, 0.0, atol=1e-9)
+    np.testing.assert_allclose(friction(rows)[0], 0.0, atol=1e-9)
     higher = [row.copy() for row in rows]
     for row in higher:
         row[2] += 1e-3
-    seen = law.at_once(start)(start, still, *higher)
-    assert isinstance(seen, Seen)
-    np.testing.assert_array_equal(np.sign(seen.friction), np.sign(seen.acceleration))
+    torque, acceleration = friction(higher)
+    np.testing.assert_array_equal(np.sign(torque), np.sign(acceleration))
 
 
 def test_gaps_of_the_joint_stand_in_their_places():
@@ -77,6 +86,6 @@ def test_gaps_of_the_joint_stand_in_their_places():
     away = start + 1e-3 * np.random.default_rng(3).normal(size=14)
     rows = rows_at(law, 0)
     seen = law.at_once(start)(away, 0.0 * away, *rows)
-    gap = law.model.terms(away, 0.0 * away).gap
+    gap = terms_of(law, away, 0.0 * away).gap
     np.testing.assert_allclose(seen.closure, [0.0, 0.0, 0.0, *gap], atol=1e-15)
     assert np.abs(gap).max() > 1e-5

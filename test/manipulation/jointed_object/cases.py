@@ -15,14 +15,10 @@ from support.mechanisms import (
 from support.papers import CASES, inertia, unseren_arms
 
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
-from robot_dynamics.manipulation.jointed_object import (
-    CompletedVelocities,
-    ConstantVelocities,
-    JointedObjectSystem,
-    JointSpaceModel,
-    jointed_object_system,
-)
+from robot_dynamics.manipulation.jointed_object import JointedObjectSystem, jointed_object_system
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, build, joined, pose
+from robot_dynamics.reproductions.joint_space import JointSpaceModel
+from robot_dynamics.reproductions.pseudovelocities import CompletedVelocities, ConstantVelocities
 from robot_dynamics.reproductions.unseren_pseudovelocities import FirstExample, SecondExample
 from robot_dynamics.robot import Robot
 

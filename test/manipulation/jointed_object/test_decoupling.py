@@ -9,17 +9,14 @@ import pytest
 from manipulation.jointed_object.cases import OBJECT_JOINTS, regular_states
 from numpy.testing import assert_allclose
 
-from robot_dynamics.manipulation.jointed_object import (
-    CompletedVelocities,
-    ReducedOrderTerms,
-    decoupled_law,
-)
 from robot_dynamics.manipulation.jointed_object.decoupling import (
-    ArmInverses,
+    PartsInverse,
     decoupled_torques,
     force_in_joint,
     kept_whole,
 )
+from robot_dynamics.reproductions.pseudovelocities import CompletedVelocities
+from robot_dynamics.reproductions.reduced_order import ReducedOrderTerms, decoupled_law
 
 
 def plain(terms):
@@ -45,10 +42,10 @@ def test_motion_and_force_are_what_is_asked_for(kind, joints):
     nu_dot = tau_2 (47) and f = tau_1 (48), to 1e-9 of the largest of each.
     """
     seen = 0
-    for system, terms, _, _, (parts, own, force) in states(kind, joints, 8):
+    for _, terms, _, _, (parts, own, force) in states(kind, joints, 8):
         seen += 1
         law = decoupled_torques(
-            plain(terms), ArmInverses.of(system, plain(terms)), parts, own, force
+            plain(terms), PartsInverse.of(plain(terms), 1e-5), parts, own, force
         )
         qdd, f = terms.forward(np.sum([law.primary, law.push, law.moving], axis=0))
         assert_allclose(f, force, atol=1e-9 * np.abs(force).max())
@@ -72,7 +69,7 @@ def test_motion_and_force_are_what_is_asked_for(kind, joints):
 def test_it_is_the_readable_law(kind):
     """With six joints an arm nothing is left to choose: the torques are those of (42) and (46)."""
     seen = 0
-    for system, terms, _, reduced, (parts, own, force) in states(kind, (6, 6), 6):
+    for _, terms, _, reduced, (parts, own, force) in states(kind, (6, 6), 6):
         seen += 1
         whole = np.array(kept_whole(plain(terms), parts - terms.G_dot_qd, terms.A_dot_qd))
         motion = (whole + terms.G_dot_qd).reshape(-1)
@@ -82,7 +79,7 @@ def test_it_is_the_readable_law(kind):
         nu_dot = np.concatenate([motion[:6], second @ whole[1] + rates[6:]])
         expected = decoupled_law(reduced, nu_dot, force)
         law = decoupled_torques(
-            plain(terms), ArmInverses.of(system, plain(terms)), parts, own, force
+            plain(terms), PartsInverse.of(plain(terms), 1e-5), parts, own, force
         )
         size = np.abs(expected.torque).max()
         assert_allclose(law.primary, expected.primary, atol=1e-9 * size)
@@ -106,8 +103,38 @@ def test_a_singular_arm_is_told_by_its_pivot():
     """Its Jacobian has lost a direction: the pivot is at rounding, else it is not."""
     system, terms, _, _, _ = next(states("spherical", (6, 6), 8))
     fields = plain(terms)
-    assert ArmInverses.of(system, fields).smallest_pivot > 1e-6
+    assert PartsInverse.of(fields, 1e-5).smallest_pivot > 1e-6
     G = terms.G.copy()
     own = system.parts[1].v_index
     G[1][:, own[2]] = G[1][:, own[1]]
-    assert ArmInverses.of(system, {**fields, "G": G.tolist()}).smallest_pivot < 1e-12
+    assert PartsInverse.of({**fields, "G": G.tolist()}, 1e-5).smallest_pivot < 1e-12
+
+
+@pytest.mark.parametrize("kind", OBJECT_JOINTS)
+@pytest.mark.parametrize("left", [0.0, 1e-3])
+def test_near_a_singularity_parts_lag_as_the_joint_allows(kind, left):
+    """What remains of the joints' change and the parts' lag is the least that keeps them together.
+
+    An arm has lost a direction but for a share. The constraint of the object's joint is exact, and
+    the motion is that of an optimisation with it, to 1e-6 of its size.
+    """
+    safe = 1e-3
+    system, terms, _, _, (parts, own, _) = next(states(kind, (7, 6), 8))
+    G, second = terms.G.copy(), system.parts[1].v_index
+    G[1][:, second[2]] = G[1][:, second[1]] + left * G[1][:, second[2]]
+    J = G.reshape(12, -1)
+    C = np.hstack([-terms.L_s[0].T, terms.L_s[1].T])
+    still = {**plain(terms), "G": G.tolist()}
+    V = np.array(kept_whole(still, parts, np.zeros(len(C))))
+    inverse = PartsInverse.of(still, safe)
+    x = np.array(inverse.motion(V.tolist(), own.tolist()))
+    V = V.reshape(12)
+    assert inverse.smallest_pivot < 0.1 * safe
+    assert_allclose(C @ (J @ x), C @ V, atol=1e-9 * np.abs(x).max())
+    damping = safe * (1.0 - inverse.smallest_pivot / safe) ** 2
+    weights = 1.0 / (damping * np.sum(J * J, axis=1))
+    normal = np.eye(len(x)) + J.T * weights @ J
+    A = C @ J
+    KKT = np.block([[normal, A.T], [A, np.zeros((len(A), len(A)))]])
+    least = np.linalg.solve(KKT, np.concatenate([own + J.T * weights @ V, C @ V]))[: len(x)]
+    assert_allclose(x, least, rtol=0.0, atol=1e-6 * np.abs(least).max())

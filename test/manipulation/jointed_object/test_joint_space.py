@@ -20,7 +20,7 @@ from manipulation.jointed_object.cases import (
 from numpy.testing import assert_allclose
 from support.papers import CASES, close_to
 
-from robot_dynamics.manipulation.jointed_object import JointSpaceModel
+from robot_dynamics.reproductions.joint_space import JointSpaceModel
 from robot_dynamics.robot import Robot
 from robot_dynamics.spatial import Inertia
 

@@ -18,7 +18,7 @@ from manipulation.jointed_object.cases import (
 from numpy.testing import assert_allclose
 from support.papers import close_to
 
-from robot_dynamics.manipulation.jointed_object import ReducedOrderTerms, decoupled_law
+from robot_dynamics.reproductions.reduced_order import ReducedOrderTerms, decoupled_law
 from robot_dynamics.robot import Robot
 
 

@@ -19,10 +19,8 @@ from manipulation.jointed_object.cases import (
 from numpy.testing import assert_allclose
 from support.papers import close_to
 
-from robot_dynamics.manipulation.jointed_object import (
-    ConstantVelocities,
-    ReducedOrderTerms,
-)
+from robot_dynamics.reproductions.pseudovelocities import ConstantVelocities
+from robot_dynamics.reproductions.reduced_order import ReducedOrderTerms
 
 REDUNDANT = ("some joints", "completed")
 # Inverses of matrices of condition 1e4 or so, twice.

@@ -9,8 +9,8 @@ import pytest
 from control.jointed.situations import AT_REST, MODEL, START
 from manipulation.jointed_object.cases import regular_states
 
-from robot_dynamics.control.jointed import ChoiceOfPseudovelocities
-from robot_dynamics.manipulation.jointed_object import ReducedOrderTerms
+from robot_dynamics.reproductions.choice_of_pseudovelocities import ChoiceOfPseudovelocities
+from robot_dynamics.reproductions.reduced_order import ReducedOrderTerms
 
 
 def test_a_good_choice_is_kept():

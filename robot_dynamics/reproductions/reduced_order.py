@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.manipulation.jointed_object.joint_space import JointSpaceTerms
-from robot_dynamics.manipulation.jointed_object.pseudovelocities import PseudoVelocities
+from robot_dynamics.reproductions.joint_space import JointSpaceTerms
+from robot_dynamics.reproductions.pseudovelocities import PseudoVelocities
 
 Array = NDArray[np.float64]
 

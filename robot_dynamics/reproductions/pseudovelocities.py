@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.manipulation.jointed_object.joint_space import JointSpaceTerms
+from robot_dynamics.reproductions.joint_space import JointSpaceTerms
 
 Array = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.manipulation.jointed_object import ReducedOrderTerms
+from robot_dynamics.reproductions.reduced_order import ReducedOrderTerms
 
 Array = NDArray[np.float64]
 

@@ -9,12 +9,9 @@ import pytest
 from manipulation.jointed_object.cases import regular_states
 from numpy.testing import assert_allclose
 
-from robot_dynamics.control.jointed.object_task import ObjectTask
-from robot_dynamics.manipulation.jointed_object import (
-    CompletedVelocities,
-    ConstantVelocities,
-    ReducedOrderTerms,
-)
+from robot_dynamics.reproductions.object_task import ObjectTask
+from robot_dynamics.reproductions.pseudovelocities import CompletedVelocities, ConstantVelocities
+from robot_dynamics.reproductions.reduced_order import ReducedOrderTerms
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.manipulation.jointed_object import (
+from robot_dynamics.reproductions.joint_space import JointSpaceTerms
+from robot_dynamics.reproductions.pseudovelocities import (
     CompletedVelocities,
     ConstantVelocities,
-    JointSpaceTerms,
     PseudoVelocities,
-    ReducedOrderTerms,
 )
+from robot_dynamics.reproductions.reduced_order import ReducedOrderTerms
 
 Array = NDArray[np.float64]
 

@@ -20,13 +20,13 @@ from numpy.testing import assert_allclose
 from support.papers import CASES, close_to
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.manipulation.jointed_object import (
+from robot_dynamics.reproductions.joint_space import JointSpaceModel
+from robot_dynamics.reproductions.pseudovelocities import (
     CompletedVelocities,
     ConstantVelocities,
-    JointSpaceModel,
     PseudoVelocities,
-    ReducedOrderTerms,
 )
+from robot_dynamics.reproductions.reduced_order import ReducedOrderTerms
 from robot_dynamics.reproductions.unseren_pseudovelocities import FirstExample, SecondExample
 
 
