@@ -17,10 +17,11 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.control.hybrid.law_inputs import LawOptions
 from robot_dynamics.control.settings import ControlSettings
-from robot_dynamics.manipulation.hybrid import ForceDistribution, system_motion
+from robot_dynamics.manipulation.hybrid import ForceDistribution
 from robot_dynamics.manipulation.hybrid.decoupling_law import FREE_CAUTION
 from robot_dynamics.model import pose
 from robot_dynamics.reproductions.yoshikawa_zheng.law import hybrid_torque
+from robot_dynamics.reproductions.yoshikawa_zheng.system_motion import system_motion
 from support.hybrid_step import bare_gains, law_of
 from support.hybrid_systems import LINKAGE, environment_of, state_of
 

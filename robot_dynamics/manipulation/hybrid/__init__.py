@@ -35,12 +35,9 @@ from robot_dynamics.manipulation.hybrid.squeeze import (
 )
 from robot_dynamics.manipulation.hybrid.system import HybridSystem, HybridTerms
 from robot_dynamics.manipulation.hybrid.system_equation import (
-    HybridMotion,
     object_wrench,
-    right_side,
     surface_masses,
     system_matrix,
-    system_motion,
 )
 
 __all__ = [
@@ -51,7 +48,6 @@ __all__ = [
     "EnvironmentTerms",
     "ForceDistribution",
     "FrictionCone",
-    "HybridMotion",
     "HybridSystem",
     "HybridTerms",
     "ObjectPose",
@@ -66,10 +62,8 @@ __all__ = [
     "largest_wrench",
     "object_wrench",
     "require_closure",
-    "right_side",
     "shares_by_strength",
     "surface_masses",
     "system_matrix",
-    "system_motion",
     "torque_metric",
 ]

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.app.figures import BLUE, GREY, INK, VERMILION
-from robot_dynamics.manipulation.hybrid import system_motion
 from robot_dynamics.reproductions.study import Check, Outcome, Tell
 from robot_dynamics.reproductions.yoshikawa_zheng.controller import LAWS, terms_at
 from robot_dynamics.reproductions.yoshikawa_zheng.experiment import (
@@ -29,6 +28,7 @@ from robot_dynamics.reproductions.yoshikawa_zheng.experiment import (
 )
 from robot_dynamics.reproductions.yoshikawa_zheng.law import hybrid_torque
 from robot_dynamics.reproductions.yoshikawa_zheng.robots import Hand, Inertias
+from robot_dynamics.reproductions.yoshikawa_zheng.system_motion import system_motion
 from robot_dynamics.reproductions.yoshikawa_zheng.tasks import DURATION, STEPS, task
 
 Array = NDArray[np.float64]

@@ -25,8 +25,8 @@ from support.hybrid_systems import GRASPS, LINKAGE, SURFACES, environment_of, st
 from robot_dynamics.control.hybrid import law
 from robot_dynamics.control.hybrid.law_inputs import LawConstants, LawOptions
 from robot_dynamics.control.hybrid.servo import MotionServo
-from robot_dynamics.manipulation.hybrid import system_motion
 from robot_dynamics.manipulation.hybrid.decoupling_law import DampedInverse
+from robot_dynamics.reproductions.yoshikawa_zheng.system_motion import system_motion
 
 
 def check(*combination, **how):

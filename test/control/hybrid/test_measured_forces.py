@@ -16,7 +16,7 @@ from robot_dynamics.control.hybrid.surface_forces import (
     SurfaceSensing,
     measured_contact_forces,
 )
-from robot_dynamics.manipulation.hybrid import system_motion
+from robot_dynamics.reproductions.yoshikawa_zheng.system_motion import system_motion
 from robot_dynamics.robot import Robot
 
 PUSH = [4.0, 7.0]

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from support.hybrid_systems import GRASPS, SURFACES, environment_of, state_of
 
-from robot_dynamics.manipulation.hybrid import ForceDistribution, system_motion
+from robot_dynamics.manipulation.hybrid import ForceDistribution
 from robot_dynamics.reproductions.yoshikawa_zheng.law import hybrid_torque
+from robot_dynamics.reproductions.yoshikawa_zheng.system_motion import system_motion
 
 
 def worst(count, kind, joints, surfaces, states):

@@ -12,8 +12,9 @@ from numpy.testing import assert_allclose
 from support.papers import CASES
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.manipulation.hybrid import ForceDistribution, system_motion
+from robot_dynamics.manipulation.hybrid import ForceDistribution
 from robot_dynamics.reproductions.yoshikawa_zheng.law import hybrid_torque
+from robot_dynamics.reproductions.yoshikawa_zheng.system_motion import system_motion
 
 GRASPS = [facing("rigid"), facing("soft finger"), around("frictional point", 3)]
 MADE = [

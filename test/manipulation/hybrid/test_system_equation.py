@@ -12,12 +12,8 @@ from manipulation.hybrid.cases import NAMES, in_paper_order, state_of, system_of
 from numpy.testing import assert_allclose
 from support.papers import CASES, close_to
 
-from robot_dynamics.manipulation.hybrid import (
-    right_side,
-    surface_masses,
-    system_matrix,
-    system_motion,
-)
+from robot_dynamics.manipulation.hybrid import surface_masses, system_matrix
+from robot_dynamics.reproductions.yoshikawa_zheng.system_motion import right_side, system_motion
 
 
 @pytest.mark.parametrize("name", NAMES)

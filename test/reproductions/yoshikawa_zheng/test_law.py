@@ -17,8 +17,9 @@ from manipulation.hybrid.cases import (
 from numpy.testing import assert_allclose
 from support.papers import CASES, close_to
 
-from robot_dynamics.manipulation.hybrid import ForceDistribution, system_motion
+from robot_dynamics.manipulation.hybrid import ForceDistribution
 from robot_dynamics.reproductions.yoshikawa_zheng.law import hybrid_torque
+from robot_dynamics.reproductions.yoshikawa_zheng.system_motion import system_motion
 
 # Where arms have no freedom to spare, the law's joint accelerations are unique.
 UNIQUE = ("Y1", "Y4")

@@ -9,10 +9,10 @@ import pytest
 from numpy.testing import assert_allclose
 from support.papers import CASES
 
-from robot_dynamics.manipulation.hybrid import system_motion
 from robot_dynamics.model import pose
 from robot_dynamics.reproductions.yoshikawa_zheng.law import hybrid_torque
 from robot_dynamics.reproductions.yoshikawa_zheng.robots import Hand, Inertias
+from robot_dynamics.reproductions.yoshikawa_zheng.system_motion import system_motion
 
 NAMES = ("P1 constrained, perfect", "P2 free, model x1.2")
 
