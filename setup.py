@@ -40,7 +40,7 @@ EXTRAS = {
         # Checkers and the formatter change their minds from one minor version to the next.
         "mypy==2.4.*",
         "pin>=3",
-        "pytest>=7.4,<10",
+        "pytest>=8.2,<10",
         "pytest-timeout",
         "pytest-xdist>=3.2",
         "rosbags>=0.11",

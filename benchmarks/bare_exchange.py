@@ -56,7 +56,8 @@ def _ask(line: socket.socket, seconds: float, period: float, here: float) -> flo
     end = due + seconds
     while due < end:
         time.sleep(max(0.0, due - time.monotonic()))
-        prompt += asked > 0 and _newest(line) == asked
+        number, answered_at = _newest(line)
+        prompt += asked > 0 and number == asked and answered_at <= due
         now = time.monotonic()
         asked += 1
         line.send(b"%d" % asked)
@@ -65,11 +66,13 @@ def _ask(line: socket.socket, seconds: float, period: float, here: float) -> flo
     return prompt / count
 
 
-def _newest(line: socket.socket) -> int:
-    newest = 0
+def _newest(line: socket.socket) -> tuple[int, float]:
+    """Return the number of the newest answer, and when it was sent: who asks may wake up late."""
+    newest = 0, 0.0
     try:
         while True:
-            newest = int(line.recv(100))
+            number, answered_at = line.recv(100).split()
+            newest = int(number), float(answered_at)
     except BlockingIOError:
         return newest
 
@@ -84,7 +87,7 @@ def _answer(sender: Any, there: float, priority: int) -> None:
             if message == _END:
                 return
             _compute(there)
-            line.sendto(message, who)
+            line.sendto(b"%s %.9f" % (message, time.monotonic()), who)
 
 
 def _prefer(priority: int) -> None:

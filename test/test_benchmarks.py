@@ -68,7 +68,7 @@ def test_ratio_is_ours_over_the_peer_less_its_overhead():
 
 def test_a_robot_is_compared_then_timed(tmp_path, monkeypatch, capsys):
     """A short run on one robot agrees with Pinocchio and MuJoCo and writes its rows."""
-    pytest.importorskip("pinocchio")
+    pytest.importorskip("pinocchio", exc_type=ImportError)
     pytest.importorskip("mujoco")
     from benchmarks import __main__
 
@@ -101,7 +101,7 @@ def test_a_threshold_may_be_a_time():
 
 def test_closed_loops_are_compared_then_timed(tmp_path, monkeypatch):
     """A platform agrees with Pinocchio; ladders have no peer, but a time a rung and a slope."""
-    pytest.importorskip("pinocchio")
+    pytest.importorskip("pinocchio", exc_type=ImportError)
     pytest.importorskip("mujoco")
     from benchmarks import __main__, ladder
 
@@ -135,7 +135,7 @@ def test_closed_loops_are_compared_then_timed(tmp_path, monkeypatch):
 )
 def test_results_that_differ_are_not_timed(module, robot, said, monkeypatch, capsys):
     """If a result is off, nothing is reported but that."""
-    pytest.importorskip("pinocchio")
+    pytest.importorskip("pinocchio", exc_type=ImportError)
     pytest.importorskip("mujoco")
     from importlib import import_module
 
@@ -161,7 +161,7 @@ def test_steps_are_told_apart_by_what_limits_make_of_them(
     internal_force_adapted, part, added, kind
 ):
     """An internal force may give way, have done so before, or be of no help."""
-    pytest.importorskip("pinocchio")
+    pytest.importorskip("pinocchio", exc_type=ImportError)
     from benchmarks.hybrid_law import kind_of
 
     force = np.array([added])
@@ -176,7 +176,7 @@ def test_steps_are_told_apart_by_what_limits_make_of_them(
 @pytest.mark.slow
 def test_steps_of_every_kind_are_timed():
     """The limited controller makes each kind, the free one none of them; both are compared."""
-    pytest.importorskip("pinocchio")
+    pytest.importorskip("pinocchio", exc_type=ImportError)
     from benchmarks import hybrid_law
 
     rows = hybrid_law.rows_of("xarm7", rounds=1)
@@ -187,7 +187,7 @@ def test_steps_of_every_kind_are_timed():
 
 def test_unknown_robots_are_refused(monkeypatch, capsys):
     """A robot that is none ends with the names there are."""
-    pytest.importorskip("pinocchio")
+    pytest.importorskip("pinocchio", exc_type=ImportError)
     pytest.importorskip("mujoco")
     from benchmarks import __main__
 

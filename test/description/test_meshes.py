@@ -44,7 +44,7 @@ def test_a_file_address_is_absolute(checkout):
 
 def test_installed_packages_are_found():
     """Without a folder the places of packages are looked at."""
-    pytest.importorskip("pinocchio")
+    pytest.importorskip("pinocchio", exc_type=ImportError)
     try:
         found = locate_mesh(
             "package://example-robot-data/robots/panda_description/urdf/panda.urdf"

@@ -34,7 +34,7 @@ FILES = (
 @pytest.mark.parametrize("name", FILES)
 def test_mass_and_placement_equal_pinocchio(name, rng):
     """Total mass, centre of mass and every link's pose are those of Pinocchio."""
-    pin = pytest.importorskip("pinocchio")
+    pin = pytest.importorskip("pinocchio", exc_type=ImportError)
     from robot_dynamics.description.urdf import read_urdf
     from robot_dynamics.resources import ResourceNotFoundError, resolve_package_uri
 

@@ -308,6 +308,6 @@ def test_in_lockstep_time_waits_for_it(start, witness):
     guard.wait_for("took over")
     speed = witness.come_to_rest()
     print(f"largest speed {speed:.2f} rad/s")
-    # A little more than the reference's own: no period went by without an answer.
-    assert speed < 1.0
+    # The reference's own reaches 1.52 rad/s; had periods gone by without an answer, above 3.
+    assert speed < 1.6
     witness.require_good_torques()

@@ -10,7 +10,7 @@ import pytest
 from robot_dynamics.model import Mechanism, Model
 from robot_dynamics.resources import ResourceNotFoundError, resolve_package_uri
 
-pin = pytest.importorskip("pinocchio")
+pin = pytest.importorskip("pinocchio", exc_type=ImportError)
 
 ROBOTS = {
     "panda": "panda_description/urdf/panda.urdf",
