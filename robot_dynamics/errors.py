@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
+_LONGEST_NAME = 100  # characters of a given name that a message repeats
+
 
 class RobotDynamicsError(Exception):
     """Base class of every error that this package raises on purpose."""
@@ -25,7 +27,8 @@ class UnknownNameError(RobotDynamicsError):
     def __init__(self, kind: str, name: str, valid: Iterable[str], place: str = "") -> None:
         self.kind, self.name, self.place = kind, name, place
         self.valid = tuple(valid)
-        close = get_close_matches(name, self.valid, n=1)
+        shown = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}..."
+        close = get_close_matches(shown, self.valid, n=1)
         if close:
             hint = f"did you mean {close[0]!r}?"
         elif self.valid:
@@ -33,7 +36,7 @@ class UnknownNameError(RobotDynamicsError):
         else:
             hint = f"there is no {kind} at all."
         where = f"{place}: " if place else ""
-        super().__init__(f"{where}unknown {kind} {name!r}; {hint}")
+        super().__init__(f"{where}unknown {kind} {shown!r}; {hint}")
 
 
 class ArgumentError(RobotDynamicsError, ValueError):

@@ -7,6 +7,7 @@ Controller and guard fill it and compute from it. Names decide, never the order 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -73,14 +74,14 @@ class ArmSamples:
             StreamError: If one is missing or there twice.
             UnknownNameError: If there is a name that is not known.
         """
-        arm, own = self.watch.name, set(self.joints)
-        for i, name in enumerate(names):
+        arm, count = self.watch.name, Counter(names)
+        for name in names:
             if name not in known:
                 raise UnknownNameError("joint", name, self.joints, arm)
-            if name in own and name in names[:i]:
-                raise StreamError(arm, f"joint {name!r} is there twice; expected once.")
         for joint in self.joints:
-            if joint not in names:
+            if count[joint] > 1:
+                raise StreamError(arm, f"joint {joint!r} is there twice; expected once.")
+            if not count[joint]:
                 every = ", ".join(self.joints)
                 raise StreamError(arm, f"joint {joint!r} is missing; expected all of {every}.")
         return np.array([names.index(joint) for joint in self.joints], dtype=np.intp)

@@ -407,7 +407,7 @@ class ControlSession:
         if self._diagnostics.due:
             self._other_publisher = self._publisher_monitor.warning
         guard = "" if self._link is None else self._link.warning
-        warning = self._missing_publishers.warning or guard
+        warning = self._missing_publishers.warning or guard or self._inbox.refusal
         warning = warning or self._record.warning or self._background.warning
         level, message = condition(self.loop, self._refusal, warning, self._other_publisher)
         if self._diagnostics.update(level, message, self._figures) and level != OK:

@@ -11,6 +11,7 @@ serialized by `serialized.py`.
 
 from __future__ import annotations
 
+import struct
 from array import array
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -28,8 +29,9 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectory
 from robot_dynamics.app.bags.messages import quaternion_of, twist_of, vector_of, wrench_of
 from robot_dynamics.app.topic_names import WORLD
 from robot_dynamics.control.clock import SECOND
+from robot_dynamics.control.streamed.trajectory import TrajectoryError
 from robot_dynamics.description.orientations import rotation_of_quaternion
-from robot_dynamics.nodes.serialized import Layout, Reader, Writer
+from robot_dynamics.nodes.serialized import CdrReader, Layout, Reader, Writer
 
 Array = NDArray[np.float64]
 
@@ -280,6 +282,72 @@ def read_odometry(text: bytes) -> OdometrySample:
     twist = (twist_of(message.twist.twist).reshape(2, 3) @ R.T).ravel()
     stamp, frame = read_time(message.header.stamp), message.header.frame_id
     return OdometrySample(stamp, frame, message.child_frame_id, pose, twist)
+
+
+class TrajectorySample(NamedTuple):
+    """The content of a trajectory of one body; six-vectors are angular first.
+
+    Attributes:
+        stamp: Its time [ns].
+        frame: Name of the frame of the poses.
+        bodies: Names of its joints, which are frames of bodies.
+        times: Times from the start (n,) [s].
+        poses: x y z qx qy qz qw (n, 7).
+        twists: Twists (n, 6); None if no point has one.
+        accelerations: Accelerations (n, 6); None if no point has one.
+    """
+
+    stamp: int
+    frame: str
+    bodies: list[str]
+    times: list[float]
+    poses: list[tuple[float, ...]]
+    twists: Array | None
+    accelerations: Array | None
+
+
+def read_trajectory(text: bytes) -> TrajectorySample:
+    """Return the content of a serialized MultiDOFJointTrajectory.
+
+    It is read field by field: rclpy would convert all of it in one call, during which no other
+    thread runs.
+
+    Raises:
+        TrajectoryError: If a point has not one pose, or has more or fewer velocities or
+            accelerations than others, or the message is cut short or is not plain CDR.
+    """
+    if text[:2] != b"\x00\x01":
+        raise TrajectoryError("it is not serialized as little-endian CDR.")
+    cdr = CdrReader(text)
+    poses: list[tuple[float, ...]] = []
+    rates: dict[str, list[list[tuple[float, ...]]]] = {"velocity": [], "acceleration": []}
+    try:
+        stamp, frame = cdr.integer() * SECOND + cdr.count(), cdr.string()
+        bodies = [cdr.string() for _ in range(cdr.count())]
+        times = []
+        for _ in range(cdr.count()):
+            if cdr.count() != 1:
+                raise TrajectoryError(
+                    "expected one transform, that of the object, in every point."
+                )
+            poses.append(cdr.doubles(7))
+            for found in rates.values():
+                size = cdr.count()
+                found.append([cdr.doubles(6) for _ in range(size)])
+            times.append(cdr.integer() + cdr.count() / SECOND)
+    except (struct.error, UnicodeDecodeError) as error:
+        raise TrajectoryError(f"the message cannot be read ({error}).") from None
+    twists, accelerations = (_one_each(what, found) for what, found in rates.items())
+    return TrajectorySample(stamp, frame, bodies, times, poses, twists, accelerations)
+
+
+def _one_each(what: str, found: Sequence[Sequence[Sequence[float]]]) -> Array | None:
+    """Return six-vectors of messages, linear first, as angular first (n, 6); None of none."""
+    if not any(found):
+        return None
+    if any(len(part) != 1 for part in found):
+        raise TrajectoryError(f"expected one {what} in every point or none.")
+    return np.array([part[0] for part in found])[:, [3, 4, 5, 0, 1, 2]]
 
 
 class ReferenceWriter:

@@ -279,7 +279,7 @@ class Guard:
             return WARN, "handing back: in charge until the controller commands"
         missing = self._missing_publishers.warning
         why = f": {missing}" if missing else ""
-        trouble = arms.complaint or self._error
+        trouble = arms.complaint or self.inbox.refusal or self._error
         if not trouble and not arms.all_heard:
             trouble = f"cannot take over before joint states of every arm have come{why}"
         elif not trouble and monitor.beat is None:

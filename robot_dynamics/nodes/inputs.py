@@ -27,12 +27,16 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from robot_dynamics.app import topic_names as topics
-from robot_dynamics.app.bags.messages import quaternion_of, twist_of, vector_of, wrench_of
+from robot_dynamics.app.bags.messages import wrench_of
 from robot_dynamics.app.topic_names import WORLD
 from robot_dynamics.control.clock import SECOND, stamp_of, tick_of
 from robot_dynamics.control.control_loop import ControlLoop
 from robot_dynamics.control.faults import Cause, State
-from robot_dynamics.control.streamed.trajectory import TrajectoryError
+from robot_dynamics.control.streamed.trajectory import (
+    MOST_POINTS,
+    ObjectTrajectory,
+    TrajectoryError,
+)
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
 from robot_dynamics.nodes.background_work import BackgroundWork
 from robot_dynamics.nodes.conversions import (
@@ -40,13 +44,15 @@ from robot_dynamics.nodes.conversions import (
     OdometrySample,
     joint_state_reader,
     read_odometry,
-    read_time,
+    read_trajectory,
     wrench_reader,
 )
 from robot_dynamics.nodes.diagnostics import Latency
 from robot_dynamics.nodes.topics import STREAM, Inbox
 
 Array = NDArray[np.float64]
+
+LARGEST_TRAJECTORY_BYTES = 256 * MOST_POINTS  # 180 for a point with all that it may have
 
 
 class Action(Enum):
@@ -273,13 +279,24 @@ class ReferenceTopics:
         self._node, self._loop, self._message_time = node, loop, message_time
         self._body = loop.system.model.bodies[loop.system.object_body].name
         for kind, topic, take in (
-            (MultiDOFJointTrajectory, topics.REFERENCE_TRAJECTORY, self._take_path),
             (WrenchStamped, topics.REFERENCE_INTERNAL_FORCE, self._take_internal_force),
             # Before the forces: a surface that is not to be touched bears none.
             (String, topics.REFERENCE_SURFACES, self._take_surfaces),
             (WrenchStamped, topics.REFERENCE_CONTACT_FORCE, self._take_contact_force),
         ):
             inbox.subscribe(kind, topic, self._logged(take), STREAM, awaited=False)
+        # A trajectory of many points takes longer to read than a control period; in lockstep
+        # simulated time waits for it.
+        inbox.subscribe(
+            MultiDOFJointTrajectory,
+            topics.REFERENCE_TRAJECTORY,
+            self._logged(self._take_path),
+            STREAM,
+            awaited=False,
+            reader=self._read_path,
+            largest=LARGEST_TRAJECTORY_BYTES,
+            in_thread=not loop.clock.lockstep,
+        )
 
     def _logged(self, take: Callable[[Any], None]) -> Callable[[Any], None]:
         """Return a callback that logs why a message was refused."""
@@ -294,22 +311,27 @@ class ReferenceTopics:
 
         return callback
 
-    def _take_path(self, message: MultiDOFJointTrajectory) -> None:
-        _require("frame", message.header.frame_id, ("", WORLD))
-        for name in message.joint_names:
-            _require("body", name, (self._body,))
-        if any(len(point.transforms) != 1 for point in message.points):
-            raise TrajectoryError("expected one transform, that of the object, in every point.")
-        stamp = read_time(message.header.stamp)
+    def _read_path(self, text: bytes) -> tuple[int, ObjectTrajectory] | TrajectoryError:
+        """Return the stamp [ns] and the path of a serialized trajectory, or why there is none."""
+        try:
+            sample = read_trajectory(text)
+            _require("frame", sample.frame, ("", WORLD))
+            for name in sample.bodies:
+                _require("body", name, (self._body,))
+            path = ObjectTrajectory(
+                sample.times, sample.poses, sample.twists, sample.accelerations
+            )
+        except TrajectoryError as error:
+            return error
+        return sample.stamp, path
+
+    def _take_path(self, read: tuple[int, ObjectTrajectory] | TrajectoryError) -> None:
+        if isinstance(read, TrajectoryError):
+            raise read
+        (stamp, path), clock = read, self._loop.clock
         intake, _ = self._loop.following()
-        intake.take_path(
-            self._loop.clock.seconds(self._loop.clock.now()),
-            [read_time(point.time_from_start) / SECOND for point in message.points],
-            [_pose(point.transforms[0]) for point in message.points],
-            _twists([point.velocities for point in message.points]),
-            _twists([point.accelerations for point in message.points]),
-            late=None if stamp == 0 else (self._message_time() - stamp) / SECOND,
-        )
+        late = None if stamp == 0 else (self._message_time() - stamp) / SECOND
+        intake.take_path(clock.seconds(clock.now()), path, late=late)
 
     def _take_internal_force(self, message: WrenchStamped) -> None:
         # The axes of the force in an object's joint are those of its components in the scenario.
@@ -332,22 +354,3 @@ class ReferenceTopics:
 def _require(what: str, given: str, expected: Sequence[str]) -> None:
     if given not in expected:
         raise TrajectoryError(f"its {what} is {given!r}; expected {expected[-1]!r}.")
-
-
-def _pose(transform: Any) -> list[float]:
-    return [*vector_of(transform.translation), *quaternion_of(transform.rotation)]
-
-
-def _twists(parts: Sequence[Sequence[Any]]) -> Array | None:
-    """Return twists or accelerations (n, 6), angular first; None if there are none.
-
-    Raises:
-        TrajectoryError: If only some of the points have one.
-    """
-    if not any(len(part) for part in parts):
-        return None
-    if any(len(part) != 1 for part in parts):
-        raise TrajectoryError(
-            "expected a velocity, or an acceleration, in every point or in none."
-        )
-    return np.array([twist_of(part[0]) for part in parts])

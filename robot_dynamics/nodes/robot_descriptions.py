@@ -21,6 +21,7 @@ from robot_dynamics.model.elements import JointElement
 from robot_dynamics.nodes.topics import LATCHED, Inbox
 
 PATIENCE_S = 5.0  # for latched messages to come
+_LARGEST_BYTES = 1 << 26  # of a description
 
 
 class DifferentRobotError(RobotDynamicsError):
@@ -69,7 +70,9 @@ def _texts(node: Node, names: Sequence[str]) -> dict[str, str]:
         texts[name] = message.data
 
     for name in dict.fromkeys(names):
-        inbox.subscribe(String, name, partial(take, name), LATCHED, awaited=True)
+        inbox.subscribe(
+            String, name, partial(take, name), LATCHED, awaited=True, largest=_LARGEST_BYTES
+        )
     until = time.monotonic() + PATIENCE_S
     try:
         while len(texts) < len(set(names)):

@@ -60,7 +60,7 @@ class Layout:
         # The buffer may be longer than the message, with arbitrary content at its end.
         used = text[: fields[-1][1]]
         self._stamp_at = _only(used, self._stamp.pack(*self._parts(stamp)))
-        at = np.array([_only(used, _NUMBER.pack(mark)) for mark in marks], dtype=np.intp)
+        at = _places(used, marks)
         self._first = int(at.min(initial=len(used)))
         # Numbers are aligned relative to each other.
         self._index = (at - self._first) // _NUMBER.size
@@ -158,11 +158,58 @@ class Reader(Generic[T]):
         return result
 
 
+class CdrReader:
+    """Reads the fields of a message in plain little-endian CDR, one after the other.
+
+    Args:
+        text: The serialized message.
+    """
+
+    def __init__(self, text: bytes) -> None:
+        self._text, self._at = text, 4
+
+    def integer(self) -> int:
+        """Return an int32."""
+        return self._integer("<i")
+
+    def count(self) -> int:
+        """Return a uint32, as the length of a sequence."""
+        return self._integer("<I")
+
+    def string(self) -> str:
+        """Return a string."""
+        size = self.count()
+        (content,) = struct.unpack_from(f"<{size}s", self._text, self._at)
+        self._at += size
+        return str(content.rstrip(b"\0"), "utf-8")
+
+    def doubles(self, count: int) -> tuple[float, ...]:
+        """Return some float64."""
+        at = self._at + -(self._at - 4) % 8
+        self._at = at + 8 * count
+        return struct.unpack_from(f"<{count}d", self._text, at)
+
+    def _integer(self, form: str) -> int:
+        at = self._at + -self._at % 4
+        self._at = at + 4
+        return int(struct.unpack_from(form, self._text, at)[0])
+
+
 def _only(text: bytes, part: bytes) -> int:
     """Return the place of a part that has to occur once."""
     if text.count(part) != 1:
         raise LayoutError("a message has to hold a stamp and numbers once, unchanged.")
     return text.index(part)
+
+
+def _places(text: bytes, marks: Array) -> NDArray[np.intp]:
+    """Return the places of numbers (n,) that have to occur once each, aligned as in CDR."""
+    words = np.frombuffer(text, "<f8", (len(text) - 4) // _NUMBER.size, 4)
+    found = np.flatnonzero(np.isin(words, marks))
+    order = np.argsort(words[found])
+    if not np.array_equal(words[found[order]], marks):
+        raise LayoutError("a message has to hold a stamp and numbers once, unchanged.")
+    return np.asarray(4 + _NUMBER.size * found[order], dtype=np.intp)
 
 
 def _checked_fields(message: Any, text: bytes) -> list[tuple[int, int]]:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
+from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 
 _RELIABLE = QoSReliabilityPolicy.RELIABLE
@@ -27,8 +30,8 @@ LATCHED = QoSProfile(
 GRACE_S = 5.0  # of waiting before a missing publisher is reported: discovery takes a while
 REPEAT_S = 10.0  # between repetitions of the warning
 _CHECK_S = 1.0  # between queries of the graph
-
-_Entry = tuple[Subscription, Callable[[Any], None], Callable[[bytes], Any] | None]
+# Largest serialized message that is read: about a thousand joints.
+LARGEST_BYTES = 1 << 16
 
 
 class _HiddenSubscriptions(MutuallyExclusiveCallbackGroup):
@@ -37,6 +40,49 @@ class _HiddenSubscriptions(MutuallyExclusiveCallbackGroup):
     def can_execute(self, entity: Any) -> bool:
         """Return whether an executor may wait for an entity."""
         return not isinstance(entity, Subscription) and bool(super().can_execute(entity))
+
+
+class _Entry:
+    """A subscription of an `Inbox`."""
+
+    def __init__(
+        self,
+        subscription: Subscription,
+        callback: Callable[[Any], None],
+        reader: Callable[[bytes], Any],
+        largest: int,
+        worker: ThreadPoolExecutor | None,
+    ) -> None:
+        self.subscription, self.callback, self.reader = subscription, callback, reader
+        self.largest = largest
+        # No more messages at a time than the middleware keeps, or a flood would never end.
+        self.most = max(1, subscription.qos_profile.depth)
+        self._worker = worker
+        self._newest: bytes | None = None
+        self._being_read: Future[Any] | None = None
+
+    def take(self, text: bytes) -> bool:
+        """Read a message and call the callback; return false if the thread is to read it."""
+        if self._worker is not None:
+            self._newest = text
+            return False
+        self.callback(self.reader(text))
+        return True
+
+    def finish(self) -> bool:
+        """Call the callback if the thread has read a message, and give it the newest one."""
+        if self._worker is None:
+            return False
+        done = self._being_read
+        if done is not None and not done.done():
+            return False
+        self._being_read = None
+        if self._newest is not None:
+            self._being_read = self._worker.submit(self.reader, self._newest)
+            self._newest = None
+        if done is not None:
+            self.callback(done.result())
+        return done is not None
 
 
 class Inbox:
@@ -58,6 +104,8 @@ class Inbox:
     def __init__(self, node: Node) -> None:
         self._node, self.published = node, 0
         self._group = _HiddenSubscriptions()
+        self._worker: ThreadPoolExecutor | None = None
+        self._refusal, self._refused_at = "", 0.0
         self._subscriptions: list[_Entry] = []
         self._awaited: list[Subscription] = []
         self._wait_sets: dict[int, Any] = {}
@@ -71,6 +119,8 @@ class Inbox:
         *,
         awaited: bool,
         reader: Callable[[bytes], Any] | None = None,
+        largest: int = LARGEST_BYTES,
+        in_thread: bool = False,
     ) -> None:
         """Subscribe to a topic.
 
@@ -82,11 +132,21 @@ class Inbox:
             awaited: Whether a message wakes `wait`; true for the last message of a period.
             reader: Converts the serialized message to the argument of the callback; without it
                 the callback gets the message.
+            largest: Messages of more bytes are refused before anything is made of them.
+            in_thread: Whether the reader runs in a thread, because it may take longer than a
+                control period. Of messages that come meanwhile the newest is read next. The
+                callback is called by `read` as for others.
         """
         subscription = self._node.create_subscription(
             kind, topic, callback, quality, callback_group=self._group
         )
-        self._subscriptions.append((subscription, callback, reader))
+        if reader is None:
+            reader = partial(deserialize_message, message_type=kind)
+        if in_thread and self._worker is None:
+            self._worker = ThreadPoolExecutor(1)
+            self._worker.submit(int)  # The thread starts now.
+        worker = self._worker if in_thread else None
+        self._subscriptions.append(_Entry(subscription, callback, reader, largest, worker))
         if awaited:
             self._awaited.append(subscription)
 
@@ -97,7 +157,8 @@ class Inbox:
             seconds: The timeout [s].
             for_any: Whether messages of all topics are awaited.
         """
-        subscriptions = [s for s, *_ in self._subscriptions] if for_any else self._awaited
+        every = (entry.subscription for entry in self._subscriptions)
+        subscriptions = list(every) if for_any else self._awaited
         if not subscriptions:
             time.sleep(max(0.0, seconds))
             return
@@ -112,29 +173,54 @@ class Inbox:
             wait_set.add_subscription(subscription.handle)
         wait_set.wait(max(0, int(seconds * 1e9)))
 
+    @property
+    def refusal(self) -> str:
+        """Which message was refused as too large in the last seconds; empty if none was."""
+        recent = self._refusal and time.monotonic() < self._refused_at + REPEAT_S
+        return self._refusal if recent else ""
+
     def read(self) -> bool:
-        """Call the callbacks of all messages that have arrived; return whether there were any."""
+        """Call the callbacks of messages that have arrived; return whether there were any.
+
+        Of each topic, no more messages are read at once than its quality of service keeps.
+        """
         found = False
-        for subscription, callback, reader in self._subscriptions:
-            handle, kind, raw = subscription.handle, subscription.msg_type, reader is not None
-            while (taken := handle.take_message(kind, raw)) is not None:
-                found = True
-                message, info = taken
+        for entry in self._subscriptions:
+            handle, kind = entry.subscription.handle, entry.subscription.msg_type
+            for _ in range(entry.most):
+                taken = handle.take_message(kind, True)
+                if taken is None:
+                    break
+                text, info = taken
+                if len(text) > entry.largest:
+                    self._refuse(entry, len(text))
+                    continue
                 self.published = info["source_timestamp"]
-                callback(message if reader is None else reader(message))
+                found |= entry.take(text)
+            found |= entry.finish()
         return found
+
+    def _refuse(self, entry: _Entry, size: int) -> None:
+        self._refused_at = time.monotonic()
+        self._refusal = (
+            f"{entry.subscription.topic_name}: a message of {size} bytes was refused; expected at "
+            f"most {entry.largest}."
+        )
 
     def clear(self) -> None:
         """Destroy all subscriptions."""
         self.close()
-        for subscription, *_ in self._subscriptions:
-            self._node.destroy_subscription(subscription)
+        for entry in self._subscriptions:
+            self._node.destroy_subscription(entry.subscription)
         self._subscriptions.clear()
         self._awaited.clear()
 
     def close(self) -> None:
-        """Release the wait sets; to be called before the node is destroyed."""
+        """Release wait sets and thread; to be called before the node is destroyed."""
         self._wait_sets.clear()
+        if self._worker is not None:
+            self._worker.shutdown(wait=False, cancel_futures=True)
+            self._worker = None
 
 
 class MissingPublishers:

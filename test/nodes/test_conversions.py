@@ -8,11 +8,14 @@ import pytest
 pytest.importorskip("sensor_msgs", reason="ROS 2 is not installed")
 
 from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Transform, Twist
 from numpy.testing import assert_allclose
 from rclpy.serialization import deserialize_message, serialize_message
+from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
-from robot_dynamics.app.bags.messages import wrench_of
+from robot_dynamics.app.bags.messages import quaternion_of, twist_of, vector_of, wrench_of
 from robot_dynamics.control.clock import SECOND, stamp_of, tick_of
+from robot_dynamics.control.streamed.trajectory import TrajectoryError
 from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.nodes import conversions
 from robot_dynamics.nodes.conversions import (
@@ -163,3 +166,62 @@ def test_an_odometry_is_read_as_it_was_written():
     assert (sample.stamp, sample.frame, sample.body) == (5 * SECOND + 7, "world", "box")
     assert_allclose(sample.pose, pose)
     assert_allclose(sample.twist, twist, atol=1e-15)
+
+
+def trajectory(n, rates=(True, True)):
+    """Return a message of n points with random numbers."""
+    rng = np.random.default_rng(n)
+    message = MultiDOFJointTrajectory(joint_names=["box"])
+    message.header.frame_id = "world"
+    write_time(message.header.stamp, 3 * SECOND + 7)
+    for i in range(n):
+        point, (a, b, c, *q) = MultiDOFJointTrajectoryPoint(), rng.normal(size=7).tolist()
+        transform = Transform()
+        transform.translation.x, transform.translation.y, transform.translation.z = a, b, c
+        at = transform.rotation
+        at.x, at.y, at.z, at.w = q
+        point.transforms.append(transform)
+        for wanted, parts in zip(rates, (point.velocities, point.accelerations), strict=True):
+            twist = Twist()
+            conversions.write_twist(twist, rng.normal(size=6))
+            parts.extend([twist] * wanted)
+        point.time_from_start.sec, point.time_from_start.nanosec = i, 500_000_000
+        message.points.append(point)
+    return message
+
+
+@pytest.mark.parametrize("rates", [(True, True), (True, False), (False, True), (False, False)])
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_a_trajectory_is_read_as_rclpy_writes_it(n, rates):
+    """All fields, with and without velocities and accelerations, at every alignment."""
+    message = trajectory(n, rates)
+    for names in ([], ["box"], ["a", "tray"]):
+        message.joint_names = names
+        sample = conversions.read_trajectory(serialize_message(message))
+        assert (sample.stamp, sample.frame) == (3 * SECOND + 7, "world")
+        assert sample.bodies == names
+        assert sample.times == [i + 0.5 for i in range(n)]
+        expected = [
+            [*vector_of(at.translation), *quaternion_of(at.rotation)]
+            for point in message.points
+            for at in point.transforms
+        ]
+        assert [list(pose) for pose in sample.poses] == expected
+        for found, kind in (
+            (sample.twists, "velocities"),
+            (sample.accelerations, "accelerations"),
+        ):
+            parts = [twist_of(one) for point in message.points for one in getattr(point, kind)]
+            assert (found is None) == (not parts)
+            assert found is None or np.array_equal(found, parts)
+
+
+def test_a_trajectory_that_is_cut_short_is_refused():
+    """At every length, in a sentence; and so are other encodings."""
+    text = serialize_message(trajectory(2))
+    used = text[: len(text) - 4]
+    for size in range(4, len(used), 3):
+        with pytest.raises(TrajectoryError, match="cannot be read"):
+            conversions.read_trajectory(used[:size])
+    with pytest.raises(TrajectoryError, match="little-endian CDR"):
+        conversions.read_trajectory(b"\x00\x00" + text[2:])

@@ -17,6 +17,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectory
 from waiting import wait_until
 
 from robot_dynamics.app import topic_names as topics
+from robot_dynamics.control.reference import POSE, TWIST
 from robot_dynamics.nodes.conversions import write_time
 from robot_dynamics.nodes.inputs import ReferenceTopics
 from robot_dynamics.nodes.topics import STREAM, Inbox
@@ -29,15 +30,15 @@ class Pilot:
         self.paths, self.internal, self.contact, self.surfaces = [], [], [], []
         self.refused = []
         self.intake = SimpleNamespace(refuse=self.refused.append)
-        self.clock = SimpleNamespace(now=lambda: 7, seconds=float)
+        self.clock = SimpleNamespace(now=lambda: 7, seconds=float, lockstep=False)
 
     def following(self):
         """Take references itself."""
         return self, None
 
-    def take_path(self, now, times, poses, twists, accelerations, *, late):
+    def take_path(self, now, path, *, late):
         """Take a path."""
-        self.paths.append((now, times, poses, twists, accelerations, late))
+        self.paths.append((now, path, late))
 
     def take_internal_force(self, values):
         """Take an internal force."""
@@ -115,20 +116,21 @@ def test_a_trajectory_arrives_angular_first(bench):
     message = trajectory(velocities=2)
     write_time(message.header.stamp, 4_500_000_000)
     bench.send(bench.path, message)
-    now, times, poses, twists, accelerations, late = bench.pilot.paths[0]
+    now, path, late = bench.pilot.paths[0]
     assert now == 7
-    assert times == [0.0, 1.0]
-    assert poses[1] == [0.0, 0.0, 0.9, 0.0, 0.0, 0.0, 1.0]
-    assert np.array_equal(twists, [[0.0, 0.0, 0.2, 0.1, 0.0, 0.0]] * 2)
-    assert accelerations is None
+    rows = path.rows([0.0, 1.0])
+    assert rows[1, POSE] == pytest.approx([0.0, 0.0, 0.9, 0.0, 0.0, 0.0, 1.0])
+    assert rows[:, TWIST] == pytest.approx(np.array([[0.0, 0.0, 0.2, 0.1, 0.0, 0.0]] * 2))
+    assert path.moving_end
     assert late == 0.5
 
 
 def test_without_a_stamp_it_begins_when_it_is_followed(bench):
     """As `ros2 topic pub` sends it."""
     bench.send(bench.path, trajectory(velocities=0))
-    assert bench.pilot.paths[0][3] is None
-    assert bench.pilot.paths[0][5] is None
+    _, path, late = bench.pilot.paths[0]
+    assert not path.moving_end
+    assert late is None
 
 
 def test_forces_arrive(bench):

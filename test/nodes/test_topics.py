@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from geometry_msgs.msg import WrenchStamped
 from rclpy.qos import QoSDurabilityPolicy, QoSReliabilityPolicy
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Float64MultiArray, String
 from std_srvs.srv import Trigger
@@ -26,7 +28,13 @@ from robot_dynamics.nodes.controller import Controller
 from robot_dynamics.nodes.guard import Guard
 from robot_dynamics.nodes.process import Reporter
 from robot_dynamics.nodes.simulator import Simulator
-from robot_dynamics.nodes.topics import LATCHED, STREAM, Inbox, MissingPublishers
+from robot_dynamics.nodes.topics import (
+    LARGEST_BYTES,
+    LATCHED,
+    STREAM,
+    Inbox,
+    MissingPublishers,
+)
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "ros.md"
 
@@ -124,6 +132,77 @@ def test_all_that_has_queued_up_is_read(box):
 
     wait_until(lambda: len(heard) >= 5, read)
     assert heard == ["0", "1", "2", "3", "4"]
+
+
+def test_a_message_that_is_too_large_is_refused(box):
+    """Before anything is made of it; a sentence says so, and others are read."""
+    inbox, heard, _, last = box
+
+    def read():
+        inbox.wait(0.1)
+        inbox.read()
+
+    last.publish(String(data="x" * LARGEST_BYTES))
+    wait_until(lambda: inbox.refusal, read)
+    assert f"of {LARGEST_BYTES + 9} bytes" in inbox.refusal
+    assert f"at most {LARGEST_BYTES}" in inbox.refusal
+    assert "/last" in inbox.refusal
+    last.publish(String(data="small"))
+    wait_until(lambda: heard, read)
+    assert heard == ["small"]
+
+
+def test_a_flood_does_not_keep_the_reader(node):
+    """Not more messages are read at once than the middleware keeps, however many come."""
+    inbox, heard = Inbox(node), []
+    topic = node.create_publisher(Float64, "flood", STREAM)
+
+    def take(message):
+        heard.append(message.data)
+        topic.publish(Float64(data=message.data + 1.0))  # the next one is there already
+        topic.publish(Float64(data=message.data + 1.0))
+
+    inbox.subscribe(Float64, "flood", take, STREAM, awaited=True)
+    wait_until(topic.get_subscription_count)
+    topic.publish(Float64(data=0.0))
+    wait_until(inbox.read, lambda: inbox.wait(0.1))
+    before = len(heard)
+    assert before <= STREAM.depth
+    wait_until(lambda: len(heard) > before, lambda: (inbox.wait(0.1), inbox.read()))
+    assert len(heard) <= 2 * STREAM.depth + before
+    inbox.close()
+
+
+def test_what_takes_long_is_read_in_a_thread(node):
+    """Meanwhile other messages are read; of its own messages the newest comes next."""
+    inbox, heard, others, go = Inbox(node), [], [], threading.Event()
+
+    def slowly(text):
+        go.wait(PATIENCE_S)
+        return deserialize_message(text, String).data
+
+    inbox.subscribe(
+        String, "long", heard.append, STREAM, awaited=True, reader=slowly, in_thread=True
+    )
+    inbox.subscribe(Float64, "short", lambda m: others.append(m.data), STREAM, awaited=True)
+    long = node.create_publisher(String, "long", STREAM)
+    short = node.create_publisher(Float64, "short", STREAM)
+    wait_until(lambda: long.get_subscription_count() and short.get_subscription_count())
+
+    def read():
+        inbox.wait(0.02)
+        inbox.read()
+
+    for i, text in enumerate(("first", "second", "third")):
+        long.publish(String(data=text))
+        short.publish(Float64(data=float(i)))
+        wait_until(partial(lambda count: len(others) == count, i + 1), read)
+    assert heard == []
+    go.set()
+    wait_until(lambda: len(heard) >= 2, read)
+    assert heard[0] == "first"
+    wait_until(lambda: heard[-1] == "third", read)
+    inbox.close()
 
 
 def test_without_awaited_topics_it_sleeps(node):

@@ -103,43 +103,26 @@ class ReferenceIntake:
         self._held = np.full(self._width, np.nan)  # what is not given, on a path without forces
         self._lost_at: float | None = None
 
-    def take_path(
-        self,
-        now: float,
-        times: ArrayLike,
-        poses: ArrayLike,
-        twists: ArrayLike | None = None,
-        accelerations: ArrayLike | None = None,
-        *,
-        late: float | None = None,
-    ) -> None:
+    def take_path(self, now: float, path: ObjectTrajectory, *, late: float | None = None) -> None:
         """Take a trajectory of the object; it is followed when it has been looked at.
 
         One that comes while another is looked at waits for it, in the place of others that wait.
 
         Args:
             now: The present time on a steady clock [s].
-            times: See `ObjectTrajectory`, as are the others.
-            poses: Poses.
-            twists: Twists.
-            accelerations: Accelerations.
+            path: The trajectory.
             late: How long ago its time 0 was [s], negative if it has yet to come; it is when the
                 trajectory begins to be followed by default.
 
         Raises:
             TrajectoryError: If it is refused at once.
         """
-        try:
-            path = ObjectTrajectory(times, poses, twists, accelerations)
-            stale = self._settings.reference_stale_after_s
-            if late is not None and not -LONGEST_S <= late <= max(stale, path.duration):
-                raise TrajectoryError(
-                    f"its time is {late:.3g} s ago, expected at most {stale:g} s, or less than "
-                    "it takes."
-                )
-        except TrajectoryError as error:
-            self.refuse(str(error))
-            raise
+        stale = self._settings.reference_stale_after_s
+        if late is not None and not -LONGEST_S <= late <= max(stale, path.duration):
+            self._refuse(
+                f"its time is {late:.3g} s ago, expected at most {stale:g} s, or less than it "
+                "takes."
+            )
         self._came += 1
         self._waiting_path = _Candidate(path, None if late is None else now - late, self._came)
 

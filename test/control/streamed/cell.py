@@ -9,6 +9,7 @@ import numpy as np
 from robot_dynamics.app.laws import control_loop
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import true_system
+from robot_dynamics.control.streamed.trajectory import ObjectTrajectory, TrajectoryError
 
 
 class Cell:
@@ -48,8 +49,13 @@ class Cell:
 
     def follow(self, times, poses, *rest, late=None):
         """Bring a trajectory."""
-        now = self.pilot.clock.seconds(self.tick)
-        self.pilot.following()[0].take_path(now, times, poses, *rest, late=late)
+        now, intake = self.pilot.clock.seconds(self.tick), self.pilot.following()[0]
+        try:
+            path = ObjectTrajectory(times, poses, *rest)
+        except TrajectoryError as error:  # as the topics do
+            intake.refuse(str(error))
+            raise
+        intake.take_path(now, path, late=late)
 
     def ask_internal_force(self, wrench):
         """Bring an internal force."""
