@@ -30,6 +30,7 @@ _MARK = 1.2345678901e-89  # marker values that occur nowhere else, as those of t
 _MARKED_TIME = 0x12345678 * SECOND + 0x1234567
 _MARKED_COUNT = 0x12345679
 _LAYOUTS = 4  # remembered per topic
+_LARGEST_LAYOUT = 1 << 13  # bytes; a layout of more takes longer to make than a control period
 _SIZES = {"double": 8, "uint64": 8, "int32": 4, "uint32": 4}
 
 
@@ -152,7 +153,7 @@ class Reader(Generic[T]):
         message = deserialize_message(text, self._kind)
         result = self._read(message)
         # A few publishers of a topic may each have their own layout.
-        if len(self._known) < _LAYOUTS:
+        if len(self._known) < _LAYOUTS and len(text) <= _LARGEST_LAYOUT:
             with suppress(LayoutError):
                 self._known.append((self._layout(message), result))
         return result
