@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from robot_dynamics.control.touch_settings import HIGHEST_RATE
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.contact_settings import number as _number
 
@@ -28,13 +29,13 @@ class JointedControlSettings:
             is exact at the instant when it is evaluated, and late in the mean.
     """
 
-    position_gain: float = _number(4000.0, "1/s^2", minimum=0.0)
-    velocity_gain: float = _number(120.0, "1/s", minimum=0.0)
-    position_integral: float = _number(0.0, "1/s^3", minimum=0.0)
-    force_integral: float = _number(100.0, "1/s", minimum=0.0)
+    position_gain: float = _number(4000.0, "1/s^2", minimum=0.0, maximum=HIGHEST_RATE**2)
+    velocity_gain: float = _number(120.0, "1/s", minimum=0.0, maximum=HIGHEST_RATE)
+    position_integral: float = _number(0.0, "1/s^3", minimum=0.0, maximum=HIGHEST_RATE**3)
+    force_integral: float = _number(100.0, "1/s", minimum=0.0, maximum=HIGHEST_RATE)
     force_bound: float = _number(50.0, "N or N m", minimum=0.0)
-    posture_gain: float = _number(100.0, "1/s^2", minimum=0.0)
-    posture_damping: float = _number(20.0, "1/s", minimum=0.0)
+    posture_gain: float = _number(100.0, "1/s^2", minimum=0.0, maximum=HIGHEST_RATE**2)
+    posture_damping: float = _number(20.0, "1/s", minimum=0.0, maximum=HIGHEST_RATE)
     lead_periods: float = _number(0.5, "periods", minimum=0.0)
 
     def __post_init__(self) -> None:

@@ -12,7 +12,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from robot_dynamics.control.jointed_settings import JointedControlSettings
-from robot_dynamics.control.touch_settings import LONGEST_S, ContactForceSettings, TouchSettings
+from robot_dynamics.control.touch_settings import (
+    HIGHEST_RATE,
+    LONGEST_S,
+    ContactForceSettings,
+    TouchSettings,
+)
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.contact_settings import Triple
 from robot_dynamics.manipulation.contact_settings import number as _number
@@ -29,9 +34,9 @@ class ServoSettings:
             error is at minus this. 0 without integral action.
     """
 
-    bandwidth: float = _number(30.0, "rad/s", above=0.0)
+    bandwidth: float = _number(30.0, "rad/s", above=0.0, maximum=HIGHEST_RATE)
     damping_ratio: float = _number(1.0, "", minimum=0.3, maximum=3.0)
-    integral: float = _number(10.0, "1/s", minimum=0.0)
+    integral: float = _number(10.0, "1/s", minimum=0.0, maximum=HIGHEST_RATE)
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,7 @@ class ForceServoSettings:
             start.
     """
 
-    bandwidth: float = _number(20.0, "1/s", minimum=0.0)
+    bandwidth: float = _number(20.0, "1/s", minimum=0.0, maximum=HIGHEST_RATE)
     basis: Literal["transmitted", "orthonormal"] = "transmitted"
     margin_n: float = _number(5.0, "N", minimum=0.0)
     may_slip: bool = False
@@ -85,11 +90,11 @@ class PostureSettings:
             arms' manipulability [rad^2/s^2]; 0 for none.
     """
 
-    bandwidth: float = _number(10.0, "rad/s", minimum=0.0)
+    bandwidth: float = _number(10.0, "rad/s", minimum=0.0, maximum=HIGHEST_RATE)
     damping_ratio: float = _number(1.0, "", minimum=0.1, maximum=3.0)
     limit_margin: float = _number(0.1, "rad or m", minimum=0.0)
-    limit_bandwidth: float = _number(20.0, "rad/s", minimum=0.0)
-    singularity_avoidance: float = _number(0.0, "rad^2/s^2", minimum=0.0)
+    limit_bandwidth: float = _number(20.0, "rad/s", minimum=0.0, maximum=HIGHEST_RATE)
+    singularity_avoidance: float = _number(0.0, "rad^2/s^2", minimum=0.0, maximum=HIGHEST_RATE**2)
 
 
 @dataclass(frozen=True)
@@ -107,7 +112,7 @@ class HandSettings:
         damping_ratio: z.
     """
 
-    bandwidth: float = _number(10.0, "rad/s", minimum=0.0)
+    bandwidth: float = _number(10.0, "rad/s", minimum=0.0, maximum=HIGHEST_RATE)
     damping_ratio: float = _number(1.0, "", minimum=0.1, maximum=3.0)
 
 

@@ -11,6 +11,8 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.contact_settings import number
 
 LONGEST_S = 3600.0  # of anything that is planned ahead: all of its control periods are kept
+# Servos are slower than this [rad/s or 1/s]: larger numbers are typing errors.
+HIGHEST_RATE = 1e4
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class ContactForceSettings:
     """
 
     law: Literal["damped", "literal"] = "damped"
-    bandwidth: float = number(20.0, "1/s", minimum=0.0)
+    bandwidth: float = number(20.0, "1/s", minimum=0.0, maximum=HIGHEST_RATE)
     damping: float | None = number(None, "N s/m", minimum=0.0)
     error_limit_n: float = number(10.0, "N", above=0.0)
     integral_limit_n: float = number(20.0, "N", minimum=0.0)

@@ -15,11 +15,11 @@ from types import FrameType
 
 from robot_dynamics.threads import use_one_thread
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def start(module: str) -> None:
-    """Import a node's module and run its `main`; end with status 0 on SIGINT or SIGTERM before."""
+    """Import a node's module and run its `main`; end with status 0 on a signal before."""
     received = False
 
     def take(number: int, frame: FrameType | None) -> None:
@@ -31,7 +31,9 @@ def start(module: str) -> None:
         raise KeyboardInterrupt
 
     for number in _SIGNALS:
-        signal.signal(number, take)
+        # By `nohup` SIGHUP is ignored and stays so.
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, take)
     use_one_thread()
     try:
         main = importlib.import_module(module).main

@@ -37,7 +37,7 @@ BAD_INPUT = 2  # exit status for files and settings, as shells use it
 FAILED = 1
 IDLE_PERIOD_S = 0.02  # of services, checks of the graph, and background work
 TASKS = "/proc/self/task"
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # SIGHUP: a terminal was lost
 _IDLE_DELAY_S = 0.005  # for which idle work waits for messages, to run after them
 # Python lets a thread run for 5 ms before another one may. Path checks and recordings run in
 # threads, and the control thread must not wait for them.
@@ -124,13 +124,17 @@ class Reporter:
 
 
 class _Signals:
-    """SIGINT and SIGTERM: an exception while a node starts, a flag while it runs."""
+    """Signals that end a node: an exception while it starts, a flag while it runs.
+
+    SIGHUP stays ignored where it is so already, as by `nohup`.
+    """
 
     def __init__(self) -> None:
         self.received = False
         self.starting = True
         for number in _SIGNALS:
-            signal.signal(number, self._handle)
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, self._handle)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         first = not self.received

@@ -30,7 +30,7 @@ def outcome(folder, text):
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("signal", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("signal", ["SIGINT", "SIGTERM", "SIGHUP"])
 @pytest.mark.parametrize(
     "after",
     [

@@ -114,7 +114,7 @@ def end(process):
     return process.returncode, [json.loads(text)["event"] for text in out.splitlines()], err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_end_it_cleanly(domain, number):
     """Two of them as well: the second changes nothing while it closes."""
     process = start("lives")
