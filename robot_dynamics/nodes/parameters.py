@@ -75,12 +75,12 @@ class Entry:
         if isinstance(default, float):
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise ParameterError(self.name, value, "a number")
-            if not math.isfinite(value):
-                raise ParameterError(self.name, value, "a finite number")
             if self.minimum is not None and not value >= self.minimum:
                 raise ParameterError(self.name, value, f"at least {self.minimum:g}")
             if not value <= self.maximum:
                 raise ParameterError(self.name, value, f"at most {self.maximum:g}")
+            if not math.isfinite(value):
+                raise ParameterError(self.name, value, "a finite number")
             return float(value)
         if isinstance(default, list):
             if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) for v in value):

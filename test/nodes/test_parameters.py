@@ -50,6 +50,7 @@ def test_values_that_are_meant(entry, given, taken):
         (Entry("x", 1.0, ""), True, "expected a number"),
         (Entry("x", 1.0, "", minimum=0.0), -1, "expected at least 0"),
         (Entry("x", 1.0, "", minimum=0.0), float("nan"), "expected at least 0"),
+        (Entry("x", 1.0, ""), float("inf"), "expected a finite number"),
         (Entry("x", False, ""), 1, "expected true or false"),
         (Entry("x", "a", ""), 7, "expected text; quote what looks like a number"),
         (Entry("x", "a", "", choices=("a", "b")), "c", "expected one of a, b"),
@@ -221,6 +222,8 @@ def test_a_changed_gain_reaches_the_law(make):
         (BANDWIDTH, "fast", "expected a number"),
         ("control.object.damping_ratio", 9, "at most 3"),
         ("control.internal_force.bandwidth", -1.0, "out of range"),
+        (BANDWIDTH, float("inf"), "out of range"),
+        (BANDWIDTH, 1e300, "out of range"),
     ],
 )
 def test_a_bad_change_is_refused(make, name, value, words):
