@@ -48,7 +48,7 @@ from robot_dynamics.nodes.conversions import (
     wrench_reader,
 )
 from robot_dynamics.nodes.diagnostics import Latency
-from robot_dynamics.nodes.topics import STREAM, Inbox
+from robot_dynamics.nodes.topics import BEST_EFFORT, STREAM, Inbox
 
 Array = NDArray[np.float64]
 
@@ -212,7 +212,11 @@ class SampleIntake:
         awaited: bool,
     ) -> None:
         take_own = partial(self._shielded, take, source)
-        self._inbox.subscribe(kind, topic, take_own, STREAM, awaited=awaited, reader=reader)
+        # In lockstep simulated time waits for every message; otherwise sensors may be best effort.
+        quality = STREAM if self._clock.lockstep else BEST_EFFORT
+        self._inbox.subscribe(
+            kind, topic, take_own, quality, awaited=awaited, reader=reader, overridable=True
+        )
 
     def _shielded(self, take: Callable[[str, Any], None], source: str, message: Any) -> None:
         """Take a message; an unexpected error ends in the fallback."""

@@ -16,13 +16,22 @@ from typing import Any
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
-from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
+from rclpy.qos import (
+    QoSCompatibility,
+    QoSDurabilityPolicy,
+    QoSProfile,
+    QoSReliabilityPolicy,
+    qos_check_compatible,
+)
+from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 
 _RELIABLE = QoSReliabilityPolicy.RELIABLE
 # What `ros2 topic echo` and RViz request by default, and what lockstep needs.
 STREAM = QoSProfile(depth=10, reliability=_RELIABLE)
+# What sensors often publish with; a subscription of it matches reliable publishers as well.
+BEST_EFFORT = QoSProfile(depth=10, reliability=QoSReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(
     depth=1, reliability=_RELIABLE, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL
 )
@@ -121,6 +130,7 @@ class Inbox:
         reader: Callable[[bytes], Any] | None = None,
         largest: int = LARGEST_BYTES,
         in_thread: bool = False,
+        overridable: bool = False,
     ) -> None:
         """Subscribe to a topic.
 
@@ -136,9 +146,17 @@ class Inbox:
             in_thread: Whether the reader runs in a thread, because it may take longer than a
                 control period. Of messages that come meanwhile the newest is read next. The
                 callback is called by `read` as for others.
+            overridable: Whether parameters `qos_overrides.<topic>.subscription...` may change
+                the quality of service.
         """
+        options = QoSOverridingOptions.with_default_policies() if overridable else None
         subscription = self._node.create_subscription(
-            kind, topic, callback, quality, callback_group=self._group
+            kind,
+            topic,
+            callback,
+            quality,
+            callback_group=self._group,
+            qos_overriding_options=options,
         )
         if reader is None:
             reader = partial(deserialize_message, message_type=kind)
@@ -227,7 +245,8 @@ class MissingPublishers:
     """Warns of subscribed topics without a publisher: a wrong namespace gives no other sign.
 
     Attributes:
-        warning: Names the topics without a publisher, and topics of the same name in other
+        warning: Names the topics without a publisher, or with one that the subscription does not
+            match, and topics of the same name in other
             namespaces. Empty if every topic has one, nothing is awaited, or the grace period
             `GRACE_S` has not passed. The caller reports a change of it; repetitions are logged
             here.
@@ -268,10 +287,25 @@ class MissingPublishers:
     def _sentence(self) -> str:
         missing = [name for name in self._names if not self._node.count_publishers(name)]
         if not missing:
-            return ""
+            return self._mismatch()
         kinds = dict(self._node.get_topic_names_and_types())
         listed = ", ".join(name + self._hint(name, kinds) for name in missing)
         return f"no publisher on {listed}; expected the same namespace and ROS domain."
+
+    def _mismatch(self) -> str:
+        """Return which publisher offers less than the subscription requires, and what."""
+        for subscription in self._node.subscriptions:
+            if subscription.topic_name not in self._names:
+                continue
+            for found in self._node.get_publishers_info_by_topic(subscription.topic_name):
+                fits, why = qos_check_compatible(found.qos_profile, subscription.qos_profile)
+                if fits == QoSCompatibility.ERROR:
+                    return (
+                        f"the publisher {found.node_name!r} of {subscription.topic_name} is not "
+                        f"heard: {why.removeprefix('ERROR: ').rstrip(';')}; expected a matching "
+                        "quality of service."
+                    )
+        return ""
 
     def _hint(self, name: str, kinds: dict[str, list[str]]) -> str:
         """Return published topics of the same name and type in other namespaces."""

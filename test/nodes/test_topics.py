@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from geometry_msgs.msg import WrenchStamped
+from rclpy.parameter import Parameter
 from rclpy.qos import QoSDurabilityPolicy, QoSReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
@@ -29,6 +30,7 @@ from robot_dynamics.nodes.guard import Guard
 from robot_dynamics.nodes.process import Reporter
 from robot_dynamics.nodes.simulator import Simulator
 from robot_dynamics.nodes.topics import (
+    BEST_EFFORT,
     LARGEST_BYTES,
     LATCHED,
     STREAM,
@@ -287,6 +289,40 @@ def test_it_names_topics_of_the_same_end_elsewhere(add, clock, monkeypatch):
     assert told == [missing.warning] * 2
     missing.check(waiting=False)
     assert missing.warning == ""
+
+
+def test_a_publisher_that_offers_too_little_is_named(add, clock):
+    """A best-effort publisher is heard by a best-effort subscription alone."""
+    node, other = add("waits", "/"), add("camera", "/")
+    other.create_publisher(JointState, "joint_states", BEST_EFFORT)
+    wait_until(partial(node.count_publishers, "/joint_states"))
+    for quality, words in ((BEST_EFFORT, ""), (STREAM, "Best effort publisher and reliable")):
+        inbox = Inbox(node)
+        inbox.subscribe(JointState, "joint_states", print, quality, awaited=True)
+        missing = MissingPublishers(node, ["joint_states"])
+        missing.check(waiting=True)
+        clock[0] += node_topics.GRACE_S
+        missing.check(waiting=True)
+        assert words in missing.warning
+        assert bool(missing.warning) == bool(words)
+        assert ("'camera' of /joint_states" in missing.warning) == bool(words)
+        inbox.clear()
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [("reliable", "RELIABLE"), ("best_effort", "BEST_EFFORT")]
+)
+def test_quality_of_service_can_be_overridden(ros, given, expected):
+    """By the parameters that ROS 2 has for it."""
+    name = "qos_overrides./joint_states.subscription.reliability"
+    node = ros.create_node("reader", parameter_overrides=[Parameter(name, value=given)])
+    inbox = Inbox(node)
+    for _ in range(2):  # a node may be configured again
+        inbox.subscribe(JointState, "joint_states", print, STREAM, awaited=True, overridable=True)
+        (subscription,) = (s for s in node.subscriptions if "joint" in s.topic_name)
+        assert subscription.qos_profile.reliability.name == expected
+        inbox.clear()
+    node.destroy_node()
 
 
 def test_names_that_were_remapped_or_are_absolute(add, clock):
