@@ -9,6 +9,7 @@ second signal, as `ros2 launch` adds to that of the terminal, has no further eff
 from __future__ import annotations
 
 import gc
+import inspect
 import itertools
 import math
 import os
@@ -194,6 +195,9 @@ def run(
 
 
 def _spin(managed: ManagedNode, signals: _Signals, reporter: Reporter) -> None:
+    # Python looks at the files of all modules when rclpy first asks where a log call stands, which
+    # would take several control periods.
+    inspect.getmodule(inspect.currentframe())
     # A collection that looks at everything imported takes several control periods.
     gc.collect()
     gc.freeze()
