@@ -52,6 +52,7 @@ from robot_dynamics.nodes.topics import BEST_EFFORT, STREAM, Inbox
 
 Array = NDArray[np.float64]
 
+_PHASE_GAIN = 1.0 / 64.0  # of a sample in the filtered phase of the samples
 LARGEST_TRAJECTORY_BYTES = 256 * MOST_POINTS  # 180 for a point with all that it may have
 
 
@@ -150,6 +151,7 @@ class SampleIntake:
             sensed = [] if loop.object_pose is None else [topics.MEASURED_ODOMETRY]
             self._gate = StateGate([*joint_state_topics, *loop.wrenches, *sensed])
         self.tick, self.received_at, self.latency = -1, time.monotonic(), Latency()
+        self._phase = 0.0  # of samples within a control period [ns], on the wall clock
 
     @property
     def incomplete(self) -> bool:
@@ -249,13 +251,37 @@ class SampleIntake:
             self._loop.take_object_pose(stamp, pose, twist, now)
 
     def _on_joints(self, topic: str, sample: JointSample) -> None:
-        self.received_at = time.monotonic()
-        self.latency.sampled(topic, self._inbox.published)
         message_stamp, names, position, velocity = sample
         stamp, now = self._clock.times_of(message_stamp)
-        self.tick = tick_of(message_stamp, self._clock.period)
-        if self._is_new(topic, stamp):
-            self._loop.joint_states.take(topic, stamp, names, position, velocity, now)
+        arms = self._loop.joint_states
+        if self._gate is not None:
+            self._note(topic)
+            if self._is_new(topic, stamp):
+                arms.take(topic, stamp, names, position, velocity, now)
+        # Others than the arms may publish on the topic, with clocks of their own.
+        elif arms.take(topic, stamp, names, position, velocity, now):
+            self._note(topic)
+            self.tick = self._tick_of(stamp)
+
+    def _note(self, topic: str) -> None:
+        self.received_at = time.monotonic()
+        self.latency.sampled(topic, self._inbox.published)
+
+    def _tick_of(self, stamp: int) -> int:
+        """Return the tick of an accepted sample, on the wall clock.
+
+        Samples come with some phase to multiples of the period. Ticks are counted from it, so
+        that a jitter of the stamps doubles or drops no tick whatever the phase is; it is filtered,
+        because the clock of the arms drifts.
+        """
+        period = self._clock.period
+        if self._loop.safety.state is State.INACTIVE:  # nothing depends on the ticks before
+            tick = tick_of(stamp, period)
+            self._phase = float(stamp - stamp_of(tick, period))
+            return tick
+        tick = tick_of(stamp - round(self._phase), period)
+        self._phase += _PHASE_GAIN * (stamp - stamp_of(tick, period) - self._phase)
+        return tick
 
     def _is_new(self, part: str, stamp: int) -> bool:
         """Return whether a message is not a repetition within its tick."""

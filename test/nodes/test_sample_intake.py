@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
@@ -82,6 +84,71 @@ def test_on_the_wall_clock_they_are_of_a_steady_clock(make):
     before = time.monotonic_ns()
     hear(5)
     assert all(before <= watch.arrival <= time.monotonic_ns() for watch in loop._watches)
+
+
+class Loop:
+    """Arms that accept the samples of one of two publishers, while control runs."""
+
+    def __init__(self):
+        self.clock, self.wrenches, self.object_pose = WallClock(PERIOD), {}, None
+        self.safety = SimpleNamespace(state=State.ACTIVE)
+        self.joint_states = self
+        self.all_newer = False
+
+    def take(self, topic, stamp, names, position, velocity, now):
+        """Accept samples of the arms."""
+        self.all_newer = names == ["arm"]
+        return self.all_newer
+
+
+def ticks_of(stamps, names=("arm",)):
+    """Return the ticks at which commands are computed, for samples with stamps [s]."""
+    loop = Loop()
+    inbox = SimpleNamespace(published=0)
+    intake, found = SampleIntake(inbox, loop, ["joint_states"], None), []
+    loop.safety.state = State.INACTIVE
+    for stamp in stamps:
+        for name in names:
+            at = stamp if name == "arm" else 77.0 + stamp  # another machine's clock
+            intake._on_joints("joint_states", (round(1e9 * at), [name], [0.0], [0.0]))
+            if intake.decide() is Action.COMPUTE:
+                loop.clock.tick = intake.tick
+                loop.all_newer = False
+                found.append(intake.tick)
+        loop.safety.state = State.ACTIVE
+    return np.array(found)
+
+
+@pytest.mark.parametrize("phase", [0.0, 0.25, 0.5, 0.75])
+@pytest.mark.parametrize("drift", [-2e-4, 0.0, 2e-4])
+def test_every_sample_of_the_arms_gets_one_cycle(phase, drift):
+    """Whatever the phase of their stamps is, with jitter and drift; time makes no jump.
+
+    Drift by a period takes 10 s at 2e-4: then one tick is left out or one sample is not used.
+    """
+    rng, n = np.random.default_rng(0), 10_000
+    even = (np.arange(n) + phase) * (1.0 + drift) * PERIOD
+    ticks = ticks_of(even + rng.uniform(-0.15e-3, 0.15e-3, n))
+    assert abs(len(ticks) - n) <= 3
+    steps = np.diff(ticks)
+    assert steps.min() == 1
+    assert (steps > 1).sum() <= 3
+    assert steps.max() <= 2
+
+
+def test_samples_of_others_are_no_time_of_control():
+    """A gripper on the same topic, with another clock, moves no reference."""
+    ticks = ticks_of(1.0 + PERIOD * np.arange(200), names=("gripper", "arm", "gripper"))
+    assert np.array_equal(np.diff(ticks), np.ones(199))
+
+
+def test_samples_that_come_twice_as_often_get_every_second_cycle():
+    """One cycle a control period."""
+    rng = np.random.default_rng(1)
+    stamps = 0.5 * PERIOD * np.arange(2000) + rng.uniform(-1e-4, 1e-4, 2000)
+    ticks = ticks_of(stamps)
+    assert len(ticks) == pytest.approx(1000, abs=3)
+    assert np.diff(ticks).max() <= 2
 
 
 def test_an_unexpected_error_of_a_sample_ends_in_the_fallback(make, monkeypatch):
