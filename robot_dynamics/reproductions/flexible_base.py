@@ -19,6 +19,7 @@ from scipy.spatial.transform import Rotation
 from robot_dynamics.app.figures import BLUE, GREY, INK, ORANGE, XYZ
 from robot_dynamics.dynamics.vibration import equilibrium, vibrations
 from robot_dynamics.model import LoopElement, Mechanism, Model, build
+from robot_dynamics.reproductions.law_checks import inverse_dynamics_law_check
 from robot_dynamics.reproductions.study import Check, Outcome, Tell
 from robot_dynamics.reproductions.swain_morris import (
     BASE,
@@ -135,6 +136,7 @@ def run(quick: bool, tell: Tell) -> Outcome:
         ),
         Check("energy that grows while the base rings, part of what there was", grown, 1e-6),
         Check("error of the arms' angles [rad]", off, 1e-6),
+        inverse_dynamics_law_check(system, q),
     )
 
     def draw(figure: Any) -> None:

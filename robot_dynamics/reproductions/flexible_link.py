@@ -19,6 +19,7 @@ from robot_dynamics.app.figures import BLUE, GREEN, GREY, INK, VERMILION
 from robot_dynamics.dynamics.vibration import vibrations
 from robot_dynamics.model import JointElement, LinkElement, build
 from robot_dynamics.model.beam import beam
+from robot_dynamics.reproductions.law_checks import inverse_dynamics_law_check
 from robot_dynamics.reproductions.study import Check, Outcome, Tell
 from robot_dynamics.reproductions.swain_morris import peak_near
 from robot_dynamics.reproductions.unified import UnifiedSystem, unified_system
@@ -154,6 +155,7 @@ def run(quick: bool, tell: Tell) -> Outcome:
         Check("frequency of the simulated vibration, relative error", frequency_error, 0.02),
         Check("vibration after the shaped slew, part of the other's", left_over, 0.2),
         Check("error of the hub's angle [rad]", off, 1e-6),
+        inverse_dynamics_law_check(system, spread=0.01),
     )
 
     def draw(figure: Any) -> None:

@@ -28,6 +28,7 @@ from robot_dynamics.reproductions.jointed_control import (
 )
 from robot_dynamics.reproductions.jointed_plants import EngineJointedPlant
 from robot_dynamics.reproductions.jointed_systems import Setting, pliers, scaled, two_rods
+from robot_dynamics.reproductions.law_checks import jointed_law_checks
 from robot_dynamics.reproductions.study import Check, Outcome, Tell
 from robot_dynamics.robot import Robot
 
@@ -36,8 +37,15 @@ Array = NDArray[np.float64]
 _PERIOD = 1e-3  # [s]
 # What a wrong weight does to the motion is taken away by an integral term.
 _SETTINGS = ReproductionSettings(position_integral=6e4)
-_LIMITS = {"position [mm]": 1.0, "orientation [mrad]": 3.0, "force, rms [N]": 0.05}
-_PERFECT_LIMITS = {"position [mm]": 1e-3, "orientation [mrad]": 1e-3, "force, rms [N]": 2e-3}
+_WHAT = (
+    "position [mm]",
+    "orientation [mrad]",
+    "force, rms [N]",
+    "force, largest at first [N]",
+    "force behind demand, rms [N]",
+)
+_LIMITS = dict(zip(_WHAT, (1.0, 3.0, 0.05, 0.5, 1.0), strict=True))
+_PERFECT_LIMITS = dict(zip(_WHAT, (1e-3, 1e-3, 2e-3, 1e-3, 0.02), strict=True))
 
 
 @dataclass(frozen=True)
@@ -128,6 +136,7 @@ def run(quick: bool, tell: Tell) -> Outcome:
             records[task.name][kind] = _run(task, kind == "wrong", quick, told)
     checks, figures = [], {}
     for task in tasks:
+        checks += jointed_law_checks(task.setting, task.name)
         effort = task.setting.effort
         for kind, record in records[task.name].items():
             name = f"{task.name}, {'perfect model' if kind == 'perfect' else 'wrong by 20 %'}"

@@ -18,6 +18,7 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.app.figures import BLUE, INK, ORANGE, VERMILION
 from robot_dynamics.model import pose
+from robot_dynamics.reproductions.law_checks import carrying_law_checks
 from robot_dynamics.reproductions.space_robot import draw_robot
 from robot_dynamics.reproductions.study import Check, Outcome, Tell
 from robot_dynamics.reproductions.swain_morris import (
@@ -80,6 +81,12 @@ class _Vehicle:
         self.servo = PoseServo(pose((_AHEAD, 0.0, 0.0)), carried, _SERVO)
         self.internal = np.tile([0.0, 0.0, 0.0, _SQUEEZE, 0.0, 0.0], 2)
         self.duration = duration
+
+    def law_checks(self) -> list[Check]:
+        """Return checks of the law in motion faster than the task."""
+        ahead = np.array([_AHEAD + 0.3, 0.2, 0.1, 0.0, 0.0, 0.0, 1.0])
+        ready = held_at(self.system, self.robot, np.array([0.1, 0.3, 0.2]), ahead)
+        return carrying_law_checks(self.system, self.robot, ready)
 
     def wheels(self, time: float, q: Array, qd: Array, inertia: Array) -> Array:
         """Return moment and forces (3,) of the wheels, in the vehicle's axes."""
@@ -181,7 +188,24 @@ def run(quick: bool, tell: Tell) -> Outcome:
         Check(
             "its part of the other law's", float(np.max(ours.error) / np.max(other.error)), 1e-3
         ),
+        Check(
+            "error of the box's attitude under the unified law [rad]",
+            float(np.max(ours.turn_error)),
+            1e-6,
+        ),
+        Check(
+            "least push of a tool on the box below what is asked for [N]",
+            _SQUEEZE - float(np.min(ours.squeeze)),
+            0.1 * _SQUEEZE,
+        ),
+        # Its wheels know nothing of the arms, which push it.
+        Check(
+            "vehicle off its path [m]",
+            max(float(np.max(run.vehicle_error)) for run in runs.values()),
+            0.015 if quick else 0.01,
+        ),
         Check("grasp wrenches beside the closed-loop engine, relative", ours.engine_off, 1e-9),
+        *vehicle.law_checks(),
     )
 
     def draw(figure: Any) -> None:

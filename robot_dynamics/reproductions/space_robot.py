@@ -20,6 +20,10 @@ from scipy.spatial.transform import Rotation
 from robot_dynamics.app.figures import BLUE, GREY, INK, ORANGE, VERMILION, XYZ
 from robot_dynamics.dynamics.impact import Impact, plastic_impact
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, build, pose
+from robot_dynamics.reproductions.law_checks import (
+    carrying_law_checks,
+    inverse_dynamics_law_check,
+)
 from robot_dynamics.reproductions.study import Check, Outcome, Tell
 from robot_dynamics.reproductions.swain_morris import (
     BASE,
@@ -119,6 +123,15 @@ class _Spacecraft:
         self.path = smooth(0.0, 0.9 * self.approach, self.ready - stowed, stowed)
         self.servo = PoseServo(pose((_AHEAD, 0.0, 0.0)), smooth(begin, turn, _TURN), _GRASP)
         self._keep = PoseServo(np.eye(4), smooth(0.0, 1.0, np.zeros(6)), _THRUSTERS)
+
+    def law_checks(self) -> list[Check]:
+        """Return checks of both laws in motion faster than the task."""
+        ahead = np.array([_AHEAD, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+        q = np.concatenate([np.eye(7)[6], self.ready, ahead])
+        return [
+            inverse_dynamics_law_check(self.free),
+            *carrying_law_checks(self.held, self.robot, q, relative=True),
+        ]
 
     def thrust(self, time: float, q: Array, qd: Array, inertia: Array) -> Array:
         """Return the wrench (6,) of the thrusters on the base."""
@@ -297,6 +310,13 @@ def _outcome(quick: bool, thrusters: bool, tell: Tell) -> Outcome:
         checks.append(
             Check("momentum beside the thrusters' impulse, relative error", missing, 1e-3)
         )
+        at_end = found.qd[-1, :6]
+        spin, speed = np.degrees(np.linalg.norm(at_end[:3])), 1e3 * np.linalg.norm(at_end[3:])
+        # A short version ends before the base is at rest.
+        checks += [
+            Check("base speed at the end [mm/s]", float(speed), 5.0 if quick else 0.01),
+            Check("base spin at the end [degrees/s]", float(spin), 1.0 if quick else 0.01),
+        ]
         figures["thrusters at most [N]"] = float(np.max(np.abs(found.thrust[:, 3:])))
     else:
         checks += [
@@ -304,6 +324,7 @@ def _outcome(quick: bool, thrusters: bool, tell: Tell) -> Outcome:
             Check("linear momentum, relative change", linear, 1e-9),
             Check("base velocity beside the disturbance Jacobian, relative error", off, 1e-9),
         ]
+    checks += craft.law_checks()
     title = "free-flying" if thrusters else "free-floating"
     return Outcome(
         figures,

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -65,12 +66,12 @@ class Outcome:
         return all(check.ok for check in self.checks)
 
     def as_json(self) -> dict[str, Any]:
-        """Return figures and claims as JSON has them."""
+        """Return figures and claims as JSON has them: null for what is no finite number."""
         checks = [
             {"claim": c.claim, "value": float(c.value), "limit": c.limit, "ok": c.ok}
             for c in self.checks
         ]
-        return {"ok": self.ok, "figures": self.figures, "checks": checks}
+        return {"ok": self.ok, "figures": _finite(self.figures), "checks": _finite(checks)}
 
     def plot(self, path: str | Path) -> Path:
         """Write the figure, and return where it is.
@@ -79,6 +80,15 @@ class Outcome:
             PlotError: If matplotlib is missing, or the file cannot be written.
         """
         return write_figure(path, self.size, self.draw)
+
+
+def _finite(value: Any) -> Any:
+    """Return a value with None in the place of numbers that are not finite."""
+    if isinstance(value, dict):
+        return {name: _finite(entry) for name, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(entry) for entry in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 @dataclass(frozen=True)

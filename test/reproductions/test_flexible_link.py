@@ -12,6 +12,7 @@ def test_its_claims_hold():
     told = []
     outcome = run(True, lambda done, doing: told.append(done))
     assert outcome.ok, [str(check) for check in outcome.checks]
+    assert any("in fast motion" in check.claim for check in outcome.checks)
     assert told == sorted(told)
     assert 0.0 <= told[0] <= told[-1] <= 1.0 + 1e-9
     vibration = outcome.figures["vibration of the tip after the slew [mm]"]

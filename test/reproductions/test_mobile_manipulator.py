@@ -13,6 +13,7 @@ def test_its_claims_hold():
     """The box keeps its path under the unified law; the other law loses it by millimetres."""
     outcome = mobile_manipulator.run(True, lambda done, doing: None)
     assert outcome.ok, [str(check) for check in outcome.checks]
+    assert any("in fast motion" in check.claim for check in outcome.checks)
     assert outcome.figures["freedoms of the base"] == 3
     assert outcome.figures["error of the box's path at most [mm]"][mobile_manipulator.FIXED] > 0.5
     # Neither tool ever lets go.

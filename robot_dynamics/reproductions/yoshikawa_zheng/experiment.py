@@ -35,23 +35,23 @@ class Setup:
         number: 1, 2 or 3.
         name: What is special about it.
         inertias: What the law believes.
+        thresholds: Which thresholds it is held to.
         law: One of `LAWS`.
         stiffness: Of the wall [N/m]; infinite for a rigid one.
         restitution: Of the wall.
         friction: mu of the wall.
         imperfections: What the law does not know of besides.
-        thresholds: Which thresholds it is held to; none if empty.
     """
 
     number: int
     name: str
     inertias: Inertias
+    thresholds: str
     law: str = "integral"
     stiffness: float = np.inf
     restitution: float = 0.3
     friction: float = 0.0
     imperfections: Imperfections = field(default_factory=Imperfections)
-    thresholds: str = ""
 
 
 @dataclass(frozen=True)
@@ -144,16 +144,21 @@ _LATE = Imperfections(delay=1)
 _NOISY = Imperfections(position_noise=1e-4, velocity_noise=2e-3, seed=1)
 #: What the setups of `cases` are held to, beside their experiment.
 PERFECT, WRONG, FRICTION, SOFT, HARD = "perfect", "wrong", "friction", "soft", "hard"
+ROUGH, NOISE, UNEQUAL, RUBBED, CHATTERING = "rough", "noise", "unequal", "rubbed", "chattering"
 _QUICK = (
     "perfect",
     "model x0.8, friction",
     "model x0.8, friction, motor friction",
+    "model x0.8, friction 0.5",
+    "model x0.8, friction, noise",
     "model x0.8",
     "model random 6",
     "model x0.8, motor friction",
     "1e4 N/m, perfect",
     "1e4 N/m, model x1.2, friction, delay",
+    "1e4 N/m, model x0.8, friction, motor friction",
     "1e5 N/m, model x0.8, friction",
+    "1e5 N/m, model x0.8, friction, delay",
 )
 
 
@@ -171,7 +176,7 @@ def cases(quick: bool = False, law: str | None = None) -> list[Setup]:
 
 def _is_quick(setup: Setup, law: str | None) -> bool:
     """Return whether a case is in the short version: with all laws only if nothing is wrong."""
-    once = setup.law == (law or LAWS[-1])
+    once = setup.law == (law or LAWS[0 if setup.thresholds == UNEQUAL else -1])
     return setup.name in _QUICK and (once or "perfect" in setup.name)
 
 
@@ -195,15 +200,20 @@ def _drawn(setup: Setup, name: str) -> list[Setup]:
 
 def _on_rigid_wall() -> list[Setup]:
     true, low, high = _scaled()
-    rubbed = Setup(1, "friction", true, friction=_MU)
-    wrong = replace(rubbed, thresholds=WRONG)
+    rubbed = Setup(1, "friction", true, WRONG, friction=_MU)
     setups = [
-        Setup(1, "perfect", true, thresholds=PERFECT),
+        Setup(1, "perfect", true, PERFECT),
         rubbed,
-        replace(wrong, name="model x0.8, friction", inertias=low),
-        replace(wrong, name="model x1.2, friction", inertias=high),
-        *_drawn(wrong, "model random {}, friction"),
-        replace(rubbed, name="model x0.8, friction 0.5", inertias=low, friction=0.5),
+        replace(rubbed, name="model x0.8, friction", inertias=low),
+        replace(rubbed, name="model x1.2, friction", inertias=high),
+        *_drawn(rubbed, "model random {}, friction"),
+        replace(
+            rubbed,
+            name="model x0.8, friction 0.5",
+            inertias=low,
+            friction=0.5,
+            thresholds=ROUGH,
+        ),
         replace(
             rubbed,
             name="model x0.8, friction, motor friction",
@@ -211,7 +221,13 @@ def _on_rigid_wall() -> list[Setup]:
             imperfections=_FRICTION,
             thresholds=FRICTION,
         ),
-        replace(rubbed, name="model x0.8, friction, noise", inertias=low, imperfections=_NOISY),
+        replace(
+            rubbed,
+            name="model x0.8, friction, noise",
+            inertias=low,
+            imperfections=_NOISY,
+            thresholds=NOISE,
+        ),
         replace(rubbed, name="model x1.2, friction, delay", inertias=high, imperfections=_LATE),
     ]
     return _with(setups, *LAWS)
@@ -220,15 +236,15 @@ def _on_rigid_wall() -> list[Setup]:
 def _free() -> list[Setup]:
     true, low, high = _scaled()
     setups = [
-        Setup(2, "perfect", true, thresholds=PERFECT),
-        Setup(2, "model x0.8", low, thresholds=WRONG),
-        Setup(2, "model x1.2", high, thresholds=WRONG),
-        *_drawn(Setup(2, "", true, thresholds=WRONG), "model random {}"),
-        Setup(2, "model x0.8, motor friction", low, imperfections=_FRICTION, thresholds=FRICTION),
+        Setup(2, "perfect", true, PERFECT),
+        Setup(2, "model x0.8", low, WRONG),
+        Setup(2, "model x1.2", high, WRONG),
+        *_drawn(Setup(2, "", true, WRONG), "model random {}"),
+        Setup(2, "model x0.8, motor friction", low, FRICTION, imperfections=_FRICTION),
     ]
     # Without an integral, unequal arms turn the bar by three times as much as the bar for it.
     return [
-        replace(one, thresholds="") if "random" in one.name and one.law != "integral" else one
+        replace(one, thresholds=UNEQUAL) if "random" in one.name and one.law != "integral" else one
         for one in _with(setups, *LAWS)
     ]
 
@@ -237,18 +253,18 @@ def _transition() -> list[Setup]:
     true, low, high = _scaled()
     setups = []
     for label, stiffness, thresholds in (("1e4 N/m", 1e4, SOFT), ("1e5 N/m", 1e5, HARD)):
-        perfect = Setup(3, f"{label}, perfect", true, stiffness=stiffness, thresholds=thresholds)
+        perfect = Setup(3, f"{label}, perfect", true, thresholds, stiffness=stiffness)
         setups.append(perfect)
         for name, model in (("model x0.8", low), ("model x1.2", high)):
             rubbed = replace(
                 perfect, name=f"{label}, {name}, friction", inertias=model, friction=_MU
             )
-            # A stiff wall chatters with delay: that is known, and held to nothing.
+            # A stiff wall chatters with delay: that is known.
             late = replace(
                 rubbed,
                 name=f"{rubbed.name}, delay",
                 imperfections=_LATE,
-                thresholds=thresholds if thresholds == SOFT else "",
+                thresholds=thresholds if thresholds == SOFT else CHATTERING,
             )
             setups += [rubbed, late]
         setups.append(
@@ -258,8 +274,8 @@ def _transition() -> list[Setup]:
                 inertias=low,
                 friction=_MU,
                 imperfections=_FRICTION,
-                thresholds="",
+                thresholds=RUBBED if thresholds == SOFT else HARD,
             )
         )
-    bouncing = Setup(3, "1e5 N/m, restitution 0.8", true, stiffness=1e5, restitution=0.8)
-    return _with([*setups, replace(bouncing, thresholds=HARD)], *LAWS)
+    bouncing = Setup(3, "1e5 N/m, restitution 0.8", true, HARD, stiffness=1e5, restitution=0.8)
+    return _with([*setups, bouncing], *LAWS)
