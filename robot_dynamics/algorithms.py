@@ -13,8 +13,10 @@ from robot_dynamics.compile.tracing import trace
 from robot_dynamics.dynamics.closed_loop import (
     closed_loop_forward_dynamics,
     closed_loop_terms,
+    full_rank_motion,
 )
 from robot_dynamics.dynamics.closure_functions import Closure
+from robot_dynamics.dynamics.consistency import inconsistency
 from robot_dynamics.dynamics.drive_efforts import FixedDrives, drive_efforts
 from robot_dynamics.dynamics.elimination import Pivots, independent_forward_dynamics
 from robot_dynamics.dynamics.energy import energies
@@ -24,7 +26,7 @@ from robot_dynamics.dynamics.explicit_form import (
     explicit_terms,
 )
 from robot_dynamics.dynamics.forward import forward_dynamics
-from robot_dynamics.dynamics.independent_rows import independent_rows_forward_dynamics
+from robot_dynamics.dynamics.independent_rows import independent_rows_motion
 from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
 from robot_dynamics.dynamics.inverse import bias_forces, inverse_dynamics
 from robot_dynamics.dynamics.jacobian import link_jacobian
@@ -85,19 +87,19 @@ def closed_loop_program(model: Model) -> Program:
 
 
 def closed_forward_dynamics_program(model: Model, rows: tuple[int, ...] | None = None) -> Program:
-    """qdd and the smallest pivot (nv + 1,) of q, qd, tau, loops closed.
+    """qdd, how far the state is from closed loops, and the smallest pivot (nv + 2,) of q, qd, tau.
 
     In one array, because every further output costs a call 0.2 us. Where constraints are
     redundant for good, `rows` are those to be used (see `independent_rows`).
     """
 
     def run(q: Any, qd: Any, tau: Any, block: Any) -> dict[str, Any]:
-        parameters = unpack(model, block)
+        terms = closed_loop_terms(model, q, qd, unpack(model, block))
         if rows is None:
-            qdd, _, pivot = closed_loop_forward_dynamics(model, q, qd, tau, parameters)
+            qdd, _, pivot = full_rank_motion(model, terms, tau)
         else:
-            qdd, pivot = independent_rows_forward_dynamics(model, q, qd, tau, parameters, rows)
-        return {"qdd_and_pivot": [*qdd, pivot]}
+            qdd, pivot = independent_rows_motion(model, terms, tau, rows)
+        return {"qdd_and_checks": [*qdd, inconsistency(model, terms.loops, qd), pivot]}
 
     return _trace(model, run, "closed_forward_dynamics", q=model.nq, qd=model.nv, tau=model.nv)
 
@@ -211,6 +213,16 @@ def link_pose_program(model: Model, link: str) -> Program:
         return {"pose": link_pose(model.link(link), X0)}
 
     return _trace(model, run, f"pose_{link}", q=model.nq)
+
+
+def link_poses_program(model: Model) -> Program:
+    """The poses (links, 4, 4) of all links in the world, of q."""
+
+    def run(q: Any, block: Any) -> dict[str, Any]:
+        X0 = body_transforms(model, joint_transforms(model, q))
+        return {"poses": [link_pose(link, X0) for link in model.links]}
+
+    return _trace(model, run, "link_poses", q=model.nq)
 
 
 def link_jacobian_program(model: Model, link: str) -> Program:

@@ -146,6 +146,12 @@ class CompiledModel:
         """Return the pose (..., 4, 4) of a link in the world at positions `q` (..., nq)."""
         return np.asarray(self._of_link("pose", algorithms.link_pose_program, link)(q))
 
+    @cached_property
+    def link_poses(self) -> Any:
+        """`(q) -> poses` (..., links, 4, 4) in the world, in the order of `model.links`."""
+        links = [(link.body, link.placement) for link in self.model.links]
+        return self._bind(f"link_poses\0{links!r}", algorithms.link_poses_program)
+
     def jacobian(self, link: str, q: Any) -> Array:
         """Return the Jacobian (..., 6, nv) of a link in its own coordinates, angular first."""
         return np.asarray(self._of_link("jacobian", algorithms.link_jacobian_program, link)(q))

@@ -25,6 +25,7 @@ from robot_dynamics.dynamics.assembly import (
 )
 from robot_dynamics.dynamics.closed_loop_inverse import ClosedLoopInverse, closed_loop_inverse
 from robot_dynamics.dynamics.closure_functions import ClosureFunction
+from robot_dynamics.dynamics.consistency import require_closed_state
 from robot_dynamics.dynamics.drive_efforts import fixed_drives
 from robot_dynamics.dynamics.effort_request import EffortRequest
 from robot_dynamics.dynamics.elimination import elimination_order, order_of, squares_of
@@ -41,7 +42,7 @@ from robot_dynamics.dynamics.rank import LARGEST_OPENING, ConstraintRank, constr
 from robot_dynamics.dynamics.redundant import ConstrainedMotion
 from robot_dynamics.dynamics.scaling import model_length
 from robot_dynamics.dynamics.solution import AUTO, MAXIMAL, METHODS, solution
-from robot_dynamics.errors import UnknownNameError
+from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.explicit_robot import ExplicitRobot
 from robot_dynamics.model import Mechanism, build
 
@@ -76,7 +77,13 @@ class Robot(CompiledModel):
 
     @cached_property
     def forward_dynamics(self) -> Any:
-        """`(q, qd, tau) -> qdd`: accelerations (..., nv), loops closed if there are any."""
+        """`(q, qd, tau) -> qdd`: accelerations (..., nv), loops closed if there are any.
+
+        With loops, `check=False` leaves out the check that they are closed, and stay so with the
+        velocities, to a thousandth of the length and of the speed. A state that has no answer,
+        with loops open or numbers that are not finite, is then an error (AssemblyError,
+        ArgumentError); in a batch it is a row of NaN, as it is without loops.
+        """
         if not self.model.constraint_count:
             return self.tree_forward_dynamics
         rows = general_rows(self.model, self.closure)
@@ -84,24 +91,43 @@ class Robot(CompiledModel):
             "closed_forward_dynamics" if rows is None else f"closed_forward_dynamics\0{rows}",
             lambda model: algorithms.closed_forward_dynamics_program(model, rows),
         )
-        look_closer = self._where_singular
+        look_closer = self._looked_at
 
-        def forward_dynamics(q: Any, qd: Any, tau: Any) -> Array:
+        def forward_dynamics(
+            q: Any, qd: Any, tau: Any, out: Array | None = None, *, check: bool = True
+        ) -> Array:
             result: Array = solve(q, qd, tau)
             # Not `pivot < limit`: a pivot that is not a number has to go the other way as well.
-            if result.ndim == 1 and result[-1] >= SMALLEST_PIVOT:
-                return result[:-1]
-            return look_closer(q, qd, tau, result)
+            good = result.ndim == 1 and result[-1] >= SMALLEST_PIVOT
+            if good and (result[-2] <= 1.0 or not check):
+                qdd = result[:-2]
+            else:
+                qdd = look_closer(q, qd, tau, result, check)
+            if out is None:
+                return qdd
+            out[...] = qdd
+            return out
 
         return forward_dynamics
 
-    def _where_singular(self, q: Any, qd: Any, tau: Any, result: Array) -> Array:
-        """Return the accelerations of `closed_forward_dynamics`, mended where pivots are small."""
-        qdd, pivot = result[..., :-1].copy(), result[..., -1]
+    def _looked_at(self, q: Any, qd: Any, tau: Any, result: Array, check: bool) -> Array:
+        """Return the accelerations of `closed_forward_dynamics`, doubtful states looked at."""
+        qdd, inconsistent, pivot = result[..., :-2].copy(), result[..., -2], result[..., -1]
         positions = np.broadcast_to(np.asarray(q, dtype=float), (*pivot.shape, self.model.nq))
         rates, forces = (np.broadcast_to(np.asarray(x, dtype=float), qdd.shape) for x in (qd, tau))
-        for at in map(tuple, np.argwhere(~(pivot >= SMALLEST_PIVOT))):
-            qdd[at] = self.constrained_motion(positions[at], rates[at], forces[at]).qdd
+        regular = pivot >= SMALLEST_PIVOT
+        for at in map(tuple, np.argwhere(~(regular & ((inconsistent <= 1.0) | (not check))))):
+            try:
+                state = self._state(positions[at], rates[at], tau=forces[at])
+                if check:
+                    *_, error, rate = self.constraint_terms(*state[:2])
+                    require_closed_state(self.model, *state[:2], error, rate)
+                if not regular[at]:
+                    qdd[at] = self.constrained_motion(*state).qdd
+            except RobotDynamicsError:
+                if not at:
+                    raise
+                qdd[at] = np.nan
         return qdd
 
     def constrained_motion(

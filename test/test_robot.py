@@ -120,6 +120,26 @@ def test_links_at_one_place_share_code(arm, rng, monkeypatch):
     assert_allclose(arm.pose("link1", q), first)
 
 
+def test_poses_of_all_links(arm, rng):
+    """One call gives what `pose` gives of each link, also in batches."""
+    q = np.stack([random_state(rng, arm.model)[0] for _ in range(3)])
+    poses = arm.link_poses(q)
+    for i, link in enumerate(arm.model.links):
+        assert_allclose(poses[:, i], arm.pose(link.name, q), atol=1e-14)
+
+
+def test_quaternions_of_any_length(rng):
+    """Dynamics are those of the orientation that a quaternion means, whatever its length."""
+    b = linkages.Builder("free")
+    b.add("body", "base", "floating")
+    b.add("ball", "body", "spherical", at=(0.3, 0, 0))
+    robot = Robot.from_mechanism(b.done())
+    q, qd, tau = random_state(rng, robot.model)
+    longer = q * [1, 1, 1, 2, 2, 2, 2, 0.3, 0.3, 0.3, 0.3]
+    for call in (robot.inverse_dynamics, robot.forward_dynamics):
+        assert_allclose(call(longer, qd, tau), call(q, qd, tau), atol=1e-11)
+
+
 def test_replaced_parameters_share_machine_code(rng, monkeypatch, tmp_path):
     """Another gravity and a variable inertia act at once: nothing is traced or compiled."""
     monkeypatch.setenv("ROBOT_DYNAMICS_CACHE", "1")
@@ -207,7 +227,7 @@ def test_a_singular_configuration_is_answered(closed, rng):
     q[CELL.system.q_index] = 0.0
     _, qd, tau = random_state(rng, closed.model)
     _, _, pivot = closed.closed_loop(q, 0 * qd, tau)
-    qdd = closed.forward_dynamics(q, 0 * qd, tau)
+    qdd = closed.forward_dynamics(q, 0 * qd, tau, check=False)  # the loops are open as well
     assert np.isfinite(qdd).all()
     motion = closed.constrained_motion(q, 0 * qd, tau)
     if pivot < SMALLEST_PIVOT:
@@ -230,7 +250,9 @@ def test_loops_that_are_open_by_a_little_are_recognised(closed, rng):
 
 
 def test_nothing_that_is_no_number_stays_silent(closed, rng):
-    """A nan in any argument of closed-loop dynamics is an error, alone and in a batch."""
+    """A nan in any argument of closed-loop dynamics is an error. In a batch it is a row of nan, as
+    without loops, and the other rows are answered.
+    """
     state = closed_state(closed, rng)
     for which in range(3):
         spoilt = [x.copy() for x in state]
@@ -239,8 +261,52 @@ def test_nothing_that_is_no_number_stays_silent(closed, rng):
             closed.forward_dynamics(*spoilt)
     two = [np.stack([good, good]) for good in state]
     two[2][1, 0] = np.nan
-    with np.errstate(invalid="ignore"), pytest.raises(RobotDynamicsError, match="finite"):
-        closed.forward_dynamics(*two)
+    with np.errstate(invalid="ignore"):
+        for dynamics in (closed.forward_dynamics, closed.tree_forward_dynamics):
+            batch = dynamics(*two)
+            assert_allclose(batch[0], dynamics(*state), rtol=0, atol=0)
+            assert np.isnan(batch[1]).any()
+
+
+def test_states_with_open_loops_are_refused():
+    """Positions that leave loops open, and velocities that open them, have no acceleration; the
+    check can be switched off, and in a batch their rows are nan.
+    """
+    robot = Robot.from_mechanism(linkages.four_bar())
+    start = robot.assemble([0.5, -0.5, -1.0], velocities={"crank_joint": 2.0})
+    q, qd, tau = start.q, start.qd, np.zeros(3)
+    expected = robot.forward_dynamics(q, qd, tau)
+    # Rounding, and what an integration may leave, is no contradiction.
+    for off, slip in ((1e-5, 0.0), (0.0, 1e-5)):
+        near = robot.forward_dynamics(q + off, qd + slip, tau)
+        assert_allclose(near, expected, rtol=1e-2)
+    at_rest = robot.forward_dynamics(q, 0 * qd, tau)
+    assert_allclose(robot.forward_dynamics(q, [1e-9, 0.0, 0.0], tau), at_rest, atol=1e-6)
+    opened = (np.add(q, [0.0, 0.4, 0.0]), qd, tau)
+    slipping = (q, np.add(qd, [0.0, 1.0, 0.0]), tau)
+    for state, words in ((opened, "loop 'pin' by"), (slipping, "loop 'pin' opens .* per second")):
+        with pytest.raises(AssemblyError, match=words):
+            robot.forward_dynamics(*state)
+        assert_allclose(
+            robot.forward_dynamics(*state, check=False),
+            robot.constrained_motion(*state).qdd,
+            rtol=1e-6,
+        )
+    states = zip(opened, (q, qd, tau), slipping, strict=True)
+    batch = robot.forward_dynamics(*(np.stack(each) for each in states))
+    assert np.isnan(batch[[0, 2]]).all()
+    assert_allclose(batch[1], expected, rtol=0, atol=0)
+
+
+def test_closed_loops_write_into_given_arrays(closed, rng):
+    """`out` is filled and returned, of one state and of a batch."""
+    state = closed_state(closed, rng)
+    expected = closed.forward_dynamics(*state)
+    for shape in ((), (2,)):
+        out = np.zeros((*shape, closed.model.nv))
+        batch = [np.broadcast_to(x, (*shape, len(x))) for x in state]
+        assert closed.forward_dynamics(*batch, out=out) is out
+        assert_allclose(out, np.broadcast_to(expected, out.shape), rtol=0, atol=0)
 
 
 def test_load_reads_files(tmp_path):

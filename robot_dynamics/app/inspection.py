@@ -118,6 +118,8 @@ class Inspection:
             yield f"  loop {loop.name} ({loop.type}): {loop.predecessor} to {loop.successor}"
         for coupling in mechanism.couplings:
             yield f"  coupling {coupling.name}: {equation(coupling)}"
+        if self.model is not None and self.model.nq:
+            yield f"  q: {', '.join(_positions(self.model))}"
         if self.mobility is not None:
             yield from self.mobility.lines()
 
@@ -285,6 +287,13 @@ def _joint_as_json(joint: JointElement) -> dict[str, Any]:
         value = getattr(joint.limits_of_each[0], name)
         result[name] = value if abs(value) != float("inf") else None
     return result
+
+
+def _positions(model: Model) -> Iterator[str]:
+    """Yield the joints in the order of q, with how many numbers each has if not one."""
+    for body, at in zip(model.bodies, model.q_slices, strict=True):
+        count = at.stop - at.start
+        yield body.joint.name if count == 1 else f"{body.joint.name} ({count} numbers)"
 
 
 def _bodies_as_json(model: Model) -> list[dict[str, Any]]:

@@ -167,6 +167,16 @@ def closed_loop_forward_dynamics(
         stabilisation_time: T_stab of Baumgarte's method [s]; none without it.
     """
     terms = closed_loop_terms(model, q, qd, parameters)
+    return full_rank_motion(model, terms, tau, stabilisation_time)
+
+
+def full_rank_motion(
+    model: Model,
+    terms: ClosedLoopTerms,
+    tau: Sequence[Scalar],
+    stabilisation_time: float | None = None,
+) -> tuple[list[Scalar], list[Scalar], Scalar]:
+    """Return what `closed_loop_forward_dynamics` does, of the equation of motion."""
     factors = constraint_factors(terms.H, terms.loops.K)
     k = terms.loops.k if stabilisation_time is None else terms.loops.stabilised(stabilisation_time)
     qdd, multipliers = closed_loop_accelerations(terms, factors, tau, k)

@@ -1,17 +1,92 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether velocities and accelerations keep the loops closed."""
+"""Whether positions, velocities and accelerations keep the loops closed."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.dynamics.assembly import AssemblyError, gaps_in_words, loop_gaps
-from robot_dynamics.dynamics.rank import ConstraintRank
+from robot_dynamics.dynamics.assembly import (
+    AssemblyError,
+    gaps_in_words,
+    loop_gaps,
+    require_closed,
+)
+from robot_dynamics.dynamics.loops import LoopTerms
+from robot_dynamics.dynamics.rank import LARGEST_OPENING, ConstraintRank
+from robot_dynamics.dynamics.scaling import (
+    constraint_scales,
+    coordinate_scales,
+    model_length,
+    tree_length,
+)
 from robot_dynamics.model import Model
+from robot_dynamics.scalar.functions import maximum
+from robot_dynamics.scalar.linear_algebra import dot, is_zero
+from robot_dynamics.spatial import Scalar
 
 Array = NDArray[np.float64]
+
+
+def inconsistency(model: Model, terms: LoopTerms, qd: Sequence[Scalar]) -> Scalar:
+    """Return how far a state is from closed loops, in traced code: more than 1 is too far.
+
+    It is the square of the larger of two ratios: the opening of the loops to `LARGEST_OPENING` of
+    the length, and the rate at which they open to that part of the speed. A length per second is
+    added to the speed: at rest any velocity is rounding.
+
+    Args:
+        model: The mechanism.
+        terms: Its constraints.
+        qd: Velocities (nv,).
+    """
+    length = tree_length(model)
+    rows = constraint_scales(model, length).tolist()
+    columns = coordinate_scales(model, length).tolist()
+    on_positions = model.holonomic.tolist()
+    gaps = [
+        e * (scale / length)
+        for e, scale, counts in zip(terms.position_error, rows, on_positions, strict=True)
+        if counts and not is_zero(e)
+    ]
+    rates = [e * scale for e, scale in zip(terms.velocity_error, rows, strict=True)]
+    moving = [v * scale for v, scale in zip(qd, columns, strict=True)]
+    slip = dot(rates, rates) / (length**2 + dot(moving, moving))
+    return maximum(dot(gaps, gaps), slip) * LARGEST_OPENING**-2
+
+
+def require_closed_state(model: Model, q: Array, qd: Array, error: Array, rate: Array) -> None:
+    """Refuse positions at which loops are open, and velocities that open them.
+
+    Args:
+        model: The mechanism.
+        q: Positions (nq,).
+        qd: Velocities (nv,).
+        error: Position error (n^c,) there.
+        rate: Its rate K qd (n^c,).
+
+    Raises:
+        AssemblyError: It names the loops, and how far or how fast they are open.
+    """
+    length = model_length(model)
+    require_closed(model, q, error, LARGEST_OPENING, length)
+    speed = float(np.linalg.norm(coordinate_scales(model, length) * qd))
+    least = LARGEST_OPENING * (speed + length)
+    worst = float(np.max(np.abs(constraint_scales(model, length) * rate), initial=0.0))
+    if worst <= least:
+        return
+    gaps = loop_gaps(model, rate)
+    raise AssemblyError(
+        f"{model.name}: these velocities contradict the loops: "
+        + gaps_in_words(gaps, least, "opens", " per second")
+        + "; expected velocities that keep them closed, as those of `assemble`.",
+        gaps,
+        worst,
+        q,
+    )
 
 
 def require_consistent_velocity(

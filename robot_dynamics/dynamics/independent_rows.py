@@ -17,15 +17,14 @@ from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.assembly import AssemblyError, assemble, generic
 from robot_dynamics.dynamics.closed_loop import (
+    ClosedLoopTerms,
     closed_loop_accelerations,
-    closed_loop_terms,
     constraint_factors,
 )
 from robot_dynamics.dynamics.full_rank import full_rank_pivot, inertia_pivot, margin_of_others
 from robot_dynamics.dynamics.independent import pivots
 from robot_dynamics.dynamics.rank import constraint_rank
 from robot_dynamics.model import Model
-from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.scalar.functions import minimum
 from robot_dynamics.scalar.linear_algebra import dot
 from robot_dynamics.spatial import Scalar
@@ -58,13 +57,8 @@ def general_rows(
     return tuple(sorted(row for row, _ in pivots(model, ranked)))
 
 
-def independent_rows_forward_dynamics(
-    model: Model,
-    q: Sequence[Scalar],
-    qd: Sequence[Scalar],
-    tau: Sequence[Scalar],
-    parameters: Parameters,
-    rows: Sequence[int],
+def independent_rows_motion(
+    model: Model, terms: ClosedLoopTerms, tau: Sequence[Scalar], rows: Sequence[int]
 ) -> tuple[list[Scalar], Scalar]:
     """Return accelerations (nv,) from some of the constraints, and the pivot that shows full rank.
 
@@ -73,13 +67,10 @@ def independent_rows_forward_dynamics(
 
     Args:
         model: The mechanism.
-        q: Positions (nq,).
-        qd: Velocities (nv,).
+        terms: Its equation of motion.
         tau: Joint forces (nv,), friction already taken off.
-        parameters: Gravity, inertias and loop placements.
         rows: The constraints that are used, ascending.
     """
-    terms = closed_loop_terms(model, q, qd, parameters)
     loops = terms.loops.of_rows(rows)
     factors = constraint_factors(terms.H, loops.K)
     qdd, _ = closed_loop_accelerations(terms, factors, tau, loops.k)

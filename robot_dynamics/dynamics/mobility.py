@@ -214,9 +214,18 @@ def mobility(
 def _independent_coordinates(
     model: Model, ranked: ConstraintRank, preferred: Sequence[str]
 ) -> tuple[int, ...]:
-    """Return coordinates whose velocities determine all others, with the preferred ones."""
+    """Return coordinates whose velocities determine all others, with the preferred ones.
+
+    Of a gear the drivers are chosen before the joint that follows, the first of its terms.
+    """
     indices = [index for name in preferred for index in coordinates_of(model, name)]
-    chosen, refused = chosen_coordinates(model, ranked, indices)
+    _, refused = chosen_coordinates(model, ranked, indices)
+    drivers = [
+        model.v_slices[body].start for gear in model.couplings for body, _ in gear.terms[1:]
+    ]
+    following = {model.v_slices[gear.terms[0][0]].start for gear in model.couplings}
+    more = [i for i in dict.fromkeys(drivers) if i not in following and i not in indices]
+    chosen, _ = chosen_coordinates(model, ranked, [*indices, *more])
     if refused:
         names = coordinate_names(model)
         others = ", ".join(names[i] for i in indices[: indices.index(refused[0])]) or "the loops"

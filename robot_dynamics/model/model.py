@@ -75,8 +75,9 @@ class ConstraintBlock:
 class Model:
     """A kinematic tree of bodies with loop joints.
 
-    Bodies are in regular numbering: a parent comes before its children. `q` has `nq` entries and
-    `qd`, `qdd`, `tau` have `nv`, in the order of the bodies.
+    Bodies are in regular numbering: a parent comes before its children, depth first, branches in
+    the order of the description. `q` has `nq` entries and `qd`, `qdd`, `tau` have `nv`, in the
+    order of the bodies, that of `joint_names`; `q_slices` and `v_slices` tell where each stands.
 
     Attributes:
         name: The mechanism's name.

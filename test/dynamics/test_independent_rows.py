@@ -32,7 +32,7 @@ def compiled(robot, rows):
         f"closed_forward_dynamics\0{rows}",
         lambda: closed_forward_dynamics_program(robot.model, rows),
     )
-    return lambda *state: (lambda x: (x[..., :-1], x[..., -1]))(solve(*state))
+    return lambda *state: (lambda x: (x[..., :-2], x[..., -1]))(solve(*state))
 
 
 @pytest.mark.parametrize("name", REDUNDANT)
@@ -107,7 +107,7 @@ def test_beyond_that_the_slow_path_answers(rng):
     assert not compiled(robot, rows)(q, qd, tau)[1] >= SMALLEST_PIVOT
     motion = robot.constrained_motion(q, qd, tau)
     assert motion.residual > 0.01
-    assert_allclose(robot.forward_dynamics(q, qd, tau), motion.qdd, atol=0.0)
+    assert_allclose(robot.forward_dynamics(q, qd, tau, check=False), motion.qdd, atol=0.0)
 
 
 def test_bricard_through_a_full_turn(rng):

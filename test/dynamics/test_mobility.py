@@ -18,7 +18,7 @@ from support import linkages
 from robot_dynamics.dynamics.assembly import AssemblyError
 from robot_dynamics.dynamics.mobility import Mobility
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.model import LoopElement, Mechanism, pose
+from robot_dynamics.model import CouplingElement, LoopElement, Mechanism, pose
 from robot_dynamics.robot import Robot
 
 
@@ -266,3 +266,16 @@ def test_velocity_only_constraints_count():
     report = Robot.from_mechanism(b.done()).mobility()
     assert (report.constraints, report.rank, report.mobility) == (4, 1, 2)
     assert report.immobile == ("ball_joint.rz",)
+
+
+@pytest.mark.parametrize("ratio", [1.0, -1.0, 2.5, 0.4])
+@pytest.mark.parametrize("order", [("finger", "thumb"), ("thumb", "finger")])
+def test_a_follower_is_not_independent(ratio, order):
+    """Of a gear the driver is offered as independent coordinate, whatever the ratio."""
+    b = linkages.Builder("hand")
+    for name in order:
+        b.add(name, "base")
+    gear = CouplingElement.gear("gear", "thumb_joint", "finger_joint", ratio)
+    robot = Robot.from_mechanism(b.done().with_couplings([gear]))
+    assert robot.mobility().independent == ("finger_joint",)
+    assert robot.mobility(independent=["thumb_joint"]).independent == ("thumb_joint",)

@@ -18,10 +18,10 @@ from robot_dynamics.spatial import Rotation, Scalar, Transform, Vector3
 class Floating(JointType):
     """Six degrees of freedom.
 
-    Positions: x, y, z of the successor's origin in *predecessor* coordinates [m], then the unit
-    quaternion (x, y, z, w) of its orientation. Velocities: angular, then linear, in successor
-    coordinates. The printed Table 4.1 stores the translation in successor coordinates and is not
-    consistent with a constant S.
+    Positions: x, y, z of the successor's origin in *predecessor* coordinates [m], then the
+    quaternion (x, y, z, w) of its orientation, of unit length; another length is divided out.
+    Velocities: angular, then linear, in successor coordinates. The printed Table 4.1 stores the
+    translation in successor coordinates and is not consistent with a constant S.
     """
 
     name, nq, nv = "floating", 7, 6
@@ -30,7 +30,7 @@ class Floating(JointType):
 
     def transform(self, q: Sequence[Scalar]) -> Transform:
         """Return the transform of position and quaternion."""
-        return Transform(Rotation.from_quaternion(*q[3:]), Vector3.of(q[:3]))
+        return Transform(quaternion.rotation(q[3:]), Vector3.of(q[:3]))
 
     def integrate(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
         """Turn by the rotation vector `step[:3]` and move by `step[3:]`, along the turned path.
@@ -53,7 +53,7 @@ class Floating(JointType):
 
     def position_rate(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
         """Return the velocity of the origin in predecessor coordinates and (4.13)."""
-        moving = Rotation.from_quaternion(*q[3:]).inverse_times(Vector3.of(qd[3:]))
+        moving = quaternion.rotation(q[3:]).inverse_times(Vector3.of(qd[3:]))
         return [*moving, *quaternion.rate(q[3:], qd[:3])]
 
     def normalized(self, q: Sequence[Scalar]) -> list[Scalar]:

@@ -1,13 +1,34 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Unit quaternions (x, y, z, w) as position variables of joints (section 4.5)."""
+"""Quaternions (x, y, z, w) as position variables of joints (section 4.5).
+
+They are of unit length. One that is not means the orientation of its direction: `rotation` divides
+by its length, and `rate` is linear in it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from robot_dynamics.scalar.functions import atan2, sqrt
-from robot_dynamics.spatial import Scalar
+from robot_dynamics.spatial import Rotation, Scalar
+
+
+def rotation(quaternion: Sequence[Scalar]) -> Rotation:
+    """Return E of a quaternion (4.12), whose length is divided out; not a number for zero."""
+    x, y, z, w = quaternion
+    scale = 2.0 / (x * x + y * y + z * z + w * w)
+    sx, sy, sz = scale * x, scale * y, scale * z
+    xx, yy, zz = sx * x, sy * y, sz * z
+    xy, xz, yz = sx * y, sx * z, sy * z
+    wx, wy, wz = sx * w, sy * w, sz * w
+    return Rotation(
+        (
+            (1.0 - (yy + zz), xy + wz, xz - wy),
+            (xy - wz, 1.0 - (xx + zz), yz + wx),
+            (xz + wy, yz - wx, 1.0 - (xx + yy)),
+        )
+    )
 
 
 def turn(quaternion: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:

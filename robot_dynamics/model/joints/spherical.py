@@ -13,13 +13,14 @@ from robot_dynamics.model.joints.rotation_coordinates import (
     rotation_coordinates,
     rotation_moment,
 )
-from robot_dynamics.spatial import Rotation, Scalar, Transform, Vector3
+from robot_dynamics.spatial import Scalar, Transform, Vector3
 
 
 class Spherical(JointType):
     """Any rotation about the common origin; a point with friction, too.
 
-    Positions: the unit quaternion (x, y, z, w). Velocities: angular, in successor coordinates.
+    Positions: the quaternion (x, y, z, w), of unit length; another length is divided out.
+    Velocities: angular, in successor coordinates.
     """
 
     name, nq, nv = "spherical", 4, 3
@@ -28,7 +29,7 @@ class Spherical(JointType):
 
     def transform(self, q: Sequence[Scalar]) -> Transform:
         """Return the rotation of the quaternion."""
-        return Transform(Rotation.from_quaternion(*q), Vector3.zero())
+        return Transform(quaternion.rotation(q), Vector3.zero())
 
     def position_rate(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
         """Return (4.13)."""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -120,9 +121,13 @@ def integrate(
 
     states = [state]
     title = f"{method}, order {order}"
+    damped = any(np.any(loop.damping) for loop in model.loops)
+    conservative = not callable(tau) and not np.any(force) and not damped
 
     def so_far() -> Trajectory:
-        return _trajectory(robot, title, times[: len(states)], states, run.effort, length)
+        return _trajectory(
+            robot, title, times[: len(states)], states, run.effort, length, conservative
+        )
 
     try:
         for reached in run.run(times.tolist(), *state):
@@ -155,6 +160,8 @@ def _force(tau: Torque, nv: int) -> Force | Array:
         values = np.asarray(function(time, q, qd), dtype=float)
         if values.shape != (nv,):
             raise ArgumentError(f"tau returned the shape {values.shape}, expected ({nv},).")
+        if not math.isfinite(values @ values):
+            raise Trouble(time, f"tau returned {values}", "finite joint forces")
         return values
 
     return force
@@ -182,10 +189,12 @@ def _trajectory(
     states: list[tuple[Array, Array]],
     effort: Effort,
     length: float,
+    conservative: bool,
 ) -> Trajectory:
     q, qd = (np.array(part) for part in zip(*states, strict=True))
     kinetic, potential = robot.energies(q, qd)
     errors = np.array([_errors(robot, *state, length) for state in states])
     return Trajectory(
-        method, times, q, qd, kinetic, potential, errors[:, 0], errors[:, 1], effort, length
-    )
+        method, times, q, qd, kinetic, potential, errors[:, 0], errors[:, 1], effort, length,
+        conservative,
+    )  # fmt: skip

@@ -13,6 +13,10 @@ from robot_dynamics.errors import RobotDynamicsError
 
 Array = NDArray[np.float64]
 
+#: Energy that ought to be constant and changes by more between outputs, as a part of the largest
+#: kinetic energy, is told: a step passed a dead point, or is too long.
+LARGEST_JUMP = 1e-5
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -55,6 +59,7 @@ class Trajectory:
         velocity_error: Largest rate at which a loop opens at each output (m,) [m/s].
         effort: Steps, and the largest errors over all of them.
         length: The length [m] that makes rotations and displacements comparable.
+        conservative: Whether nothing does work but gravity and springs.
     """
 
     method: str
@@ -67,6 +72,22 @@ class Trajectory:
     velocity_error: Array
     effort: Effort
     length: float
+    conservative: bool = False
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What throws doubt on the result: a jump of an energy that ought to be constant."""
+        jumps = np.abs(np.diff(self.energy)) / max(
+            float(np.max(self.kinetic)), np.finfo(float).tiny
+        )
+        if not self.conservative or not np.any(jumps > LARGEST_JUMP):
+            return ()
+        at = int(np.argmax(jumps))
+        return (
+            f"energy changes by {jumps[at]:.1e} of the largest kinetic energy between "
+            f"{self.t[at]:.6g} and {self.t[at + 1]:.6g} s, expected less than {LARGEST_JUMP:g}: "
+            "take a shorter step",
+        )
 
     @property
     def energy(self) -> Array:
@@ -91,7 +112,7 @@ class Trajectory:
             f"({effort.rejected} rejected, {effort.singular_steps} singular); "
             f"loops open by {self.worst_closure_error:.1e} m, corrected by up to "
             f"{effort.correction:.1e} m; energy changed by {self.energy_drift:.1e} of the largest "
-            "kinetic energy"
+            "kinetic energy" + "".join(f"; warning: {words}" for words in self.warnings)
         )
 
 

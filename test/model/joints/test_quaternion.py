@@ -4,9 +4,10 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation as ScipyRotation
 
-from robot_dynamics.model.joints.quaternion import rate, turn, turn_between, unit
+from robot_dynamics.model.joints.quaternion import rate, rotation, turn, turn_between, unit
 
 
 def test_turning_keeps_quaternions_at_unit_length(rng):
@@ -66,3 +67,12 @@ def test_algorithms_run_on_batches(rng):
     steps[:, 3] = 0.0
     back = np.array(turn_between(list(q), turn(list(q), list(steps))))
     np.testing.assert_allclose(back, steps, atol=1e-12)
+
+
+def test_another_length_is_divided_out(rng):
+    """A quaternion of any length means the orientation of its direction."""
+    quaternion = rng.normal(size=4)
+    expected = ScipyRotation.from_quat(quaternion).as_matrix().T
+    for length in (1.0, 2.0, 0.3):
+        E = rotation((length * quaternion).tolist())
+        assert_allclose(np.array(E.rows), expected, atol=1e-15)

@@ -15,6 +15,7 @@ from support import linkages
 from support.mechanisms import random_tree
 from support.motions import (
     Motion,
+    parallelogram,
     rolling_body,
     skew_four_bar,
     swinging_platform,
@@ -289,6 +290,47 @@ def test_unbounded_motion_is_refused(method):
         integrate(*motion, 1.0, tau=runaway, outputs=1000, method=method)
     assert np.isfinite(error.value.trajectory.qd).all()
     assert 0.0 <= error.value.time < 1.0
+
+
+def falling_arm():
+    """Return an arm without loops at rest."""
+    b = linkages.Builder("arm")
+    b.add("upper", "base", axis=linkages.Y)
+    b.add("lower", "upper", at=(0.3, 0, 0), axis=linkages.Y)
+    return Motion(Robot.from_mechanism(b.done()), np.zeros(2), np.zeros(2))
+
+
+@pytest.mark.parametrize("method", ["projection", "adaptive"])
+@pytest.mark.parametrize("start", [turning_four_bar, falling_arm])
+def test_forces_that_are_no_numbers(start, method):
+    """A controller that returns nan ends the integration with the time and its name."""
+    robot, q, qd = start()
+    nan = np.full(robot.model.nv, np.nan)
+    with pytest.raises(IntegrationError, match=r"tau returned \[nan") as error:
+        integrate(
+            robot,
+            q,
+            qd,
+            0.5,
+            method=method,
+            tau=lambda t, q, qd: nan if t > 0.3 else np.zeros(len(nan)),
+        )
+    assert 0.3 < error.value.time < 0.5
+
+
+def test_jumps_of_the_energy_are_told():
+    """A step that is too long for a dead point shows in the energy, and the result says so."""
+    motion = parallelogram(speed=12.0)
+    fine = integrate(*motion, 1.0, outputs=20)
+    assert not fine.warnings
+    coarse = integrate(*motion, 1.0, outputs=20, order=4, step=0.02)
+    assert coarse.energy_drift > 1e-4
+    (words,) = coarse.warnings
+    assert "take a shorter step" in words
+    assert words in str(coarse)
+    # Energy that forces put in is none.
+    pushed = integrate(*motion, 0.2, outputs=20, tau=np.array([5.0, 0.0, 0.0]))
+    assert not pushed.warnings
 
 
 def test_interruption_keeps_what_was_computed():
