@@ -121,7 +121,7 @@ class Robot(CompiledModel):
                 state = self._state(positions[at], rates[at], tau=forces[at])
                 if check:
                     *_, error, rate = self.constraint_terms(*state[:2])
-                    require_closed_state(self.model, *state[:2], error, rate)
+                    require_closed_state(self.model, state[0], state[1], error, rate)
                 if not regular[at]:
                     qdd[at] = self.constrained_motion(*state).qdd
             except RobotDynamicsError:

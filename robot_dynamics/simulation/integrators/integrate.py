@@ -122,7 +122,7 @@ def integrate(
     states = [state]
     title = f"{method}, order {order}"
     damped = any(np.any(loop.damping) for loop in model.loops)
-    conservative = not callable(tau) and not np.any(force) and not damped
+    conservative = not callable(force) and not np.any(force) and not damped
 
     def so_far() -> Trajectory:
         return _trajectory(
