@@ -80,7 +80,7 @@ class Robot(CompiledModel):
         """`(q, qd, tau) -> qdd`: accelerations (..., nv), loops closed if there are any.
 
         With loops, `check=False` leaves out the check that they are closed, and stay so with the
-        velocities, to a thousandth of the length and of the speed. A state that has no answer,
+        velocities, to a hundredth of the length and of the speed. A state that has no answer,
         with loops open or numbers that are not finite, is then an error (AssemblyError,
         ArgumentError); in a batch it is a row of NaN, as it is without loops.
         """

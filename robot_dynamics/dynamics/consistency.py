@@ -16,7 +16,7 @@ from robot_dynamics.dynamics.assembly import (
     require_closed,
 )
 from robot_dynamics.dynamics.loops import LoopTerms
-from robot_dynamics.dynamics.rank import LARGEST_OPENING, ConstraintRank
+from robot_dynamics.dynamics.rank import ConstraintRank
 from robot_dynamics.dynamics.scaling import (
     constraint_scales,
     coordinate_scales,
@@ -30,11 +30,15 @@ from robot_dynamics.spatial import Scalar
 
 Array = NDArray[np.float64]
 
+#: Loops that are open by more, as a part of the length, or opened by a larger part of the speed, are
+#: not those of the mechanism. Frames that were measured and stabilised integration leave less.
+LARGEST_INCONSISTENCY = 1e-2
+
 
 def inconsistency(model: Model, terms: LoopTerms, qd: Sequence[Scalar]) -> Scalar:
     """Return how far a state is from closed loops, in traced code: more than 1 is too far.
 
-    It is the square of the larger of two ratios: the opening of the loops to `LARGEST_OPENING` of
+    It is the square of the larger of two ratios: the opening of the loops to `LARGEST_INCONSISTENCY` of
     the length, and the rate at which they open to that part of the speed. A length per second is
     added to the speed: at rest any velocity is rounding.
 
@@ -55,7 +59,7 @@ def inconsistency(model: Model, terms: LoopTerms, qd: Sequence[Scalar]) -> Scala
     rates = [e * scale for e, scale in zip(terms.velocity_error, rows, strict=True)]
     moving = [v * scale for v, scale in zip(qd, columns, strict=True)]
     slip = dot(rates, rates) / (length**2 + dot(moving, moving))
-    return maximum(dot(gaps, gaps), slip) * LARGEST_OPENING**-2
+    return maximum(dot(gaps, gaps), slip) * LARGEST_INCONSISTENCY**-2
 
 
 def require_closed_state(model: Model, q: Array, qd: Array, error: Array, rate: Array) -> None:
@@ -72,9 +76,9 @@ def require_closed_state(model: Model, q: Array, qd: Array, error: Array, rate: 
         AssemblyError: It names the loops, and how far or how fast they are open.
     """
     length = model_length(model)
-    require_closed(model, q, error, LARGEST_OPENING, length)
+    require_closed(model, q, error, LARGEST_INCONSISTENCY, length)
     speed = float(np.linalg.norm(coordinate_scales(model, length) * qd))
-    least = LARGEST_OPENING * (speed + length)
+    least = LARGEST_INCONSISTENCY * (speed + length)
     worst = float(np.max(np.abs(constraint_scales(model, length) * rate), initial=0.0))
     if worst <= least:
         return

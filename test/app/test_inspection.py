@@ -49,6 +49,7 @@ def test_tree(arm):
     assert (
         lines[2] == "    tip  [2 kg]  <- turn (revolute) -1 to 2 rad, at most 30 N m and 4 rad/s"
     )
+    assert lines[3] == "  q: turn"
 
 
 def test_json(arm):
