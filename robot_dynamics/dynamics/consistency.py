@@ -30,17 +30,17 @@ from robot_dynamics.spatial import Scalar
 
 Array = NDArray[np.float64]
 
-#: Loops that are open by more, as a part of the length, or opened by a larger part of the speed, are
-#: not those of the mechanism. Frames that were measured and stabilised integration leave less.
+#: Loops that are open by more, as a part of the length, or opened by a larger part of the speed,
+#: are not those of the mechanism. Measured frames and stabilised integration leave less.
 LARGEST_INCONSISTENCY = 1e-2
 
 
 def inconsistency(model: Model, terms: LoopTerms, qd: Sequence[Scalar]) -> Scalar:
     """Return how far a state is from closed loops, in traced code: more than 1 is too far.
 
-    It is the square of the larger of two ratios: the opening of the loops to `LARGEST_INCONSISTENCY` of
-    the length, and the rate at which they open to that part of the speed. A length per second is
-    added to the speed: at rest any velocity is rounding.
+    It is the square of the larger of two ratios, in parts of `LARGEST_INCONSISTENCY`: the opening
+    of the loops to the length, and the rate at which they open to the speed. A length per second
+    is added to the speed: at rest any velocity is rounding.
 
     Args:
         model: The mechanism.
