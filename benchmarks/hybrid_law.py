@@ -141,7 +141,7 @@ def _difference(control: HybridController, q: Array, qd: Array) -> float:
     u2 = row[parts["contact"]] - control.gains.damping * (here.E_F @ twist)
     spare = PostureMotion.of(control.gains, q.tolist(), qd.tolist(), [0.0] * len(q)).acceleration
     law = hybrid_torque(
-        terms, R, control.distribution, u1, u2, row[parts["internal"]], np.array(spare)
+        terms, control.distribution, u1, u2, row[parts["internal"]], np.array(spare)
     )
     return float(np.abs(law.torque - step.torque).max() / np.abs(law.torque).max())
 

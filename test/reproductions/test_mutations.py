@@ -37,7 +37,7 @@ def test_a_wrong_term_fails_a_claim(name, term, factor):
 def test_terms_that_are_left_out_are_zero():
     """In a plane, without gravity, the bar's bias is zero, and so is the rate of x, y, phi."""
     hand = Hand.of(Inertias.of_paper(), None)
-    terms, _ = terms_at(hand, np.array([0.0, 0.14, 0.1]), np.array([0.5, 0.4, 2.0]))
+    terms = terms_at(hand, np.array([0.0, 0.14, 0.1]), np.array([0.5, 0.4, 2.0]))
     assert not terms.Q_B.any()
     assert not terms.environment.E_P_dot_v.any()
     assert not np.any(hand.system.arms.gravity)

@@ -277,7 +277,7 @@ def _errors(law, state, request, rng, shipped):
     free = -state.drives[1]  # damping of self-motion, the only wish of bare gains
     d_ah = hand_accelerations(then, acceleration, gains)
     plain = hybrid_torque(
-        terms, then.pose[:3, :3], distribution, u1, u2, u3, free, d_ah, law.options.null_space
+        terms, distribution, u1, u2, u3, free, d_ah, law.options.null_space
     ).torque
     motion = system_motion(terms, got["torque"])
     inside = distribution.internal_force(motion.contact_forces)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from robot_dynamics.compile import Program, load_kernel, trace
+from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.dynamics.closed_loop import terms_of_transforms
 from robot_dynamics.dynamics.independent import form_in
 from robot_dynamics.dynamics.inverse import velocities_and_accelerations
@@ -37,6 +38,10 @@ Array = NDArray[np.float64]
 # Below this ratio of distances the drives do not determine the motion of their linkage; above it
 # they prescribe motions that the linkage does not have.
 _UNDETERMINED = 1e-6
+# A hand farther from its contact, as a part of the distance of contacts from their middle, does
+# not hold the object there. Compliant contacts and measured poses leave less.
+_LARGEST_GAP = 0.05
+_UNIT = 1e-6  # by which a rotation may miss being one
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,7 @@ class ArmTerms:
         J: Jacobian of the tools' origins (6k, n).
         J_dot_qd: What is left of the tools' accelerations at qdd = 0 (6k,).
         qd: Velocities of the drives (n,).
+        points: The tools' origins (k, 3) [m].
     """
 
     M: Array
@@ -56,6 +62,7 @@ class ArmTerms:
     J: Array
     J_dot_qd: Array
     qd: Array
+    points: Array
 
 
 @dataclass(frozen=True)
@@ -103,11 +110,12 @@ class Arms:
         Raises:
             RobotDynamicsError: If the drives do not determine the motion, or are not independent.
         """
-        qd = np.asarray(qd, dtype=float)
+        q = finite_vector("q", q, self.model.nq)
+        qd = finite_vector("qd", qd, self.model.nv)
         if not self.drives:
-            H, C, J, J_dot_qd = self._kernel(q, qd)
-            return ArmTerms(H, C, J.reshape(-1, self.model.nv), J_dot_qd.ravel(), qd)
-        H, C, J, J_dot_qd, K, k = self._kernel(q, qd)
+            H, C, J, J_dot_qd, points = self._kernel(q, qd)
+            return ArmTerms(H, C, J.reshape(-1, self.model.nv), J_dot_qd.ravel(), qd, points)
+        H, C, J, J_dot_qd, points, K, k = self._kernel(q, qd)
         form = form_in(self.model, K, k, self.independent, self._length)
         if form.weakest < _UNDETERMINED or form.residual_K > _UNDETERMINED:
             fault = "are not independent" if form.residual_K > _UNDETERMINED else "leave it free"
@@ -123,6 +131,7 @@ class Arms:
             J @ G,
             J_dot_qd.ravel() + J @ g,
             qd[list(self.independent)],
+            points,
         )
 
     @cached_property
@@ -132,31 +141,33 @@ class Arms:
     @cached_property
     def _kernel(self) -> Any:
         places = [(tool, self.model.link(tool).placement) for tool in self.tools]
-        key = b"hybrid\0" + repr(places).encode() + self.model.structure_key
+        key = b"hybrid terms\0" + repr(places).encode() + self.model.structure_key
         return load_kernel(key, lambda: arm_program(self.model, self.tools), lanes=1).bind(
             pack(self.model)
         )
 
 
 def arm_program(model: Model, tools: Sequence[str]) -> Program:
-    """Return the program of H, C, J, J_dot qd, and of K and k if there are loops."""
+    """Return the program of H, C, J, J_dot qd, the tools' origins, and K and k with loops."""
 
     def run(q: Any, qd: Any, block: Any) -> dict[str, Any]:
         parameters = unpack(model, block)
         Xup = joint_transforms(model, q)
         X0 = body_transforms(model, Xup)
         v, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity, q)
-        J, J_dot_qd = [], []
+        J, J_dot_qd, points = [], [], []
         for tool in tools:
             link = model.link(tool)
             # To the link's origin, in world axes.
-            turned = Transform(link_transform(link, X0).E.transpose(), Vector3.zero())
+            at = link_transform(link, X0)
+            turned = Transform(at.E.transpose(), Vector3.zero())
+            points.append(list(at.r))
             X = turned.compose(link.placement)
             J.append(jacobian_in_frame(model, link.body, Xup, X, q))
             v_e, a_e = X * v[link.body], X * avp[link.body]
             J_dot_qd.append(classical_acceleration(a_e, v_e, parameters.gravity))
         terms = terms_of_transforms(model, Xup, qd, parameters, q)
-        outputs = {"H": terms.H, "C": terms.C, "J": J, "J_dot_qd": J_dot_qd}
+        outputs = {"H": terms.H, "C": terms.C, "J": J, "J_dot_qd": J_dot_qd, "points": points}
         if model.constraint_count:
             outputs |= {"K": terms.loops.K, "k": terms.loops.k}
         return outputs
@@ -181,6 +192,7 @@ class HybridTerms:
         W_S_dot_v: The rate of its transpose times the object's twist (d,).
         qd: Joint velocities (n,).
         environment: Surfaces and coordinates.
+        rotation: Orientation of the object (3, 3), in whose axes forces are distributed.
     """
 
     M: Array
@@ -195,6 +207,7 @@ class HybridTerms:
     W_S_dot_v: Array
     qd: Array
     environment: EnvironmentTerms
+    rotation: Array
 
     @cached_property
     def J_S(self) -> Array:
@@ -321,8 +334,14 @@ class HybridSystem:
             qd: Joint velocities (nv,).
             pose: Of the object's link in the world (4, 4).
             twist: Of the object (6,): [omega; velocity of its centre of mass], world axes.
+
+        Raises:
+            ArgumentError: If an argument has the wrong shape or is not finite, if the pose is
+                none, or the object is not where the hands hold it.
         """
+        pose, twist = _checked_pose(pose), finite_vector("twist", twist, 6)
         arms = self._compiled_arms.terms(q, qd)
+        self._require_held(pose, arms.points)
         R, omega = pose[:3, :3], twist[:3]
         center = pose[:3, 3] + R @ np.asarray(self.held.center, dtype=float)
         I_C = R @ np.asarray(self.held.inertia, dtype=float) @ R.T
@@ -347,7 +366,34 @@ class HybridSystem:
             (both @ W_S).T @ twist,
             arms.qd,
             self.environment.terms(center, R, twist),
+            R,
         )
+
+    def _require_held(self, pose: Array, points: Array) -> None:
+        """Refuse an object that is not where the hands are, in directions that contacts block."""
+        for tool, contact, point in zip(self.tools, self.contacts, points, strict=True):
+            frame = pose @ contact.pose
+            off = frame[:3, :3].T @ (point - frame[:3, 3])
+            # What contacts do not block may be anywhere.
+            apart = float(np.linalg.norm(contact.directions[3:].T @ off))
+            if apart > _LARGEST_GAP * self.length:
+                raise ArgumentError(
+                    f"{self.arms.name}: {tool!r} is {apart * 1e3:.3g} mm from its contact on "
+                    f"{self.held.name!r}, expected less than "
+                    f"{_LARGEST_GAP * self.length * 1e3:.3g} mm."
+                )
+
+
+def _checked_pose(pose: Array) -> Array:
+    """Return a pose (4, 4) that is one."""
+    pose = np.asarray(pose, dtype=float)
+    if pose.shape != (4, 4):
+        raise ArgumentError(f"pose has shape {pose.shape}, expected (4, 4).")
+    R = pose[:3, :3]
+    good = np.all(np.abs(R.T @ R - np.eye(3)) < _UNIT) and np.linalg.det(R) > 0.0
+    if not (good and np.isfinite(pose).all()):
+        raise ArgumentError("pose is no pose of a rigid body, expected a rotation and a place.")
+    return pose
 
 
 def _axes(contact: Contact) -> Array:

@@ -88,7 +88,7 @@ class Controller:
         self.warnings: tuple[str, ...] = ()
         if task.wall is not None:
             start = task.wanted(0.0)
-            self.mass = float(surface_masses(terms_at(self._touching, start.r, start.rd)[0])[0])
+            self.mass = float(surface_masses(terms_at(self._touching, start.r, start.rd))[0])
             if literal:
                 self.warnings = gain_warnings(self.mass, PRESS_GAIN, 0.0)
             else:
@@ -127,7 +127,7 @@ class Controller:
         errors = (wanted.rd - seen.rd, wanted.r - seen.r)
         motion = self._motion.step(wanted.rdd, *errors, np.isin([0, 1, 2], rows))[rows]
         hand = self._touching if touching else self._free
-        terms, rotation = terms_at(hand, seen.r, seen.rd)
+        terms = terms_at(hand, seen.r, seen.rd)
         squeeze = self._squeeze.step([wanted.squeeze], [seen.squeeze])
         press = np.zeros(0)
         if touching:
@@ -135,17 +135,17 @@ class Controller:
             into = terms.environment.E_F @ _twist(seen.rd)
             press = self._press.step([wanted.press], [seen.press], gate) - self.damping * into
         return hybrid_torque(
-            terms, rotation, hand.distribution, np.concatenate([motion, _STILL]), press, squeeze
+            terms, hand.distribution, np.concatenate([motion, _STILL]), press, squeeze
         ).torque
 
 
-def terms_at(hand: Hand, r: Array, rd: Array) -> tuple[HybridTerms, Array]:
-    """Return the terms of robots and bar at a state of the bar, and its orientation."""
+def terms_at(hand: Hand, r: Array, rd: Array) -> HybridTerms:
+    """Return the terms of robots and bar at a state of the bar."""
     c, s = np.cos(r[2]), np.sin(r[2])
     rotation = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
     q, qd = hand.joint_positions(r, rd)
     at = pose((r[0], r[1], 0.0), rotation)
-    return hand.system.terms(q, qd, at, _twist(rd)), rotation
+    return hand.system.terms(q, qd, at, _twist(rd))
 
 
 def _twist(rd: Array) -> Array:

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.manipulation.hybrid.force_distribution import ForceDistribution
 from robot_dynamics.manipulation.hybrid.system import HybridTerms
@@ -42,7 +43,6 @@ class HybridTorque:
 
 def hybrid_torque(
     terms: HybridTerms,
-    rotation: Array,
     distribution: ForceDistribution,
     motion: Array,
     contact_force: Array,
@@ -55,8 +55,7 @@ def hybrid_torque(
 
     Args:
         terms: The system at its state.
-        rotation: Orientation of the object (3, 3), in whose axes the distribution is.
-        distribution: Sharing of forces.
+        distribution: Sharing of forces, in the object's axes.
         motion: u1 (6 - C,).
         contact_force: u2 (C,).
         internal_force: u3 (m,).
@@ -67,10 +66,19 @@ def hybrid_torque(
         inverse: Generalised inverse of (34): in the metric of the arms' inertia, or the plain one.
 
     Raises:
+        ArgumentError: If an argument has the wrong shape or is not finite.
         RobotDynamicsError: If an arm cannot make all velocities that its contact blocks.
     """
-    wanted = terms.environment.acceleration(np.asarray(motion))
-    d_q = np.zeros(len(terms.h)) if joint_motion is None else np.asarray(joint_motion)
+    n, touched = len(terms.h), len(terms.environment.E_F)
+    motion = finite_vector("motion", motion, 6 - touched)
+    contact_force = finite_vector("contact_force", contact_force, touched)
+    internal_force = finite_vector(
+        "internal_force", internal_force, distribution.internal.shape[1]
+    )
+    if hand_motion is not None:
+        hand_motion = finite_vector("hand_motion", hand_motion, len(terms.J))
+    d_q = np.zeros(n) if joint_motion is None else finite_vector("joint_motion", joint_motion, n)
+    wanted = terms.environment.acceleration(motion)
     if hand_motion is None:
         # The general form of (34): S^T J need only have full row rank, J itself need not, so that
         # fingers with three joints are served as well.
@@ -78,7 +86,7 @@ def hybrid_torque(
     else:  # (34) as it is printed
         S_T = terms.S.T
         blocked = terms.W_S.T @ wanted + terms.W_S_dot_v - terms.S_dot.T @ (terms.J @ terms.qd)
-        free = np.asarray(hand_motion) - np.linalg.pinv(S_T) @ (S_T @ hand_motion)
+        free = hand_motion - np.linalg.pinv(S_T) @ (S_T @ hand_motion)
         J, task = terms.J, np.linalg.pinv(S_T) @ blocked + free - terms.J_dot_qd
     lower = np.linalg.cholesky(terms.M) if inverse == "inertia" else np.eye(len(terms.M))
     half = np.linalg.solve(lower, J.T)  # L^-1 J^T
@@ -91,8 +99,8 @@ def hybrid_torque(
     qdd = d_q + np.linalg.solve(lower.T, half @ np.linalg.solve(A, task - J @ d_q))
     # (37), in the object's axes
     needed = terms.I_B @ wanted + terms.Q_B + terms.environment.E_F.T @ contact_force
-    own = np.concatenate([rotation.T @ needed[:3], rotation.T @ needed[3:]])
-    forces = distribution.contact_forces(own, np.asarray(internal_force))
+    own = (needed.reshape(2, 3) @ terms.rotation).ravel()
+    forces = distribution.contact_forces(own, internal_force)
     torque = terms.M @ qdd + terms.h + terms.J_S.T @ forces  # (32), (33), (36)
     return HybridTorque(torque, qdd, wanted, forces)
 

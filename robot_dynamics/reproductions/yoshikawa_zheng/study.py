@@ -351,10 +351,10 @@ def law_checks(states: int) -> list[Check]:
             hand, rows, press = touching, [0, 2], None
         u1, u2 = 5.0 * rng.uniform(-1.0, 1.0, len(rows)), rng.uniform(0.5, 1.0, 3 - len(rows))
         u3 = rng.uniform(0.5, 1.0, 1)
-        terms, rotation = terms_at(hand, r, rd)
+        terms = terms_at(hand, r, rd)
         # Out of the plane the arms can do nothing.
         u1_all = np.concatenate([u1, np.zeros(3)])
-        law = hybrid_torque(terms, rotation, hand.distribution, u1_all, u2, u3)
+        law = hybrid_torque(terms, hand.distribution, u1_all, u2, u3)
         motion = bar_motion(arms, what, [*r], [*rd], [*law.torque], wall, 0.0, press)
         found = np.array([*motion.rdd])[rows]
         pressed = np.array([motion.press])[: len(u2)]

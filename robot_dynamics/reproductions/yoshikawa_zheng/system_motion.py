@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_dynamics.dynamics.arguments import finite_vector
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.hybrid import HybridTerms, system_matrix
 
@@ -47,6 +48,7 @@ def system_motion(terms: HybridTerms, torque: Array) -> HybridMotion:
     All contacts and surfaces hold; unilateral ones are not checked.
 
     Raises:
+        ArgumentError: If the torques have the wrong shape or are not finite.
         RobotDynamicsError: If K is singular: an arm cannot make all velocities that its contact
             blocks, or surfaces depend on one another.
     """
@@ -60,6 +62,8 @@ def system_motion(terms: HybridTerms, torque: Array) -> HybridMotion:
             "the system equation is singular here: an arm cannot make all velocities that its "
             "contact blocks, or surfaces depend on one another; contact forces are undetermined."
         )
-    X = scale * np.linalg.solve(scaled, scale * right_side(terms, np.asarray(torque)))
+    X = scale * np.linalg.solve(
+        scaled, scale * right_side(terms, finite_vector("torque", torque, len(terms.h)))
+    )
     n, d = len(terms.h), len(terms.drift)
     return HybridMotion(X[:n], X[n : n + 6], X[n + 6 : n + 6 + d], X[n + 6 + d :])

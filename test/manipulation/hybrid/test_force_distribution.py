@@ -55,7 +55,7 @@ def test_the_law_is_exact_with_shares_and_named_internal_forces(name):
     rng = np.random.default_rng(1)
     u1, u2 = rng.normal(size=6 - C), rng.normal(size=C)
     u3 = rng.normal(size=len(distribution.names))
-    law = hybrid_torque(terms, at[:3, :3], distribution, u1, u2, u3)
+    law = hybrid_torque(terms, distribution, u1, u2, u3)
     motion = system_motion(terms, law.torque)
     assert_allclose(motion.surface_forces, u2, atol=1e-8)
     assert_allclose(distribution.internal_force(motion.contact_forces), u3, atol=1e-8)

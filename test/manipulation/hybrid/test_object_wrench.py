@@ -26,7 +26,7 @@ def test_it_is_what_the_law_distributes(name):
     rng = np.random.default_rng(0)
     u2 = rng.normal(size=C)
     u3 = rng.normal(size=len(distribution.names))
-    law = hybrid_torque(terms, at[:3, :3], distribution, rng.normal(size=6 - C), u2, u3)
+    law = hybrid_torque(terms, distribution, rng.normal(size=6 - C), u2, u3)
     expected = system.constant_wrench_map @ law.contact_forces
     arguments = (system.held, system.arms.gravity, at[:3, :3], twist, law.object_acceleration)
     found = object_wrench(*arguments, terms.environment.E_F.T @ u2)

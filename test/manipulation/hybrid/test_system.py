@@ -37,6 +37,29 @@ def test_the_drift_is_a_derivative(name):
     )
 
 
+@pytest.mark.parametrize(
+    ("place", "change", "words"),
+    [
+        (0, lambda q: q[:-1], "q has shape"),
+        (1, lambda qd: qd[0], "qd has shape"),
+        (1, lambda qd: qd * np.nan, "qd has entries that are not finite"),
+        (2, lambda at: at[:3], "pose has shape"),
+        (2, lambda at: 2.0 * at, "no pose of a rigid body"),
+        (2, lambda at: at * np.nan, "no pose of a rigid body"),
+        (2, lambda at: at + 0.1 * np.eye(4)[3] * np.eye(4)[[0]].T, "mm from its contact on"),
+        (3, lambda twist: twist[0], "twist has shape"),
+    ],
+)
+def test_states_that_do_not_fit_are_refused(place, change, words):
+    """Wrong shapes, numbers that are none, and an object that the hands do not hold."""
+    case = CASES[NAMES[0]]
+    system, state = system_of(case), list(state_of(case)[:4])
+    system.terms(*state)
+    state[place] = change(state[place])
+    with pytest.raises(ArgumentError, match=words):
+        system.terms(*state)
+
+
 def test_contacts_hold_at_the_worked_states():
     """S^T (v_h - v_C) = 0: the states are consistent (14)."""
     for name in NAMES:

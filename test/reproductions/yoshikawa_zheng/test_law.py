@@ -28,13 +28,10 @@ UNIQUE = ("Y1", "Y4")
 def law_of(case, length=1.0):
     """Return system, terms, distribution, u3 and the law's answer of a case."""
     data, system, terms = case["input"], system_of(case), terms_of(case)
-    *_, coordinates = state_of(case)
     distribution = ForceDistribution.least(system, length)
     w = from_paper_order(system, np.array(data["w_internal"]))
     u3 = np.linalg.lstsq(distribution.internal, w, rcond=None)[0]
-    answer = hybrid_torque(
-        terms, coordinates.R, distribution, np.array(data["u1"]), np.array(data["u2"]), u3
-    )
+    answer = hybrid_torque(terms, distribution, np.array(data["u1"]), np.array(data["u2"]), u3)
     return system, terms, distribution, u3, answer
 
 
