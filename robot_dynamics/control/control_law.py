@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.control.reference import FORCE, POSE, TWIST, Plan
+from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.grasp_map import internal_force_unit
@@ -262,8 +263,11 @@ class ControlLaw(ABC):
         """
 
     @abstractmethod
-    def check_path(self, q: Array) -> None:
+    def check_path(self, q: Array) -> Rollout | None:
         """Check the whole motion from there; that may take a tenth of a second.
+
+        Returns:
+            The motion that was checked; None if the law follows no path.
 
         Raises:
             PreflightError: If the arms cannot follow the reference.

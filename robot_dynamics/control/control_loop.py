@@ -24,6 +24,8 @@ from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.faults import Cause, Finding, SafetyError, StaleStreamError, State
 from robot_dynamics.control.joint_states import JointStates
 from robot_dynamics.control.link_distance import Proximity
+from robot_dynamics.control.path_check import PreflightError, Problem
+from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import StartError
@@ -122,7 +124,7 @@ class ControlLoop:
         self.system = system = law.system
         self._control = control
         self._arms = ArmModel(system)
-        proximity = Proximity(system, settings, object_box)
+        self._proximity = proximity = Proximity(system, settings, object_box)
         bodies: tuple[WrenchResidual, ...] = ()
         if wrist_sensors and law.holds_object:
             bodies = watched_bodies(system, settings, control.period, friction)
@@ -372,7 +374,13 @@ class ControlLoop:
             PreflightError: If the arms cannot follow the reference from there.
         """
         self._checked_start = None
-        self.law.check_path(q)
+        motion = self.law.check_path(q)
+        if motion is not None:
+            poses = self.law.reference.rows(motion.times)[:, POSE]
+            close = self._proximity.first_too_close(motion.q, poses)
+            if close is not None:
+                row, joint, sentence = close
+                raise PreflightError([Problem(float(motion.times[row]), joint, sentence)])
         self._checked_start = np.array(q, dtype=float)
 
     def start(self, now: int, tick: int) -> LawStep:

@@ -180,7 +180,7 @@ class GravityLaw(ControlLaw):
         check_joints(self.system, self._settings.start, q, qd)
 
     def check_path(self, q: Array) -> None:
-        """Check nothing: no path is followed."""
+        """Check nothing, and return that no path is followed."""
 
     def start(self, q: Array, qd: Array, last: Array | None = None) -> GravityStep:
         """Begin where the arms are; see `ControlLaw.start`."""

@@ -240,6 +240,9 @@ class Proximity:
         self._stated = np.where(
             to_object, settings.minimum_object_distance_m, settings.minimum_arm_distance_m
         )
+        # At the start arms touch nothing, so that capsules which overlap there are of neighbours
+        # by construction. Links that are merely nearer to the object than stated are refused.
+        self._at_start = np.where(to_object, 0.0, settings.minimum_arm_distance_m)
         self._least = self._stated
         self.distances.set_least(self._least)
 
@@ -250,9 +253,34 @@ class Proximity:
             q: Positions of the arm joints (na,).
             pose: Of the object in the world, x y z qx qy qz qw (7,).
         """
-        self._least = self._stated.copy()
-        self._least[self.distances.touching(self._stated, q, pose)] = -np.inf
+        self._least = self._least_from(q, pose)
         self.distances.set_least(self._least)
+
+    def first_too_close(self, q: Array, poses: Array) -> tuple[int, str, str] | None:
+        """Return where a motion first brings a pair too close; nothing is remembered of it.
+
+        Args:
+            q: Positions of the arm joints (N, na), from the start on.
+            poses: Of the object (N, 7).
+
+        Returns:
+            The row, the joint of the pair's first link, and a sentence; None if there is none.
+        """
+        distances = self.distances(q, poses)
+        margins = distances - self._least_from(q[0], poses[0])
+        close = ~(margins >= 0.0)
+        if not close.any():
+            return None
+        i = int(np.argmax(close.any(axis=1)))
+        pair = int(np.argmin(np.where(close[i], margins[i], np.inf)))
+        distance, least = float(distances[i, pair]), float(self._stated[pair])
+        return i, self.distances.pairs[pair].first, self.distances.sentence(pair, distance, least)
+
+    def _least_from(self, q: Array, pose: Array) -> Array:
+        """Return the least distances (pairs,), without pairs that touch at a start."""
+        least = self._stated.copy()
+        least[self.distances.touching(self._at_start, q, pose)] = -np.inf
+        return least
 
     def finding(self, q: Array, pose: Array) -> Finding | None:
         """Return the pair that is too close, if there is one.

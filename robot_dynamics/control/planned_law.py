@@ -17,6 +17,7 @@ from robot_dynamics.control.gain_ramp import RAMP_S, GainRamp, with_gains
 from robot_dynamics.control.gains import check_gains
 from robot_dynamics.control.path_check import PathCheck
 from robot_dynamics.control.reference import FORCE
+from robot_dynamics.control.rollout import Rollout
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
 from robot_dynamics.control.start_check import check_start
 from robot_dynamics.manipulation.system import GraspSystem
@@ -101,9 +102,9 @@ class PlannedLaw(ControlLaw):
         """Refuse a start from afar or from motion; see `start_check.check_start`."""
         check_start(self.system, self.settings.start, self.reference.start, q, qd)
 
-    def check_path(self, q: Array) -> None:
-        """Refuse a plan that cannot be followed from positions `q` (na,)."""
-        self.checked_path(q)
+    def check_path(self, q: Array) -> Rollout:
+        """Refuse a plan that cannot be followed from positions `q` (na,); return the motion."""
+        return self.checked_path(q).rollout
 
     @abstractmethod
     def checked_path(self, q: Array, terms: Any = None) -> PathCheck:

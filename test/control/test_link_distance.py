@@ -210,6 +210,40 @@ def test_the_object_has_a_distance_of_its_own():
     assert Proximity(SYSTEM, SafetySettings()).finding(HELD, at_the_base) is None
 
 
+def test_the_first_time_at_which_a_motion_comes_too_close_is_found():
+    """The object moves to the base of an arm; the distance is that of the row that is named."""
+    box = np.array([[-0.1, -0.1, -0.1], [0.1, 0.1, 0.1]])
+    watch = Proximity(SYSTEM, SafetySettings(), box)
+    poses = np.tile(BOX, (50, 1))
+    poses[:, :3] += np.linspace(0.0, 1.0, 50)[:, None] * (np.array([0.0, BASE, 0.3]) - BOX[:3])
+    q = np.tile(HELD, (50, 1))
+    row, joint, sentence = watch.first_too_close(q, poses)
+    assert joint.startswith("left")
+    assert "from the object, expected at least 0 m" in sentence
+    assert watch.first_too_close(q[:row], poses[:row]) is None
+    watch.begin(HELD, BOX)
+    assert watch.finding(HELD, poses[row - 1]) is None
+    assert watch.finding(HELD, poses[row]) is not None
+
+
+def test_a_link_that_is_nearer_to_the_object_than_stated_is_not_left_out():
+    """Not at the start either: it is refused there, and found while control runs."""
+    box = np.array([[-0.1, -0.1, -0.1], [0.1, 0.1, 0.1]])
+    distances = LinkDistances(SYSTEM, SafetySettings().link_radius_m, box)
+    to_object = [pair.second == "object" for pair in distances.pairs]
+    nearest = distances(HELD, BOX)[to_object].min()
+    assert nearest > 0.0
+    for stated, refused in ((0.9 * nearest, False), (1.1 * nearest, True)):
+        settings = replace(SafetySettings(), minimum_object_distance_m=stated)
+        watch = Proximity(SYSTEM, settings, box)
+        found = watch.first_too_close(HELD[None], BOX[None])
+        assert (found is not None) == refused
+        if refused:
+            assert f"comes to {nearest:.3g} m from the object" in found[2]
+        watch.begin(HELD, BOX)
+        assert (watch.finding(HELD, BOX) is not None) == refused
+
+
 def test_what_is_no_number_is_too_close():
     """Comparisons are written so that a NaN never passes."""
     watch = Proximity(SYSTEM, SafetySettings())
