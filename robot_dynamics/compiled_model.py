@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from robot_dynamics import algorithms
 from robot_dynamics.dynamics.couplings import closure_with_couplings
 from robot_dynamics.model import Model
+from robot_dynamics.model.moved_inertia import require_inertia
 
 Array = NDArray[np.float64]
 
@@ -71,6 +72,7 @@ class CompiledModel:
     @cached_property
     def tree_forward_dynamics(self) -> Any:
         """`(q, qd, tau) -> qdd`: accelerations (..., nv) with all loops open (Table 7.1)."""
+        require_inertia(self.model)
         return self._bind("forward_dynamics", algorithms.forward_dynamics_program)
 
     @cached_property

@@ -45,6 +45,7 @@ from robot_dynamics.dynamics.solution import AUTO, MAXIMAL, METHODS, solution
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.explicit_robot import ExplicitRobot
 from robot_dynamics.model import Mechanism, build
+from robot_dynamics.model.moved_inertia import joints_without_inertia
 
 Array = NDArray[np.float64]
 
@@ -86,6 +87,8 @@ class Robot(CompiledModel):
         """
         if not self.model.constraint_count:
             return self.tree_forward_dynamics
+        if joints_without_inertia(self.model):
+            return self._forward_dynamics_of_loops_alone
         rows = general_rows(self.model, self.closure)
         solve = self._bind(
             "closed_forward_dynamics" if rows is None else f"closed_forward_dynamics\0{rows}",
@@ -109,6 +112,13 @@ class Robot(CompiledModel):
             return out
 
         return forward_dynamics
+
+    def _forward_dynamics_of_loops_alone(
+        self, q: Any, qd: Any, tau: Any, *, check: bool = True
+    ) -> Array:
+        """Return the accelerations where H is singular and only loops determine the motion."""
+        batch = np.broadcast_shapes(*(np.shape(x)[:-1] for x in (q, qd, tau)))
+        return self._looked_at(q, qd, tau, np.full((*batch, self.model.nv + 2), np.nan), check)
 
     def _looked_at(self, q: Any, qd: Any, tau: Any, result: Array, check: bool) -> Array:
         """Return the accelerations of `closed_forward_dynamics`, doubtful states looked at."""

@@ -14,10 +14,11 @@ from support import linkages
 from support.mechanisms import random_state, random_tree, two_arms, world_poses
 
 from robot_dynamics import algorithms
+from robot_dynamics.description.dh import DHRow, dh_mechanism
 from robot_dynamics.dynamics.assembly import AssemblyError
 from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
-from robot_dynamics.model import Mechanism, build
+from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, build, pose
 from robot_dynamics.robot import Robot, load
 from robot_dynamics.spatial import Inertia, Transform, Vector3
 
@@ -307,6 +308,53 @@ def test_closed_loops_write_into_given_arrays(closed, rng):
         batch = [np.broadcast_to(x, (*shape, len(x))) for x in state]
         assert closed.forward_dynamics(*batch, out=out) is out
         assert_allclose(out, np.broadcast_to(expected, out.shape), rtol=0, atol=0)
+
+
+def four_bar(masses):
+    """Return a planar four-bar whose bars have the masses, and a closed state of it."""
+    solid = np.diag([0.01, 0.02, 0.03])
+    links = [LinkElement("base")]
+    links += [LinkElement(n, m, (0.15, 0.0, 0.0), m * solid) for n, m in zip("abc", masses)]
+    joints = [
+        JointElement(f"to {child}", "revolute", parent, child, pose((x, 0.0, 0.0)))
+        for parent, child, x in (("base", "a", 0.0), ("a", "b", 0.3), ("base", "c", 0.5))
+    ]
+    ends = pose((0.4, 0.0, 0.0)), pose((0.35, 0.0, 0.0))
+    loop = LoopElement("loop", "revolute", "b", "c", *ends)
+    robot = Robot.from_mechanism(Mechanism("m", tuple(links), tuple(joints), (loop,)))
+    found = robot.assemble(np.array([1.0, -0.6, 1.5]), velocities={"to a": 1.0})
+    return robot, found.q, found.qd
+
+
+@pytest.mark.parametrize("masses", [(1.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)])
+@pytest.mark.filterwarnings("error")
+def test_bars_without_mass_in_a_loop(masses):
+    """The motion is the one of bars that weigh next to nothing, alone and in a batch."""
+    tau = np.array([2.0, 0.0, 0.0])
+    robot, q, qd = four_bar(masses)
+    qdd = robot.forward_dynamics(q, qd, tau)
+    light, _, _ = four_bar([mass or 1e-7 for mass in masses])
+    assert_allclose(qdd, light.forward_dynamics(q, qd, tau), rtol=1e-4)
+    batch = robot.forward_dynamics(np.stack([q, q]), qd, tau)
+    assert_allclose(batch, [qdd, qdd], rtol=0, atol=0)
+
+
+def test_an_arm_without_masses_has_kinematics():
+    """Poses, Jacobians, assembly, mobility work; forward dynamics name the link that lacks mass."""
+    rows = [DHRow(f"j{i}", d=0.3, alpha=1.57, a=0.2) for i in range(6)]
+    robot = Robot.from_mechanism(dh_mechanism(rows, convention="modified"))
+    q, zero = np.linspace(0.1, 0.6, 6), np.zeros(6)
+    step = 1e-7 * np.arange(1.0, 7.0)
+    moved = robot.pose("j5_link", q + step)[:3, 3] - robot.pose("j5_link", q)[:3, 3]
+    turned = robot.pose("j5_link", q)[:3, :3]
+    assert_allclose(turned @ robot.jacobian("j5_link", q)[3:] @ step, moved, atol=1e-12)
+    assert robot.assemble(q).q == pytest.approx(q)
+    assert robot.mobility().mobility == 6
+    with pytest.raises(RobotDynamicsError, match="expected mass on link 'j0_link' or beyond it"):
+        robot.forward_dynamics(q, zero, zero)
+    bars, q, qd = four_bar((0.0, 0.0, 0.0))
+    with pytest.raises(RobotDynamicsError, match="expected mass on link 'a' or 'b' or 'c'"):
+        bars.forward_dynamics(q, qd, 0.0 * qd)
 
 
 def test_load_reads_files(tmp_path):

@@ -54,9 +54,10 @@ from robot_dynamics.manipulation.settings import (
     PoseSettings,
 )
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism
+from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, build
 from robot_dynamics.model.elements import axis_frame, pose
 from robot_dynamics.model.joints import joint_type
+from robot_dynamics.model.moved_inertia import require_inertia
 
 Array = NDArray[np.float64]
 
@@ -100,6 +101,7 @@ def grasp_system_of(cell: CellSettings, link_mass_scale: float = 1.0) -> GraspSy
         for arm in cell.arms
     ]
     mechanism = world.mechanism
+    require_inertia(build(mechanism))
     links = tuple(
         one if one.name in held_links else _scaled(one, link_mass_scale) for one in mechanism.links
     )
@@ -328,6 +330,7 @@ def jointed_system(cell: CellSettings, grasped: GraspSystem) -> JointedObjectSys
             "control.law is 'jointed', but the object has no joint; expected cell.object.joint."
         )
     arms = place(placed_robots(cell)).mechanism
+    require_inertia(build(arms))
     parts = [_object_part(urdf) for urdf in (cell.object.urdf, joint.urdf)]
     links = (parts[0].name, parts[1].name)
     held = Mechanism("object", tuple(parts), (tree_joint(joint, links),))

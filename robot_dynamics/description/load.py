@@ -21,7 +21,6 @@ from robot_dynamics.description.loops import checked_loops, is_extended
 from robot_dynamics.description.mechanism_checks import (
     check_closures,
     check_numbers,
-    check_placements,
     with_unit_axes,
 )
 from robot_dynamics.description.model_file import SavedModel, read_model_node
@@ -145,26 +144,20 @@ def _from_yaml(node: Node, strict: bool, locked: Mapping[str, float] | None) -> 
         hint = "name the robot first, and this file after --loops (in Python loops=...)"
         raise refused(node.place, "this is a file of loop joints, expected a robot", hint)
     saved = SavedModel(read_dh(node)) if DH_KEY in node else read_model_node(node)
-    description = _checked(saved.description, locked or {}, table=DH_KEY in node)
+    description = _checked(saved.description, locked or {})
     description.diagnosis.raise_if_refused(strict=strict)
     return replace(saved, description=description)
 
 
-def _checked(description: Description, locked: Mapping[str, float], *, table: bool) -> Description:
+def _checked(description: Description, locked: Mapping[str, float]) -> Description:
     """Return a description with joints locked, after the checks that a URDF has while it is read.
-
-    A table without any mass is a robot of kinematics alone, and said to be one.
 
     Raises:
         DescriptionError: With every problem found.
     """
-    places, diagnosis, links = description.places, Diagnosis(), description.mechanism.links
-    kinematic = table and not any(link.mass or link.inertia.any() for link in links)
+    places, diagnosis = description.places, Diagnosis()
     mechanism = with_unit_axes(description.mechanism, places, diagnosis)
-    if kinematic:
-        check_placements(mechanism.joints, places, diagnosis)
-    else:
-        check_links(mechanism, places, diagnosis)
+    check_links(mechanism, places, diagnosis)
     check_closures(mechanism, places, diagnosis)
     check_numbers(mechanism, places, diagnosis)
     if not diagnosis.error_count:
@@ -172,11 +165,7 @@ def _checked(description: Description, locked: Mapping[str, float], *, table: bo
     if not diagnosis.error_count:
         check_units(mechanism, description.shapes, places, diagnosis)
         mechanism = locked_mechanism(mechanism, locked)
-        if kinematic:
-            message = "no row has mass or inertia, there is nothing but kinematics to be computed"
-            diagnosis.warning(places.file, "rows", message)
-        else:
-            check_motion(mechanism, places, diagnosis)
+        check_motion(mechanism, places, diagnosis)
     # What the file keeps of an earlier reading, or its reader has said, is not said again.
     said = {(p.element, p.message) for p in description.diagnosis.problems}
     new = [p for p in diagnosis.problems if (p.element, p.message) not in said]

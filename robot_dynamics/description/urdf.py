@@ -1,13 +1,12 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""URDF, read strictly: a description, or the list of everything that is wrong with the file."""
+"""URDF: a description, or the list of everything that is wrong with the file."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-
-from lxml import etree
+from typing import Any
 
 from robot_dynamics.description.coupling_checks import check_couplings
 from robot_dynamics.description.description import Description, Shape, Transmission
@@ -20,8 +19,8 @@ from robot_dynamics.description.motion_checks import check_motion
 from robot_dynamics.description.tree_checks import Places, check_tree
 from robot_dynamics.description.urdf_elements import (
     Color,
-    read_color,
     read_link,
+    read_material,
     read_shapes,
 )
 from robot_dynamics.description.urdf_joints import read_joint, read_mimic
@@ -97,8 +96,8 @@ class _Reader:
 
     def __init__(self, data: bytes, source: str, file: str, folder: str) -> None:
         self.source, self.file, self.folder = source, file, folder
-        root, lines = parse_xml(data, self.file, "robot")
         self.diagnosis = Diagnosis()
+        root, lines = parse_xml(data, self.file, "robot", self.diagnosis)
         self.root = Tag(root, self.file, lines, self.diagnosis)
         self.places = Places(self.root.place)
         self.links: dict[str, LinkElement] = {}
@@ -150,23 +149,21 @@ class _Reader:
                 "inclusions of XML are never followed",
                 "put the text in its place, or include it with xacro",
             )
-        own = etree.QName(self.root.element).namespace
+        own, _ = _split(self.root.element)
         if own:
             self.root.warning(
                 f"<robot> is in the namespace {own!r}, expected none: other programs may not "
                 "read it"
             )
         without_links = next(self.root.children("link"), None) is None
+        self._check_xacro(without_links)
         for element in self.root.element.iterchildren("{*}*"):
-            name = etree.QName(element)
-            tag = Tag(element, self.file, self.root.lines, self.diagnosis)
-            if element.prefix == "xacro" or "xacro" in (name.namespace or ""):
-                tag.error("this is xacro, not URDF", "expand it first: xacro FILE > robot.urdf")
-                return
-            if name.localname not in _TREE or name.namespace == own:
+            namespace, name = _split(element)
+            if _is_xacro(element) or name not in _TREE or namespace == own:
                 continue
+            tag = Tag(element, self.file, self.root.lines, self.diagnosis)
             message = (
-                f"<{name.localname}> is in the namespace {name.namespace or 'without a name'!r}, "
+                f"<{name}> is in the namespace {namespace or 'without a name'!r}, "
                 f"expected that of <robot>, {own or 'none'}"
             )
             if without_links:
@@ -174,11 +171,23 @@ class _Reader:
                 return
             tag.warning(f"{message}; it is left out")
 
+    def _check_xacro(self, without_links: bool) -> None:
+        """Note what xacro should have expanded: an error if nothing else is there."""
+        hint = "expand the file first: xacro FILE > robot.urdf"
+        for element in self.root.element.iterdescendants("*"):
+            if not _is_xacro(element) or _is_xacro(element.getparent()):
+                continue
+            tag = Tag(element, self.file, self.root.lines, self.diagnosis)
+            if without_links:
+                tag.error("this is xacro, not URDF", hint)
+                return
+            tag.warning(f"<xacro:{tag.name}> was not expanded and is left out", hint)
+
     def _materials(self) -> dict[str, Color | None]:
         found = {}
         for tag in self.root.children("material"):
             name = tag.element.get("name", "")
-            found[name] = read_color(tag.owned(f"material {name!r}"))
+            found[name] = read_material(tag.owned(f"material {name!r}"))
         return found
 
     def _name(self, tag: Tag, known: dict[str, str]) -> str | None:
@@ -280,3 +289,17 @@ class _Reader:
         links = sum(1 for _ in self.root.children("link"))
         joints = sum(1 for _ in self.root.children("joint"))
         return links == len(self.links) and joints == len(self.joints)
+
+
+def _split(element: Any) -> tuple[str, str]:
+    """Return the namespace of an element and its name; a prefix that is not declared is one."""
+    namespace, _, name = str(element.tag)[1:].rpartition("}")
+    if namespace:
+        return namespace, name
+    prefix, _, name = str(element.tag).rpartition(":")
+    return prefix, name
+
+
+def _is_xacro(element: Any) -> bool:
+    """Return whether a tag belongs to xacro, be its prefix declared or not."""
+    return element.prefix == "xacro" or "xacro" in _split(element)[0]

@@ -39,12 +39,20 @@ def read_link(tag: Tag, name: str) -> LinkElement:
     mass = mass_tag.number("value") if mass_tag else 0.0
     inertia = np.zeros((3, 3))
     if inertia_tag:
-        names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-        xx, xy, xz, yy, yz, zz = (inertia_tag.number(name) for name in names)
+        xx, yy, zz = (inertia_tag.number(name) for name in ("ixx", "iyy", "izz"))
+        xy, xz, yz = (_product(inertia_tag, name) for name in ("ixy", "ixz", "iyz"))
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     turned = origin[:3, :3] @ inertia @ origin[:3, :3].T
     x, y, z = origin[:3, 3].tolist()
     return LinkElement(name, mass, (x, y, z), 0.5 * (turned + turned.T))
+
+
+def _product(tag: Tag, name: str) -> float:
+    """Return a product of inertia; zero, with a warning, if it is not stated."""
+    if tag.element.get(name) is None:
+        tag.warning(f"<inertia> has no {name}, it is taken as zero")
+        return 0.0
+    return tag.number(name)
 
 
 def read_origin(tag: Tag) -> Array:
@@ -72,8 +80,12 @@ def read_pose(origin: Tag) -> Array:
     return pose(translation, rotation_of_quaternion(quaternion))
 
 
-def read_color(tag: Tag) -> Color | None:
-    """Return the colour of a `<material>` tag, or None if it states none."""
+def read_material(tag: Tag) -> Color | None:
+    """Return the colour of a `<material>` tag, or None if it states none that can be read."""
+    return tag.tolerant(_color, "it has no colour")
+
+
+def _color(tag: Tag) -> Color | None:
     color = tag.child("color")
     if color is None:
         return None
@@ -82,25 +94,41 @@ def read_color(tag: Tag) -> Color | None:
 
 
 def read_shapes(tag: Tag, link: str, materials: Mapping[str, Color | None]) -> list[Shape]:
-    """Return the visual and collision shapes of a `<link>` tag."""
+    """Return the visual and collision shapes of a `<link>` tag.
+
+    One that cannot be read is left out with a warning: the dynamics need none.
+    """
     shapes = []
     for piece in tag.children("visual", "collision"):
         role: Literal["visual", "collision"] = "visual" if piece.name == "visual" else "collision"
-        geometry = piece.child("geometry")
-        if geometry is None:
-            piece.error(f"<{piece.name}> has no <geometry>")
-            continue
         color = None
-        material = piece.child("material")
-        if material is not None:
-            color = read_color(material) or materials.get(material.element.get("name", ""))
-        shape = _shape(geometry, link, role, read_origin(piece), color)
+        for number, material in enumerate(piece.children("material")):
+            if number:
+                material.warning(
+                    f"<material> is given twice in one <{piece.name}>, the first is used"
+                )
+                break
+            color = read_material(material) or materials.get(material.element.get("name", ""))
+        shape = piece.tolerant(
+            lambda piece, role=role, color=color: _shape(piece, link, role, color),  # type: ignore[misc]
+            f"the <{piece.name}> is left out",
+        )
         if shape is not None:
             shapes.append(shape)
     return shapes
 
 
 def _shape(
+    piece: Tag, link: str, role: Literal["visual", "collision"], color: Color | None
+) -> Shape | None:
+    geometry = piece.child("geometry")
+    if geometry is None:
+        piece.error(f"<{piece.name}> has no <geometry>")
+        return None
+    return _solid(geometry, link, role, read_origin(piece), color)
+
+
+def _solid(
     geometry: Tag,
     link: str,
     role: Literal["visual", "collision"],
@@ -119,10 +147,22 @@ def _shape(
             size = _sizes(solid, "radius") + _sizes(solid, "length")
             return Shape(link, role, "capsule", at, size, "", color)
         if solid.name == "mesh":
-            scale = tuple(solid.numbers("scale", 3, (1.0, 1.0, 1.0)))
-            return Shape(link, role, "mesh", at, scale, solid.text("filename") or "", color)
+            return Shape(
+                link, role, "mesh", at, _scale(solid), solid.text("filename") or "", color
+            )
     geometry.error("<geometry> is empty, expected box, cylinder, capsule, sphere or mesh")
     return None
+
+
+def _scale(mesh: Tag) -> tuple[float, ...]:
+    """Return the scale factors of a mesh; one number is taken for all, of four the first three."""
+    count = len(mesh.element.get("scale", "1 1 1").split())
+    if count not in (1, 4):
+        return tuple(mesh.numbers("scale", 3, (1.0, 1.0, 1.0)))
+    taken = "the one is taken for all" if count == 1 else "the first three are taken"
+    mesh.warning(f"scale expects 3 numbers, found {count}; {taken}")
+    values = mesh.numbers("scale", count)
+    return tuple(values * 3 if count == 1 else values[:3])
 
 
 def _sizes(tag: Tag, attribute: str, count: int = 1) -> tuple[float, ...]:

@@ -8,20 +8,19 @@ a file, and loaded into a robot.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 
 from robot_dynamics.description.description import Description, Shape, Transmission
-from robot_dynamics.description.diagnosis import Diagnosis
-from robot_dynamics.description.motion_checks import joints_without_inertia
+from robot_dynamics.description.diagnosis import Diagnosis, Problem
+from robot_dynamics.description.motion_checks import links_without_inertia
 from robot_dynamics.description.orientations import rotation_of_rpy
 from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.description.urdf import locked_mechanism
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
-from robot_dynamics.model.builder import build
 from robot_dynamics.model.elements import JointElement, Mechanism, joined, pose
 from robot_dynamics.model.joints import joint_type
 
@@ -67,7 +66,7 @@ def place(parts: Iterable[Part], name: str = "world") -> Description:
 
     Raises:
         RobotDynamicsError: If names collide, a name is unknown, a joint neither leads to the tool
-            nor is locked, or a part that can move has no inertia.
+            nor is locked.
     """
     parts = tuple(parts)
     mechanisms = [_mechanism(part) for part in parts]
@@ -78,7 +77,6 @@ def place(parts: Iterable[Part], name: str = "world") -> Description:
             for part, mechanism in zip(parts, mechanisms, strict=True)
         ],
     )
-    _require_inertia(whole)
     described = [part.description for part in parts]
     folders = {description.folder for description in described}
     folder = folders.pop() if len(folders) == 1 else ""
@@ -90,6 +88,7 @@ def place(parts: Iterable[Part], name: str = "world") -> Description:
     ]
     # Of each once: two arms of one file have the same.
     problems = dict.fromkeys(problem for one in described for problem in one.diagnosis.problems)
+    problems |= dict.fromkeys(_of_carriers(whole, parts))
     return Description(
         whole,
         tuple(shape for part in parts for shape in _shapes(part, folder)),
@@ -217,11 +216,11 @@ def _places(name: str, parts: Iterable[Part]) -> Places:
     return result
 
 
-def _require_inertia(mechanism: Mechanism) -> None:
-    model = build(mechanism)
-    for index in joints_without_inertia(model):
-        body = model.bodies[index]
-        raise RobotDynamicsError(
-            f"{mechanism.name}: nothing that joint {body.joint.name!r} moves has inertia, "
-            f"expected mass on link {body.name!r} or beyond it."
-        )
+def _of_carriers(whole: Mechanism, parts: Iterable[Part]) -> Iterator[Problem]:
+    """Yield a warning for each part that can move and has no inertia."""
+    found = set(links_without_inertia(whole).values())
+    for part in parts:
+        root = part.description.mechanism.root
+        if part.carrier != "fixed" and part.prefix + root in found:
+            place, message = part.description.places.link(root), "has no inertia, yet it can move"
+            yield Problem("warning", place, f"link {root!r}", message)

@@ -1,6 +1,9 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Untrusted XML, parsed strictly: nothing is fetched, expanded or silently repaired."""
+"""Untrusted XML: nothing is fetched, expanded or silently repaired.
+
+Defects that change no element, and that other readers of URDF tolerate, are warnings.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,26 @@ from typing import Any
 
 from lxml import etree
 
+from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.files import as_text, refused
 
 # What comes before the root element: XML declaration, instructions and comments.
 _PROLOG = re.compile(r"(\s+|<\?.*?\?>|<!--.*?-->)*", re.DOTALL)
+_PIECE = re.compile(r"<\?.*?\?>|<!--.*?-->", re.DOTALL)
+_DECLARATION = re.compile(r"<\?xml(\s[^<>]*)?\?>")
+_VERSION = re.compile(r"""version\s*=\s*["']1\.[0-9]+["']""")
 _PAGE = re.compile(r"<!DOCTYPE\s+html|<html[\s>]", re.IGNORECASE)
-_ENCODING = re.compile(rb"<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9._-]{1,40})[\"']")
+_ENCODING = re.compile(rb"\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9._-]{1,40})[\"']")
 _KNOWN_ENCODINGS = ("ascii", "iso8859-1", "iso8859-15", "cp1252", "utf-8")
+# What libxml2 can read without losing or changing an element.
+_TOLERATED = (
+    etree.ErrorTypes.NS_ERR_UNDEFINED_NAMESPACE,
+    etree.ErrorTypes.ERR_HYPHEN_IN_COMMENT,
+)
 _MARKS = ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
-def parse_xml(data: bytes, name: str, root: str) -> tuple[Any, list[str]]:
+def parse_xml(data: bytes, name: str, root: str, diagnosis: Diagnosis) -> tuple[Any, list[str]]:
     """Return the root element of a document and the lines of its text.
 
     Document type declarations are refused, so that no entity can be declared, internal or
@@ -30,6 +42,7 @@ def parse_xml(data: bytes, name: str, root: str) -> tuple[Any, list[str]]:
         data: The document.
         name: The file's name, for messages.
         root: The tag that the root element must have.
+        diagnosis: Where tolerated defects are noted as warnings.
 
     Raises:
         DescriptionError: If the document is not well-formed, or is something else.
@@ -51,22 +64,18 @@ def parse_xml(data: bytes, name: str, root: str) -> tuple[Any, list[str]]:
         )
     if not text.startswith("<", start):
         raise refused(f"{name}:{line}", f"is not XML, expected <{root}>")
-    parser = etree.XMLParser(
-        encoding="utf-8",  # of what is fed below, whatever the declaration says
-        resolve_entities=False,
-        load_dtd=False,
-        no_network=True,
-        huge_tree=False,
-        remove_comments=True,
-        remove_pis=True,
+    document = (_undeclared(text[:start], name, diagnosis) + text[start:]).encode(
+        "utf-8", "surrogatepass"
     )
     try:
-        element = etree.fromstring(text.encode("utf-8", "surrogatepass"), parser)
+        element = etree.fromstring(document, _parser())
     except etree.XMLSyntaxError as error:
         at = error.lineno or line
-        reason = " ".join((error.msg or "cannot be read").split(", line")[0].split())
-        raise refused(f"{name}:{at}", f"is not well-formed XML: {reason}") from None
-    found = etree.QName(element).localname
+        reason = _reason(error.msg or "cannot be read")
+        element = _tolerated(document, name, diagnosis)
+        if element is None:
+            raise refused(f"{name}:{at}", f"is not well-formed XML: {reason}") from None
+    found = element.tag.rpartition("}")[2]
     if found != root:
         raise refused(
             f"{name}:{line}",
@@ -74,6 +83,69 @@ def parse_xml(data: bytes, name: str, root: str) -> tuple[Any, list[str]]:
             _OTHER.get(found, ""),
         )
     return element, text.split("\n")
+
+
+def _parser(*, recover: bool = False) -> Any:
+    return etree.XMLParser(
+        encoding="utf-8",  # of what is fed, whatever the declaration says
+        resolve_entities=False,
+        load_dtd=False,
+        no_network=True,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+        recover=recover,
+    )
+
+
+def _undeclared(prolog: str, name: str, diagnosis: Diagnosis) -> str:
+    """Return a prolog without XML declarations, their lines left, after noting their defects."""
+    kept, first = "", True
+    last = 0
+    for piece in _PIECE.finditer(prolog):
+        kept += prolog[last : piece.start()]
+        last = piece.end()
+        if not _DECLARATION.fullmatch(piece.group()):
+            kept += piece.group()
+            continue
+        place = f"{name}:{prolog[: piece.start()].count(chr(10)) + 1}"
+        if not first:
+            diagnosis.warning(place, "", "has a second XML declaration, it is ignored")
+        elif piece.start() > 0:
+            message = "the XML declaration is not at the start of the file, it is ignored"
+            diagnosis.warning(place, "", message)
+        elif not _VERSION.search(piece.group()):
+            message = 'the XML declaration has no version 1.0, the file is read as version="1.0"'
+            diagnosis.warning(place, "", message)
+        kept += "\n" * piece.group().count("\n")
+        first = False
+    return kept + prolog[last:]
+
+
+def _tolerated(document: bytes, name: str, diagnosis: Diagnosis) -> Any:
+    """Return the root of a document whose only defects can be tolerated, which are noted.
+
+    None if there are others.
+    """
+    parser = _parser(recover=True)
+    try:
+        element = etree.fromstring(document, parser)
+    except etree.XMLSyntaxError:
+        return None
+    defects = [entry for entry in parser.error_log if entry.level > etree.ErrorLevels.WARNING]
+    if element is None or any(entry.type not in _TOLERATED for entry in defects):
+        return None
+    said = set()
+    for entry in defects:
+        reason = _reason(entry.message)
+        if reason not in said:
+            said.add(reason)
+            diagnosis.warning(f"{name}:{entry.line}", "", f"is not well-formed XML: {reason}")
+    return element
+
+
+def _reason(message: str) -> str:
+    return " ".join(message.split(", line")[0].split())
 
 
 _OTHER = {

@@ -1,15 +1,15 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""XML elements whose attributes are read strictly, every problem noted with its line."""
+"""XML elements whose attributes are checked, every problem noted with its line."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
 
 from robot_dynamics.description.diagnosis import Diagnosis
 
@@ -19,6 +19,8 @@ _NOT_FINITE = re.compile(r"[-+]?(nan|inf(inity)?)", re.IGNORECASE)
 _XACRO = re.compile(r"\$[{(]")
 _MOST_ATTRIBUTES = 50  # of a tag that are checked for misspellings
 _LINES_BACK = 100  # lines above its end that are searched for the start of a tag
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Tag:
     @property
     def name(self) -> str:
         """The tag, without its namespace."""
-        return str(self.element.tag.rpartition("}")[2])
+        return str(self.element.tag.rpartition("}")[2].rpartition(":")[2])
 
     @property
     def place(self) -> str:
@@ -76,7 +78,8 @@ class Tag:
             if not isinstance(child.tag, str):
                 continue  # an entity reference
             namespace, _, name = child.tag.rpartition("}")
-            if namespace == own and (not names or name in names):
+            # What has a prefix that is not declared is read as a name with a colon.
+            if namespace == own and ":" not in name and (not names or name in names):
                 yield Tag(child, self.file, self.lines, self.diagnosis, self.owner)
 
     def descendants(self, *names: str) -> Iterator[Tag]:
@@ -92,11 +95,33 @@ class Tag:
         return ""
 
     def child(self, name: str) -> Tag | None:
-        """Return the only child of a name, or None; a second one is an error."""
+        """Return the only child of a name, or None; a second one is an error unless alike."""
         found = list(self.children(name))
         for extra in found[1:]:
-            extra.error(f"<{name}> is given twice in one <{self.name}>")
+            message = f"<{name}> is given twice in one <{self.name}>"
+            if _alike(found[0].element, extra.element):
+                extra.warning(f"{message}, both alike")
+            else:
+                extra.error(message)
         return found[0] if found else None
+
+    def tolerant(self, read: Callable[[Tag], T], otherwise: str) -> T | None:
+        """Return what is read from this tag; None if it has errors, noted as warnings.
+
+        For what no equation of motion depends on.
+
+        Args:
+            read: Reads the tag.
+            otherwise: What an error leads to, for the warning: "it is left out".
+        """
+        found = Diagnosis()
+        result = read(replace(self, diagnosis=found))
+        for problem in found.problems:
+            more = f"; {otherwise}" if problem.severity == "error" else ""
+            self.diagnosis.warning(
+                problem.place, problem.element, problem.message + more, problem.hint
+            )
+        return None if found.error_count else result
 
     def text(self, attribute: str) -> str | None:
         """Return an attribute, or None after noting that it is missing or empty."""
@@ -193,6 +218,17 @@ class Tag:
         else:
             self.error(f"{attribute} has {short(word)}, expected a number", hint)
         return False
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Return whether two elements have the same attributes and children."""
+    return (
+        one.tag == other.tag
+        and dict(one.attrib) == dict(other.attrib)
+        and (one.text or "").strip() == (other.text or "").strip()
+        and len(one) == len(other)
+        and all(map(_alike, one, other))
+    )
 
 
 def _meant(name: str, known: Sequence[str]) -> str:

@@ -77,8 +77,11 @@ def solution(
         form = independent_form(model, K, k, ranked)
         qdd = independent_accelerations(model, form, H, force)
     except np.linalg.LinAlgError as error:
+        bare = [body.name for body in model.bodies if not any(body.inertia.components())]
+        lacking = f"; expected mass on link {' or '.join(map(repr, bare))}" if bare else ""
         raise RobotDynamicsError(
-            "the loops allow a motion without inertia: its acceleration is not determined."
+            "the loops allow a motion without inertia: its acceleration is not "
+            f"determined{lacking}."
         ) from error
     return motion_of(ranked, K, k, qdd, least_multipliers(ranked, H @ qdd - force))
 

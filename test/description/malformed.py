@@ -44,13 +44,22 @@ def _bomb() -> bytes:
     return _doctype(entities, '<link name="&a11;"/>')
 
 
-def _chain(count: int) -> bytes:
+def chain_without_mass(count: int) -> bytes:
+    """Return a chain of joints that move nothing."""
     joint = (
         '<joint name="j{0}" type="continuous"><parent link="l{0}"/><child link="l{1}"/></joint>'
     )
     text = "".join(f'<link name="l{i}"/>' for i in range(count + 1))
     text += "".join(joint.format(i, i + 1) for i in range(count))
     return f"<robot>{text}</robot>".encode()
+
+
+_BOX = '<geometry><box size="1 1 1"/></geometry>'
+_MESH = '<visual><geometry><mesh filename="a.stl" scale="{}"/></geometry></visual>'
+
+
+def _tool(shapes: str) -> bytes:
+    return _arm('<link name="tool"/>', f'<link name="tool">{shapes}</link>')
 
 
 _FIXED = '<joint name="{0}" type="fixed"><parent link="{1}"/><child link="{2}"/></joint>'
@@ -84,7 +93,8 @@ URDF: dict[str, tuple[bytes, int | str | None, str]] = {
     "open comment": (b"<robot>\n<!-- <link name='a'/></robot>", "", "not well-formed"),
     "open CDATA": (b"<robot>\n<![CDATA[<link name='a'/></robot>", "", "not well-formed"),
     "undefined entity": (b"<robot>\n<link name='&a;'/></robot>", 2, "not well-formed"),
-    "undeclared prefix": (b"<robot>\n<u:link name='a'/></robot>", 2, "not well-formed"),
+    "undeclared prefix": (b"<robot>\n<u:link name='a'/></robot>", 2, "in the namespace 'u'"),
+    "undeclared prefix and an open tag": (b"<robot>\n<u:a/><b></robot>", 2, "not well-formed"),
     "NUL inside": (_arm('"tool"', '"to\x00ol"'), "", "not well-formed"),
     "control character": (_arm('"tool"', '"to\x07ol"'), "", "not well-formed"),
     "deep nesting": (b"<robot>" + b"<link>" * 100_000, 1, "not well-formed"),
@@ -118,7 +128,6 @@ URDF: dict[str, tuple[bytes, int | str | None, str]] = {
     "5000 links of one name": (
         b"<robot>" + b"<link name='a'/>" * 5_000 + b"</robot>", 1, "more than 1000 errors",
     ),
-    "chain of 1000 joints without mass": (_chain(1000), 1, "nothing that it moves has inertia"),
     # encodings
     "latin-1 unannounced": (b"<robot>\n<link name='\xe9'/></robot>", 2, "is not UTF-8"),
     "utf-16 without mark": (ARM.encode("utf-16-le"), 1, "is not"),
@@ -183,23 +192,11 @@ URDF: dict[str, tuple[bytes, int | str | None, str]] = {
     "negative moment": (_arm('ixx="0.02"', 'ixx="-0.02"'), "upper", "negative principal moment"),
     "no inertia": (_arm('<inertia ixx="0.02" ', "<other "), "upper", "has no <inertia>"),
     "no mass": (_arm('<mass value="2"/>', ""), "upper", "<inertial> has no <mass>"),
-    "negative radius": (
-        _more(
-            '<link name="x"><visual><geometry><sphere radius="-1"/></geometry></visual></link>'
-            + _FIXED.format("x", "base", "x")
-        ),
-        "sphere", "is negative",
-    ),
-    "empty geometry": (
-        _arm('<link name="tool"/>', '<link name="tool"><visual><geometry/></visual></link>'),
-        "<geometry/>", "<geometry> is empty",
-    ),
     # joints
     "no type": (_arm(' type="prismatic"', ""), "elbow", "<joint> has no type"),
     "unknown type": (_arm('"prismatic"', '"hinge"'), "hinge", "unknown joint type 'hinge'"),
     "no child": (_arm('<child link="lower"/>', ""), "elbow", "has no <child>"),
     "zero axis": (_arm('"0 1 0"', '"0 0 0"'), '"0 0 0"', "the axis is zero"),
-    "massless leaf": (_arm(f'name="lower">{INERTIAL}', 'name="lower">'), "elbow", "inertia"),
     "mimic of nothing": (
         _arm('<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><mimic joint="elbo"/>'),
         "shoulder", "did you mean 'elbow'",
@@ -380,6 +377,53 @@ _GOOD_GEAR = "couplings: [{name: g, joint: shoulder, driver: elbow, ratio: 0}]\n
 #: Files that can mean a mechanism and deserve a look: for each a URDF, a file of loop joints or
 #: nothing, and words of the warning.
 DOUBTFUL: dict[str, tuple[bytes, bytes | None, str]] = {
+    # XML that other readers tolerate
+    "version 0.0": (b'<?xml version="0.0"?>' + ARM.encode(), None, "urdf:1: .* no version 1.0"),
+    "a declaration behind a blank line": (
+        b'\n<?xml version="1.0"?>\n' + ARM.encode(), None, "urdf:2: .* not at the start",
+    ),
+    "two declarations": (
+        b'<?xml version="1.0"?>\n<?xml version="1.0"?>\n' + ARM.encode(), None, "urdf:2: .* sec",
+    ),
+    "prefix of another program": (
+        _more("<gazebo>\n<sensor:camera/></gazebo>"), None, "urdf:16: .* prefix sensor on camera",
+    ),
+    "hyphens in a comment": (_more("<!-- a -- b -->"), None, "Double hyphen"),
+    "xacro include": (
+        _more('<xacro:include xmlns:xacro="http://x" filename="a"/>'), None, "was not expanded",
+    ),
+    "xacro property without namespace": (
+        _more('<xacro:property name="a" value="1"/>'), None, "<xacro:property> was not expanded",
+    ),
+    "xacro inside a link": (
+        _arm('<link name="tool"/>', '<link name="tool"><xacro:box/></link>'), None, "<xacro:box>",
+    ),
+    # what dynamics do not depend on
+    "two materials": (_tool(f'<visual>{_BOX}<material name="a"/><material name="b"/></visual>'),
+        None, "<material> is given twice in one <visual>, the first"),
+    "two materials of one name": (
+        _more('<material name="a"/><material name="a"><color rgba="1 1"/></material>'), None,
+        "rgba expects 4 numbers, found 2",
+    ),
+    "one scale": (_tool(_MESH.format("2")), None, "found 1; the one is taken for all"),
+    "four scales": (_tool(_MESH.format("1 2 3 4")), None, "found 4; the first three are taken"),
+    "scale of words": (_tool(_MESH.format("a b c")), None, "<visual> is left out"),
+    "negative radius": (
+        _tool('<visual><geometry><sphere radius="-1"/></geometry></visual>'), None, "is negative",
+    ),
+    "empty geometry": (
+        _tool("<collision><geometry/></collision>"), None, "<geometry> is empty.*is left out",
+    ),
+    "no geometry": (_tool("<visual/>"), None, "<visual> has no <geometry>"),
+    # what can be meant in one way only
+    "no ixy": (_arm('ixy="0"', ""), None, "<inertia> has no ixy, it is taken as zero"),
+    "two equal masses": (
+        _arm('<mass value="2"/>', '<mass value="2"/><mass value="2"/>'), None, "both alike",
+    ),
+    # kinematics alone
+    "massless leaf": (
+        _arm(f'name="lower">{INERTIAL}', 'name="lower">'), None, "moves has inertia.*'lower'",
+    ),
     "grams": (_arm('value="2"', 'value="2000"'), None, "were grams meant"),
     "millimetres": (_arm('"0.2 0 0"', '"200 0 0"'), None, "were millimetres meant"),
     "degrees in a limit": (_arm('upper="2"', 'upper="90"'), None, "were degrees meant"),

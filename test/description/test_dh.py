@@ -113,12 +113,13 @@ def test_the_convention_must_be_stated():
 
 
 def test_a_table_without_mass_is_one_of_kinematics(tmp_path):
-    """It is read with a warning, moves its frames, and its dynamics are refused in a sentence."""
+    """It is read with warnings, moves its frames, and its dynamics are refused in a sentence."""
     import robot_dynamics as rd
 
     (tmp_path / "dh.yaml").write_text("dh: standard\nrows: [{name: s, d: 0.3}]\n")
-    (warning,) = load_description(tmp_path / "dh.yaml").diagnosis.warnings
-    assert "nothing but kinematics" in warning.message
+    massless, motionless = load_description(tmp_path / "dh.yaml").diagnosis.warnings
+    assert "has no mass" in massless.message
+    assert "kinematics need none" in motionless.hint
     robot = rd.load(tmp_path / "dh.yaml")
     with pytest.raises(RobotDynamicsError, match="nothing that joint 's' moves has inertia"):
         robot.forward_dynamics(np.zeros(1), np.zeros(1), np.zeros(1))

@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 
 from robot_dynamics.description.diagnosis import DescriptionError
+from robot_dynamics.description.motion_checks import links_without_inertia
 from robot_dynamics.description.urdf import read_urdf
 from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
 from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_pose
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import WORLD, build
+from robot_dynamics.model.moved_inertia import require_inertia
 from robot_dynamics.model.parameters import parameters_of
 from robot_dynamics.resources import ResourceNotFoundError, resolve_package_uri
 
@@ -59,14 +62,13 @@ def test_the_documentation_lists_what_does_not_load():
 
 
 def test_fingers_without_mass_may_be_locked():
-    """romeo loads once the joints that move no inertia are locked; nothing else is wrong."""
+    """romeo has forward dynamics once the joints that move no inertia are locked."""
     name = "romeo_description/urdf/romeo.urdf"
-    with pytest.raises(DescriptionError) as caught:
-        read_urdf(FOLDER / name)
-    errors = [p for p in caught.value.problems if p.severity == "error"]
-    assert all("nothing that it moves has inertia" in problem.message for problem in errors)
-    locked = {re.search("'(.+)'", problem.element).group(1): 0.0 for problem in errors}
+    with pytest.raises(RobotDynamicsError, match="'LHand' moves has inertia"):
+        require_inertia(build(read_urdf(FOLDER / name).mechanism))
+    locked = dict.fromkeys(links_without_inertia(read_urdf(FOLDER / name).mechanism), 0.0)
     model = build(read_urdf(FOLDER / name, locked=locked).mechanism)
+    require_inertia(model)
     assert model.nv > 30
     assert not set(locked) & set(model.joint_names)
 

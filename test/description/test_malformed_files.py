@@ -13,8 +13,8 @@ import subprocess
 import sys
 
 import pytest
-from description.malformed import DOUBTFUL, URDF, YAML
-from description.malformed_models import MODELS
+from description.malformed import DOUBTFUL, URDF, YAML, chain_without_mass
+from description.malformed_models import MASSLESS, MODELS
 from description.urdf_texts import ARM, line_of
 from waiting import PATIENCE_S
 
@@ -90,6 +90,38 @@ def test_a_malformed_model_is_answered(tmp_path, case):
     contents, where, words = MODELS[case]
     (tmp_path / case).write_bytes(contents)
     check(refused(tmp_path / case), tmp_path / case, contents, where, words)
+
+
+@pytest.mark.parametrize("case", MASSLESS)
+def test_a_model_without_mass_is_read_with_a_warning(tmp_path, case):
+    """Each model file and DH table in which a joint moves nothing: the warning has its line."""
+    contents, line = MASSLESS[case]
+    (tmp_path / case).write_bytes(contents)
+    found = load_description(tmp_path / case).diagnosis.warnings
+    (warning,) = [p for p in found if "nothing that it moves has inertia" in p.message]
+    assert warning.place == f"{case}:{line}"
+    with pytest.raises(DescriptionError):
+        load_description(tmp_path / case, strict=True)
+
+
+@pytest.mark.parametrize("case", [case for case in DOUBTFUL if DOUBTFUL[case][1] is None])
+def test_a_strict_reading_refuses_doubtful_files(case):
+    """What is a warning otherwise is reason enough to refuse."""
+    contents, _, words = DOUBTFUL[case]
+    with pytest.raises(DescriptionError) as caught:
+        load_description(contents.decode(), strict=True)
+    words = words.replace("urdf:", "<text>:")
+    assert any(re.search(words, p.sentence()) for p in caught.value.problems)
+
+
+def test_a_chain_without_mass_is_read_in_time():
+    """A thousand joints without mass are one warning, not a thousand."""
+    (warning,) = [
+        p
+        for p in load_description(chain_without_mass(1000).decode()).diagnosis.warnings
+        if "nothing that it moves" in p.message
+    ]
+    assert "likewise of 999 further joints" in warning.message
 
 
 def test_the_command_line_shows_no_traceback(tmp_path, capsys):

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robot_dynamics.description.motion_checks import joints_without_inertia, joints_without_mass
+from robot_dynamics.description.motion_checks import joints_without_mass
 from robot_dynamics.model import JointElement, LinkElement, Mechanism, build, pose
+from robot_dynamics.model.moved_inertia import joints_without_inertia
 
 SOLID = np.diag([0.01, 0.02, 0.02])
 POINT = np.zeros((3, 3))

@@ -15,6 +15,7 @@ from robot_dynamics.description.urdf import read_urdf
 from robot_dynamics.description.world import Part, chain_between, joints_between, place
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import build, pose_of
+from robot_dynamics.model.moved_inertia import require_inertia
 from robot_dynamics.robot import load
 
 GRIPPER = ARM.replace(
@@ -106,11 +107,14 @@ def test_wrong_names_and_clashes_are_one_sentence():
 
 
 def test_a_floating_part_needs_inertia():
-    """A frame without mass cannot float."""
+    """A frame without mass that floats is warned of, and its forward dynamics are refused."""
     frame = read_urdf('<robot name="frame"><link name="frame"/></robot>')
+    world = place([Part(frame, carrier="floating")])
+    (warning,) = world.diagnosis.warnings
+    assert warning.sentence() == "<text>:1: link 'frame': has no inertia, yet it can move."
     with pytest.raises(RobotDynamicsError, match="joint 'world_to_frame' moves has inertia"):
-        place([Part(frame, carrier="floating")])
-    place([Part(frame)])
+        require_inertia(build(world.mechanism))
+    assert not place([Part(frame)]).diagnosis.problems
 
 
 STATED = GRIPPER.replace(

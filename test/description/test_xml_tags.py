@@ -11,7 +11,7 @@ from robot_dynamics.description.xml_tags import Tag
 
 def tag_of(text):
     """Return the tag of a document."""
-    root, lines = parse_xml(text.encode(), "f.urdf", "origin")
+    root, lines = parse_xml(text.encode(), "f.urdf", "origin", Diagnosis())
     return Tag(root, "f.urdf", lines, Diagnosis(), "joint 'a'")
 
 
@@ -57,9 +57,14 @@ def test_missing_things_are_noted():
     tag = tag_of("<origin/>")
     tag.text("link")
     assert problem_of(tag) == "f.urdf:1: joint 'a': <origin> has no link."
-    tag = tag_of("<origin>\n<a/>\n<a/></origin>")
+    tag = tag_of("<origin>\n<a/>\n<a b='1'/></origin>")
     assert tag.child("a") is not None
     assert problem_of(tag) == "f.urdf:3: joint 'a': <a> is given twice in one <origin>."
+    assert tag.diagnosis.error_count == 1
+    tag = tag_of("<origin>\n<a b='1'/>\n<a b='1'/></origin>")
+    assert tag.child("a") is not None
+    assert "<a> is given twice in one <origin>, both alike" in problem_of(tag)
+    assert tag.diagnosis.error_count == 0
 
 
 def test_misspelt_names_are_noted():
