@@ -314,7 +314,9 @@ def four_bar(masses):
     """Return a planar four-bar whose bars have the masses, and a closed state of it."""
     solid = np.diag([0.01, 0.02, 0.03])
     links = [LinkElement("base")]
-    links += [LinkElement(n, m, (0.15, 0.0, 0.0), m * solid) for n, m in zip("abc", masses)]
+    links += [
+        LinkElement(n, m, (0.15, 0.0, 0.0), m * solid) for n, m in zip("abc", masses, strict=True)
+    ]
     joints = [
         JointElement(f"to {child}", "revolute", parent, child, pose((x, 0.0, 0.0)))
         for parent, child, x in (("base", "a", 0.0), ("a", "b", 0.3), ("base", "c", 0.5))
@@ -340,7 +342,7 @@ def test_bars_without_mass_in_a_loop(masses):
 
 
 def test_an_arm_without_masses_has_kinematics():
-    """Poses, Jacobians, assembly, mobility work; forward dynamics name the link that lacks mass."""
+    """Poses, Jacobians, assembly, mobility work; forward dynamics names the link without mass."""
     rows = [DHRow(f"j{i}", d=0.3, alpha=1.57, a=0.2) for i in range(6)]
     robot = Robot.from_mechanism(dh_mechanism(rows, convention="modified"))
     q, zero = np.linspace(0.1, 0.6, 6), np.zeros(6)

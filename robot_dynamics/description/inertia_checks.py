@@ -11,25 +11,14 @@ import numpy as np
 
 from robot_dynamics.description.description import Shape
 from robot_dynamics.description.diagnosis import Diagnosis
-from robot_dynamics.description.mechanism_checks import FARTHEST, check_placements
 from robot_dynamics.description.orientations import DEGREES_HINT
 from robot_dynamics.description.tree_checks import Places
-from robot_dynamics.model.elements import (
-    JointElement,
-    LinkElement,
-    LoopElement,
-    Mechanism,
-)
+from robot_dynamics.model.element_checks import FARTHEST, link_faults
+from robot_dynamics.model.elements import JointElement, LinkElement, LoopElement, Mechanism
 
-# Principal moments below zero by less than this come from printing few digits.
-_NEGATIVE = 0.01  # of the largest moment
-_ROUNDING = 1e-7  # kg m^2
-_LOPSIDED = 1e-9  # part of the largest entry by which an inertia may differ from its transpose
 _TRIANGLE = 1e-3  # part of the largest moment by which it may exceed the sum of the others
 _HEAVY = 1000.0  # kg: more is more likely grams
 _LONG = 20.0  # m: more is more likely millimetres
-_HEAVIEST = 1e9  # kg: more than any ship, and more than numbers can be computed with
-_LARGEST = 1e15  # kg m^2: a moment of inertia that no machine has
 _WIDE = 4.0 * math.pi  # rad: limits beyond are more likely degrees
 _SMALL_LINK = 0.1  # m: size of a link if nothing in the file states it
 _LIGHTEST = 500.0  # kg/m^3: density by which the size of a compact link follows from its mass
@@ -44,25 +33,14 @@ def check_links(mechanism: Mechanism, places: Places, diagnosis: Diagnosis) -> N
     massless = []
     for link in mechanism.links:
         place, element = places.link(link.name), f"link {link.name!r}"
-        if link.mass < 0.0:
-            diagnosis.error(place, element, f"mass is {link.mass:g} kg, expected at least zero")
+        faults = list(link_faults(link))
+        for fault in faults:
+            diagnosis.error(place, element, fault)
+        if faults:
             continue
-        if _beyond_all_machines(link, place, diagnosis):
-            continue
-        lopsided = float(np.abs(link.inertia - link.inertia.T).max())
-        if lopsided > _LOPSIDED * float(np.abs(link.inertia).max()):
-            message = f"the inertia is not symmetric, by {lopsided:.4g} kg m^2"
-            diagnosis.error(place, element, message)
         moments = np.linalg.eigvalsh(link.inertia)
         largest = float(np.abs(moments).max())
-        if moments[0] < -_NEGATIVE * largest - _ROUNDING:
-            diagnosis.error(
-                place,
-                element,
-                f"the inertia has the negative principal moment {moments[0]:.4g} kg m^2 "
-                f"(largest {moments[2]:.4g})",
-            )
-        elif moments[0] < -1e-9 * largest - 1e-15:
+        if moments[0] < -1e-9 * largest - 1e-15:
             diagnosis.warning(
                 place,
                 element,
@@ -81,22 +59,6 @@ def check_links(mechanism: Mechanism, places: Places, diagnosis: Diagnosis) -> N
         elif link.mass == 0.0:
             massless.append(link.name)
     _summarise_massless(mechanism, massless, places, diagnosis)
-    check_placements(mechanism.joints, places, diagnosis)
-
-
-def _beyond_all_machines(link: LinkElement, place: str, diagnosis: Diagnosis) -> bool:
-    """Note an error if a number of a link is implausibly large, and return whether one is."""
-    distance = max(map(abs, link.center))
-    moment = float(np.abs(link.inertia).max())
-    before = diagnosis.error_count
-    for value, most, words in (
-        (link.mass, _HEAVIEST, f"mass is {link.mass:g} kg"),
-        (distance, FARTHEST, f"the centre of mass is {distance:g} m from the link's origin"),
-        (moment, _LARGEST, f"the inertia has {moment:g} kg m^2"),
-    ):
-        if value > most:
-            diagnosis.error(place, f"link {link.name!r}", f"{words}, expected at most {most:g}")
-    return diagnosis.error_count > before
 
 
 def check_units(

@@ -13,6 +13,7 @@ import numpy as np
 from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.model.connectivity import WORLD
 from robot_dynamics.model.couplings import Coupling, CouplingElement, require_terms
+from robot_dynamics.model.element_checks import require_possible
 from robot_dynamics.model.elements import (
     Array,
     JointElement,
@@ -121,9 +122,11 @@ def build(
         root: Name of the link that is the fixed base, if the tree joints do not tell.
 
     Raises:
-        RobotDynamicsError: If the tree joints do not form a tree, a name is unknown, or an axis
-            is zero.
+        RobotDynamicsError: If an element is impossible (a negative mass, a placement that is no
+            rotation, a number that is none), the tree joints do not form a tree, a name is
+            unknown or given twice, or an axis is zero.
     """
+    require_possible(mechanism)
     elements = {link.name: link for link in mechanism.links}
     arcs = [_arc_of_joint(joint, elements) for joint in mechanism.joints]
     loops = [_arc_of_loop(loop, elements) for loop in mechanism.loops]

@@ -8,6 +8,7 @@ import pytest
 from robot_dynamics.description.description import Shape
 from robot_dynamics.description.diagnosis import Diagnosis
 from robot_dynamics.description.inertia_checks import check_links, check_units
+from robot_dynamics.description.mechanism_checks import check_numbers
 from robot_dynamics.description.tree_checks import Places
 from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, pose
 
@@ -72,7 +73,7 @@ def test_distances_out_of_all_proportion_are_errors():
     links = (LinkElement("a"), LinkElement("b"))
     far = JointElement("j", "fixed", "a", "b", pose((1e7, 0.0, 0.0)))
     diagnosis = Diagnosis()
-    check_links(Mechanism("m", links, (far,)), Places("f"), diagnosis)
+    check_numbers(Mechanism("m", links, (far,)), Places("f"), diagnosis)
     assert "its origin is 1e+07 m from the parent's" in diagnosis.errors[0].message
     loop = LoopElement("l", "fixed", "a", "b", pose((0.0, 300.0, 0.0)))
     diagnosis = Diagnosis()

@@ -1,0 +1,96 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Mechanisms made by programs are checked as files are: each impossible element is named."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.model import (
+    CouplingElement,
+    JointElement,
+    LinkElement,
+    LoopElement,
+    Mechanism,
+    build,
+    pose,
+)
+from robot_dynamics.model.elements import Limits
+
+NAN = float("nan")
+SOLID = np.diag([0.1, 0.1, 0.1])
+MECHANISM = Mechanism(
+    "m",
+    (
+        LinkElement("base"),
+        LinkElement("a", 1.0, (0.0, 0.0, 0.1), SOLID),
+        LinkElement("b", 1.0, (0.0, 0.0, 0.1), SOLID),
+    ),
+    (
+        JointElement("to a", "revolute", "base", "a"),
+        JointElement("to b", "revolute", "base", "b", pose((0.3, 0.0, 0.0))),
+    ),
+    (LoopElement("weld", "point", "a", "b", pose((0.1, 0, 0)), pose((-0.1, 0, 0))),),
+    (CouplingElement.gear("gear", "to a", "to b", 2.0),),
+)
+SHEARED = pose(rotation=np.array([[1.0, 0.1, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
+MIRRORED = pose(rotation=np.diag([1.0, 1.0, -1.0]))
+
+
+def changed(kind, **values):
+    """Return the mechanism with values of its last link or joint, or of its only loop."""
+    *others, last = getattr(MECHANISM, kind)
+    return replace(MECHANISM, **{kind: (*others, replace(last, **values))})
+
+
+def test_a_sound_mechanism_passes():
+    """Nothing is said of it, nor of a rotation that was printed with four digits."""
+    assert build(MECHANISM).nv == 2
+    turned = np.round(pose(rotation=np.linalg.qr(np.arange(9.0).reshape(3, 3) + np.eye(3))[0]), 4)
+    turned[:3, :3] *= np.sign(np.linalg.det(turned[:3, :3]))
+    assert build(changed("joints", placement=turned)).nv == 2
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "message"),
+    [
+        (changed("links", mass=NAN), "link 'b': mass is nan kg"),
+        (changed("links", mass=-1.0), "link 'b': mass is -1 kg, expected at least zero"),
+        (changed("links", center=(0.0, NAN, 0.0)), "link 'b': the centre of mass is n"),
+        (changed("links", inertia=SOLID * NAN), "link 'b': the inertia has nan"),
+        (changed("links", inertia=SOLID + np.eye(3, k=1) * 0.01), "'b': the inertia is not symm"),
+        (changed("links", inertia=-SOLID), "link 'b': the inertia has the negative principal"),
+        (changed("links", inertia=np.zeros(3)), r"link 'b': the inertia has the shape \(3,\)"),
+        (changed("links", name="a"), "link 'a': the name is given twice"),
+        (changed("joints", name="to a"), "joint 'to a': the name is given twice"),
+        (changed("joints", placement=SHEARED), "joint 'to b': its orientation .* is no rotation"),
+        (changed("joints", placement=MIRRORED), "joint 'to b': its orientation .* is no rotation"),
+        (changed("joints", placement=pose((NAN, 0, 0))), "joint 'to b': its origin is nan m"),
+        (changed("joints", placement=np.eye(3)), r"joint 'to b': its pose has the shape \(3, 3\)"),
+        (changed("joints", axis=(0.0, NAN, 1.0)), "joint 'to b': the axis is no direction"),
+        (changed("joints", damping=-1.0), "joint 'to b': damping is -1"),
+        (changed("joints", armature=NAN), "joint 'to b': armature is nan"),
+        (changed("joints", limits=Limits(1.0, -1.0)), "joint 'to b': the lower limit 1 is above"),
+        (changed("joints", limits=Limits(NAN)), "joint 'to b': the lower limit nan"),
+        (changed("loops", predecessor_pose=np.full((4, 4), NAN)), "loop joint 'weld': its origin"),
+        (changed("loops", successor_pose=SHEARED), "loop joint 'weld': its orientation"),
+        (changed("loops", stiffness=NAN), "loop joint 'weld': stiffness is nan"),
+        (changed("loops", name="to a"), "joint 'to a': the name is given twice"),
+        (changed("couplings", offset=NAN), "coupling 'gear': has the number nan"),
+        (replace(MECHANISM, couplings=MECHANISM.couplings * 2), "coupling 'gear': the name is"),
+    ],
+)
+def test_what_is_impossible_is_refused(mechanism, message):
+    """One fault, one sentence that names the element."""
+    with pytest.raises(RobotDynamicsError, match=message):
+        build(mechanism)
+
+
+def test_all_faults_are_listed():
+    """Every fault of a mechanism in one error."""
+    spoilt = replace(changed("links", mass=-1.0), joints=changed("joints", damping=NAN).joints)
+    with pytest.raises(RobotDynamicsError) as caught:
+        build(spoilt)
+    assert len(str(caught.value).splitlines()) == 2
