@@ -173,7 +173,7 @@ class _Reader:
 
     def _check_xacro(self, without_links: bool) -> None:
         """Note what xacro should have expanded: an error if nothing else is there."""
-        hint = "expand the file first: xacro FILE > robot.urdf"
+        hint = "expand it first: xacro FILE > robot.urdf"
         for element in self.root.element.iterdescendants("*"):
             if not _is_xacro(element) or _is_xacro(element.getparent()):
                 continue
