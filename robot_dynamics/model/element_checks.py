@@ -150,8 +150,8 @@ def _number_faults(joint: JointElement | LoopElement) -> Iterator[str]:
             yield f"the lower limit {limits.lower:g} is above the upper {limits.upper:g}"
         for name in ("velocity", "effort"):
             value = getattr(limits, name)
-            if not value > 0.0:
-                yield f"the limit of {name} is {value:g}, expected more than zero"
+            if not value >= 0.0:  # zero: a joint that nothing drives
+                yield f"the limit of {name} is {value:g}, expected at least zero"
 
 
 def _each(value: float | tuple[float, ...]) -> Iterator[float]:

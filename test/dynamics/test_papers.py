@@ -74,7 +74,7 @@ def test_swain_and_morris(name):
         more_links, more_joints = arm(arm_name, data, ("base", frame(**mount)))
         links, joints = links + more_links, joints + more_joints
         on_object = pose(grasp["p"], np.array(grasp["R"]))
-        loops.append(weld(arm_name, f"{arm_name}tool", "held", np.eye(4), on_object))
+        loops.append(weld(f"{arm_name}grasp", f"{arm_name}tool", "held", np.eye(4), on_object))
         sizes.append(len(data["joints"]))
     mechanism = Mechanism("cell", tuple(links), tuple(joints), tuple(loops))
     model = build(mechanism, gravity=system["g"])
