@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import logging
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,7 +19,12 @@ from robot_dynamics.compile import cache
 from robot_dynamics.compile.chain import Chain
 from robot_dynamics.compile.emission import emit_module
 from robot_dynamics.compile.errors import CompilerError
-from robot_dynamics.compile.host import Host, find_host, interpretation_forced
+from robot_dynamics.compile.host import (
+    Host,
+    find_host,
+    interpretation_forced,
+    most_operations,
+)
 from robot_dynamics.compile.machine import MachineCode, compile_object, load_object
 from robot_dynamics.compile.plain_function import (
     MachineLoop,
@@ -186,7 +193,10 @@ def compile_program(program: Program, lanes: int | None = None) -> Kernel:
     if host is None:
         return Kernel.interpreted(program)
     width = _width(lanes, host)
-    return Kernel.from_object(_object_code(program, width, host), host)
+    if _is_too_large(program):
+        return Kernel.interpreted(program)
+    with _announced([program.name]):
+        return Kernel.from_object(_object_code(program, width, host), host)
 
 
 def load_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = None) -> Kernel:
@@ -215,7 +225,13 @@ def load_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = No
             return Kernel.from_object(ObjectCode(ports, width, prepared, content), host)
         except (CompilerError, KeyError, TypeError, ValueError) as error:
             _logger.warning("The cached kernel %s cannot be used: %s", entry, error)
-    code = _object_code(build(), width, host)
+    stages = ["the equations"]
+    with _announced(stages):
+        program = build()
+        if _is_too_large(program):
+            return Kernel.interpreted(program)
+        stages.append(f"{program.name}, {program.size} operations")
+        code = _object_code(program, width, host)
     kernel = Kernel.from_object(code, host)
     metadata = {"ports": code.ports.as_metadata(), "prepared": code.prepared}
     cache.store(entry, metadata, code.content)
@@ -224,6 +240,45 @@ def load_kernel(key: bytes, build: Callable[[], Program], lanes: int | None = No
 
 def _usable_host() -> Host | None:
     return None if interpretation_forced() else find_host()
+
+
+def _is_too_large(program: Program) -> bool:
+    """Return whether a program is interpreted because LLVM would take minutes; it is said then."""
+    most = most_operations()
+    if program.size <= most:
+        return False
+    _logger.warning(
+        "%s has %d operations, more than %d (ROBOT_DYNAMICS_MOST_OPERATIONS): it is interpreted, "
+        "which needs no compilation and takes some hundred times as long a call.",
+        program.name,
+        program.size,
+        most,
+    )
+    return True
+
+
+@contextlib.contextmanager
+def _announced(stages: list[str]) -> Iterator[None]:
+    """Say after a second, and then every ten, that something is being compiled.
+
+    Args:
+        stages: What is being compiled is the last of them.
+    """
+    done = threading.Event()
+
+    def say() -> None:
+        seconds = 1
+        while not done.wait(1.0 if seconds == 1 else 10.0):
+            _logger.warning("Compiling %s (%d s so far) ...", stages[-1], seconds)
+            seconds += 10 if seconds > 1 else 9
+
+    thread = threading.Thread(target=say, name="compilation", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 def _width(lanes: int | None, host: Host) -> int:

@@ -4,46 +4,30 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import hashlib
+import json
+import os
+import subprocess
+import sys
 from functools import lru_cache
 from itertools import count
 from typing import Any
 from weakref import WeakValueDictionary
 
+from robot_dynamics.compile import machine_child
 from robot_dynamics.compile.emission import ENTRY, PREPARE
 from robot_dynamics.compile.errors import CompilerError
 from robot_dynamics.compile.host import Host
 
-
-@lru_cache(maxsize=1)
-def _initialize() -> None:
-    from llvmlite import binding
-
-    with contextlib.suppress(RuntimeError):  # newer versions initialise themselves
-        binding.initialize()
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-
-
-def _target_machine(host: Host) -> Any:
-    from llvmlite import binding
-
-    _initialize()
-    # Position-independent code reaches constants relative to the instruction pointer, in one
-    # instruction; the loader below keeps code and constants together.
-    return binding.Target.from_triple(host.triple).create_target_machine(
-        cpu=host.cpu,
-        features=host.features,
-        opt=host.opt_level,
-        reloc="pic",
-        codemodel="small",
-    )
+# Modules with longer texts take LLVM half a second or more.
+_LONG = 500_000  # characters
+# By its path: as a module it would bring the whole package with it.
+_RUN = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')"
 
 
 def compile_object(text: str, host: Host) -> bytes:
-    """Return the object code of a module.
+    """Return the object code of a module; Ctrl-C interrupts what takes long.
 
     Args:
         text: The module in LLVM's assembly language.
@@ -52,16 +36,40 @@ def compile_object(text: str, host: Host) -> bytes:
     Raises:
         CompilerError: If LLVM refuses the module.
     """
-    from llvmlite import binding
-
-    machine = _target_machine(host)
+    target = (host.triple, host.cpu, host.features, host.opt_level)
     try:
-        module = binding.parse_assembly(text)
-        module.triple = host.triple
-        module.data_layout = str(machine.target_data)
-        return machine.emit_object(module)  # type: ignore[no-any-return]
+        code = _of_child(text, target) if len(text) > _LONG else None
+        return machine_child.object_code(text, *target) if code is None else code
     except RuntimeError as error:
         raise CompilerError(f"LLVM refused the generated code: {error}") from error
+
+
+def _of_child(text: str, target: tuple[str, str, str, int]) -> bytes | None:
+    """Return the object code that another process makes; None if there can be none.
+
+    An interrupt (Ctrl-C) while it works ends it: LLVM in this process could not be stopped.
+
+    Raises:
+        RuntimeError: If LLVM refuses the module.
+    """
+    path = os.pathsep.join(filter(None, sys.path))
+    try:
+        child = subprocess.Popen(
+            [sys.executable, "-c", _RUN, machine_child.__file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+    except OSError:
+        return None
+    try:
+        code, words = child.communicate(json.dumps(target).encode() + b"\n" + text.encode())
+    finally:
+        child.kill()
+    if child.returncode == 1 and words.strip():
+        raise RuntimeError(words.decode(errors="replace"))
+    return code if child.returncode == 0 else None
 
 
 def load_object(code: bytes, host: Host) -> MachineCode:
@@ -132,7 +140,10 @@ def _linker(host: Host) -> Any:
     """
     from llvmlite import binding
 
-    return binding.create_lljit_compiler(_target_machine(host), use_jit_link=True)
+    return binding.create_lljit_compiler(
+        machine_child.target_machine(host.triple, host.cpu, host.features, host.opt_level),
+        use_jit_link=True,
+    )
 
 
 @lru_cache(maxsize=1)

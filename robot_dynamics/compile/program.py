@@ -59,6 +59,12 @@ class Program:
         return self.ports.parameters
 
     @cached_property
+    def size(self) -> int:
+        """The number of operations of the longest function: this one, or one that it calls."""
+        called = {id(node.left): node.left for node in self.nodes if node.operation == CALL}
+        return max([len(self.nodes), *(program.size for program in called.values())])
+
+    @cached_property
     def slots(self) -> tuple[int, ...]:
         """The different nodes among the results: what has to be computed and stored."""
         return tuple(dict.fromkeys(value for value in self.results if isinstance(value, int)))
@@ -234,6 +240,9 @@ def run(program: Program, arguments: Sequence[Any]) -> list[Any]:
         return program.python.of_arrays(arguments)
 
 
+_LONG = 10_000  # operations: longer programs become several functions of Python
+
+
 class PythonFunction:
     """A program as a Python function from flat arguments to the values of its slots.
 
@@ -243,37 +252,44 @@ class PythonFunction:
     """
 
     def __init__(self, program: Program) -> None:
-        code, called = _compile(program)
+        codes, called = _compile(program)
         self.of_floats: Function = _define(
-            code, _FUNCTIONS_OF_FLOATS, [callee.python.of_floats for callee in called]
+            codes, _FUNCTIONS_OF_FLOATS, [callee.python.of_floats for callee in called]
         )
         self.of_arrays: Function = _define(
-            code, _FUNCTIONS_OF_ARRAYS, [callee.python.of_arrays for callee in called]
+            codes, _FUNCTIONS_OF_ARRAYS, [callee.python.of_arrays for callee in called]
         )
 
 
-def _define(code: CodeType, names: dict[str, Any], called: list[Function]) -> Function:
-    """Return the function that some code defines, given the functions it uses."""
+def _define(codes: list[CodeType], names: dict[str, Any], called: list[Function]) -> Function:
+    """Return the function that pieces of code define, given the functions it uses."""
     scope = {**names, **_SPECIAL}
     scope.update((f"call{number}", function) for number, function in enumerate(called))
-    exec(code, scope)
+    for code in codes:
+        exec(code, scope)
     return scope["run"]  # type: ignore[no-any-return]
 
 
-def _compile(program: Program) -> tuple[CodeType, list[Program]]:
-    """Return the code that defines `run(arguments)`, and the programs that it calls."""
+def _compile(program: Program) -> tuple[list[CodeType], list[Program]]:
+    """Return the code that defines `run(arguments)`, and the programs that it calls.
+
+    The values of a long program are in a list that several functions share: Python compiles one
+    function without answering Ctrl-C.
+    """
     called: list[Program] = []
-    lines = ["def run(a):"]
+    long = len(program.nodes) > _LONG
+    v = "v[{}]".format if long else "v{}".format
+    lines = []
     starts, parameters = program.ports.input_starts, sum(program.ports.input_sizes)
     for index, (operation, left, right) in enumerate(program.nodes):
         if operation in _OPERATORS:
-            text = f"v{left} {_OPERATORS[operation]} v{right}"
+            text = f"{v(left)} {_OPERATORS[operation]} {v(right)}"
         elif operation == graph.NEGATE:
-            text = f"-v{left}"
+            text = f"-{v(left)}"
         elif operation in graph.UNARY:
-            text = f"{graph.NAMES[operation]}(v{left})"
+            text = f"{graph.NAMES[operation]}({v(left)})"
         elif operation in graph.BINARY:
-            text = f"{graph.NAMES[operation]}(v{left}, v{right})"
+            text = f"{graph.NAMES[operation]}({v(left)}, {v(right)})"
         elif operation == graph.CONSTANT:
             text = repr(left)
         elif operation == graph.INPUT:
@@ -281,12 +297,27 @@ def _compile(program: Program) -> tuple[CodeType, list[Program]]:
         elif operation == graph.PARAMETER:
             text = f"a[{parameters + left}]"
         elif operation == graph.RESULT:
-            text = f"v{left}[{right}]"
+            text = f"{v(left)}[{right}]"
         else:
             if left not in called:
                 called.append(left)
-            arguments = ", ".join(f"v{argument}" for argument in right)
+            arguments = ", ".join(map(v, right))
             text = f"call{called.index(left)}([{arguments}])"
-        lines.append(f"    v{index} = {text}")
-    lines.append(f"    return [{', '.join(f'v{index}' for index in program.slots)}]")
-    return compile("\n".join(lines), f"<program {program.name}>", "exec"), called
+        lines.append(f"    {v(index)} = {text}")
+    last = f"    return [{', '.join(map(v, program.slots))}]"
+    if not long:
+        return [_code(program, ["def run(a):", *lines, last])], called
+    starts_of_parts = range(0, len(lines), _LONG)
+    codes = [
+        _code(program, [f"def part{start}(a, v):", *lines[start : start + _LONG]])
+        for start in starts_of_parts
+    ]
+    calls = [f"    part{start}(a, v)" for start in starts_of_parts]
+    return [
+        *codes,
+        _code(program, ["def run(a):", f"    v = [None] * {len(lines)}", *calls, last]),
+    ], called
+
+
+def _code(program: Program, lines: list[str]) -> CodeType:
+    return compile("\n".join(lines), f"<program {program.name}>", "exec")

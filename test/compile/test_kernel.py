@@ -4,6 +4,7 @@
 
 import gc
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from robot_dynamics.compile import (
     load_kernel,
     trace,
 )
+from robot_dynamics.compile import kernel as kernel_module
 from robot_dynamics.compile.host import find_host
 from robot_dynamics.scalar.functions import absolute, atan2, cos, maximum, minimum, sin, sqrt
 
@@ -387,3 +389,35 @@ def test_interpreted_kernel_can_be_asked_for(program):
         function(*arrays), program.evaluate(*arrays, parameters=PARAMETERS), strict=True
     ):
         np.testing.assert_array_equal(a, b)
+
+
+@needs_machine_code
+def test_what_would_take_minutes_to_compile_is_interpreted(program, monkeypatch, caplog):
+    """Beyond a number of operations nothing is compiled, and that is said."""
+    monkeypatch.setenv("ROBOT_DYNAMICS_MOST_OPERATIONS", str(program.size - 1))
+    inputs = states(3)
+    for kernel in (compile_program(program), load_kernel(b"too large", lambda: program)):
+        assert kernel.is_interpreted
+        (said,) = {record.getMessage() for record in caplog.records}
+        assert f"{program.name} has {program.size} operations, more than" in said
+    monkeypatch.setenv("ROBOT_DYNAMICS_MOST_OPERATIONS", str(program.size))
+    compiled = compile_program(program)
+    assert not compiled.is_interpreted
+    close(kernel.bind(PARAMETERS)(*inputs), compiled.bind(PARAMETERS)(*inputs))
+
+
+@needs_machine_code
+def test_a_long_compilation_is_announced(program, monkeypatch, caplog):
+    """Nothing is said of a short one; of one of more than a second what it is, and how large."""
+    compile_program(program, 1)
+    assert caplog.text == ""
+
+    def slow(*args):
+        time.sleep(1.5)
+        return quick(*args)
+
+    quick = kernel_module._object_code
+    monkeypatch.setattr(kernel_module, "_object_code", slow)
+    monkeypatch.setenv("ROBOT_DYNAMICS_CACHE", "0")
+    load_kernel(b"slow", lambda: program)
+    assert f"Compiling {program.name}, {program.size} operations (1 s so far)" in caplog.text

@@ -3,14 +3,19 @@
 """Object code: made, loaded, refused."""
 
 import ctypes
+import os
+import signal
 import subprocess
 import sys
+import time
 import weakref
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE_S
 
 import robot_dynamics
+from robot_dynamics.compile import machine
 from robot_dynamics.compile.emission import ENTRY, PREPARE
 from robot_dynamics.compile.errors import CompilerError
 from robot_dynamics.compile.host import find_host
@@ -28,28 +33,79 @@ def test_compiles_and_loads():
     """Object code, which could have come from a file, becomes a function."""
     code = compile_object(ANSWER, find_host())
     assert code[:4] == b"\x7fELF"
-    machine = MachineCode(code, find_host())
-    assert ctypes.CFUNCTYPE(ctypes.c_int64)(machine.address)() == 42
-    assert ctypes.CFUNCTYPE(ctypes.c_int64)(machine.preparation)() == 43
+    loaded = MachineCode(code, find_host())
+    assert ctypes.CFUNCTYPE(ctypes.c_int64)(loaded.address)() == 42
+    assert ctypes.CFUNCTYPE(ctypes.c_int64)(loaded.preparation)() == 43
 
 
 def test_the_same_code_is_linked_once():
     """Code that somebody has is shared; once nobody has it, it is let go and linked anew."""
     code = compile_object(ANSWER, find_host())
-    machine = load_object(code, find_host())
-    assert load_object(bytes(bytearray(code)), find_host()) is machine
+    loaded = load_object(code, find_host())
+    assert load_object(bytes(bytearray(code)), find_host()) is loaded
     other = compile_object(ANSWER.replace("42", "44"), find_host())
-    assert load_object(other, find_host()).address != machine.address
-    gone = weakref.ref(machine)
-    del machine
+    assert load_object(other, find_host()).address != loaded.address
+    gone = weakref.ref(loaded)
+    del loaded
     assert gone() is None
-    machine = load_object(code, find_host())
-    assert ctypes.CFUNCTYPE(ctypes.c_int64)(machine.address)() == 42
+    loaded = load_object(code, find_host())
+    assert ctypes.CFUNCTYPE(ctypes.c_int64)(loaded.address)() == 42
 
 
 def test_code_is_deterministic():
     """The same text gives the same object code."""
     assert compile_object(ANSWER, find_host()) == compile_object(ANSWER, find_host())
+
+
+def test_long_modules_are_compiled_in_another_process(monkeypatch):
+    """The code is the same, and so is what LLVM says; without a process it is made here."""
+    code = compile_object(ANSWER, find_host())
+    monkeypatch.setattr(machine, "_LONG", 0)
+    monkeypatch.setattr(machine.machine_child, "object_code", None)
+    assert compile_object(ANSWER, find_host()) == code
+    with pytest.raises(CompilerError, match=r"LLVM refused [\s\S]*nonsense"):
+        compile_object("define nonsense", find_host())
+    monkeypatch.undo()
+    monkeypatch.setattr(machine, "_LONG", 0)
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    assert compile_object(ANSWER, find_host()) == code
+
+
+LENGTHY = """
+import numpy as np
+from robot_dynamics.compile import compile_program, trace
+
+def run(x, p):
+    y = x[0]
+    rest = [x[0] + i for i in range(1500)]
+    for _ in range(12):
+        rest = [a * b + y for a, b in zip(rest, [*rest[7:], *rest[:7]])]
+    return {"y": rest}
+
+program = trace(run, inputs={"x": 1}, name="long")
+print("traced", flush=True)
+compile_program(program, lanes=1)
+"""
+
+
+def test_an_interrupt_ends_a_long_compilation():
+    """Ctrl-C is answered within a second, though LLVM would take far longer; progress is said."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with subprocess.Popen(
+        [sys.executable, "-c", LENGTHY],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as process:
+        assert process.stdout.readline() == "traced\n"
+        assert "Compiling long" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        sent = time.monotonic()
+        _, err = process.communicate(timeout=PATIENCE_S)
+    # A second where nothing else runs.
+    assert time.monotonic() - sent < min(10.0, PATIENCE_S)
+    assert err.strip().endswith("KeyboardInterrupt")
 
 
 def test_wrong_text_is_refused():

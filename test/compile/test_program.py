@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.compile import ShapeError, call, trace
+from robot_dynamics.compile import program as program_module
 from robot_dynamics.compile.program import run
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.scalar.functions import absolute, atan2, cos, maximum, minimum, sin, sqrt
@@ -151,3 +152,24 @@ def test_calls_run_the_called_program():
         lambda x, p: {"y": call(inner, [x[0], x[1]], x[0], parameters=[x[1]])["y"]}, "f", {"x": 2}
     )
     assert outer.evaluate([3.0, 5.0])[0] == 14.0
+
+
+def test_long_programs_are_several_functions(program, monkeypatch):
+    """A program that is compiled in pieces computes the same."""
+    expected = program.evaluate([0.3, 0.4], 0.5, parameters=[1.0, 2.0])
+    monkeypatch.setattr(program_module, "_LONG", 2)
+    pieces = trace(formula, "formula", {"x": 2, "y": ()}, parameters=2)
+    found = pieces.evaluate([0.3, 0.4], 0.5, parameters=[1.0, 2.0])
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_size_is_that_of_the_longest_function(program):
+    """A program that calls another is as long as the longer of the two."""
+    assert program.size == len(program.nodes)
+    outer = trace(
+        lambda x, p: {"z": call(program, x[:2], x[2], parameters=p)["a"]}, "f", {"x": 3}, 2
+    )
+    assert outer.size == max(program.size, len(outer.nodes))
+    alone = trace(lambda x, p: {"z": x[0] + 1.0}, "g", {"x": 1})
+    assert alone.size < program.size

@@ -1,0 +1,72 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""LLVM, also in a process of its own: it cannot be interrupted, a process can be ended.
+
+The process reads a line of JSON, [triple, cpu, features, optimisation level], from its input and
+behind it the text of a module. It writes object code to its output. If LLVM refuses the text it
+ends with status 1 and writes why to its error output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import sys
+from functools import lru_cache
+from typing import Any
+
+
+@lru_cache(maxsize=1)
+def _initialize() -> None:
+    from llvmlite import binding
+
+    with contextlib.suppress(RuntimeError):  # newer versions initialise themselves
+        binding.initialize()
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+
+
+def target_machine(triple: str, cpu: str, features: str, opt_level: int) -> Any:
+    """Return LLVM's description of a machine."""
+    from llvmlite import binding
+
+    _initialize()
+    # Position-independent code reaches constants relative to the instruction pointer, in one
+    # instruction; the loader keeps code and constants together.
+    return binding.Target.from_triple(triple).create_target_machine(
+        cpu=cpu, features=features, opt=opt_level, reloc="pic", codemodel="small"
+    )
+
+
+def object_code(text: str, triple: str, cpu: str, features: str, opt_level: int) -> bytes:
+    """Return the object code of a module.
+
+    Raises:
+        RuntimeError: If LLVM refuses the module.
+    """
+    from llvmlite import binding
+
+    machine = target_machine(triple, cpu, features, opt_level)
+    module = binding.parse_assembly(text)
+    module.triple = triple
+    module.data_layout = str(machine.target_data)
+    return bytes(machine.emit_object(module))
+
+
+def main() -> int:
+    """Answer the request on the standard input."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked ends this process
+    host = json.loads(sys.stdin.buffer.readline())
+    text = sys.stdin.buffer.read().decode()
+    try:
+        code = object_code(text, *host)
+    except RuntimeError as error:
+        sys.stderr.write(str(error))
+        return 1
+    sys.stdout.buffer.write(code)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
