@@ -87,13 +87,14 @@ class Robot(CompiledModel):
         """
         if not self.model.constraint_count:
             return self.tree_forward_dynamics
-        if joints_without_inertia(self.model):
-            return self._forward_dynamics_of_loops_alone
-        rows = general_rows(self.model, self.closure)
-        solve = self._bind(
-            "closed_forward_dynamics" if rows is None else f"closed_forward_dynamics\0{rows}",
-            lambda model: algorithms.closed_forward_dynamics_program(model, rows),
-        )
+        if joints_without_inertia(self.model):  # H is singular, only loops determine the motion
+            solve = self._unsolved
+        else:
+            rows = general_rows(self.model, self.closure)
+            solve = self._bind(
+                "closed_forward_dynamics" if rows is None else f"closed_forward_dynamics\0{rows}",
+                lambda model: algorithms.closed_forward_dynamics_program(model, rows),
+            )
         look_closer = self._looked_at
 
         def forward_dynamics(
@@ -113,12 +114,10 @@ class Robot(CompiledModel):
 
         return forward_dynamics
 
-    def _forward_dynamics_of_loops_alone(
-        self, q: Any, qd: Any, tau: Any, *, check: bool = True
-    ) -> Array:
-        """Return the accelerations where H is singular and only loops determine the motion."""
+    def _unsolved(self, q: Any, qd: Any, tau: Any) -> Array:
+        """Return what `closed_forward_dynamics` does where it has no answer for any state."""
         batch = np.broadcast_shapes(*(np.shape(x)[:-1] for x in (q, qd, tau)))
-        return self._looked_at(q, qd, tau, np.full((*batch, self.model.nv + 2), np.nan), check)
+        return np.full((*batch, self.model.nv + 2), np.nan)
 
     def _looked_at(self, q: Any, qd: Any, tau: Any, result: Array, check: bool) -> Array:
         """Return the accelerations of `closed_forward_dynamics`, doubtful states looked at."""
