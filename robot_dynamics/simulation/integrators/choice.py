@@ -31,6 +31,8 @@ Array = NDArray[np.float64]
 # Where the rank drops at the start, rows are chosen this far away [rad, or lengths].
 _NEARBY = 0.05
 _LOOKS = 4
+#: Below this part of the strongest, a constraint leaves the motion to rounding.
+WEAK = 1e-5
 # How much weaker the weakest constraint may be for joints with quaternions not to be torn.
 _STILL_ACTING = 1e-2
 
@@ -87,13 +89,15 @@ def require_regular_start(robot: Robot, method: str, time: float, q: Array, leng
 def first_choice(robot: Robot, q: Array, length: float) -> tuple[Choice, Array]:
     """Return the choice to start with, and where it was made (nq,).
 
-    That is a configuration nearby where `q` is singular: how strongly constraints act, against
-    which margins are measured, is rounding at `q` itself.
+    That is a configuration nearby where a constraint acts by less than `WEAK` at `q`: how strongly
+    it acts, against which margins are measured, is rounding on a singular configuration.
     """
     found, place = choose(robot, q, length), q
+    best = (len(found.rows), _weakest(robot, q, length))
     rng, model = np.random.default_rng(0), robot.model
     scales = length / coordinate_scales(model, length)
-    for _ in range(_LOOKS if model.constraint_count > len(found.rows) else 0):
+    doubtful = model.constraint_count > len(found.rows) or best[1] < WEAK
+    for _ in range(_LOOKS if doubtful else 0):
         step = _NEARBY * scales * rng.normal(size=model.nv)
         moved = np.array(model.integrate(q.tolist(), step.tolist()), dtype=float)
         try:
@@ -101,6 +105,13 @@ def first_choice(robot: Robot, q: Array, length: float) -> tuple[Choice, Array]:
         except AssemblyError:
             continue
         other = choose(robot, near, length)
-        if len(other.rows) > len(found.rows):
-            found, place = other, near
+        acting = (len(other.rows), _weakest(robot, near, length))
+        if acting[0] > best[0] or (acting[0] == best[0] and best[1] < WEAK < acting[1]):
+            found, place, best = other, near, acting
     return found, place
+
+
+def _weakest(robot: Robot, q: Array, length: float) -> float:
+    """Return how strongly the weakest constraint acts, as a part of the strongest."""
+    ranked = constraint_rank(robot.model, *robot.closure(q), q, length=length)
+    return float(ranked.s[-1] / ranked.s[0]) if ranked.rank else 1.0

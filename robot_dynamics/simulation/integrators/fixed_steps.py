@@ -19,6 +19,7 @@ from robot_dynamics.dynamics.scaling import closing_tolerance, constraint_scales
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.integrators.choice import (
+    WEAK,
     Choice,
     choose,
     first_choice,
@@ -41,8 +42,8 @@ _CUTS = tuple(0.1 * i for i in range(1, 10))
 # and constraints whose errors nothing takes away.
 _NEAR = {"independent": 1e-2, "stabilised": 1e-2}
 _NEAR_BY_DEFAULT = 1e-4
-# With less, a hundred-thousandth part of a constraint, rounding decides about the motion.
-_LOST = 1e-10
+# With less, rounding decides about the motion.
+_LOST = WEAK**2
 
 
 @dataclass(frozen=True)
