@@ -113,5 +113,6 @@ def first_choice(robot: Robot, q: Array, length: float) -> tuple[Choice, Array]:
 
 def _weakest(robot: Robot, q: Array, length: float) -> float:
     """Return how strongly the weakest constraint acts, as a part of the strongest."""
-    ranked = constraint_rank(robot.model, *robot.closure(q), q, length=length)
+    K, error = robot.closure(q)
+    ranked = constraint_rank(robot.model, K, error, q, length=length)
     return float(ranked.s[-1] / ranked.s[0]) if ranked.rank else 1.0
