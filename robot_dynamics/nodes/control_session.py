@@ -28,7 +28,7 @@ from robot_dynamics.nodes.command_topics import (
     CommandTopics,
 )
 from robot_dynamics.nodes.control_report import ControlRecord, condition, figures
-from robot_dynamics.nodes.diagnostics import ERROR, OK, Diagnostics, Durations, log
+from robot_dynamics.nodes.diagnostics import ERROR, OK, Diagnostics, Durations, SentenceLog
 from robot_dynamics.nodes.drives import DriveGravityCompensation, DriveProperties
 from robot_dynamics.nodes.heartbeat import GuardLink
 from robot_dynamics.nodes.inputs import Action, ReferenceTopics, SampleIntake
@@ -115,6 +115,7 @@ class ControlSession:
         self._starting = False
         self._preparation: StartPreparation | None = None
         self._checks = CheckThread()
+        self._log = SentenceLog(node)
         self._logged = self._refusal = self._other_publisher = ""
         self._background = BackgroundWork(self._complain)
         self._intake = SampleIntake(inbox, loop, values["joint_state_topics"], self._background)
@@ -420,5 +421,5 @@ class ControlSession:
 
     def _complain(self, sentence: str, level: bytes = ERROR) -> None:
         if sentence != self._logged:
-            log(self._node, level, sentence)
+            self._log(level, sentence)
         self._logged = sentence

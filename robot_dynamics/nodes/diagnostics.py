@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import time
 from collections.abc import Callable, Mapping
 
@@ -15,6 +17,8 @@ from robot_dynamics.control.faults import FaultLatch
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 INTERVAL_S = 1.0
+_NUMBER = re.compile(r"\d[\d.]*(e[+-]?\d+)?")
+_MOST_KINDS = 100  # of sentences that are remembered
 
 
 class Diagnostics:
@@ -139,12 +143,29 @@ class Latency:
         return {"latency mean [us]": float(np.mean(ages)), "latency max [us]": max(ages)}
 
 
-def log(node: Node, level: bytes, sentence: str) -> None:
-    """Log the sentence of a status: an error as such, anything else as a warning."""
-    if level == ERROR:
-        node.get_logger().error(sentence)
-    else:  # on another line, because rclpy allows one severity per line of code
-        node.get_logger().warning(sentence)
+class SentenceLog:
+    """Logs sentences; of those that differ in numbers alone one a second.
+
+    Args:
+        node: The node that logs.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._logged_at: dict[str, float] = {}
+
+    def __call__(self, level: bytes, sentence: str) -> None:
+        """Log the sentence of a status: an error as such, anything else as a warning."""
+        now, kind = time.monotonic(), _NUMBER.sub("#", sentence)
+        if now < self._logged_at.get(kind, -math.inf) + INTERVAL_S:
+            return
+        if len(self._logged_at) >= _MOST_KINDS:
+            self._logged_at.clear()
+        self._logged_at[kind] = now
+        if level == ERROR:
+            self._node.get_logger().error(sentence)
+        else:  # on another line, because rclpy allows one severity per line of code
+            self._node.get_logger().warning(sentence)
 
 
 def fault_figures(safety: FaultLatch) -> dict[str, object]:

@@ -36,7 +36,14 @@ from robot_dynamics.nodes.conversions import (
     command_reader,
     joint_state_reader,
 )
-from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, fault_figures
+from robot_dynamics.nodes.diagnostics import (
+    ERROR,
+    OK,
+    WARN,
+    Diagnostics,
+    SentenceLog,
+    fault_figures,
+)
 from robot_dynamics.nodes.drives import DriveGravityCompensation, DriveProperties
 from robot_dynamics.nodes.heartbeat import (
     Beat,
@@ -107,7 +114,7 @@ class Guard:
         self._takeovers = 0
         self._error = ""
         self._create_topics(values["joint_state_topics"])
-        self._diagnostics = Diagnostics(node, scenario.name)
+        self._diagnostics, self._log = Diagnostics(node, scenario.name), SentenceLog(node)
 
     def close(self) -> None:
         """Leave the arms with the last command."""
@@ -246,7 +253,7 @@ class Guard:
         """Log an unexpected error and go on: no other process holds the arms."""
         sentence = sentence_of(error)
         if sentence != self._error:
-            self.node.get_logger().error(sentence)
+            self._log(ERROR, sentence)
         self._error = sentence
 
     # -- reports and diagnostics --------------------------------------------------------------
@@ -261,7 +268,7 @@ class Guard:
         """Publish diagnostics once a second and on change."""
         level, message = self._condition(time.monotonic())
         if self._diagnostics.update(level, message, self._figures) and level != OK:
-            self.node.get_logger().warning(message)
+            self._log(WARN, message)
 
     def _report(self) -> None:
         monitor = self._monitor

@@ -47,7 +47,7 @@ from robot_dynamics.nodes.conversions import (
     read_trajectory,
     wrench_reader,
 )
-from robot_dynamics.nodes.diagnostics import Latency
+from robot_dynamics.nodes.diagnostics import WARN, Latency, SentenceLog
 from robot_dynamics.nodes.topics import BEST_EFFORT, STREAM, Inbox
 
 Array = NDArray[np.float64]
@@ -306,7 +306,7 @@ class ReferenceTopics:
     def __init__(
         self, node: Node, inbox: Inbox, loop: ControlLoop, message_time: Callable[[], int]
     ) -> None:
-        self._node, self._loop, self._message_time = node, loop, message_time
+        self._log, self._loop, self._message_time = SentenceLog(node), loop, message_time
         self._body = loop.system.model.bodies[loop.system.object_body].name
         for kind, topic, take in (
             (WrenchStamped, topics.REFERENCE_INTERNAL_FORCE, self._take_internal_force),
@@ -337,7 +337,7 @@ class ReferenceTopics:
             except RobotDynamicsError as error:
                 if self._loop.intake is not None:  # for the diagnostics
                     self._loop.intake.refuse(str(error))
-                self._node.get_logger().warning(str(error))
+                self._log(WARN, str(error))
 
         return callback
 

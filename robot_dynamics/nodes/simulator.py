@@ -38,7 +38,7 @@ from robot_dynamics.app.scenario import build_system, load_scenario, true_system
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.background_work import RecordingFile
 from robot_dynamics.nodes.conversions import answers, command_reader
-from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Durations
+from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics, Durations, SentenceLog
 from robot_dynamics.nodes.drives import (
     CommandError,
     CommandGate,
@@ -157,6 +157,7 @@ class Simulator:
         serve(node, "~/step", self._step)
         serve(node, "~/reset", self._reset)
         node.add_on_set_parameters_callback(self._on_parameters)
+        self._log = SentenceLog(node)
         self._diagnostics = Diagnostics(node, self._scenario.name)
 
     # -- a run --------------------------------------------------------------------------------
@@ -314,7 +315,7 @@ class Simulator:
 
     def _refuse(self, sentence: str) -> None:
         if sentence != self._refused:
-            self.node.get_logger().error(sentence)
+            self._log(ERROR, sentence)
         self._refused = sentence
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
@@ -383,7 +384,7 @@ class Simulator:
             level, message, lambda: self._figures(now), at_once=self._faults.unreported
         )
         if changed and level != OK:
-            self.node.get_logger().warning(message)
+            self._log(WARN, message)
 
     def _describe(self) -> None:
         self._described = True

@@ -270,7 +270,7 @@ def test_arms_are_held_while_their_path_is_checked(make):
     bench.live_until(lambda: bench.loop.safety.state is State.STOPPED)
     checks = threading.Event()
     law = bench.loop.law
-    law.check_path = lambda q: checks.wait(PATIENCE_S)
+    law.check_path = lambda q: checks.wait(PATIENCE_S) and None
     preparation = bench.session.prepare()
     bench.live_until(lambda: preparation.poll() or preparation._check is not None)
     sent, beats = [], []

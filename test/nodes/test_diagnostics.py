@@ -5,6 +5,7 @@
 import ast
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,8 +13,16 @@ pytest.importorskip("diagnostic_msgs", reason="ROS 2 is not installed")
 
 from waiting import wait_until
 
-from robot_dynamics.nodes import control_report
-from robot_dynamics.nodes.diagnostics import OK, WARN, Diagnostics, Durations, Latency
+from robot_dynamics.nodes import control_report, diagnostics
+from robot_dynamics.nodes.diagnostics import (
+    ERROR,
+    OK,
+    WARN,
+    Diagnostics,
+    Durations,
+    Latency,
+    SentenceLog,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "ros.md"
@@ -109,3 +118,28 @@ def test_every_key_is_documented():
     keys = {key for key in keys if isinstance(key, str)}
     assert len(keys) > 25
     assert {key for key in keys if f"`{key}`" not in text} == set()
+
+
+def test_sentences_that_differ_in_numbers_are_logged_once_a_second(monkeypatch):
+    """Others at once; errors as errors."""
+    now, logged = [5.0], []
+    monkeypatch.setattr(diagnostics, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    logger = SimpleNamespace(
+        error=lambda text: logged.append(("error", text)),
+        warning=lambda text: logged.append(("warning", text)),
+    )
+    log = SentenceLog(SimpleNamespace(get_logger=lambda: logger))
+    for i in range(24):
+        log(WARN, f"samples are {1.5e-3 * i:.3g} ms apart at {i}.")
+        now[0] += 0.125
+    log(ERROR, "the arm is lost.")
+    assert [text for _, text in logged] == [
+        "samples are 0 ms apart at 0.",
+        "samples are 0.012 ms apart at 8.",
+        "samples are 0.024 ms apart at 16.",
+        "the arm is lost.",
+    ]
+    assert [level for level, _ in logged] == ["warning"] * 3 + ["error"]
+    for i in range(1000):  # a flood of kinds is not remembered without end
+        log(WARN, f"{'x' * i} is unknown.")
+    assert len(log._logged_at) <= 100
