@@ -20,7 +20,7 @@ from robot_dynamics.dynamics.vibration import vibrations
 from robot_dynamics.model import JointElement, LinkElement, build
 from robot_dynamics.model.beam import beam
 from robot_dynamics.reproductions.law_checks import inverse_dynamics_law_check
-from robot_dynamics.reproductions.study import Check, Outcome, Tell
+from robot_dynamics.reproductions.study import Check, Outcome, Tell, largest
 from robot_dynamics.reproductions.swain_morris import peak_near
 from robot_dynamics.reproductions.unified import UnifiedSystem, unified_system
 from robot_dynamics.robot import Robot
@@ -131,10 +131,12 @@ def run(quick: bool, tell: Tell) -> Outcome:
     quiet = motions["in one"].t >= _SLEW_TIME + half
     left = {name: float(np.ptp(values[quiet])) / 2.0 for name, values in deflections.items()}
     rung = peak_near(deflections["in one"][quiet], _INTERVAL, float(found[0]))
-    off = max(
-        abs(q[0] - slews[name].motion(t)[0])
-        for name, motion in motions.items()
-        for t, q in zip(motion.t, motion.q, strict=True)
+    off = largest(
+        *(
+            abs(q[0] - slews[name].motion(t)[0])
+            for name, motion in motions.items()
+            for t, q in zip(motion.t, motion.q, strict=True)
+        )
     )
     figures = {
         "elastic joints": joints,

@@ -22,6 +22,7 @@ from robot_dynamics.manipulation.jointed_object import JointedObjectSystem
 from robot_dynamics.reproductions.joint_space import JointSpaceModel
 from robot_dynamics.reproductions.pseudovelocities import PseudoVelocities
 from robot_dynamics.reproductions.reduced_order import ReducedOrderTerms
+from robot_dynamics.reproductions.study import largest
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.step import Drives, step_parameters, step_program
 
@@ -177,7 +178,7 @@ class EngineJointedPlant:
                     "expected a path that keeps away from them."
                 )
             self.q, self.qd = q, qd
-            self.gap = max(self.gap, float(np.abs(closure).max(initial=0.0)))
+            self.gap = largest(self.gap, float(np.abs(closure).max(initial=0.0)))
         # The engine's multipliers are along other axes: A^T f = -K^T lambda.
         A = self.model.terms(self.q, self.qd).A
         push = -self._robot.constraint_terms(self.q, self.qd)[2].T @ multipliers
@@ -220,4 +221,4 @@ class ReducedJointedPlant:
         self.q, self._nu = state.q, state.nu
         self.qd = reduced.Sigma @ state.nu
         self.force = reduced.forward(torque)[1]
-        self.gap = max(self.gap, float(np.abs(reduced.joint_space.gap).max(initial=0.0)))
+        self.gap = largest(self.gap, float(np.abs(reduced.joint_space.gap).max(initial=0.0)))

@@ -23,7 +23,7 @@ from robot_dynamics.reproductions.jointed_systems import Setting
 from robot_dynamics.reproductions.object_task import ObjectTask
 from robot_dynamics.reproductions.pseudovelocities import CompletedVelocities
 from robot_dynamics.reproductions.reduced_order import ReducedOrderTerms, decoupled_law
-from robot_dynamics.reproductions.study import Check
+from robot_dynamics.reproductions.study import Check, largest
 from robot_dynamics.reproductions.unified import UnifiedSystem, carrying
 from robot_dynamics.robot import Robot
 
@@ -139,9 +139,9 @@ def jointed_law_checks(setting: Setting, name: str = "") -> list[Check]:
         )
         qdd, f = engine.motion(state, decoupled_law(reduced, motion, force).torque)
         found = engine.acceleration(engine.jacobian, state, qdd)
-        motion_off = max(motion_off, relative_error(found, wanted))
-        force_off = max(force_off, relative_error(f, force))
-        seen_off = max(seen_off, relative_error(terms.velocity, engine.jacobian(q) @ qd))
+        motion_off = largest(motion_off, relative_error(found, wanted))
+        force_off = largest(force_off, relative_error(f, force))
+        seen_off = largest(seen_off, relative_error(terms.velocity, engine.jacobian(q) @ qd))
     start = f"{name}: " if name else ""
     return [
         Check(f"{start}{what} on the engine, in fast motion, relative error", off, DIFFERENCED)
@@ -177,7 +177,7 @@ def inverse_dynamics_law_check(
         qdd = robot.constrained_motion(q, qd, tau).qdd
         # Springs shake what follows far more than drives move.
         off = np.max(np.abs(qdd[system.driven] - wanted)) / np.max(np.abs(qdd))
-        worst = max(worst, float(off))
+        worst = largest(worst, float(off))
     return Check(
         "accelerations by (28) on the engine, in fast motion, relative error", worst, _EXACT
     )
@@ -209,8 +209,8 @@ def carrying_law_checks(
         expected = wanted
         if relative:
             expected = wanted + _as_part_of_base(system, robot, q) @ motion.qdd[p]
-        moved_off = max(moved_off, relative_error(motion.qdd[o], expected))
-        wrench_off = max(wrench_off, relative_error(law.grasp_wrenches, motion.multipliers))
+        moved_off = largest(moved_off, relative_error(motion.qdd[o], expected))
+        wrench_off = largest(wrench_off, relative_error(law.grasp_wrenches, motion.multipliers))
     return [
         Check(f"{what} on the engine, in fast motion, relative error", off, _EXACT)
         for what, off in (

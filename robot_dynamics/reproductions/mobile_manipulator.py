@@ -20,7 +20,7 @@ from robot_dynamics.app.figures import BLUE, INK, ORANGE, VERMILION
 from robot_dynamics.model import pose
 from robot_dynamics.reproductions.law_checks import carrying_law_checks
 from robot_dynamics.reproductions.space_robot import draw_robot
-from robot_dynamics.reproductions.study import Check, Outcome, Tell
+from robot_dynamics.reproductions.study import Check, Outcome, Tell, largest
 from robot_dynamics.reproductions.swain_morris import (
     TOOLS,
     PoseServo,
@@ -132,7 +132,7 @@ class _Vehicle:
             squeezes.append(found.multipliers.reshape(2, 6)[:, 3].min())
             if law == UNIFIED:
                 wrench = np.max(np.abs(found.multipliers - arms.grasp_wrenches))
-                off = max(off, float(wrench / np.max(np.abs(arms.grasp_wrenches))))
+                off = largest(off, float(wrench / np.max(np.abs(arms.grasp_wrenches))))
         vehicle = motion.q[:, 1:3] - np.array([self.drive(t)[0][1:] for t in motion.t])
         return _Run(
             motion, np.array(errors), np.array(turns), np.linalg.norm(vehicle, axis=1),
@@ -201,7 +201,7 @@ def run(quick: bool, tell: Tell) -> Outcome:
         # Its wheels know nothing of the arms, which push it.
         Check(
             "vehicle off its path [m]",
-            max(float(np.max(run.vehicle_error)) for run in runs.values()),
+            largest(*(float(np.max(run.vehicle_error)) for run in runs.values())),
             0.015 if quick else 0.01,
         ),
         Check("grasp wrenches beside the closed-loop engine, relative", ours.engine_off, 1e-9),

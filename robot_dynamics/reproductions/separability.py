@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.app.figures import BLUE, GREEN, GREY, ORANGE, VERMILION
-from robot_dynamics.reproductions.study import Check, Outcome, Tell
+from robot_dynamics.reproductions.study import Check, Outcome, Tell, largest
 from robot_dynamics.reproductions.swain_morris import TOOLS, grasps, held_at, held_box, two_armed
 from robot_dynamics.reproductions.unified import (
     Operators,
@@ -65,7 +65,7 @@ def largest_difference(one: Any, other: Any, names: tuple[str, ...]) -> float:
     for name in names:
         left, right = (x[name] if isinstance(x, dict) else getattr(x, name) for x in (one, other))
         size = float(np.max(np.abs(right), initial=0.0)) or 1.0
-        worst = max(worst, float(np.max(np.abs(left - right), initial=0.0)) / size)
+        worst = largest(worst, float(np.max(np.abs(left - right), initial=0.0)) / size)
     return worst
 
 
@@ -125,7 +125,7 @@ def run(quick: bool, tell: Tell) -> Outcome:
         )
         found["accelerations"] = _relative(qdd, engine.qdd)
         found["wrenches"] = _relative(ours.grasp_wrenches, engine.multipliers)
-        differences = {name: max(found[name], value) for name, value in differences.items()}
+        differences = {name: largest(found[name], value) for name, value in differences.items()}
         printed.append(printed_bias(operators, system, terms.parts))
         tell(0.05 + 0.85 * (i + 1) / count, f"{i + 1} states of {count}")
     tell(0.92, "timing")

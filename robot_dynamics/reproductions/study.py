@@ -11,12 +11,19 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from robot_dynamics.app.figures import write_figure
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.wording import apart
 
 #: Told what is done of a study (from 0 to 1), and what it does now.
 Tell = Callable[[float, str], None]
+
+
+def largest(*values: float) -> float:
+    """Return the largest of some numbers, and NaN if one is NaN, which Python's `max` may drop."""
+    return float(np.max(values))
 
 
 @dataclass(frozen=True)

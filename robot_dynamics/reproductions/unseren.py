@@ -38,7 +38,7 @@ from robot_dynamics.reproductions.law_checks import (
 from robot_dynamics.reproductions.parts_motion import parts_motion
 from robot_dynamics.reproductions.pseudovelocities import CompletedVelocities
 from robot_dynamics.reproductions.reduced_order import ReducedOrderTerms, decoupled_law
-from robot_dynamics.reproductions.study import Check, Outcome, Tell
+from robot_dynamics.reproductions.study import Check, Outcome, Tell, largest
 from robot_dynamics.reproductions.unseren_pseudovelocities import SecondExample
 from robot_dynamics.robot import Robot
 
@@ -148,7 +148,7 @@ def run(quick: bool, tell: Tell) -> Outcome:
         Check("other forces in the joint move the engine, relative", family.same, 1e-9),
         Check(
             "largest opening of the object's joint [m]",
-            max(record.gap for record in records.values()),
+            largest(*(record.gap for record in records.values())),
             1e-12,
         ),
     ]  # fmt: skip
@@ -202,8 +202,8 @@ def decoupling_checks(setting: Setting) -> list[Check]:
         motion, force = rng.normal(size=9), 10.0 * rng.normal(size=3)
         qdd, f = engine.motion(state, decoupled_law(reduced, motion, force).torque)
         nu_dot = engine.acceleration(rows, state, qdd)
-        motion_off = max(motion_off, relative_error(nu_dot, motion))
-        force_off = max(force_off, relative_error(f, force))
+        motion_off = largest(motion_off, relative_error(nu_dot, motion))
+        force_off = largest(force_off, relative_error(f, force))
     return [
         Check("nu_dot = tau_2 on the engine, relative error (47)", motion_off, DIFFERENCED),
         Check("f = tau_1 on the engine, relative error (48)", force_off, DIFFERENCED),

@@ -23,3 +23,5 @@ def test_differences_are_relative_to_each_block():
     other = {"a": np.array([1.4, -4.0]), "b": np.array([1e-6])}
     assert abs(largest_difference(one, other, ("a", "b")) - 0.1) < 1e-12
     assert largest_difference(one, one, ("a", "b")) == 0.0
+    broken = {"a": np.array([np.nan, -4.0]), "b": np.array([1e-6])}
+    assert np.isnan(largest_difference(broken, other, ("a", "b")))

@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+import json
 from importlib import import_module
 
 import pytest
 
 from robot_dynamics.errors import UnknownNameError
-from robot_dynamics.reproductions.study import STUDIES, Check, Outcome, study_called
+from robot_dynamics.reproductions.study import STUDIES, Check, Outcome, largest, study_called
 from robot_dynamics.reproductions.yoshikawa_zheng.controller import LAWS
 
 
@@ -32,6 +33,25 @@ def test_one_bad_claim_spoils_the_outcome():
     assert not outcome.ok
     assert [check["ok"] for check in outcome.as_json()["checks"]] == [True, False]
     assert outcome.as_json()["figures"] == {"x": 1}
+
+
+def test_json_has_numbers_or_null():
+    """What is not finite is null, in lists as well; what is known stays."""
+    check = Check("a", float("inf"), 1.0)
+    figures = {"x": [1.0, float("nan")], "y": {"z": float("inf")}, "n": 3}
+    found = Outcome(figures, (check,), print).as_json()
+    assert found["figures"] == {"x": [1.0, None], "y": {"z": None}, "n": 3}
+    assert found["checks"][0]["value"] is None
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+@pytest.mark.parametrize(
+    "values", [(0.0, float("nan"), 1.0), (float("nan"), 1.0), (1.0, float("nan"))]
+)
+def test_the_largest_number_keeps_what_is_none(values):
+    """Wherever it stands, as no claim on it may hold; Python's own maximum drops some."""
+    assert not Check("a", largest(*values), 2.0).ok
+    assert largest(0.0, 3.0, 1.0) == 3.0
 
 
 @pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two planar arms of two joints that hold a bar by pins, as equations of the bar's three freedoms.
 
-Written out by hand in r = [x, y, phi], with the arms following by inverse kinematics: nothing is
-shared with the model that a controller computes with, which is what makes it a test of one.
+Written out by hand in r = [x, y, phi], with the arms following by inverse kinematics: none of the
+dynamics is shared with the model that a controller computes with, which is what makes it a test of
+one. The inverse kinematics is shared: `joint_state` gives the controller's joint angles as well,
+and the study compares them with the poses of the controller's own model.
 """
 
 from __future__ import annotations

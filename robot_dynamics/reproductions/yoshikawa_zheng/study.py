@@ -143,7 +143,7 @@ def _contact(record: Record, far: NDArray[np.bool_]) -> dict[str, float]:
         return {"contacts": 0.0}
     touch = float(fine[np.argmax(touching)])
     first = fine <= STEPS[0]  # until what is wanted changes
-    off = first & (fine >= touch) & (np.abs(f - record.press_wanted[0]) > _SETTLED)
+    off = first & (fine >= touch) & ~(np.abs(f - record.press_wanted[0]) <= _SETTLED)
     steady = (time > touch + _STEADY_AFTER) & (time <= what.leaving)
     press = record.press - record.press_wanted
     away = time > what.leaving
@@ -175,7 +175,7 @@ def _largest(values: Array) -> float:
 
 def _lasting(time: Array, error: Array) -> float:
     """Return how long [s] an error is above what counts as gone, from the first time on."""
-    above = np.flatnonzero(np.abs(error) > _GONE)
+    above = np.flatnonzero(~(np.abs(error) <= _GONE))
     period = DURATION if len(time) < 2 else time[1] - time[0]
     return float(time[above[-1]] - time[0] + period) if len(above) else 0.0
 
