@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,10 @@ SCHEME = "package://"
 
 # Packages that pip can supply, for the advice in an error.
 _FROM_PIP = {"example-robot-data": "example-robot-data"}
+
+
+_PACKAGE_NAME = re.compile(r"<name>\s*([^<\s]+)\s*</name>")
+_LEVELS = 8  # number of parent folders searched for the package of a description
 
 
 class ResourceNotFoundError(RobotDynamicsError, FileNotFoundError):
@@ -91,10 +96,29 @@ def resolve_package_uri(uri: str) -> Path:
     advice = ""
     if name in _FROM_PIP:
         advice = f"It comes with `pip install {_FROM_PIP[name]}`."
-    problem = f"there is no package {name}"
-    if not folders:
-        problem += ": AMENT_PREFIX_PATH and ROS_PACKAGE_PATH name no place to look in"
+    problem = (
+        f"there is no package {name} in the workspaces of AMENT_PREFIX_PATH, the folders of "
+        "ROS_PACKAGE_PATH and what pip installed"
+    )
     raise ResourceNotFoundError(uri, problem, folders, advice)
+
+
+def packages_around(folder: Path, name: str) -> Iterator[Path]:
+    """Yield folders called `name`, or whose package.xml says so, above and beside a folder."""
+    for parent in (folder, *folder.parents)[:_LEVELS]:
+        if parent.name == name or _package_name(parent) == name:
+            yield parent
+        if (parent / name).is_dir():
+            yield parent / name
+
+
+def _package_name(folder: Path) -> str:
+    try:
+        text = (folder / "package.xml").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    found = _PACKAGE_NAME.search(text)
+    return found.group(1) if found else ""
 
 
 def _package_folders(name: str) -> Iterator[Path]:

@@ -112,6 +112,8 @@ def test_missing_package_lists_the_places(tmp_path, monkeypatch):
     for place in ("workspace/share/my_arms", "packages/my_arms"):
         assert tmp_path / place in caught.value.searched
         assert str(tmp_path / place) in str(caught.value)
+    for variable in ("AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH"):
+        assert variable in str(caught.value)
     assert isinstance(caught.value, RobotDynamicsError)
 
 

@@ -5,15 +5,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
-from robot_dynamics.resources import SCHEME, ResourceNotFoundError, resolve_package_uri
+from robot_dynamics.resources import (
+    SCHEME,
+    ResourceNotFoundError,
+    packages_around,
+    resolve_package_uri,
+)
 
-_PACKAGE_NAME = re.compile(r"<name>\s*([^<\s]+)\s*</name>")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
-_LEVELS = 8  # number of parent folders searched for the package of a description
 
 
 def locate_mesh(address: str, folder: str | Path = "") -> Path:
@@ -52,7 +54,7 @@ def _in_package(rest: str, folder: str | Path) -> Path:
     name, _, path = rest.partition("/")
     tried = []
     if folder:
-        for package in _packages_around(Path(folder).resolve(), name):
+        for package in packages_around(Path(folder).resolve(), name):
             tried.append(package)
             if (package / path).exists():
                 return package / path
@@ -64,21 +66,3 @@ def _in_package(rest: str, folder: str | Path) -> Path:
         raise ResourceNotFoundError(
             SCHEME + rest, "no place has such a file", (*tried, *error.searched)
         ) from error
-
-
-def _packages_around(folder: Path, name: str) -> Iterator[Path]:
-    """Yield folders called `name`, or whose package.xml says so, around a description."""
-    for parent in (folder, *folder.parents)[:_LEVELS]:
-        if parent.name == name or _package_name(parent) == name:
-            yield parent
-        if (parent / name).is_dir():
-            yield parent / name
-
-
-def _package_name(folder: Path) -> str:
-    try:
-        text = (folder / "package.xml").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-    found = _PACKAGE_NAME.search(text)
-    return found.group(1) if found else ""

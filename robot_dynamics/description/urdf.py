@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from robot_dynamics.description.urdf_elements import (
     read_material,
     read_shapes,
 )
-from robot_dynamics.description.urdf_joints import read_joint, read_mimic
+from robot_dynamics.description.urdf_joints import read_joint, read_mimic, stated_as_effortless
 from robot_dynamics.description.urdf_loops import (
     COUPLING_TAG,
     LOOP_TAGS,
@@ -103,6 +105,7 @@ class _Reader:
         self.links: dict[str, LinkElement] = {}
         self.joints: dict[str, JointElement] = {}
         self.shapes: list[Shape] = []
+        self.effortless: dict[str, Tag] = {}
         self.mimics: dict[str, tuple[str, float, float]] = {}
         self.independent: list[str] = []
         self.loops: list[LoopElement] = []
@@ -224,6 +227,9 @@ class _Reader:
             return
         if joint is not None:
             self.joints[name] = joint
+            limit = stated_as_effortless(tag)
+            if limit is not None:
+                self.effortless[name] = limit
         if mimic is not None:
             self.mimics[name] = mimic
         if tag.flag("independent"):
@@ -257,6 +263,7 @@ class _Reader:
         """Return the mechanism with joints locked, or None if it has errors."""
         name = (self.root.element.get("name") or "robot").strip()
         gears = mimic_couplings(self.mimics, self.joints, self.places, self.diagnosis)
+        self._take_drives(transmissions)
         joints = moved_by_others(tuple(self.joints.values()), gears, transmissions)
         mechanism = Mechanism(
             name,
@@ -283,6 +290,20 @@ class _Reader:
         mechanism = locked_mechanism(mechanism, locked)
         check_motion(mechanism, self.places, self.diagnosis)
         return mechanism
+
+    def _take_drives(self, transmissions: Iterable[Transmission]) -> None:
+        """Take the drives of joints with an effort of zero, if other joints state what they can.
+
+        Where all efforts are zero none was stated, as programs export it.
+        """
+        driven = {name for transmission in transmissions for name in transmission.joints}
+        stated = any(math.isfinite(j.limits_of_each[0].effort) for j in self.joints.values())
+        for name, limit in self.effortless.items():
+            if stated and name not in driven:
+                limit.warning("the limit of effort is 0, the joint is taken to have no drive")
+                self.joints[name] = replace(self.joints[name], active=False)
+            else:
+                limit.warning("the limit of effort is 0, it is taken as infinite")
 
     def _is_complete(self) -> bool:
         """Return whether all links and joints could be read and have names of their own."""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 
 import numpy as np
@@ -150,7 +151,10 @@ def _limits(tag: Tag, kind: str) -> Limits:
 
 
 def _bound(limit: Tag, name: str) -> float:
-    """Return a limit of velocity or effort; infinite, with a warning, if it is not positive."""
+    """Return a limit of velocity or effort; infinite, with a warning, if it is not positive.
+
+    What an effort of zero means depends on the other joints: nothing is said of it here.
+    """
     if limit.element.get(name) is None:
         limit.warning(f"has no limit of {name}, it is taken as infinite")
         return math.inf
@@ -158,9 +162,20 @@ def _bound(limit: Tag, name: str) -> float:
     value = limit.number(name)
     if value > 0.0:
         return value
-    if limit.diagnosis.count == before:
+    if limit.diagnosis.count == before and not (name == "effort" and value == 0.0):
         limit.warning(f"the limit of {name} is {value:g}, it is taken as infinite")
     return math.inf
+
+
+def stated_as_effortless(tag: Tag) -> Tag | None:
+    """Return the `<limit>` of a joint if it states an effort of zero."""
+    if tag.element.get("type") not in _ONE_DEGREE:
+        return None
+    for limit in tag.children("limit"):
+        with contextlib.suppress(ValueError):
+            if float(limit.element.get("effort", "1")) == 0.0:
+                return limit
+    return None
 
 
 def _friction(tag: Tag) -> tuple[float, float]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from xml.parsers.expat import ExpatError
 
-from robot_dynamics.resources import SCHEME, resolve_package_uri
+from robot_dynamics.resources import SCHEME, packages_around, resolve_package_uri
 
 _LONG = 400
 # What xacro quotes of a file: expressions, macros, files.
@@ -43,7 +43,8 @@ def expansion(file: str, arguments: Mapping[str, str]) -> dict[str, Any]:
 
     # xacro has no hook for `$(find PACKAGE)` without ROS.
     substitution: Any = importlib.import_module("xacro.substitution_args")
-    substitution._eval_find = lambda package: str(resolve_package_uri(f"{SCHEME}{package}/"))
+    folder = Path(file).resolve().parent
+    substitution._eval_find = lambda package: _package(package, folder)
     try:
         with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
             document = xacro.process_file(file, mappings=dict(arguments))
@@ -57,6 +58,13 @@ def expansion(file: str, arguments: Mapping[str, str]) -> dict[str, Any]:
         message = _MEMORY if out else f"cannot be expanded: {_said(error)}"
         return {"place": _place(xacro, file, error), "message": message}
     return {"text": text, "includes": [str(name) for name in xacro.all_includes]}
+
+
+def _package(name: str, folder: Path) -> str:
+    """Return the folder of a package: a checkout around the file, or what is installed."""
+    for found in packages_around(folder, name):
+        return str(found)
+    return str(resolve_package_uri(f"{SCHEME}{name}/"))
 
 
 def _limit(size: int, seconds: int) -> None:

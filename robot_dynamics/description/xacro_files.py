@@ -39,7 +39,7 @@ _WITHOUT = (
 def expand_xacro(path: str | Path, arguments: Mapping[str, object] | None = None) -> str:
     """Return the URDF text that a xacro file stands for, formatted as the program xacro does.
 
-    `$(find PACKAGE)` finds what `package://` addresses do.
+    `$(find PACKAGE)` finds the checkout around the file, or what `package://` addresses do.
 
     Args:
         path: The file, or a `package://` address.

@@ -72,10 +72,30 @@ def test_a_clean_robot_loads_without_warnings():
 
 def test_strict_refuses_warnings():
     """What is a warning otherwise refuses the file when it must be clean."""
+    text = ARM.replace('effort="4"', 'effort="0"')
+    found = read_urdf(text)
+    assert {p.message for p in found.diagnosis.warnings} == {
+        "the limit of effort is 0, it is taken as infinite"
+    }
+    assert all(joint.active is None for joint in found.mechanism.joints)
+    assert len(refusal(text, strict=True)) == len(found.diagnosis.warnings)
+
+
+def test_an_effort_of_zero_beside_others_is_no_drive():
+    """A passive joint says so; a transmission says otherwise."""
     text = ARM.replace('effort="4"', 'effort="0"', 1)
-    assert len(read_urdf(text).diagnosis.warnings) == 1
-    (problem,) = refusal(text, strict=True)
-    assert "the limit of effort is 0, it is taken as infinite" in problem.message
+    found = read_urdf(text)
+    (warning,) = found.diagnosis.warnings
+    assert warning.message == "the limit of effort is 0, the joint is taken to have no drive"
+    shoulder, elbow = found.mechanism.joints[:2]
+    assert (shoulder.active, elbow.active) == (False, None)
+    assert np.isinf(shoulder.limits.effort)
+    driven = text.replace(
+        "</robot>",
+        '<transmission name="t"><type>SimpleTransmission</type><joint name="shoulder"/>'
+        '<actuator name="m"/></transmission></robot>',
+    )
+    assert read_urdf(driven).mechanism.joints[0].active is None
 
 
 # Each case replaces words of ARM; the error must stand in the line of the words given last.

@@ -59,3 +59,18 @@ def test_what_is_wrong_is_said_once_and_with_its_line(tmp_path, monkeypatch, tex
     assert "Errno" not in said
     assert "Error'" not in said
     assert said.count("nopkg: ") <= 1
+
+
+def test_the_checkout_of_a_file_is_a_package_that_is_found(tmp_path, monkeypatch):
+    """`$(find PACKAGE)` is a folder above the file whose package.xml says so, or beside one."""
+    checkout = tmp_path / "any_name"
+    (checkout / "urdf").mkdir(parents=True)
+    (checkout / "package.xml").write_text("<package><name>my_arm</name></package>")
+    (tmp_path / "my_hand").mkdir()
+    monkeypatch.delenv("ROS_PACKAGE_PATH", raising=False)
+    file = checkout / "urdf" / "r.xacro"
+    for name, folder in (("my_arm", checkout), ("my_hand", tmp_path / "my_hand")):
+        file.write_text(
+            f'<robot name="r" xmlns:xacro="http://x"><link name="$(find {name})"/></robot>'
+        )
+        assert f'name="{folder}"' in xacro_child.expansion(str(file), {})["text"]
