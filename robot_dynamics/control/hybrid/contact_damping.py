@@ -130,7 +130,8 @@ def contact_damping(
         return ContactDamping(np.zeros(0), ())
     E = Rotation.from_quaternion(*start[3:].tolist())
     at = pose(start[:3], np.array([list(row) for row in E.transpose().rows]))
-    masses = surface_masses(system.terms(q, np.zeros_like(q), at, np.zeros(6)))
+    # Before a start the positions are a guess, and the hands not at the object.
+    masses = surface_masses(system.terms(q, np.zeros_like(q), at, np.zeros(6), check=False))
     latency = (settings.command_delay_periods + 0.5) * settings.period
     values: list[float] = []
     warnings: list[str] = []

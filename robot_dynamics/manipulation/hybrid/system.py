@@ -326,7 +326,9 @@ class HybridSystem:
             found.append(free)
         return tuple(found)
 
-    def terms(self, q: Array, qd: Array, pose: Array, twist: Array) -> HybridTerms:
+    def terms(
+        self, q: Array, qd: Array, pose: Array, twist: Array, *, check: bool = True
+    ) -> HybridTerms:
         """Return all terms at a state.
 
         Args:
@@ -334,6 +336,7 @@ class HybridSystem:
             qd: Joint velocities (nv,).
             pose: Of the object's link in the world (4, 4).
             twist: Of the object (6,): [omega; velocity of its centre of mass], world axes.
+            check: Whether to refuse an object that is not where the hands hold it.
 
         Raises:
             ArgumentError: If an argument has the wrong shape or is not finite, if the pose is
@@ -341,7 +344,8 @@ class HybridSystem:
         """
         pose, twist = _checked_pose(pose), finite_vector("twist", twist, 6)
         arms = self._compiled_arms.terms(q, qd)
-        self._require_held(pose, arms.points)
+        if check:
+            self._require_held(pose, arms.points)
         R, omega = pose[:3, :3], twist[:3]
         center = pose[:3, 3] + R @ np.asarray(self.held.center, dtype=float)
         I_C = R @ np.asarray(self.held.inertia, dtype=float) @ R.T
