@@ -142,12 +142,12 @@ def wrong(law: Law, term: str, factor: float) -> Iterator[None]:
     own = law.owner.terms
     others: dict[int, object] = {}
 
-    def terms(self, *state):
+    def terms(self, *state, **options):
         if term != GRAVITY:
-            return scaled(own(self, *state), term, factor)
+            return scaled(own(self, *state, **options), term, factor)
         if id(self) not in others:
             others[id(self)] = heavier(self, factor)
-        return own(others[id(self)], *state)
+        return own(others[id(self)], *state, **options)
 
     with mock.patch.object(law.owner, "terms", terms):
         yield
