@@ -20,6 +20,7 @@ from robot_dynamics.dynamics.full_rank import SMALLEST_PIVOT
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.model import JointElement, LinkElement, LoopElement, Mechanism, build, pose
 from robot_dynamics.robot import Robot, load
+from robot_dynamics.simulation.integrators import integrate
 from robot_dynamics.spatial import Inertia, Transform, Vector3
 
 MECHANISM = random_tree(np.random.default_rng(1), ["revolute", "prismatic", "revolute"])
@@ -357,6 +358,8 @@ def test_an_arm_without_masses_has_kinematics():
     bars, q, qd = four_bar((0.0, 0.0, 0.0))
     with pytest.raises(RobotDynamicsError, match="expected mass on link 'a' or 'b' or 'c'"):
         bars.forward_dynamics(q, qd, 0.0 * qd)
+    with pytest.raises(RobotDynamicsError, match="expected mass on link 'a' or beyond it"):
+        integrate(bars, q, qd, 0.1)
 
 
 def test_load_reads_files(tmp_path):

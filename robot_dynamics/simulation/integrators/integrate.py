@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from robot_dynamics.dynamics.arguments import finite_vector, positive_number
 from robot_dynamics.dynamics.scaling import closing_tolerance, constraint_scales, model_length
 from robot_dynamics.errors import ArgumentError, UnknownNameError
+from robot_dynamics.model.moved_inertia import require_inertia
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.integrators.adaptive import AdaptiveSteps
 from robot_dynamics.simulation.integrators.fixed_steps import FixedSteps
@@ -83,6 +84,7 @@ def integrate(
 
     Raises:
         ArgumentError: If an argument does not fit, or the start is open.
+        RobotDynamicsError: If a joint moves no inertia; it names the link that lacks it.
         IntegrationError: If the motion grows without bound or loops open, as with steps that are
             too long; it has the time and the outputs before it.
         IntegrationInterrupted: On Ctrl-C, a KeyboardInterrupt with the outputs until then.
@@ -96,6 +98,7 @@ def integrate(
         raise ArgumentError(f"outputs is {outputs!r}, expected a whole number.")
     outputs = int(outputs)
     model = robot.model
+    require_inertia(model)
     length = model_length(model)
     state = finite_vector("q", q, model.nq), finite_vector("qd", qd, model.nv)
     force = _force(tau, model.nv)
