@@ -66,29 +66,19 @@ class _Entry:
         self.largest = largest
         # No more messages at a time than the middleware keeps, or a flood would never end.
         self.most = max(1, subscription.qos_profile.depth)
-        self._worker = worker
-        self._newest: bytes | None = None
+        self.worker = worker
+        self.newest: bytes | None = None  # to be read by the thread
         self._being_read: Future[Any] | None = None
 
-    def take(self, text: bytes) -> bool:
-        """Read a message and call the callback; return false if the thread is to read it."""
-        if self._worker is not None:
-            self._newest = text
-            return False
-        self.callback(self.reader(text))
-        return True
-
-    def finish(self) -> bool:
+    def finish(self, worker: ThreadPoolExecutor) -> bool:
         """Call the callback if the thread has read a message, and give it the newest one."""
-        if self._worker is None:
-            return False
         done = self._being_read
         if done is not None and not done.done():
             return False
         self._being_read = None
-        if self._newest is not None:
-            self._being_read = self._worker.submit(self.reader, self._newest)
-            self._newest = None
+        if self.newest is not None:
+            self._being_read = worker.submit(self.reader, self.newest)
+            self.newest = None
         if done is not None:
             self.callback(done.result())
         return done is not None
@@ -214,8 +204,13 @@ class Inbox:
                     self._refuse(entry, len(text))
                     continue
                 self.published = info["source_timestamp"]
-                found |= entry.take(text)
-            found |= entry.finish()
+                if entry.worker is None:
+                    found = True
+                    entry.callback(entry.reader(text))
+                else:
+                    entry.newest = text
+            if entry.worker is not None:
+                found |= entry.finish(entry.worker)
         return found
 
     def _refuse(self, entry: _Entry, size: int) -> None:

@@ -43,9 +43,12 @@ class PartsInverse:
 
         qdd = qdd_0 + J^T (J J^T + M)^-1 (V - J qdd_0),    J = [G_1; G_2].
 
-    M is zero away from singularities of the arms. Near one the parts lag, which minimises
-    |qdd - qdd_0|^2 + lag^T (d W)^-1 lag with W the diagonal of J J^T and the damping d. They lag
-    only as the object's joint allows: with its constraint C V + A_dot qd = 0, A = C J (28), (30),
+    M is zero away from singularities of the arms. Near one the parts lag, so that
+
+        (qdd - qdd_0)^T (qdd - qdd_0) + lag^T (d W)^-1 lag
+
+    is least, with W the diagonal of J J^T and the damping d. They lag only as the object's joint
+    allows: with its constraint C V + A_dot qd = 0, A = C J (28), (30),
 
         M = d (W - W C^T (C W C^T)^-1 C W),    so that A qdd + A_dot qd = 0 is still exact.
 
