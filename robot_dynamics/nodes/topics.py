@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -144,7 +145,7 @@ class Inbox:
             kind,
             topic,
             callback,
-            quality,
+            copy(quality),  # rclpy writes what is overridden into it
             callback_group=self._group,
             qos_overriding_options=options,
         )

@@ -322,6 +322,7 @@ def test_quality_of_service_can_be_overridden(ros, given, expected):
         (subscription,) = (s for s in node.subscriptions if "joint" in s.topic_name)
         assert subscription.qos_profile.reliability.name == expected
         inbox.clear()
+    assert STREAM.reliability == QoSReliabilityPolicy.RELIABLE  # of all other topics
     node.destroy_node()
 
 
