@@ -74,7 +74,7 @@ def link_faults(link: LinkElement) -> Iterator[str]:
         (distance, FARTHEST, f"the centre of mass is {distance:g} m from the link's origin"),
         (moment, _LARGEST, f"the inertia has {moment:g} kg m^2"),
     ):
-        if not value <= most:  # what is no number neither
+        if not value <= most:  # neither is what is no number
             yield f"{words}, expected at most {most:g}"
             beyond = True
     if beyond:

@@ -17,7 +17,7 @@ from robot_dynamics.control.faults import FaultLatch
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 INTERVAL_S = 1.0
-_NUMBER = re.compile(r"\d[\d.]*(e[+-]?\d+)?")
+_NUMBER = re.compile(r"(?<!\w)\d[\d.]*(e[+-]?\d+)?")  # but no digits of names
 _MOST_KINDS = 100  # of sentences that are remembered
 
 

@@ -56,7 +56,7 @@ from robot_dynamics.nodes.parameters import GUARD, declare
 from robot_dynamics.nodes.process import Reporter, run
 from robot_dynamics.nodes.robot_descriptions import described_by_topics
 from robot_dynamics.nodes.services import retry_while, serve
-from robot_dynamics.nodes.topics import BEST_EFFORT, STREAM, Inbox, MissingPublishers
+from robot_dynamics.nodes.topics import STREAM, Inbox, MissingPublishers, sample_quality
 
 RESET_TIMEOUT_S = 1.0  # for a heartbeat of a controller that was reset, and for joint states
 
@@ -145,7 +145,7 @@ class Guard:
                 JointState,
                 topic,
                 partial(self._on_joints, topic),
-                STREAM if self._lockstep else BEST_EFFORT,
+                sample_quality(lockstep=self._lockstep),
                 awaited=True,
                 reader=joint_state_reader(),
                 overridable=True,

@@ -48,7 +48,7 @@ from robot_dynamics.nodes.conversions import (
     wrench_reader,
 )
 from robot_dynamics.nodes.diagnostics import WARN, Latency, SentenceLog
-from robot_dynamics.nodes.topics import BEST_EFFORT, STREAM, Inbox
+from robot_dynamics.nodes.topics import STREAM, Inbox, sample_quality
 
 Array = NDArray[np.float64]
 
@@ -214,8 +214,7 @@ class SampleIntake:
         awaited: bool,
     ) -> None:
         take_own = partial(self._shielded, take, source)
-        # In lockstep simulated time waits for every message; otherwise sensors may be best effort.
-        quality = STREAM if self._clock.lockstep else BEST_EFFORT
+        quality = sample_quality(lockstep=self._clock.lockstep)
         self._inbox.subscribe(
             kind, topic, take_own, quality, awaited=awaited, reader=reader, overridable=True
         )

@@ -44,6 +44,14 @@ _CHECK_S = 1.0  # between queries of the graph
 LARGEST_BYTES = 1 << 16
 
 
+def sample_quality(*, lockstep: bool) -> QoSProfile:
+    """Return the quality of service of subscriptions to samples.
+
+    In lockstep simulated time waits for every message; otherwise sensors may be best effort.
+    """
+    return STREAM if lockstep else BEST_EFFORT
+
+
 class _HiddenSubscriptions(MutuallyExclusiveCallbackGroup):
     """Keeps subscriptions, but not their events, away from executors."""
 
@@ -241,11 +249,10 @@ class MissingPublishers:
     """Warns of subscribed topics without a publisher: a wrong namespace gives no other sign.
 
     Attributes:
-        warning: Names the topics without a publisher, or with one that the subscription does not
-            match, and topics of the same name in other
-            namespaces. Empty if every topic has one, nothing is awaited, or the grace period
-            `GRACE_S` has not passed. The caller reports a change of it; repetitions are logged
-            here.
+        warning: Names the topics without a publisher, with topics of the same name in other
+            namespaces, or the publisher that does not match the subscription. Empty if every topic
+            has one, nothing is awaited, or the grace period `GRACE_S` has not passed. The caller
+            reports a change of it; repetitions are logged here.
 
     Args:
         node: The node that subscribes.

@@ -21,6 +21,7 @@ from robot_dynamics.control.reference import TIME_LAWS
 from robot_dynamics.control.settings import ReferenceSettings, SegmentSettings, TurnSettings
 from robot_dynamics.reproductions.joint_space import JointSpaceModel
 from robot_dynamics.reproductions.jointed_control import (
+    FIGURES,
     JointedObjectController,
     JointedRecord,
     ReproductionSettings,
@@ -37,15 +38,8 @@ Array = NDArray[np.float64]
 _PERIOD = 1e-3  # [s]
 # What a wrong weight does to the motion is taken away by an integral term.
 _SETTINGS = ReproductionSettings(position_integral=6e4)
-_WHAT = (
-    "position [mm]",
-    "orientation [mrad]",
-    "force, rms [N]",
-    "force, largest at first [N]",
-    "force behind demand, rms [N]",
-)
-_LIMITS = dict(zip(_WHAT, (1.0, 3.0, 0.05, 0.5, 1.0), strict=True))
-_PERFECT_LIMITS = dict(zip(_WHAT, (1e-3, 1e-3, 2e-3, 1e-3, 0.02), strict=True))
+_LIMITS = dict(zip(FIGURES, (1.0, 3.0, 0.05, 0.5, 1.0), strict=True))
+_PERFECT_LIMITS = dict(zip(FIGURES, (1e-3, 1e-3, 2e-3, 1e-3, 0.02), strict=True))
 
 
 @dataclass(frozen=True)

@@ -216,6 +216,14 @@ class JointedObjectController:
 
 #: The beginning, in which the force is still being found [s].
 SETTLING = 0.1
+# What is told of a run; see `JointedRecord.figures`.
+FIGURES = (
+    "position [mm]",
+    "orientation [mrad]",
+    "force, rms [N]",
+    "force, largest at first [N]",
+    "force behind demand, rms [N]",
+)
 
 
 @dataclass(frozen=True)
@@ -259,15 +267,14 @@ class JointedRecord:
         """Return how well it went: largest errors of either part, and of the force."""
         late = self.time > SETTLING
         force = np.linalg.norm(self.force_error, axis=1)
-        return {
-            "position [mm]": 1e3 * float(np.linalg.norm(self.error[..., 3:], axis=-1).max()),
-            "orientation [mrad]": 1e3 * float(np.linalg.norm(self.error[..., :3], axis=-1).max()),
-            "force, rms [N]": float(np.sqrt(np.mean(force[late] ** 2))),
-            "force, largest at first [N]": float(force[~late].max()),
-            "force behind demand, rms [N]": float(
-                np.sqrt(np.mean(np.sum(self.force_lag[late] ** 2, axis=1)))
-            ),
-        }
+        values = (
+            1e3 * np.linalg.norm(self.error[..., 3:], axis=-1).max(),
+            1e3 * np.linalg.norm(self.error[..., :3], axis=-1).max(),
+            np.sqrt(np.mean(force[late] ** 2)),
+            force[~late].max(),
+            np.sqrt(np.mean(np.sum(self.force_lag[late] ** 2, axis=1))),
+        )
+        return dict(zip(FIGURES, map(float, values), strict=True))
 
 
 def run_jointed(

@@ -21,6 +21,7 @@ from robot_dynamics.control.settings import ReferenceSettings, SegmentSettings, 
 from robot_dynamics.manipulation.jointed_object import JointedObjectSystem
 from robot_dynamics.reproductions.joint_space import JointSpaceModel, JointSpaceTerms
 from robot_dynamics.reproductions.jointed_control import (
+    FIGURES,
     JointedObjectController,
     JointedRecord,
     ReproductionSettings,
@@ -59,16 +60,9 @@ SECOND = ReferenceSettings(
 )
 _PERFECT = ReproductionSettings()
 # What a sampled law with a perfect model leaves, and one with inertias wrong by a fifth.
-_WHAT = (
-    "position [mm]",
-    "orientation [mrad]",
-    "force, rms [N]",
-    "force, largest at first [N]",
-    "force behind demand, rms [N]",
-)
-_PERFECT_LIMITS = dict(zip(_WHAT, (0.45e-3, 2.3e-3, 5e-4, 1e-3, 0.01), strict=True))
-_NOT_LED_LIMITS = dict(zip(_WHAT, (3e-3, 0.01, 1e-3, 2e-3, 0.02), strict=True))
-_WRONG_LIMITS = dict(zip(_WHAT, (1.0, 1.5, 0.02, 2.0, 2.0), strict=True))
+_PERFECT_LIMITS = dict(zip(FIGURES, (0.45e-3, 2.3e-3, 5e-4, 1e-3, 0.01), strict=True))
+_NOT_LED_LIMITS = dict(zip(FIGURES, (3e-3, 0.01, 1e-3, 2e-3, 0.02), strict=True))
+_WRONG_LIMITS = dict(zip(FIGURES, (1.0, 1.5, 0.02, 2.0, 2.0), strict=True))
 _RANDOM = 5  # systems wrong at random
 
 

@@ -140,6 +140,12 @@ def test_sentences_that_differ_in_numbers_are_logged_once_a_second(monkeypatch):
         "the arm is lost.",
     ]
     assert [level for level, _ in logged] == ["warning"] * 3 + ["error"]
+    for name in ("left_joint3", "left_joint4"):  # not the digits of names
+        log(ERROR, f"joint {name!r} is at 3.1 rad.")
+    assert [text for _, text in logged[-2:]] == [
+        "joint 'left_joint3' is at 3.1 rad.",
+        "joint 'left_joint4' is at 3.1 rad.",
+    ]
     for i in range(1000):  # a flood of kinds is not remembered without end
         log(WARN, f"{'x' * i} is unknown.")
     assert len(log._logged_at) <= 100
