@@ -27,12 +27,23 @@ EXTRAS = {
     "bags": ["rosbags>=0.11"],
     "plot": ["matplotlib"],
     "mujoco": ["mujoco>=3.1"],
+    "view": [
+        "imageio-ffmpeg>=0.5",
+        "mujoco>=3.2",
+        "pillow>=10",
+        "pycollada>=0.8",
+        "trimesh>=4.4",
+        "viser>=1.0",
+    ],
     "xacro": ["xacro>=2"],
+    "completion": ["argcomplete>=3"],
     "docs": ["furo", "myst-parser", "sphinx>=7"],
     "test": [
+        "argcomplete>=3",
         "colcon-ros",
         "example-robot-data",
         "hypothesis",
+        "jsonschema>=4.18",
         # The readers of those who define MCAP, against which bags are checked.
         "mcap>=1.3",
         "mcap-ros2-support>=0.5.7",
@@ -96,6 +107,9 @@ setup(
         "scipy",
     ],
     extras_require=EXTRAS,
+    # Said so that an editable installation is the checkout on Python's path. By default setuptools
+    # maps names instead, and beside a checkout called robot_dynamics that folder is imported.
+    package_dir={"": "."},
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
     package_data={NAME: ["py.typed"]},
     data_files=[

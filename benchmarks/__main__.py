@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import platform
 import sys
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+from robot_dynamics.app.output_files import write_json
 
 MISSING = 2
 
@@ -76,7 +77,7 @@ def main() -> int:
             "rounds": options.rounds,
             "rows": [asdict(row) | {"verdict": row.verdict} for row in found],
         }
-        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        write_json(report, options.json)
     return 0
 
 

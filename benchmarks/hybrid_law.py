@@ -20,7 +20,7 @@ from benchmarks.closed_loops import consistent
 from benchmarks.rows import Row
 from benchmarks.timing import Timing
 from benchmarks.two_arms import states_of, system_of
-from robot_dynamics.control.hybrid.controller import HybridController
+from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.hybrid.servo import PostureMotion
 from robot_dynamics.control.hybrid.step import HybridStep
 from robot_dynamics.control.settings import ControlSettings, FrictionSettings, SafetySettings
@@ -80,8 +80,8 @@ def rows_of(name: str, rounds: int) -> list[Row]:
     angles = tuple(lambda at, i=i: at.roll_pitch_yaw()[i] for i in range(3))
     environment = Environment(surfaces, (*along, *angles))
 
-    def controller(limits: float, ahead: bool) -> HybridController:
-        return HybridController(
+    def controller(limits: float, ahead: bool) -> HybridLaw:
+        return HybridLaw(
             system,
             ControlSettings(friction=FrictionSettings(share=0.0), ahead=ahead),
             SafetySettings(torque_rate=np.inf, effort_fraction=limits),
@@ -126,7 +126,7 @@ def kind_of(step: HybridStep) -> str:
     return RELIEVED if step.added_internal_force.any() else FREE
 
 
-def _difference(control: HybridController, q: Array, qd: Array) -> float:
+def _difference(control: HybridLaw, q: Array, qd: Array) -> float:
     """Return how far a step's torque is from that of the law in NumPy, of the largest torque."""
     step = _fresh(control, q, qd)
     at, system = control.layout.memory, control.hybrid_system
@@ -146,20 +146,20 @@ def _difference(control: HybridController, q: Array, qd: Array) -> float:
     return float(np.abs(law.torque - step.torque).max() / np.abs(law.torque).max())
 
 
-def _fresh(control: HybridController, q: Array, qd: Array) -> HybridStep:
+def _fresh(control: HybridLaw, q: Array, qd: Array) -> HybridStep:
     """Return the step after a start at positions, when the ramp is over."""
     control.start(q, qd)
     return control.update(control.ramp_ticks, q, qd, np.zeros((2, 6)))
 
 
-def _tight(control: HybridController, samples: list[tuple[Array, Array]]) -> float:
+def _tight(control: HybridLaw, samples: list[tuple[Array, Array]]) -> float:
     """Return a part of the efforts that holds the arms up and leaves little for the task."""
     step = _fresh(control, *samples[0])
     return float(min(0.99, 1.05 * step.support_torque_ratio))
 
 
 def _timed(
-    control: HybridController, samples: list[tuple[Array, Array]], rounds: int
+    control: HybridLaw, samples: list[tuple[Array, Array]], rounds: int
 ) -> dict[str, list[int]]:
     """Return how long updates took [ns], by what limits made of them."""
     wrenches = np.zeros((2, 6))

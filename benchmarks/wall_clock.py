@@ -149,7 +149,7 @@ def measured(folder: Path, seconds: float, priority: int, *, guarded: bool) -> d
             "answered within the period": int(seen["answered within the period"]) / periods,
             "the same of bare programs, before": machine[0],
             "the same of bare programs, after": machine[1],
-            **{key: value for key, value in seen.items() if key.startswith("round trip")},
+            **{key: value for key, value in seen.items() if key.startswith("latency")},
             **{key: value for key, value in told.items() if key.startswith("control cycle")},
             "state": state,
             "largest torque, of its limit": largest,

@@ -8,6 +8,9 @@
     tau = robot.inverse_dynamics(q, qd, qdd)          # (n,) or (N, n)
     run = rd.simulate("lift_box", plant="engine")     # two arms lift a box
     run.plot("lift.png")
+    motion = rd.integrate(robot, q, qd, 2.0)          # free motion, loops kept closed
+    run = rd.simulate("lift_box", controller=mine)    # torques by a function of yours
+    sim = rd.Simulation("lift_box")                   # the same plant, stepped by sim.step(torque)
 
 Each name is imported when it is first used, so that importing the package costs nothing.
 """
@@ -21,13 +24,17 @@ if TYPE_CHECKING:
     from robot_dynamics.app.recording import Recording
     from robot_dynamics.app.run import Run, simulate
     from robot_dynamics.app.scenario import Scenario, load_scenario
+    from robot_dynamics.app.simulation import Simulation
+    from robot_dynamics.control.controller import Controller
     from robot_dynamics.description import Description, DescriptionError, load_description
     from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
     from robot_dynamics.model import Mechanism, Model, build
     from robot_dynamics.robot import Robot, load
+    from robot_dynamics.simulation.integrators.integrate import integrate
 
 _HOMES = {
     "ArgumentError": "errors",
+    "Controller": "control.controller",
     "Description": "description",
     "DescriptionError": "description",
     "Mechanism": "model",
@@ -37,8 +44,10 @@ _HOMES = {
     "RobotDynamicsError": "errors",
     "Run": "app.run",
     "Scenario": "app.scenario",
+    "Simulation": "app.simulation",
     "UnknownNameError": "errors",
     "build": "model",
+    "integrate": "simulation.integrators.integrate",
     "load": "robot",
     "load_description": "description",
     "load_scenario": "app.scenario",
@@ -47,11 +56,13 @@ _HOMES = {
 
 __all__ = [  # noqa: RUF022 - functions first
     "build",
+    "integrate",
     "load",
     "load_description",
     "load_scenario",
     "simulate",
     "ArgumentError",
+    "Controller",
     "Description",
     "DescriptionError",
     "Mechanism",
@@ -61,6 +72,7 @@ __all__ = [  # noqa: RUF022 - functions first
     "RobotDynamicsError",
     "Run",
     "Scenario",
+    "Simulation",
     "UnknownNameError",
 ]
 

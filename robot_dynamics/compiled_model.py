@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -12,11 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics import algorithms
+from robot_dynamics.compile.program import Program
 from robot_dynamics.dynamics.couplings import closure_with_couplings
+from robot_dynamics.dynamics.jacobian import AXES, LOCAL, Axes
+from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.model import Model
 from robot_dynamics.model.moved_inertia import require_inertia
 
 Array = NDArray[np.float64]
+
+# The compiled functions of named frames.
+_OF_FRAMES: dict[str, Callable[..., Program]] = {
+    "pose": algorithms.link_pose_program,
+    "jacobian": algorithms.link_jacobian_program,
+    "velocity": algorithms.frame_velocity_program,
+    "acceleration": algorithms.frame_acceleration_program,
+    "bias_acceleration": algorithms.bias_acceleration_program,
+    "forces": algorithms.frame_forces_program,
+}
 
 
 class CompiledModel:
@@ -48,20 +61,87 @@ class CompiledModel:
         return self._bind("inverse_dynamics", algorithms.inverse_dynamics_program)
 
     @cached_property
+    def inverse_dynamics_derivatives(self) -> Any:
+        """`(q, qd, qdd) -> (tau_q, tau_qd, tau_qdd)`: derivatives of joint forces (..., nv, nv).
+
+        Column j of tau_q belongs to a motion of the positions along velocity j: quaternions are no
+        vectors. tau_qdd is the inertia matrix.
+        """
+        program = algorithms.inverse_dynamics_derivatives_program
+        return self._bind("inverse_dynamics_derivatives", program)
+
+    @cached_property
+    def _forward_dynamics_derivatives(self) -> Any:
+        program = algorithms.forward_dynamics_derivatives_program
+        return self._bind("forward_dynamics_derivatives", program)
+
+    @cached_property
+    def _residual_derivatives(self) -> Any:
+        return self._bind("residual_derivatives", algorithms.residual_derivatives_program)
+
+    @cached_property
+    def _velocity_constraint_derivatives(self) -> Any:
+        program = algorithms.velocity_constraint_derivatives_program
+        return self._bind("velocity_constraint_derivatives", program)
+
+    @cached_property
     def bias_forces(self) -> Any:
         """`(q, qd) -> C`: joint forces (..., nv) of zero acceleration [N m, N]."""
         return self._bind("bias_forces", algorithms.bias_forces_program)
+
+    @cached_property
+    def gravity(self) -> Any:
+        """`(q) -> g`: the part (..., nv) of C that gravity makes up, springs left out [N m, N].
+
+        It holds the tree at rest with all loops open; with loops `gravity_compensation` does.
+        """
+        return self._bind("gravity", algorithms.gravity_program)
+
+    def external_forces(
+        self, q: Any, wrenches: Mapping[str, Any], axes: Axes = LOCAL, out: Array | None = None
+    ) -> Array:
+        """Return the joint forces (..., nv) that wrenches on frames amount to: sum of J^T f.
+
+        They act like torques of drives: `forward_dynamics(q, qd, tau + external)`, likewise
+        `constrained_motion` and `integrate`; and `inverse_dynamics(q, qd, qdd) - external`. With
+        loops `closed_loop_inverse_dynamics` and `gravity_compensation` take them as `external`.
+
+        Args:
+            q: Positions (..., nq).
+            wrenches: By the name of the frame: moment [N m], then force [N] (..., 6).
+            axes: The coordinates of the wrenches: "local", the frame's own; "aligned", axes of
+                the world at the frame's origin; "world", with moments about the world's origin.
+            out: Where to write the result.
+
+        Raises:
+            UnknownNameError: If there is no frame or no choice of axes of a name.
+            ArgumentError: If there is not a mapping from names to wrenches.
+        """
+        if not isinstance(wrenches, Mapping):
+            raise ArgumentError(
+                f"wrenches are {wrenches!r:.60}, expected a mapping from frames to wrenches (6,)."
+            )
+        parts = [
+            self._of_frame("forces", name, axes)(q, wrench) for name, wrench in wrenches.items()
+        ]
+        total = np.zeros((*np.shape(q)[:-1], self.model.nv)) if not parts else sum(parts)
+        if out is None:
+            return np.asarray(total)
+        out[...] = total
+        return out
 
     def damping_forces(self, qd: Any) -> Array:
         """Return the forces (..., nv) of the dampers of tree joints, to be added to `tau`.
 
         No algorithm applies them by itself, while dampers of loop joints are part of C. With them
-        the motion does not depend on which joints the spanning tree has.
+        the motion does not depend on which joints the spanning tree has. With `joint_friction`
+        they are part of C as well, and what is left to be added is zero.
 
         Args:
             qd: Velocities (..., nv).
         """
-        result: Array = -self.model.damping * np.asarray(qd, dtype=float)
+        applied = 0.0 if self.model.joint_friction else -self.model.damping
+        result: Array = applied * np.asarray(qd, dtype=float)
         return result
 
     @cached_property
@@ -144,9 +224,38 @@ class CompiledModel:
         of_loops = self._bind("closure", algorithms.closure_program) if constrained else None
         return closure_with_couplings(self.model, of_loops) if self.model.couplings else of_loops
 
-    def pose(self, link: str, q: Any) -> Array:
-        """Return the pose (..., 4, 4) of a link in the world at positions `q` (..., nq)."""
-        return np.asarray(self._of_link("pose", algorithms.link_pose_program, link)(q))
+    @property
+    def total_mass(self) -> float:
+        """The mass of all moving bodies [kg]; links that are fixed to the world do not count."""
+        return float(sum(body.inertia.mass for body in self.model.bodies))
+
+    @cached_property
+    def center_of_mass(self) -> Any:
+        """`(q) -> c`: the centre of mass (..., 3) of all moving bodies in the world [m]."""
+        return self._bind("center_of_mass", algorithms.center_of_mass_program)
+
+    @cached_property
+    def center_of_mass_velocity(self) -> Any:
+        """`(q, qd) -> v`: velocity (..., 3) of the centre of mass in the world [m/s]."""
+        return self._bind("center_of_mass_velocity", algorithms.center_of_mass_velocity_program)
+
+    @cached_property
+    def center_of_mass_jacobian(self) -> Any:
+        """`(q) -> J` (..., 3, nv): the velocity of the centre of mass is J qd."""
+        return self._bind("center_of_mass_jacobian", algorithms.center_of_mass_jacobian_program)
+
+    def pose(self, frame: str, q: Any, out: Array | None = None) -> Array:
+        """Return the pose (..., 4, 4) of a frame in the world at positions `q` (..., nq).
+
+        Frames are the links of the description, tools and other massless links on fixed joints
+        included, and those of `Robot.with_frame`.
+
+        Raises:
+            UnknownNameError: If there is no frame of this name.
+        """
+        function = self._frame_functions.get(("pose", frame)) or self._of_frame("pose", frame)
+        result: Array = function(q, out=out)
+        return result
 
     @cached_property
     def link_poses(self) -> Any:
@@ -154,19 +263,130 @@ class CompiledModel:
         links = [(link.body, link.placement) for link in self.model.links]
         return self._bind(f"link_poses\0{links!r}", algorithms.link_poses_program)
 
-    def jacobian(self, link: str, q: Any) -> Array:
-        """Return the Jacobian (..., 6, nv) of a link in its own coordinates, angular first."""
-        return np.asarray(self._of_link("jacobian", algorithms.link_jacobian_program, link)(q))
+    def jacobian(self, frame: str, q: Any, axes: Axes = LOCAL, out: Array | None = None) -> Array:
+        """Return the Jacobian (..., 6, nv) of a frame: its velocity is J qd, angular first.
+
+        With loops it is that of the tree: J qd for velocities `qd` that keep the loops closed.
+
+        Args:
+            frame: Its name, see `pose`.
+            q: Positions (..., nq).
+            axes: Coordinates of the velocity. "local": the frame's own (Pinocchio's LOCAL).
+                "aligned": axes of the world, linear part of the frame's origin
+                (LOCAL_WORLD_ALIGNED). "world": axes of the world, linear part of the point of the
+                body that is at the world's origin (WORLD).
+            out: Where to write the result.
+
+        Raises:
+            UnknownNameError: If there is no frame or no choice of axes of a name.
+        """
+        known = self._frame_functions.get(("jacobian", frame, axes))
+        function = known or self._of_frame("jacobian", frame, axes)
+        result: Array = function(q, out=out)
+        return result
+
+    def velocity(
+        self, frame: str, q: Any, qd: Any, axes: Axes = LOCAL, out: Array | None = None
+    ) -> Array:
+        """Return the velocity (..., 6) of a frame, angular first [rad/s, m/s].
+
+        Args:
+            frame: Its name, see `pose`.
+            q: Positions (..., nq).
+            qd: Velocities (..., nv).
+            axes: Its coordinates, see `jacobian`.
+            out: Where to write the result.
+
+        Raises:
+            UnknownNameError: If there is no frame or no choice of axes of a name.
+        """
+        known = self._frame_functions.get(("velocity", frame, axes))
+        function = known or self._of_frame("velocity", frame, axes)
+        result: Array = function(q, qd, out=out)
+        return result
+
+    def acceleration(
+        self,
+        frame: str,
+        q: Any,
+        qd: Any,
+        qdd: Any,
+        axes: Axes = LOCAL,
+        *,
+        classical: bool = False,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the acceleration (..., 6) of a frame, angular first [rad/s^2, m/s^2].
+
+        Gravity is not in it: a frame at rest has none.
+
+        Args:
+            frame: Its name, see `pose`.
+            q: Positions (..., nq).
+            qd: Velocities (..., nv).
+            qdd: Accelerations (..., nv).
+            axes: Its coordinates, see `jacobian`.
+            classical: Whether the linear part is the second derivative of a point's position,
+                a + omega x v (2.48), not that of the spatial acceleration.
+            out: Where to write the result.
+
+        Raises:
+            UnknownNameError: If there is no frame or no choice of axes of a name.
+        """
+        kind = "classical" if classical else "spatial"
+        known = self._frame_functions.get(("acceleration", frame, axes, kind))
+        function = known or self._of_frame("acceleration", frame, axes, kind)
+        result: Array = function(q, qd, qdd, out=out)
+        return result
+
+    def bias_acceleration(
+        self,
+        frame: str,
+        q: Any,
+        qd: Any,
+        axes: Axes = LOCAL,
+        *,
+        classical: bool = False,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the acceleration (..., 6) of a frame at zero qdd: `acceleration` less J qdd.
+
+        The product of the Jacobian's time derivative and qd is the spatial one in "local" and
+        "world" axes, and the classical one in "aligned" axes.
+
+        Args:
+            frame: Its name, see `pose`.
+            q: Positions (..., nq).
+            qd: Velocities (..., nv).
+            axes: Its coordinates, see `jacobian`.
+            classical: As in `acceleration`.
+            out: Where to write the result.
+
+        Raises:
+            UnknownNameError: If there is no frame or no choice of axes of a name.
+        """
+        kind = "classical" if classical else "spatial"
+        known = self._frame_functions.get(("bias_acceleration", frame, axes, kind))
+        function = known or self._of_frame("bias_acceleration", frame, axes, kind)
+        result: Array = function(q, qd, out=out)
+        return result
 
     def _bind(self, name: str, program: Any, more: Sequence[float] = ()) -> Any:
         return algorithms.bound(self.model, name, lambda: program(self.model), more=more)
 
-    def _of_link(self, kind: str, program: Any, link: str) -> Any:
-        functions: dict[tuple[str, str], Any] = self.__dict__.setdefault("_link_functions", {})
-        if (kind, link) not in functions:
-            at = self.model.link(link)
-            name = f"{kind}\0{at.body}\0{at.placement!r}"
-            functions[kind, link] = algorithms.bound(
-                self.model, name, lambda: program(self.model, link)
-            )
-        return functions[kind, link]
+    def _of_frame(self, kind: str, frame: str, *how: str) -> Any:
+        """Return a compiled function of a frame; `how` are the axes and the kind, if any."""
+        known = self._frame_functions.get((kind, frame, *how))
+        if known is not None:
+            return known
+        if how and how[0] not in AXES:
+            raise UnknownNameError("choice of axes", str(how[0]), AXES)
+        at, program = self.model.link(frame), _OF_FRAMES[kind]
+        name = "\0".join((kind, str(at.body), repr(at.placement), *how))
+        function = algorithms.bound(self.model, name, lambda: program(self.model, frame, *how))
+        self._frame_functions[(kind, frame, *how)] = function
+        return function
+
+    @cached_property
+    def _frame_functions(self) -> dict[tuple[str, ...], Any]:
+        return {}

@@ -8,14 +8,19 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics import algorithms
 from robot_dynamics.compiled_model import CompiledModel
-from robot_dynamics.dynamics.arguments import finite_vector, positive_number, several_names
+from robot_dynamics.dynamics.arguments import (
+    finite_vector,
+    pose_matrix,
+    positive_number,
+    several_names,
+)
 from robot_dynamics.dynamics.assembly import (
     Assembly,
     assemble,
@@ -35,6 +40,8 @@ from robot_dynamics.dynamics.independent import (
     independent_form,
 )
 from robot_dynamics.dynamics.independent_rows import general_rows
+from robot_dynamics.dynamics.inverse_kinematics import InverseKinematics, inverse_kinematics
+from robot_dynamics.dynamics.linearization import Linearization, linearization
 from robot_dynamics.dynamics.loops import LoopTerms
 from robot_dynamics.dynamics.maximal_coordinates import maximal_coordinate_solution
 from robot_dynamics.dynamics.mobility import Mobility, mobility
@@ -42,12 +49,27 @@ from robot_dynamics.dynamics.rank import LARGEST_OPENING, ConstraintRank, constr
 from robot_dynamics.dynamics.redundant import ConstrainedMotion
 from robot_dynamics.dynamics.scaling import model_length
 from robot_dynamics.dynamics.solution import AUTO, MAXIMAL, METHODS, solution
-from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.explicit_robot import ExplicitRobot
-from robot_dynamics.model import Mechanism, build
+from robot_dynamics.model import Link, Mechanism, build, transform_of
 from robot_dynamics.model.moved_inertia import joints_without_inertia
+from robot_dynamics.spatial import Inertia
 
 Array = NDArray[np.float64]
+
+
+class ForwardDynamicsDerivatives(NamedTuple):
+    """Derivatives of accelerations (..., nv, nv) and of constraint forces (..., n^c, nv).
+
+    Columns belong to velocities, as those of `Robot.inverse_dynamics_derivatives`.
+    """
+
+    qdd_q: Array
+    qdd_qd: Array
+    qdd_tau: Array
+    lambda_q: Array
+    lambda_qd: Array
+    lambda_tau: Array
 
 
 class Robot(CompiledModel):
@@ -75,6 +97,27 @@ class Robot(CompiledModel):
         Machine code is shared if only gravity and parts named in `model.variable` differ.
         """
         return Robot(self.model.replace(**changes))
+
+    def with_frame(self, name: str, link: str, pose: Any) -> Robot:
+        """Return a robot with one more frame, such as a tool's tip; machine code is shared.
+
+        Args:
+            name: Its name, by which `pose`, `jacobian` and the others know it.
+            link: The link, or other frame, that it is fixed to.
+            pose: Where it is (4, 4), in that link's frame.
+
+        Raises:
+            UnknownNameError: If there is no such link.
+            ArgumentError: If the name is taken, or `pose` is no pose.
+        """
+        carrier, links = self.model.link(link), self.model.links
+        if any(other.name == name for other in links):
+            raise ArgumentError(
+                f"{self.model.name}: there is a frame {name!r}, expected a new name."
+            )
+        placement = transform_of(pose_matrix("pose", pose)).compose(carrier.placement)
+        added = Link(name, carrier.body, placement, Inertia.zero())
+        return Robot(dataclasses.replace(self.model, links=(*links, added)))
 
     @cached_property
     def forward_dynamics(self) -> Any:
@@ -113,6 +156,79 @@ class Robot(CompiledModel):
             return out
 
         return forward_dynamics
+
+    def forward_dynamics_derivatives(
+        self, q: Any, qd: Any, tau: Any, *, check: bool = True
+    ) -> ForwardDynamicsDerivatives:
+        """Return the derivatives of accelerations and constraint forces, loops closed.
+
+        Those of the equation of motion with its constraints, K qdd = k and not K q = 0: directions
+        that open the loops are differentiated like others. `linearize` takes those that do not.
+
+        Args:
+            q: Positions (..., nq).
+            qd: Velocities (..., nv).
+            tau: Joint forces (..., nv).
+            check: Whether to check that the loops are closed, and stay so.
+
+        Raises:
+            AssemblyError: If loops are open, or velocities open them.
+            RobotDynamicsError: If constraints depend on one another: their forces have no
+                derivatives then. In a batch such a row is NaN.
+        """
+        if check and self.model.constraint_count and np.ndim(q) == np.ndim(qd) == 1:
+            *_, error, rate = self.constraint_terms(q, qd)
+            require_closed_state(self.model, np.asarray(q), np.asarray(qd), error, rate)
+        pivot, *found = self._forward_dynamics_derivatives(q, qd, tau)
+        regular = np.asarray(pivot) >= SMALLEST_PIVOT
+        if not regular.all():
+            if regular.ndim == 0:
+                raise RobotDynamicsError(
+                    f"{self.model.name}: constraints depend on one another here, so that their "
+                    "forces have no derivatives; linearize() has those of the motion."
+                )
+            for values in found:
+                values[~regular] = np.nan
+        if len(found) == 3:
+            found += [np.zeros((*regular.shape, 0, self.model.nv))] * 3
+        return ForwardDynamicsDerivatives(*found)
+
+    def linearize(
+        self, q: Array, qd: Array, tau: Array, coordinates: Sequence[str] | None = None
+    ) -> Linearization:
+        """Return small motions near a state in independent coordinates, loops kept closed.
+
+        At any rank, with friction of the joints where the model has `joint_friction`.
+
+        Args:
+            q: Positions (nq,) that close the loops.
+            qd: Velocities (nv,) that keep them closed; zero in joints with quaternions, in whose
+                axes small motions would turn otherwise.
+            tau: Joint forces (nv,).
+            coordinates: Joints or coordinates that are to be independent; chosen by default.
+
+        Raises:
+            AssemblyError: If loops are open, or velocities open them.
+            UnknownNameError: If there is neither a joint nor a coordinate of a name.
+            RobotDynamicsError: If the coordinates do not determine the motion, or a joint with a
+                quaternion moves.
+        """
+        model = self.model
+        q, qd, tau = self._state(q, qd, tau=tau)
+        H, _, K, _, error, rate = self.constraint_terms(q, qd)
+        require_closed_state(model, q, qd, error, rate)
+        for body, at_q, at_v in zip(model.bodies, model.q_slices, model.v_slices, strict=True):
+            if at_q.stop - at_q.start > at_v.stop - at_v.start and qd[at_v].any():
+                raise RobotDynamicsError(
+                    f"{model.name}: joint {body.joint.name!r} moves, expected rest of joints "
+                    "whose positions are quaternions."
+                )
+        motion = self.constrained_motion(q, qd, tau)
+        residual = self._residual_derivatives(q, qd, motion.qdd, motion.multipliers)
+        drift = self._velocity_constraint_derivatives(q, qd)
+        K, *derivatives = (np.reshape(x, (-1, model.nv)) for x in (K, *residual, drift))
+        form = self.independent_form(q, qd, coordinates)
+        return linearization(form, H, K, motion.qdd, *derivatives)
 
     def _unsolved(self, q: Any, qd: Any, tau: Any) -> Array:
         """Return what `closed_forward_dynamics` does where it has no answer for any state."""
@@ -177,7 +293,14 @@ class Robot(CompiledModel):
         return solution(self.model, ranked, H, tau - C, K, k, method)
 
     def closed_loop_inverse_dynamics(
-        self, q: Array, qd: Array, qdd: Array, *, length: float | None = None, **request: Any
+        self,
+        q: Array,
+        qd: Array,
+        qdd: Array,
+        *,
+        external: Array | None = None,
+        length: float | None = None,
+        **request: Any,
     ) -> ClosedLoopInverse:
         """Return efforts of the drives that give an acceleration, loops closed (section 8.12).
 
@@ -185,6 +308,7 @@ class Robot(CompiledModel):
             q: Positions (nq,) that close the loops.
             qd: Velocities (nv,) that keep them closed.
             qdd: Accelerations (nv,) that do.
+            external: Joint forces (nv,) from outside, as `external_forces` returns them.
             length: Length [m] at which a rotation counts like a displacement; that of a typical
                 link by default.
             request: Which efforts, if several do: `drives`, `weights`, `limits`, `push_only`,
@@ -196,12 +320,20 @@ class Robot(CompiledModel):
             InfeasibleError: If no efforts within the bounds do; it names the bounds in the way.
             UnknownNameError: If there is no drive, constraint or loop joint of a name.
         """
+        terms = self.constraint_terms
+        if external is not None:
+            pushes = finite_vector("external", external, self.model.nv)
+
+            def terms(q: Array, qd: Array) -> tuple[Array, ...]:
+                H, C, *others = self.constraint_terms(q, qd)
+                return H, C - pushes, *others
+
         return closed_loop_inverse(
             self.model,
             q,
             qd,
             qdd,
-            self.constraint_terms,
+            terms,
             self.loop_drives,
             self.loop_forces,
             EffortRequest(**request),
@@ -400,6 +532,66 @@ class Robot(CompiledModel):
         )
         return dataclasses.replace(found, qd=qd)
 
+    def inverse_kinematics(
+        self,
+        frame: str | Mapping[str, Any],
+        pose: Any = None,
+        q0: Any = None,
+        *,
+        limits: bool = True,
+        held: Iterable[str] = (),
+        **options: Any,
+    ) -> InverseKinematics:
+        """Return positions at which frames are where they are wanted, or as near as was found.
+
+        Loops stay closed. Targets that are out of reach are no error: `converged` is then false,
+        and the errors that remain are the smallest around, in the least-squares sense.
+
+        Args:
+            frame: Name of a link or other frame (see `pose`); or a mapping from names to targets,
+                for several frames at once.
+            pose: Its target: a pose (4, 4) in the world, or a position (3,) [m] alone.
+            q0: Positions (nq,) to start from, near which the result is; if there are none, random
+                starts are tried as well.
+            limits: Whether positions have to be within the joint limits.
+            held: Joints or coordinates that keep their value of `q0`.
+            options: `tolerance` (1e-6 m and rad), `iterations` (100 a start), `restarts` (20
+                without `q0`, otherwise none), `seed` and `length` of
+                `dynamics.inverse_kinematics.inverse_kinematics`.
+
+        Raises:
+            ArgumentError: If a target is neither a pose nor a position, or an argument has the
+                wrong size or value.
+            UnknownNameError: If there is no frame or joint of a name.
+            AssemblyError: If the loops cannot be closed near `q0`.
+        """
+        if isinstance(frame, Mapping):
+            if pose is not None:
+                raise ArgumentError("there are several frames and a pose; expected one or other.")
+            targets: Mapping[str, Any] = frame
+        elif isinstance(frame, str):
+            targets = {frame: pose}
+        else:
+            raise ArgumentError(
+                f"frame is {frame!r:.60}, expected one name, or a mapping from names to targets."
+            )
+        for name in targets:
+            self.model.link(name)
+        names = several_names("held", held)
+
+        return inverse_kinematics(
+            self.model,
+            targets,
+            q0,
+            self.pose,
+            lambda name, q: self.jacobian(name, q, "aligned"),
+            self.closure,
+            lambda q: self.assemble(q, held=names, limits=limits).q,
+            limits=limits,
+            held=names,
+            **options,
+        )
+
     def mobility(
         self, q: Array | None = None, *, independent: Sequence[str] = (), **options: Any
     ) -> Mobility:
@@ -472,7 +664,9 @@ def load(
         strict: Refuse files with warnings.
         locked: Joints that are fixed, and where [rad or m].
         arguments: Values of the arguments of a xacro file.
-        options: Those of `model.build`: `gravity`, `variable`; a model file states its own.
+        options: Those of `model.build`: `gravity` and `variable`, which a model file states, and
+            `joint_friction=True`, with which damping and Coulomb friction of the joints are part
+            of all dynamics; without it they are data, and `damping_forces` returns a part.
 
     Raises:
         DescriptionError: If the file cannot mean a mechanism; it lists every problem.

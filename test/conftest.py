@@ -8,6 +8,7 @@ something else.
 """
 
 import os
+from ctypes.util import find_library
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -18,6 +19,10 @@ use_one_thread()  # before NumPy is imported; processes that tests start inherit
 # Most of what tests compile is called a few times. The tests of `compile` say that the effort
 # changes no bit of a result, and compile as users do.
 os.environ.setdefault("ROBOT_DYNAMICS_OPT_LEVEL", "0")
+# Before MuJoCo is imported: pictures are drawn without a display. Told so without the library,
+# MuJoCo could not be imported at all.
+if find_library("OSMesa"):
+    os.environ.setdefault("MUJOCO_GL", "osmesa")
 
 settings.register_profile(
     "suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]

@@ -86,6 +86,8 @@ class FakeArms:
 
     def step(self, spoil=None, wrench=None) -> np.ndarray:
         """Publish the present tick, wait for its answer, and return the torques (na,)."""
+        self._inbox.read()
+        self._answers.clear()  # to what was published before
         self.publish(spoil, wrench)
         shown = time.monotonic()
         until = shown + PATIENCE_S

@@ -103,7 +103,9 @@ def test_links(rng):
     for name in ("arm1_tool", "arm0_link3", "box", "arm0_base"):
         (pose,) = algorithms.link_pose_program(CLOSED, name).evaluate(q, parameters=pack(CLOSED))
         assert_allclose(pose, world_poses(CLOSED, q)[name], atol=1e-13)
-        (J,) = algorithms.link_jacobian_program(CLOSED, name).evaluate(q, parameters=pack(CLOSED))
+        (J,) = algorithms.link_jacobian_program(CLOSED, name, "local").evaluate(
+            q, parameters=pack(CLOSED)
+        )
         Xup = joint_transforms(CLOSED, q.tolist())
         assert_allclose(J, link_jacobian(CLOSED, CLOSED.link(name), Xup), atol=1e-13)
 

@@ -48,62 +48,133 @@ def test_arguments_are_explained(description):
             assert len(argument.choices) == 2, name
 
 
-def test_includes_pass_arguments_that_exist():
-    """dual_arm.launch.py hands on arguments that the files it includes declare."""
+def started(file, given):
+    """Return the actions that a launch file starts with some arguments."""
+    from launch import LaunchContext
+    from launch.actions import DeclareLaunchArgument, OpaqueFunction
+
+    context = LaunchContext()
+    context.launch_configurations.update(given)
+    description = runpy.run_path(str(LAUNCH / file))["generate_launch_description"]()
+    for entity in description.entities:
+        if isinstance(entity, DeclareLaunchArgument):
+            entity.visit(context)
+    (function,) = (e for e in description.entities if isinstance(e, OpaqueFunction))
+    return context, function.visit(context)
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Have all executables, as after `colcon build` and with RViz."""
     pytest.importorskip("launch_ros.actions", reason="ROS 2 launch is not installed")
-    from launch.actions import IncludeLaunchDescription
+    from robot_dynamics.nodes import launching
 
-    def load(name):
-        return runpy.run_path(str(LAUNCH / name))["generate_launch_description"]()
+    missing = set()
 
-    declared = {
-        argument.name
-        for name in ("simulation.launch.py", "controller.launch.py")
-        for argument in load(name).get_launch_arguments()
-    }
-    included = [
-        entity
-        for entity in load("dual_arm.launch.py").entities
-        if isinstance(entity, IncludeLaunchDescription)
-    ]
-    assert len(included) == 2
-    for include in included:
-        assert {name for name, _ in include.launch_arguments} <= declared
+    class Executable:
+        def __init__(self, executable, package):
+            self.package = package
+
+        def perform(self, context):
+            if self.package in missing:
+                raise launching.PackageNotFoundError(self.package)
+            return "path"
+
+    monkeypatch.setattr(launching, "ExecutableInPackage", Executable)
+    return missing
+
+
+def parameters_of(context, node):
+    """Return the parameters that a node gets, those of files apart."""
+    from launch_ros.utilities import evaluate_parameters
+
+    values = {}
+    for found in evaluate_parameters(context, node._Node__parameters):
+        if isinstance(found, dict):
+            values |= found
+    return values
 
 
 @pytest.mark.parametrize("file", FILES[:1] + FILES[2:], ids=lambda file: file.name)
 @pytest.mark.parametrize(
-    "given", [{}, {"robot": "two_panda", "autostart": "always", "realtime_priority": "50"}]
+    "given",
+    [
+        {},
+        {
+            "robot": "two_panda",
+            "autostart": "always",
+            "realtime_priority": "50",
+            "command_timeout": "0.2",
+        },
+    ],
 )
-def test_parameters_have_their_types(file, given):
+def test_parameters_have_their_types(installed, file, given):
     """What reaches a node is typed as it declares; only what was given, or the robot states."""
-    pytest.importorskip("launch_ros.actions", reason="ROS 2 launch is not installed")
-    from launch import LaunchContext
-    from launch.actions import DeclareLaunchArgument, OpaqueFunction
-    from launch_ros.utilities import evaluate_parameters
+    context, (node,) = started(file.name, given)
+    values = parameters_of(context, node)
+    assert values["mode"] == "wall_clock"
+    if "use_sim_time" in values:
+        assert values["use_sim_time"] is False
+    assert ("scenario" in values) == bool(given)
+    if given:
+        assert values["scenario"].endswith("two_panda/scenario.yaml")
+        assert len(node._Node__remappings) == 4
+        assert values["realtime_priority"] == 50
+        assert values["command_timeout"] == 0.2
+        if file.name == "controller.launch.py":
+            assert values["autostart"] == "always"
 
-    context = LaunchContext()
-    context.launch_configurations.update(given)
-    description = runpy.run_path(str(file))["generate_launch_description"]()
-    for entity in description.entities:
-        if isinstance(entity, DeclareLaunchArgument):
-            entity.visit(context)
-    for entity in description.entities:
-        if not isinstance(entity, OpaqueFunction):
-            continue
-        (node,) = entity.visit(context)
-        files_and_values = evaluate_parameters(context, node._Node__parameters)
-        values = {}
-        for found in files_and_values:
-            if isinstance(found, dict):
-                values |= found
-        assert values["mode"] == "wall_clock"
-        if "use_sim_time" in values:
-            assert values["use_sim_time"] is False
-        assert ("scenario" in values) == bool(given)
-        if given:
-            assert values["scenario"].endswith("two_panda/scenario.yaml")
-            assert len(node._Node__remappings) == 4
-            assert values["realtime_priority"] == 50
-            if file.name == "controller.launch.py":
-                assert values["autostart"] == "always"
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+@pytest.mark.parametrize(
+    "given", [{"command_timeout": "soon"}, {"realtime_priority": "1.5"}, {"robot": "nobody"}]
+)
+def test_a_wrong_argument_ends_the_launch_in_order(installed, file, given):
+    """No node of the file is started, and those that run are shut down."""
+    from launch.actions import Shutdown
+
+    _, actions = started(file.name, given)
+    assert [type(action) for action in actions] == [Shutdown]
+
+
+def test_a_refused_launch_ends_with_status_1(installed):
+    """As the service of launch reports it, and `ros2 launch` with it."""
+    from launch import LaunchDescription, LaunchService
+    from launch.actions import DeclareLaunchArgument, SetLaunchConfiguration
+
+    file = runpy.run_path(str(LAUNCH / "simulation.launch.py"))
+    entities = file["generate_launch_description"]().entities
+    declared = [one for one in entities if isinstance(one, DeclareLaunchArgument)]
+    wrong = SetLaunchConfiguration("command_timeout", "soon")
+    others = [one for one in entities if one not in declared]
+    service = LaunchService()
+    service.include_launch_description(LaunchDescription([*declared, wrong, *others]))
+    assert service.run() == 1
+
+
+def test_a_missing_package_ends_the_launch_in_order(installed):
+    """RViz that is not there is noticed before simulator and controller start."""
+    from launch.actions import Shutdown
+
+    installed.add("rviz2")
+    _, actions = started("dual_arm.launch.py", {})
+    assert [type(action) for action in actions] == [Shutdown]
+    _, actions = started("dual_arm.launch.py", {"use_rviz": "false"})
+    assert len(actions) == 2
+
+
+def test_dual_arm_runs_the_robot_that_was_given(installed):
+    """Its scenario and topics for both nodes, and what is displayed of it."""
+    given = {"robot": "two_ur5", "command_timeout": "0.1"}
+    context, (simulator, controller, *display) = started("dual_arm.launch.py", given)
+    for node in (simulator, controller):
+        values = parameters_of(context, node)
+        assert values["scenario"].endswith("two_ur5/scenario.yaml")
+        assert values["command_timeout"] == 0.1
+        assert values["on_command_timeout"] == "brake"
+        assert len(node._Node__remappings) == 6
+    *publishers, rviz = display
+    assert len(publishers) == 2  # one for each topic of joint states
+    for publisher in publishers:
+        assert "left_shoulder_pan_joint" in parameters_of(context, publisher)["robot_description"]
+    assert rviz._Node__package == "rviz2"

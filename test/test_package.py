@@ -96,7 +96,7 @@ def test_wheel(checkout, tmp_path):
     # The demo must not pull what only the tests need.
     for line in re.findall(r"^Requires-Dist: (.*)$", requirements, re.MULTILINE):
         if re.match(r"(pin|mujoco|example|pytest|hypothesis)", line):
-            assert re.search(r"extra == .(test|dev|mujoco).", line), line
+            assert re.search(r"extra == .(test|dev|mujoco|view).", line), line
 
 
 @pytest.mark.parametrize("options", [[], ["--symlink-install"]], ids=["copy", "symlink"])
@@ -167,3 +167,17 @@ def test_run_explains_itself():
     assert "./run demo" in text
     assert "./run test" in text
     assert subprocess.run(["./run", "nonsense"], cwd=ROOT, capture_output=True).returncode == 2
+
+
+@pytest.mark.slow
+def test_an_editable_installation_works_beside_the_checkout(checkout, tmp_path):
+    """In the folder that holds a checkout called robot_dynamics the package is imported."""
+    setuptools = pytest.importorskip("setuptools", minversion="70.1")
+    venv = tmp_path / "venv"
+    run(sys.executable, "-m", "venv", str(venv), folder=tmp_path)
+    python, builders = str(venv / "bin" / "python"), str(Path(setuptools.__file__).parents[1])
+    install = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
+    run(*install, "--editable", str(checkout), folder=tmp_path, PYTHONPATH=builders)
+    code = "import robot_dynamics; print(robot_dynamics.__file__)"
+    found = run(python, "-c", code, folder=checkout.parent, PYTHONPATH="")
+    assert Path(found.strip()) == checkout / "robot_dynamics" / "__init__.py"

@@ -5,6 +5,7 @@
 A stub takes the place of Python, so that nothing is downloaded: it writes down how it was called.
 """
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -157,5 +158,9 @@ def test_without_a_home(checkout, tmp_path):
 
 
 def test_ci_calls_the_second_command():
-    """.ci/run is `./run test`, wherever it is called from."""
-    assert 'exec "$(dirname "${BASH_SOURCE[0]}")/../run" test' in (ROOT / ".ci/run").read_text()
+    """.ci/run is `./run test`, then some of the long tests, wherever it is called from."""
+    script = (ROOT / ".ci/run").read_text()
+    assert 'run="$(dirname "${BASH_SOURCE[0]}")/../run"\n"$run" test <' in script
+    assert '"$run" test -m slow' in script
+    for path in re.findall(r"test/[\w/.]+", script):
+        assert (ROOT / path).exists()

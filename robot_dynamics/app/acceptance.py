@@ -21,7 +21,8 @@ class ThresholdSettings:
     """Upper bounds of figures of the report of the same name; those left out are not asked for.
 
     Attributes:
-        object_position_error_max_m: Distance from the reference at any time [m].
+        object_position_error_max_m: Distance from the reference at any time [m]; of an object that
+            touches surfaces the part along them, as of the three figures that follow.
         object_position_error_settled_m: The same while the reference is at rest [m].
         object_orientation_error_max_deg: Angle from the reference at any time [degrees].
         object_orientation_error_settled_deg: The same while the reference is at rest [degrees].
@@ -55,6 +56,8 @@ class ThresholdSettings:
         touch_contacts_max: How often a surface is touched anew, the first time included.
         grasp_slip_max_m: How far a grasp slides on the object [m].
         grasp_slip_max_m_least: A lower bound of the same, for scenarios of slipping.
+        grasp_tilt_max_deg: Angle between a soft finger and the object's face while they touch
+            [degrees]; `safety.tilt_limit_deg` where it is left out.
         surface_slip_max_m: How far what is to stick to a surface slides on it [m].
         surface_slip_max_m_least: A lower bound of the same [m].
         slip_margin_min_least: The least distance to what a contact bears that the monitor sees.
@@ -92,6 +95,7 @@ class ThresholdSettings:
     touch_contacts_max: float | None = _threshold("")
     grasp_slip_max_m: float | None = _threshold("m")
     grasp_slip_max_m_least: float | None = _threshold("m")
+    grasp_tilt_max_deg: float | None = _threshold("degrees")
     surface_slip_max_m: float | None = _threshold("m")
     surface_slip_max_m_least: float | None = _threshold("m")
     slip_margin_min_least: float | None = _threshold("N")

@@ -150,19 +150,19 @@ def environment_of(cell: CellSettings, center: Array) -> Environment:
         center: The object's centre of mass, in the object (3,) [m].
     """
     functions: list[PoseFunction] = []
-    leaders: list[int] = []
+    touch_rows: list[int] = []
     sliding: list[Sliding | Guided | None] = []
     for surface in cell.surfaces:
         frame, part = pose_matrix(surface), pose_matrix(surface.part)
         first = len(functions) if surface.kind in PUSHED else -1
         functions += surface_functions(surface, frame, part, center)
-        leaders += [first] * surface.rows
+        touch_rows += [first] * surface.rows
         sliding += [_sliding(surface), *[None] * (surface.rows - 1)]
     start = pose_matrix(cell.object)[:3, :3]
     return Environment(
         tuple(functions),
         tuple(coordinate_function(one, start, center) for one in cell.coordinates),
-        tuple(leaders),
+        tuple(touch_rows),
         tuple(sliding),
         own_coordinates=bool(cell.coordinates),
     )
@@ -375,14 +375,15 @@ def require_matching_law(
     """
     jointed = held.joint is not None
     if jointed != control.law_facts.jointed:
-        has = "a joint" if jointed else "no joint"
+        has, key = "a joint" if jointed else "no joint", control.key_of_base_law
         expected = " or ".join(
             repr(name)
             for name, law in LAW_FACTS.items()
             if law.jointed == jointed and law.holds_object
         )
         raise ArgumentError(
-            f"control.law is {control.law!r}, but cell.object has {has}; expected {expected}."
+            f"control.{key} is {control.base_law!r}, but cell.object has {has}; expected "
+            f"{expected}."
         )
     if reference.fold and not jointed:
         raise ArgumentError(

@@ -16,7 +16,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from robot_dynamics.app.output_files import OutputError, require_parent
+from robot_dynamics.app.output_files import (
+    OutputError,
+    json_alone,
+    require_parent,
+    write_json,
+)
+from robot_dynamics.app.visual.commands import add_render, add_view
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.resources import share_directory
 
@@ -32,9 +38,12 @@ examples:
   robot_dynamics simulate lift_box --plot lift.png the same in one process, without ROS
   robot_dynamics simulate lift_box --output run.mcap   for Foxglove, PlotJuggler, ros2 bag
   robot_dynamics plot run.mcap                     the figure of a recorded run
+  robot_dynamics view run.mcap                     the arms in the browser
+  robot_dynamics render run.mcap --output run.mp4      a film of it, without a display
   robot_dynamics simulate lift_box --set plant.object_mass_scale=1.2
   robot_dynamics inspect my_robot.urdf --loops loops.yaml --graph tree.png
   robot_dynamics inspect my_robot.urdf.xacro arm:=left gripper:=true
+  robot_dynamics schema > scenario.schema.json     for completion in editors
   robot_dynamics drill --json drill.json           fault injection on ROS 2 nodes
   robot_dynamics reproduce flexible-link --plot slew.png"""
 
@@ -52,6 +61,11 @@ def main(arguments: Sequence[str] | None = None, more: Sequence[AddCommand] = ()
         more: Commands of the floors above, which this module does not know.
     """
     parser = _parser(more)
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks for words to complete a line with
+        with contextlib.suppress(ImportError):
+            from argcomplete import autocomplete
+
+            autocomplete(parser)
     options = parser.parse_args(arguments)
     run: Callable[[argparse.Namespace], int] = options.run
     # SIGTERM is handled like Ctrl-C, so that no node is left running.
@@ -60,7 +74,9 @@ def main(arguments: Sequence[str] | None = None, more: Sequence[AddCommand] = ()
         with warnings.catch_warnings():
             # Numbers that grow without bound end in a sentence; NumPy's remarks would precede it.
             warnings.simplefilter("ignore", RuntimeWarning)
-            return run(options)
+            place = getattr(options, "json", None)
+            with json_alone(place if isinstance(place, Path) else None):
+                return run(options)
     except KeyboardInterrupt:
         print("robot_dynamics: interrupted.", file=sys.stderr)
         return INTERRUPTED
@@ -128,6 +144,11 @@ def _parser(more: Sequence[AddCommand]) -> argparse.ArgumentParser:
         metavar="N",
         help="run it N times; the run is good if all states are equal to the last bit",
     )
+    simulate.add_argument(
+        "--no-safety",
+        action="store_true",
+        help="let torques act without the checks of the safety layer; nodes cannot",
+    )
     simulate.set_defaults(run=_simulate)
 
     benchmark = commands.add_parser(
@@ -136,7 +157,7 @@ def _parser(more: Sequence[AddCommand]) -> argparse.ArgumentParser:
         description="Time the algorithms beside those of other libraries, in one run and after "
         "comparing their results. Needs a checkout and the extra `test`.",
     )
-    benchmark.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
+    add_json(benchmark, "the figures")
     benchmark.add_argument(
         "--robots", nargs="+", metavar="ROBOT", help="only these, as xarm7 panda"
     )
@@ -148,6 +169,9 @@ def _parser(more: Sequence[AddCommand]) -> argparse.ArgumentParser:
     _add_drill(commands)
     _add_inspect(commands)
     _add_plot(commands)
+    _add_schema(commands)
+    add_render(commands)
+    add_view(commands)
     for add in more:
         add(commands)
     return parser
@@ -155,7 +179,7 @@ def _parser(more: Sequence[AddCommand]) -> argparse.ArgumentParser:
 
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
     _add_scenario(parser)
-    parser.add_argument("--json", type=_place, metavar="FILE", help="write the report as JSON")
+    add_json(parser, "the report")
     parser.add_argument(
         "--plot", type=_place, metavar="FILE", help="write the figure (.png, .pdf)"
     )
@@ -178,18 +202,33 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="simulated seconds; beyond the reference the object is held at its end",
     )
+    parser.add_argument(
+        "--allow-code",
+        action="store_true",
+        help="import the controller that control.law names, MODULE:NAME or FILE.py:NAME",
+    )
+
+
+def add_json(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the option `--json`, of which `what` says what is written."""
+    parser.add_argument(
+        "--json",
+        type=_place,
+        metavar="FILE",
+        help=f"write {what} as JSON; - is the standard output, and all else goes to stderr",
+    )
 
 
 def _add_scenario(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _shipped()
-    parser.add_argument(
+    scenario = parser.add_argument(
         "scenario",
         nargs="?",
         default="lift_box",
         metavar="SCENARIO",
         help="a YAML file, the folder of a robot, or a name from below (default: %(default)s)",
     )
-    parser.add_argument(
+    overrides = parser.add_argument(
         "--set",
         action="append",
         default=[],
@@ -197,6 +236,9 @@ def _add_scenario(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="change a value of the scenario, as plant.object_mass_scale=1.2; may be repeated",
     )
+    if "_ARGCOMPLETE" in os.environ:
+        scenario.completer = _complete_scenario  # type: ignore[attr-defined]
+        overrides.completer = _complete_key  # type: ignore[attr-defined]
 
 
 def _add_drill(commands: Any) -> None:
@@ -208,7 +250,7 @@ def _add_drill(commands: Any) -> None:
         "torque. Ends with status 1 unless every reaction was as required.",
     )
     _add_scenario(parser)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write what was found as JSON")
+    add_json(parser, "what was found")
     parser.add_argument(
         "--only",
         action="append",
@@ -277,6 +319,22 @@ def _add_plot(commands: Any) -> None:
     parser.set_defaults(run=_plot)
 
 
+def _add_schema(commands: Any) -> None:
+    parser = commands.add_parser(
+        "schema",
+        help="print the keys of scenario files, for editors and for reading",
+        description="Print the JSON schema of scenario files, with which editors complete and "
+        "check them, or the same as a page of Markdown.",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("json", "markdown"),
+        default="json",
+        help="what to print (default: %(default)s)",
+    )
+    parser.set_defaults(run=_schema)
+
+
 def _demo(options: argparse.Namespace) -> int:
     from robot_dynamics.app.demo import demonstrate
     from robot_dynamics.app.node_process import require_ros
@@ -288,7 +346,12 @@ def _demo(options: argparse.Namespace) -> int:
     folder = options.output or Path("runs") / scenario.name
     with RunOutputs(folder, options.json, options.plot) as outputs:
         with display(scenario.name) as progress:
-            run = demonstrate(scenario, duration=options.duration, progress=progress)
+            run = demonstrate(
+                scenario,
+                duration=options.duration,
+                progress=progress,
+                allow_code=options.allow_code,
+            )
         return GOOD if outputs.finish(run, scenario.warnings()) else BAD_RUN
 
 
@@ -308,6 +371,8 @@ def _simulate(options: argparse.Namespace) -> int:
                     duration=options.duration,
                     progress=progress,
                     started=started if number == 0 else None,
+                    allow_code=options.allow_code,
+                    safety=not options.no_safety,
                 )
             hashes.append(run.report["state_hash"])
         different = len(set(hashes))
@@ -345,8 +410,6 @@ def _benchmark(options: argparse.Namespace) -> int:
 
 
 def _drill(options: argparse.Namespace) -> int:
-    import json
-
     from robot_dynamics.app.drill import drill, drill_report, drill_table, soak_lines
     from robot_dynamics.app.node_process import require_ros
     from robot_dynamics.app.progress import display
@@ -364,7 +427,7 @@ def _drill(options: argparse.Namespace) -> int:
         results, hazards, soak = drill(scenario, arguments, progress)
     report = soak if options.soak else drill_report(results, hazards)
     if options.json:
-        options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+        write_json(report, options.json)
     print("\n".join(soak_lines(soak)) if options.soak else drill_table(results))
     for result in results:
         for problem in result.problems:
@@ -390,6 +453,13 @@ def _plot(options: argparse.Namespace) -> int:
     require_parent(place)
     require_figure(place)
     print(f"written: {plot_run(load_merged(options.files), place)}")
+    return GOOD
+
+
+def _schema(options: argparse.Namespace) -> int:
+    from robot_dynamics.app.scenario_schema import reference_page, schema_text
+
+    print(schema_text() if options.format == "json" else reference_page(), end="")
     return GOOD
 
 
@@ -432,13 +502,37 @@ def _discard_output() -> None:
 
 def _shipped() -> str:
     """Return the names of the scenarios that come with the package; empty without its files."""
+    names, robots = _shipped_names()
+    if not names:
+        return ""
+    return f"shipped scenarios: {', '.join(names)}; of real arms: {', '.join(robots)}."
+
+
+def _shipped_names() -> tuple[list[str], list[str]]:
+    """Return names of shipped scenarios, and of robots that have one."""
     try:
         config = share_directory() / "config"
     except RobotDynamicsError:
-        return ""
+        return [], []
     names = sorted(path.stem for path in (config / "scenarios").glob("*.yaml"))
     robots = sorted(path.parent.name for path in (config / "robots").glob("*/scenario.yaml"))
-    return f"shipped scenarios: {', '.join(names)}; of real arms: {', '.join(robots)}."
+    return names, robots
+
+
+def _complete_scenario(prefix: str, **_: Any) -> list[str]:
+    """Return shipped scenarios, files and folders whose names begin with `prefix`."""
+    from argcomplete.completers import FilesCompleter
+
+    names, robots = _shipped_names()
+    files: list[str] = FilesCompleter(("yaml", "yml"))(prefix)
+    return [*names, *robots, *files]
+
+
+def _complete_key(prefix: str, **_: Any) -> list[str]:
+    """Return the keys of scenario files, for `--set`, each with the sign that follows it."""
+    from robot_dynamics.app.scenario_schema import key_paths
+
+    return [f"{path}=" for path in key_paths()]
 
 
 def _place(text: str) -> Path:

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from robot_dynamics.app.controllers import require_leave
 from robot_dynamics.app.node_process import (
     NodeProcess,
     private_environment,
@@ -33,6 +34,7 @@ def demonstrate(
     duration: float | None = None,
     progress: Listener | None = None,
     silence_s: float = SILENCE_S,
+    allow_code: bool = False,
 ) -> Run:
     """Run a scenario on ROS 2 topics: two nodes in processes of their own, in lockstep.
 
@@ -44,13 +46,16 @@ def demonstrate(
         duration: Simulated time [s]; that of start and reference by default.
         progress: Called repeatedly.
         silence_s: How long nodes may report nothing before the run is given up [s].
+        allow_code: Whether code that the scenario names as `control.law` may be imported.
 
     Raises:
+        ControllerError: If the scenario names code, and that is not allowed.
         RosMissingError: If rclpy is not installed.
         ArgumentError: If the duration is no positive number, or too long.
         NodeError: If a node ends early or hangs; the other one is stopped.
     """
     require_ros()
+    require_leave(scenario.control, allow_code)
     if duration is not None:
         scenario.ticks(scenario.plan(), duration)
     with tempfile.TemporaryDirectory(prefix="robot_dynamics-") as name:
@@ -61,13 +66,15 @@ def demonstrate(
         files = {node: folder / f"{node}.npz" for node in (SIMULATOR, CONTROLLER)}
 
         def start(node: str) -> NodeProcess:
-            parameters = {
+            parameters: dict[str, object] = {
                 "scenario": str(source),
                 "mode": "lockstep",
                 "output": str(files[node]),
                 "duration": float(duration or 0.0),
                 "progress": True,
             }
+            if node == CONTROLLER and allow_code:
+                parameters["allow_code"] = scenario.control.law
             return start_with_parameters(node, MODULES[node], parameters, folder, environment)
 
         def on_event(event: dict[str, Any]) -> None:

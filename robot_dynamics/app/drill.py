@@ -15,7 +15,7 @@ from robot_dynamics.app.progress import Listener, StudyProgress
 from robot_dynamics.app.scenario import Scenario
 
 MODULE = "robot_dynamics.nodes.drill.process"
-SILENCE_S = 180.0  # without an event of the drill's process, after which it is given up
+SILENCE_S = 600.0  # without an event of the drill's process, after which it is given up
 
 
 def drill(
@@ -71,6 +71,8 @@ _TITLES = (
     "fallback",
     "at most",
     "torque",
+    "command gap",
+    "torque step",
     "seen in the diagnostics",
     "recovery",
 )
@@ -90,6 +92,12 @@ class DrillResult:
         largest_torque: The largest torque over its limit.
         commands: Number of commands that were seen.
         recovery: What was done to run again.
+        largest_gap_s: The longest time between two commands to an arm [s]; None in lockstep,
+            where time waits for commands.
+        gap_bound_s: The longest allowed [s]; None if nothing is promised.
+        largest_step: The largest change of a joint's torque from one command to the next
+            [N m or N].
+        step_bound: The largest allowed [N m or N].
         problems: Requirements that were not met.
         attempts: How often it was tried: on the wall clock a busy machine may spoil a trial.
     """
@@ -103,6 +111,10 @@ class DrillResult:
     largest_torque: float
     commands: int
     recovery: str
+    largest_gap_s: float | None
+    gap_bound_s: float | None
+    largest_step: float
+    step_bound: float
     problems: tuple[str, ...] = ()
     attempts: int = 1
 
@@ -153,6 +165,8 @@ def _row(result: DrillResult) -> tuple[str, ...]:
         "none" if result.fallback_s is None else f"{1e3 * result.fallback_s:.1f} ms",
         "" if result.bound_s is None else f"{1e3 * result.bound_s:g} ms",
         f"{100.0 * result.largest_torque:.0f} %",
+        "" if result.largest_gap_s is None else f"{1e3 * result.largest_gap_s:.0f} ms",
+        f"{result.largest_step:.2f} of {result.step_bound:g} N m",
         seen.replace("|", "/") if result.ok else "FAILED: " + " ".join(result.problems),
         result.recovery,
     )

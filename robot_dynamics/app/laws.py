@@ -18,12 +18,14 @@ from robot_dynamics.app.cell import (
     surface_facts,
     surface_rows,
 )
+from robot_dynamics.app.controllers import running_controller
 from robot_dynamics.app.scenario import Scenario, build_system, locked_joints
 from robot_dynamics.control.clock import Clock, LockstepClock
 from robot_dynamics.control.control_law import ControlLaw
 from robot_dynamics.control.control_loop import ControlLoop, Streams
+from robot_dynamics.control.controller import Controller
 from robot_dynamics.control.gravity import GravityLaw
-from robot_dynamics.control.hybrid.controller import HybridController
+from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.hybrid.planned_forces import planned_wrenches
 from robot_dynamics.control.hybrid.task_check import TaskOptions
 from robot_dynamics.control.hybrid_reference import HybridReference, plan_hybrid_reference
@@ -42,7 +44,7 @@ Array = NDArray[np.float64]
 
 
 def make_law(scenario: Scenario, system: GraspSystem | None = None) -> ControlLaw:
-    """Return the control law of a scenario.
+    """Return the control law of a scenario, or that which observes for a controller.
 
     Args:
         scenario: The scenario.
@@ -51,7 +53,7 @@ def make_law(scenario: Scenario, system: GraspSystem | None = None) -> ControlLa
     Raises:
         RobotDynamicsError: If the scenario is refused.
     """
-    return LAWS[scenario.control.law](scenario, system or build_system(scenario))
+    return LAWS[scenario.control.base_law](scenario, system or build_system(scenario))
 
 
 def control_loop(
@@ -61,6 +63,8 @@ def control_loop(
     *,
     wrist_sensors: bool = True,
     streams: Streams | None = None,
+    controller: Controller | None = None,
+    allow_code: bool | str = False,
 ) -> ControlLoop:
     """Return the control loop of a scenario.
 
@@ -70,6 +74,8 @@ def control_loop(
         clock: What times mean; that of lockstep by default.
         wrist_sensors: Whether the arms have sensors of the grasp wrenches.
         streams: How samples come over topics; None if they do not.
+        controller: A controller of one's own, if it is there already.
+        allow_code: Whether what `control.law` names may be imported: True, or its very name.
 
     Raises:
         RobotDynamicsError: If the scenario is refused.
@@ -77,8 +83,9 @@ def control_loop(
     if streams is not None:
         ignored = {*locked_joints(scenario), *streams.ignored_joints}
         streams = streams._replace(ignored_joints=ignored)
+    law = make_law(scenario, system)
     return ControlLoop(
-        make_law(scenario, system),
+        law,
         scenario.control,
         scenario.safety,
         clock or LockstepClock(scenario.control.period),
@@ -86,6 +93,7 @@ def control_loop(
         object_box=_box_around_object(scenario),
         friction=max((surface.friction for surface in scenario.cell.surfaces), default=0.0),
         streams=streams,
+        controller=running_controller(law, scenario.control, controller, allow_code=allow_code),
     )
 
 
@@ -114,7 +122,7 @@ def _jointed(scenario: Scenario, system: GraspSystem) -> ControlLaw:
     return JointedLaw(system, jointed, plan, scenario.control, scenario.safety)
 
 
-def hybrid_law(scenario: Scenario, system: GraspSystem) -> HybridController:
+def hybrid_law(scenario: Scenario, system: GraspSystem) -> HybridLaw:
     """Return the hybrid controller of a scenario.
 
     Args:
@@ -129,7 +137,7 @@ def hybrid_law(scenario: Scenario, system: GraspSystem) -> HybridController:
     distribution = distribution_of(scenario, held)
     settings = scenario.control.internal_force
     facts = surface_facts(scenario.cell)
-    return HybridController(
+    return HybridLaw(
         system,
         scenario.control,
         scenario.safety,

@@ -118,6 +118,8 @@ def contact_figures(recording: Recording) -> dict[str, Any]:
         figures |= _surface_figures(recording)
     if "grasp_slip" in recording:
         figures["grasp_slip_max_m"] = largest(recording["grasp_slip"])
+    if "grasp_tilt" in recording:
+        figures["grasp_tilt_max_deg"] = largest(np.degrees(recording["grasp_tilt"]))
     if "surface_slip" in recording:
         figures["surface_slip_max_m"] = largest(recording["surface_slip"])
     if "slip_margin" in recording:

@@ -257,13 +257,14 @@ def end_all(nodes: Collection[NodeProcess]) -> None:
 
 
 def first_failure(nodes: Sequence[NodeProcess]) -> NodeError | None:
-    """Return why a node ended early; of several, the one that reported an error."""
-    if all(node.exit_status is None for node in nodes):
+    """Return why a node ended early; of several, that one that ended first, or said why."""
+    ended = [node for node in nodes if node.exit_status is not None]
+    if not ended:
         return None
     time.sleep(0.2)  # when one ends because of another, the cause is the other
-    found = [error for error in (node.failure() for node in nodes) if error is not None]
-    found.sort(key=lambda error: bool(error.details))  # errors that nodes reported come first
-    return found[0] if found else None
+    found = [(node, error) for node in nodes if (error := node.failure()) is not None]
+    found.sort(key=lambda pair: (pair[0] not in ended, bool(pair[1].details)))
+    return found[0][1] if found else None
 
 
 def with_this_package(environment: Mapping[str, str]) -> dict[str, str]:

@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
+from typing import Any, TextIO
 
 from robot_dynamics.errors import RobotDynamicsError
 
@@ -17,6 +20,11 @@ RECORDING = "recording.npz"
 NPZ, MCAP = ".npz", ".mcap"
 #: Suffixes of recordings.
 SUFFIXES = (NPZ, MCAP)
+
+
+#: The name that stands for the standard output, as a place for JSON.
+STANDARD_OUTPUT = Path("-")
+_json_stream: TextIO | None = None  # the standard output, while it is kept for JSON
 
 
 class OutputError(RobotDynamicsError):
@@ -29,6 +37,8 @@ def require_parent(path: Path) -> None:
     Raises:
         OutputError: If its folder does not exist or takes no files, or it is a folder itself.
     """
+    if path == STANDARD_OUTPUT:
+        return
     if not path.parent.is_dir():
         raise OutputError(f"{path}: there is no folder {path.parent}, expected one to write into.")
     if path.is_dir():
@@ -62,3 +72,43 @@ def whole_file(path: Path, refusal: type[RobotDynamicsError] = OutputError) -> I
         raise refusal(f"{path}: cannot be written ({reason}).") from error
     finally:
         partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def json_alone(path: Path | None) -> Iterator[None]:
+    """Keep the standard output for JSON, if it is the place for that.
+
+    What is printed meanwhile goes to standard error, so that another program can read the output.
+
+    Args:
+        path: Where the JSON goes.
+    """
+    if path != STANDARD_OUTPUT:
+        yield
+        return
+    global _json_stream
+    _json_stream = sys.stdout
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _json_stream = None
+
+
+def write_json(value: Any, path: Path, refusal: type[RobotDynamicsError] = OutputError) -> Path:
+    """Write a value as JSON; a file appears whole or not at all. Return the place.
+
+    Args:
+        value: What `json` can write, without numbers that are not finite.
+        path: The file; "-" is the standard output, see `json_alone`.
+        refusal: Type of the error that is raised if it cannot be written.
+    """
+    text = json.dumps(value, indent=2, allow_nan=False) + "\n"
+    if path == STANDARD_OUTPUT:
+        stream = _json_stream or sys.stdout
+        stream.write(text)
+        stream.flush()
+        return path
+    with whole_file(path, refusal) as part:
+        part.write_text(text, encoding="utf-8")
+    return path

@@ -60,7 +60,7 @@ def plot_run(recording: Recording, path: str | Path) -> Path:
         PlotError: If matplotlib is missing, or the file cannot be written.
         RecordingError: If the recording lacks what is drawn.
     """
-    recording = _complete(recording)
+    recording = with_estimates(recording)
     holds_object = recording.metadata.get("holds_object", True)
     height = 3.0 * _rows(contact_panels(recording)) if holds_object else 4.0
     return write_figure(path, (11.0, height), lambda figure: _draw(figure, recording))
@@ -75,8 +75,12 @@ _ESTIMATES = {
 _DRAWN = (*_ESTIMATES, "reference_pose", "reference_internal_force")
 
 
-def _complete(recording: Recording) -> Recording:
-    """Return the recording with estimates where there is no truth."""
+def with_estimates(recording: Recording) -> Recording:
+    """Return the recording with estimates where there is no truth.
+
+    Raises:
+        RecordingError: If it lacks what is drawn, and what stands for it.
+    """
     missing = {
         true: recording[estimate]
         for true, estimate in _ESTIMATES.items()
@@ -101,8 +105,11 @@ def _draw(figure: Any, recording: Recording) -> None:
         axes = figure.subplots(_rows(contact_panels(recording)), 2, sharex=True)
     for draw, ax in zip(panels, axes.flat, strict=False):
         draw(ax, view)
+    stop = recording.metadata.get("fault_time_s")
     for ax in axes.flat:
         ax.margins(x=0.0)
+        if stop is not None and ax.has_data():
+            ax.axvline(stop, color=INK, linewidth=1.0, linestyle=":", gid="stop")
         if ax in axes.flat[-2:]:
             ax.set_xlabel("time [s]")
     if len(panels) % 2:
@@ -370,9 +377,11 @@ def _title(recording: Recording) -> str:
     joints, arms = len(recording.get("joints")), len(recording.get("arms"))
     plant = {"engine": "own engine", "mujoco": "MuJoCo"}.get(recording.get("plant"), "")
     rate = 1.0 / recording.get("period_s")
+    stop = recording.metadata.get("fault_time_s")
+    stopped = "" if stop is None else f", stopped at {stop:.3g} s (dotted)"
     return (
         f"{recording.get('scenario')}: {arms} arms with {joints} joints at {rate:g} Hz, "
-        f"plant: {plant}"
+        f"plant: {plant}{stopped}"
     )
 
 

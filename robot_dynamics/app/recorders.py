@@ -22,6 +22,7 @@ from robot_dynamics.app.recording import TICK, Recorder, Recording
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.app.scene import scene_of
 from robot_dynamics.control.control_law import ControlLaw, LawStep
+from robot_dynamics.control.settings import LAW_FACTS
 from robot_dynamics.control.settled import settled_rows, settled_until
 from robot_dynamics.manipulation.grasp_map import internal_force_unit
 from robot_dynamics.manipulation.hybrid import FrictionCone
@@ -37,13 +38,16 @@ _CONTROL_UNITS = {  # of the controller's side, besides those of its law
     "commanded_torque": "N m or N, from the control period's measurement",
     "step_time": "us, of one control step",
 }
-_PLANT_UNITS = {  # of the plant's side, where it has such a column
-    TICK: "control periods",
-    "time": "s",
+_MEASURED_UNITS = {
     "joint_position": "rad or m, measured",
     "joint_velocity": "rad/s or m/s, measured",
     "grasp_wrench": "N m, N: moment, force for each arm, by the arm on the object, measured in "
     "the tool frame",
+}
+_PLANT_UNITS = {  # of the plant's side, where it has such a column
+    TICK: "control periods",
+    "time": "s",
+    **_MEASURED_UNITS,
     "object_pose": "m, -: x y z qx qy qz qw in the world, true",
     "object_twist": "rad/s, m/s: angular velocity, velocity of the origin, world axes, true",
     "closure_position": "m, largest gap of a grasp, true",
@@ -56,11 +60,19 @@ _PLANT_UNITS = {  # of the plant's side, where it has such a column
     "true",
     "surface_slip": "m, how far the object slid on each surface, true",
     "grasp_slip": "m, how far each grasp slid on the object, true",
+    "grasp_tilt": "rad, angle of each soft finger to the object's face while they touch, true",
     "friction_used": "part of each grasp's friction that is used, true",
     "passive_position": "rad or m: of `passive_joints`, true",
     "passive_velocity": "rad/s or m/s: of `passive_joints`, true",
     "second_pose": "as object_pose, of the second part",
     "second_twist": "as object_twist, of the second part",
+}
+
+
+_CONTROL_MEASURED_UNITS = {
+    **_MEASURED_UNITS,
+    "measured_pose": "m, -: x y z qx qy qz qw of the object in the world, measured",
+    "measured_twist": "rad/s, m/s: angular velocity, velocity of the origin, world axes, measured",
 }
 
 
@@ -75,6 +87,10 @@ def common_metadata(
         units: Unit, order and meaning of each column; see `control_units`.
     """
     effort = system.limits["effort"].tolist()
+    acceptance: dict[str, float] = {}
+    if soft_fingers(scenario) and np.isfinite(scenario.safety.tilt_limit_deg):
+        acceptance["grasp_tilt_max_deg"] = scenario.safety.tilt_limit_deg
+    acceptance |= scenario.acceptance.thresholds(scenario.plant.engine)
     rows = surface_rows(scenario.cell)
     held = {surface.name for surface in scenario.cell.surfaces if surface.holds}
     facts = surface_facts(scenario.cell).rows
@@ -105,7 +121,7 @@ def common_metadata(
         "tools": [arm.tool for arm in system.arms],
         "object": system.model.bodies[system.object_body].name,
         "effort_limits": [limit if np.isfinite(limit) else None for limit in effort],
-        "acceptance": scenario.acceptance.thresholds(scenario.plant.engine),
+        "acceptance": acceptance,
         "expected_stop": scenario.acceptance.stop,
         **(touching if has_contacts(scenario.cell) else {}),
         "units": dict(units),
@@ -196,15 +212,30 @@ class ControlRecorder:
         law: The law that runs.
         scenario: The scenario.
         ticks: Control periods of the run.
+        measured: Widths of the columns of what the controller measured, by name; none where the
+            plant's recorder has them.
+        topics: Names of the topics as the nodes have them, by those of `topic_names`.
     """
 
-    def __init__(self, law: ControlLaw, scenario: Scenario, ticks: int) -> None:
+    def __init__(
+        self,
+        law: ControlLaw,
+        scenario: Scenario,
+        ticks: int,
+        *,
+        measured: Mapping[str, int] | None = None,
+        topics: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
         self._law, self._scenario = law, scenario
-        self._metadata = common_metadata(scenario, law.system, control_units(law))
+        own = dict(measured or {})
+        units = {**control_units(law), **{name: _CONTROL_MEASURED_UNITS[name] for name in own}}
+        self._metadata = common_metadata(scenario, law.system, units)
+        if topics is not None:
+            self._metadata["topics"] = dict(topics)
         widths = {TICK: 0, "commanded_torque": len(law.system.joint_names)}
         self._nothing = (np.full(sum(law.columns.values()), np.nan),)
         self._streamed: dict[int, Array] = {}
-        self.recorder = Recorder({**widths, **law.columns, "step_time": 0}, ticks)
+        self.recorder = Recorder({**widths, **law.columns, **own, "step_time": 0}, ticks)
 
     def write(
         self,
@@ -213,6 +244,7 @@ class ControlRecorder:
         step: LawStep | None,
         elapsed_us: float,
         *,
+        measured: Sequence[Array] = (),
         streamed: bool = False,
     ) -> None:
         """Record one control step.
@@ -222,20 +254,21 @@ class ControlRecorder:
             torque: What was sent (na,): the step's torque, or that of a fallback.
             step: The step of the law; None while it does not run.
             elapsed_us: How long that took [us].
+            measured: What was measured, in the order of the columns.
             streamed: Whether it followed what came while control ran, and not the law's own plan.
         """
         if streamed and step is not None:
             self._streamed[self.recorder.count] = np.array(step.reference)
         seen = self._nothing if step is None else step.recorded
-        self.recorder.write((tick, elapsed_us), (torque, *seen))
+        self.recorder.write((tick, elapsed_us), (torque, *seen, *measured))
 
     def finish(self, start_tick: int, **metadata: Any) -> Recording:
         """Return the recording, with the reference of each control period.
 
         Args:
             start_tick: The control period in which the reference began.
-            metadata: `start_to_first_torque_s`, `fault` (when and why the controller stopped, if
-                it did), and what else is known of the run (JSON values).
+            metadata: `start_to_first_torque_s`, `fault` and `fault_time_s` (when and why the
+                controller stopped, if it did), and what else is known of the run (JSON values).
         """
         law, period = self._law, self._scenario.control.period
         recording = self.recorder.recording({})
@@ -294,6 +327,8 @@ def reference_metadata(
         first = law.reference.duration + settle_s
     intervals = settled_until(law.reference, settle_s, end)
     of_law = dict(law.metadata)
+    if scenario.control.law not in LAW_FACTS:  # gains of the observer, which are not used
+        of_law.pop("object_gains", None)
     return {
         "holds_object": law.holds_object,
         "law_warnings": of_law.pop("warnings", []),
@@ -312,6 +347,11 @@ def _at_rest(references: dict[str, Array], first: int) -> NDArray[np.bool_]:
     return np.asarray(still & ~np.diff(force, axis=0, prepend=force[:1]).any(axis=1))
 
 
+def soft_fingers(scenario: Scenario) -> list[str]:
+    """Return the names of the arms that hold the object by soft fingers."""
+    return [arm.name for arm in scenario.cell.arms if arm.contact.kind == "soft_finger"]
+
+
 def _contact_recorder(scenario: Scenario, system: GraspSystem) -> ContactRecorder | None:
     scene = scene_of(scenario, system)
     if scene.rigid:
@@ -328,7 +368,8 @@ def _contact_recorder(scenario: Scenario, system: GraspSystem) -> ContactRecorde
         for surface in scenario.cell.surfaces
         if surface.holds
     }
-    return ContactRecorder(arms, surfaces, scenario.control.period, recovery, holding)
+    pads = soft_fingers(scenario)
+    return ContactRecorder(arms, surfaces, scenario.control.period, recovery, holding, pads)
 
 
 def _internal_force_names(scenario: Scenario, system: GraspSystem) -> tuple[str, ...]:
@@ -351,6 +392,7 @@ class ContactRecorder:
         recovery: Internal force of the arms' wrenches in their contacts' frames (m, 6k).
         holding: Of each surface that holds the object for good, for each of its forces the
             component of the wrench on it, in its axes, angular first, and the sign.
+        soft_fingers: Names of the arms whose contacts are soft fingers.
     """
 
     def __init__(
@@ -360,11 +402,13 @@ class ContactRecorder:
         period: float,
         recovery: Array,
         holding: Mapping[str, Sequence[tuple[int, float]]] | None = None,
+        soft_fingers: Sequence[str] = (),
     ) -> None:
         self._recovery = recovery
         self._cones = tuple(arms.values())
         self._surfaces = {name: i for i, name in enumerate(surfaces)}
         self._holding = dict(holding or {})
+        self._soft_fingers = [list(arms).index(name) for name in soft_fingers]
         self._period = period
         self._grasp_slip = np.zeros(len(arms))
         self._surface_slip = np.zeros(len(surfaces))
@@ -375,6 +419,7 @@ class ContactRecorder:
         k, s = len(self._cones), len(self._surfaces)
         every = {"contact_wrench": 6 * k, "grasp_slip": k, "contact_force": s, "surface_slip": s}
         every["holding_force"] = sum(map(len, self._holding.values()))
+        every["grasp_tilt"] = len(self._soft_fingers)
         return {name: width for name, width in every.items() if width}
 
     def finish(self, columns: Mapping[str, Array]) -> dict[str, Array]:
@@ -427,6 +472,12 @@ class ContactRecorder:
                     sign * by_name[name][component]
                     for name, of_one in self._holding.items()
                     for component, sign in of_one
+                ]
+            ),
+            "grasp_tilt": np.array(
+                [
+                    0.0 if contacts[i].state is Touch.OPEN else contacts[i].tilt
+                    for i in self._soft_fingers
                 ]
             ),
         }

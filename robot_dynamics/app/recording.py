@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 
 FORMAT = 1  # of the file; raised when older files can no longer be understood
 TICK = "tick"
+# Columns that both sides of a run may have.
+MEASURED = ("joint_position", "joint_velocity", "grasp_wrench")
 _BLOCK = 8192  # rows; filling a new block takes some milliseconds
 _METADATA, _COLUMN = "metadata", "column/"
 
@@ -66,7 +68,8 @@ class Recording:
     def merged(self, other: Recording) -> Recording:
         """Return one recording of two that were made of the same run, matched by tick.
 
-        Ticks that only one of them has are left out.
+        Ticks that only one of them has are left out. What was measured both may have: that of the
+        side with the true state counts, of which the controller's may be late.
 
         Raises:
             RecordingError: If they contradict each other.
@@ -76,6 +79,14 @@ class Recording:
         )
         columns = {name: values[mine] for name, values in self.columns.items()}
         for name, values in other.columns.items():
+            if (
+                name in columns
+                and name in MEASURED
+                and ("applied_torque" in self) != ("applied_torque" in other)
+            ):
+                if "applied_torque" in other:
+                    columns[name] = values[others]
+                continue
             if name in columns and name != TICK:
                 raise RecordingError(
                     f"recordings: both have a column {name!r}; expected the two sides of one run, "

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -25,10 +24,10 @@ from robot_dynamics.app.metrics import (
     smallest,
     squeezes,
 )
-from robot_dynamics.app.output_files import whole_file
+from robot_dynamics.app.output_files import write_json
 from robot_dynamics.app.recording import TICK, Recording, RecordingError
 from robot_dynamics.control.gains import PidGains, delay_margin
-from robot_dynamics.control.rotation_path import conjugate, product
+from robot_dynamics.control.rotation_path import conjugate, product, rotation_vector
 
 Array = NDArray[np.float64]
 
@@ -96,16 +95,12 @@ def report_of(recording: Recording) -> dict[str, Any]:
 
 
 def write_report(report: dict[str, Any], path: str | Path) -> Path:
-    """Write a report as JSON; the file appears whole or not at all.
+    """Write a report as JSON; see `output_files.write_json`.
 
     Raises:
         RecordingError: If it cannot be written.
     """
-    path = Path(path)
-    text = json.dumps(report, indent=2, allow_nan=False) + "\n"
-    with whole_file(path, RecordingError) as part:
-        part.write_text(text, encoding="utf-8")
-    return path
+    return write_json(report, Path(path), RecordingError)
 
 
 def state_hash(recording: Recording) -> str:
@@ -119,20 +114,38 @@ def state_hash(recording: Recording) -> str:
 def position_error(recording: Recording) -> Array:
     """Return the object's true distance from the reference (ticks,) [m].
 
-    Of an object with a joint it is that of the part that is farther off.
+    Of an object that touches surfaces the part that they leave free: a path may lead into them. Of
+    an object with a joint it is that of the part that is farther off.
     """
-    pairs = _poses(recording)
-    distances = [np.linalg.norm(true[:, :3] - wanted[:, :3], axis=1) for true, wanted in pairs]
+    blocked = _blocked_error(recording)[:, 3:]
+    distances = [
+        np.linalg.norm(wanted[:, :3] - true[:, :3] - blocked, axis=1)
+        for true, wanted in _poses(recording)
+    ]
     return np.asarray(np.max(distances, axis=0))
 
 
 def orientation_error(recording: Recording) -> Array:
     """Return the object's true angle from the reference (ticks,) [rad]; see `position_error`."""
     turns = [product(wanted[:, 3:], conjugate(true[:, 3:])) for true, wanted in _poses(recording)]
+    blocked = _blocked_error(recording)[:, :3]
+    if blocked.any():
+        turned = [rotation_vector(turn) - blocked for turn in turns]
+        return np.asarray(np.max([np.linalg.norm(one, axis=1) for one in turned], axis=0))
     angles = [
         2.0 * np.arctan2(np.linalg.norm(turn[:, :3], axis=1), np.abs(turn[:, 3])) for turn in turns
     ]
     return np.asarray(np.max(angles, axis=0))
+
+
+def _blocked_error(recording: Recording) -> Array:
+    """Return the part of the way to the reference that touched surfaces block (ticks, 6).
+
+    Rotation vector and displacement, world axes; zero where control does not run.
+    """
+    if "blocked_error" not in recording:
+        return np.zeros((len(recording), 6))
+    return np.nan_to_num(recording["blocked_error"])
 
 
 def _poses(recording: Recording) -> list[tuple[Array, Array]]:
@@ -184,6 +197,7 @@ def _figures(recording: Recording) -> dict[str, Any]:
         "object_position_error_settled_m": largest(position[rest]),
         "object_orientation_error_max_deg": largest(orientation),
         "object_orientation_error_settled_deg": largest(orientation[rest]),
+        "object_blocked_error_max_m": _largest_blocked(recording),
         "object_drift_settled_m": _drift(recording),
         "internal_force_error_max_n": largest(force),
         "internal_force_error_settled_n": largest(force[rest]),
@@ -210,6 +224,13 @@ def _figures(recording: Recording) -> dict[str, Any]:
         "delay_margin_s": _delay_margin(recording),
         "start_to_first_torque_s": recording.metadata.get("start_to_first_torque_s"),
     }
+
+
+def _largest_blocked(recording: Recording) -> float | None:
+    """Return how far into surfaces that are touched the reference leads [m]; None without any."""
+    if "blocked_error" not in recording:
+        return None
+    return largest(np.linalg.norm(_blocked_error(recording)[:, 3:], axis=1))
 
 
 def _broken(recording: Recording) -> list[str]:
@@ -332,9 +353,13 @@ _RESTLESS = "never at rest"
 def summary(report: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines that say how a run went."""
     verdict = "good" if report["ok"] else "NOT GOOD"
-    yield f"{report['scenario']} with the plant {report['plant']!r}: {verdict}"
     f = _Figures(report)
     holds = report.get("holds_object") is not False
+    if report["ok"] and not report["acceptance"]:
+        verdict = "no thresholds set"
+    elif report["ok"] and holds and not any(n.startswith("object_") for n in report["acceptance"]):
+        verdict += ", but no threshold is stated for the object's motion"
+    yield f"{report['scenario']} with the plant {report['plant']!r}: {verdict}"
     if holds:
         yield from _of_object(report, f)
     if report.get("contact_force_max_n") is not None:
@@ -366,7 +391,9 @@ def summary(report: Mapping[str, Any]) -> Iterator[str]:
         f"joint {report['most_loaded_joint']}"
     )
     if holds:
-        yield f"  grasps         closed to {f('closure_error_max')} m and rad"
+        tilted = f"; tilted by {f('grasp_tilt_max_deg')} degrees at most"
+        tilted = tilted if f.has("grasp_tilt_max_deg") else ""
+        yield f"  grasps         closed to {f('closure_error_max')} m and rad{tilted}"
     yield (
         f"  control step   {f('control_step_median_us')} us, 99 % within "
         f"{f('control_step_p99_us')} us; {f('real_time_factor')} times as fast as real time"
@@ -384,9 +411,13 @@ def _of_object(report: Mapping[str, Any], f: _Figures) -> Iterator[str]:
         f"{f('object_position_error_settled_m', 1e3)} mm and "
         f"{f('object_orientation_error_settled_deg')} degrees at rest"
     )
+    into = ""
+    if report.get("object_blocked_error_max_m"):
+        into = f"; up to {f('object_blocked_error_max_m', 1e3)} mm more into what it touches"
     yield (
         f"  object         {f('object_position_error_max_m', 1e3)} mm from the reference at most, "
         + (rest if f.has("object_position_error_settled_m") else _RESTLESS)
+        + into
     )
     squeeze = report.get("squeeze_range_n")
     force = (

@@ -13,6 +13,7 @@ from robot_dynamics.errors import RobotDynamicsError, UnknownNameError
 from robot_dynamics.resources import share_directory
 
 SCENARIO, NODES, TOPICS = "scenario.yaml", "nodes.yaml", "topics.yaml"
+DEFAULT_SCENARIO = "lift_box"
 
 
 def shipped_robots() -> dict[str, Path]:
@@ -62,6 +63,40 @@ def node_settings(name: str | Path) -> tuple[list[Any], list[tuple[str, str]]]:
     return parameters, remappings(folder)
 
 
+def scenario_of(name: str | Path) -> str:
+    """Return the scenario of a robot, and that of the nodes without one.
+
+    Raises:
+        RobotDynamicsError: If there is no such robot, or a file of it is missing.
+    """
+    return str(robot_folder(name) / SCENARIO) if str(name) else DEFAULT_SCENARIO
+
+
+def joint_state_topics(name: str | Path) -> list[str]:
+    """Return the topics on which joint states of a robot are published.
+
+    Raises:
+        RobotDynamicsError: If there is no such robot, or a file of it is missing or wrong.
+    """
+    own = ["joint_states"]
+    if not str(name):
+        return own
+    folder = robot_folder(name)
+    nodes = _read(folder / NODES)
+    parameters = (nodes.get("/**") or {}).get("ros__parameters") or {}
+    theirs = dict(remappings(folder))
+    return [theirs.get(topic, topic) for topic in parameters.get("joint_state_topics") or own]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except (OSError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())
+        raise RobotDynamicsError(f"{path}: cannot be read ({reason}).") from error
+    return found if isinstance(found, dict) else {"": found}
+
+
 def remappings(folder: Path) -> list[tuple[str, str]]:
     """Return the topics of a robot: ours, and what they are called there.
 
@@ -69,13 +104,7 @@ def remappings(folder: Path) -> list[tuple[str, str]]:
         RobotDynamicsError: If the file is no list of names.
     """
     path = folder / TOPICS
-    try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except (OSError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())
-        raise RobotDynamicsError(f"{path}: cannot be read ({reason}).") from error
-    if not isinstance(found, dict) or not all(
-        isinstance(text, str) and text for pair in found.items() for text in pair
-    ):
+    found = _read(path)
+    if not all(isinstance(text, str) and text for pair in found.items() for text in pair):
         raise RobotDynamicsError(f"{path}: expected lines of the form left/commands: /topic.")
     return [*found.items()]

@@ -9,7 +9,7 @@ import re
 import sys
 import time
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,13 @@ from numpy.typing import NDArray
 
 from robot_dynamics.app.laws import control_loop
 from robot_dynamics.app.metrics import squeezes
-from robot_dynamics.app.output_files import RECORDING, SUFFIXES, OutputError, require_parent
+from robot_dynamics.app.output_files import (
+    RECORDING,
+    STANDARD_OUTPUT,
+    SUFFIXES,
+    OutputError,
+    require_parent,
+)
 from robot_dynamics.app.progress import Listener, Progress
 from robot_dynamics.app.recorders import ControlRecorder, PlantRecorder
 from robot_dynamics.app.recording import Recording
@@ -27,6 +33,7 @@ from robot_dynamics.app.report import report_of, summary, write_report
 from robot_dynamics.app.scenario import Scenario, build_system, load_scenario, true_system
 from robot_dynamics.app.scene import scene_of
 from robot_dynamics.control.control_law import ControlLaw, LawStep
+from robot_dynamics.control.controller import as_controller, controller_name
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.assembly import closed_configuration
 from robot_dynamics.manipulation.system import GraspSystem
@@ -166,6 +173,7 @@ class RunOutputs:
         if self.recording is not None:
             written.append(run.save(self.recording))
         written += [run.plot(path) for path in self.plots]
+        written = [path for path in written if path != STANDARD_OUTPUT]
         if written:
             print("written: " + ", ".join(map(str, written)))
         sys.stdout.flush()
@@ -200,6 +208,9 @@ def simulate(
     overrides: Iterable[str] = (),
     progress: Listener | None = None,
     started: float | None = None,
+    controller: Any = None,
+    allow_code: bool = False,
+    safety: bool = True,
 ) -> Run:
     """Run a scenario in this process, without ROS.
 
@@ -211,20 +222,28 @@ def simulate(
         overrides: Changes of single values, as "plant.object_mass_scale=1.2".
         progress: Called repeatedly.
         started: `time.perf_counter()` when the wait for the first torque began; now by default.
+        controller: A controller of one's own in the place of the scenario's law: a function of
+            `ControllerInput` that returns torques (na,), or a `Controller`. The law of the
+            scenario observes for it.
+        allow_code: Whether code that the scenario names as `control.law` may be imported.
+        safety: Whether the safety layer stands between controller and arms. Without it nothing is
+            checked, before the start or later; the nodes cannot switch it off.
 
     Raises:
         RobotDynamicsError: If the scenario is refused.
     """
     started = time.perf_counter() if started is None else started
-    if isinstance(scenario, Scenario):
-        scenario = scenario.changed(overrides)
-    else:
-        scenario = load_scenario(scenario, overrides)
-    if plant:
-        scenario = scenario.changed([f"plant.engine={plant}"])
+    scenario = chosen_scenario(scenario, plant, overrides)
+    own = None
+    if controller is not None:
+        own, base = as_controller(controller), scenario.control.base_law
+        named = replace(
+            scenario.control, law=controller_name(controller), observer=base, options={}
+        )
+        scenario = replace(scenario, control=named)
     control, believed = scenario.control, build_system(scenario)
-    loop = control_loop(scenario, believed)
-    safety, law = loop.safety, loop.law
+    loop = control_loop(scenario, believed, controller=own, allow_code=allow_code)
+    law = loop.law
     ticks = scenario.ticks(law.reference, duration)
     truth = true_system(scenario, believed)
     simulated = make_plant(scenario, truth)
@@ -232,10 +251,14 @@ def simulate(
     done = ControlRecorder(law, scenario, ticks)
     stride = max(1, ticks // PROGRESS_STEPS)
     measurement = simulated.reset()
-    loop.check(measurement.q, measurement.qd)
+    if safety:
+        loop.check(measurement.q, measurement.qd)
     if law.senses:
         _sense(law, simulated)
-    last = loop.start_at(0, 0, measurement.q, measurement.qd, measurement.wrenches)
+    if safety:
+        last = loop.start_at(0, 0, measurement.q, measurement.qd, measurement.wrenches)
+    else:
+        last = loop.begin_law(measurement.q, measurement.qd)
     sent = np.zeros(len(measurement.q))
     clock = time.perf_counter
     first_torque = clock() - started
@@ -244,11 +267,12 @@ def simulate(
         _, _, q, qd, wrenches = measurement
         if law.senses:
             _sense(law, simulated)
-        torque, released, step, elapsed_s = loop.update(tick, tick, q, qd, wrenches)
+        update = loop.update if safety else loop.update_unchecked
+        torque, released, step, elapsed_s = update(tick, tick, q, qd, wrenches)
         # While the law does not run, what it saw last stands in the recording.
         step = last = step or last
         if torque is None:
-            raise RobotDynamicsError(f"control failed: {safety.cause}")
+            raise RobotDynamicsError(f"control failed: {loop.safety.cause}")
         seen.write(measurement, simulated)
         done.write(tick, torque, step, 1e6 * elapsed_s)
         sent = _with_holding_drives(torque, sent, believed, released) if released else torque
@@ -257,13 +281,27 @@ def simulate(
             progress(progress_of(tick, ticks, control.period, step, law))
     wall = clock() - begin
     more: dict[str, Any] = {"start_to_first_torque_s": first_torque}
-    if safety.faults:
-        fault_tick, found = safety.faults[0]
+    if loop.safety.faults:
+        fault_tick, found = loop.safety.faults[0]
+        more["fault_time_s"] = fault_tick * control.period
         more["fault"] = f"at {fault_tick * control.period:g} s: {found}"
     recording = seen.finish(wall_time_s=wall, plant_state_hash=simulated.state_hash()).merged(
         done.finish(scenario.start_tick, **more)
     )
+    if not safety:
+        recording.metadata["law_warnings"].append("the safety layer was off: nothing was checked.")
     return Run(recording, report_of(recording))
+
+
+def chosen_scenario(
+    scenario: Scenario | str | Path, plant: Engine | None, overrides: Iterable[str]
+) -> Scenario:
+    """Return a scenario, that of a file or a shipped one, with changes and with a plant."""
+    if isinstance(scenario, Scenario):
+        scenario = scenario.changed(overrides)
+    else:
+        scenario = load_scenario(scenario, overrides)
+    return scenario.changed([f"plant.engine={plant}"]) if plant else scenario
 
 
 def _sense(law: ControlLaw, plant: Plant) -> None:

@@ -26,6 +26,7 @@ from robot_dynamics.app.cell import (
     require_matching_law,
     uncontrolled_environment_joints,
 )
+from robot_dynamics.app.controllers import anchored
 from robot_dynamics.app.robot_folder import SCENARIO, shipped_robots
 from robot_dynamics.control.control_law import ObjectPlan
 from robot_dynamics.control.gains import delay_margin, force_delay_margin, servo_gains
@@ -104,8 +105,8 @@ class Scenario:
             what = f"arm {contacts[0]!r} in its contact" if contacts else what
             able = " or ".join(name for name, law in LAW_FACTS.items() if law.contacts)
             raise ArgumentError(
-                f"the cell has {what}, which the law {self.control.law!r} does not know; expected "
-                f"control.law: {able}."
+                f"the cell has {what}, which the law {self.control.base_law!r} does not know; "
+                f"expected control.{self.control.key_of_base_law}: {able}."
             )
         for touch in self.reference.touches:
             least = min([touch.force_n, *(change.force_n for change in touch.changes)])
@@ -211,8 +212,8 @@ class Scenario:
             "control.object": delay_margin(gains, period, delay),
             "control.internal_force": force_delay_margin(force, period, delay),
         }
-        if delay <= self.control.command_delay_periods:
-            return []  # the controller's own check is stricter
+        if delay <= self.control.command_delay_periods or self.control.law not in LAW_FACTS:
+            return []  # the controller's own check is stricter, or the servos are not used
         return [
             f"plant.command_delay_periods is {delay}, with which the servo {servo} is unstable; "
             f"expected a delay shorter by {-1e3 * margin:.2g} ms, or a lower bandwidth."
@@ -349,7 +350,12 @@ def _anchored(scenario: Scenario) -> Scenario:
     joint = cell.object.joint
     joint = joint and replace(joint, urdf=os.path.abspath(joint.urdf))
     held = replace(cell.object, urdf=os.path.abspath(cell.object.urdf), joint=joint)
-    return replace(scenario, cell=replace(cell, robots=robots, object=held))
+    law = anchored(scenario.control.law, scenario.source)
+    return replace(
+        scenario,
+        cell=replace(cell, robots=robots, object=held),
+        control=replace(scenario.control, law=law),
+    )
 
 
 def _plain(value: Any) -> Any:

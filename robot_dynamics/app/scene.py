@@ -18,12 +18,17 @@ from robot_dynamics.app.cell import (
 from robot_dynamics.app.laws import distribution_of
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.manipulation.contact_settings import PartSettings, SurfaceSettings
+from robot_dynamics.manipulation.contact_settings import (
+    ContactSettings,
+    PartSettings,
+    SurfaceSettings,
+)
 from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.manipulation.hybrid.environment import ObjectPose, surface_functions
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model.elements import inverse_pose, pose
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
+from robot_dynamics.simulation.contact.pad import Pad
 from robot_dynamics.simulation.contact.surfaces import PointFunction, cylinder, hole, plane, sphere
 from robot_dynamics.simulation.scene import (
     ArmContact,
@@ -53,7 +58,12 @@ def scene_of(scenario: Scenario, system: GraspSystem) -> Scene:
             hinge or a line that is to hold it.
     """
     arms = tuple(
-        ArmContact(contact, Material(cone_of(arm.contact)), arm.contact.face or (np.inf, np.inf))
+        ArmContact(
+            contact,
+            Material(cone_of(arm.contact)),
+            arm.contact.face or (np.inf, np.inf),
+            _pad(arm.contact),
+        )
         for arm, contact in zip(scenario.cell.arms, system.contacts, strict=True)
     )
     frames = {surface.name: pose_matrix(surface) for surface in scenario.cell.surfaces}
@@ -83,6 +93,18 @@ def scene_of(scenario: Scenario, system: GraspSystem) -> Scene:
         held = hybrid_system_of(scenario.cell, system)
         forces = wrench_maps(held, distribution_of(scenario, held))
     return Scene(system, arms, surfaces, environment_joints, forces, holds_object=law.holds_object)
+
+
+def _pad(settings: ContactSettings) -> Pad | None:
+    """Return the pad of a soft finger; None for other contacts, and where there is no torsion."""
+    size = settings.pad
+    if settings.kind != "soft_finger" or (size is None and not settings.torsional_friction):
+        return None
+    if size is None:
+        radius = 1.5 * settings.torsional_friction / settings.friction
+        x, y = settings.face or (np.inf, np.inf)
+        size = (min(radius, x), min(radius, y))
+    return Pad(size, settings.pad_stiffness)
 
 
 def _environment_joint(surface: SurfaceSettings, frame: Array, held: Array) -> EnvironmentJoint:

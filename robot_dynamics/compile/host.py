@@ -25,7 +25,7 @@ class Host(NamedTuple):
 
     Attributes:
         triple: LLVM's name of the platform.
-        cpu: LLVM's name of the processor.
+        cpu: LLVM's name of the processor; empty for any of its kind.
         features: The processor's features as LLVM writes them, "+avx2,-sse4a".
         lanes: How many states a SIMD kernel takes at once.
         fma: Whether a multiplication and an addition can be one operation with one rounding.
@@ -43,6 +43,14 @@ class Host(NamedTuple):
 def interpretation_forced() -> bool:
     """Whether the environment variable ROBOT_DYNAMICS_INTERPRET turns compilation off."""
     return os.environ.get("ROBOT_DYNAMICS_INTERPRET", "") not in ("", "0")
+
+
+def for_any_processor() -> bool:
+    """Whether ROBOT_DYNAMICS_NATIVE=0 of the environment asks for code that any processor runs.
+
+    Of the kind that this machine has: without AVX and FMA on x86-64.
+    """
+    return os.environ.get("ROBOT_DYNAMICS_NATIVE", "") == "0"
 
 
 def most_operations() -> int:
@@ -89,8 +97,10 @@ def find_host() -> Host | None:
     if binding.llvm_version_info[0] < _OLDEST_LLVM:
         _logger.warning("llvmlite is too old for compiled kernels: 0.45 or later is needed.")
         return None
-    features = binding.get_host_cpu_features()
     triple = binding.get_process_triple()
+    name, features = binding.get_host_cpu_name(), binding.get_host_cpu_features()
+    if for_any_processor():
+        name, features = "", binding.FeatureMap()
     arm = triple.startswith(("aarch64", "arm64"))
     if features.get("avx512f"):
         lanes = 8
@@ -100,7 +110,7 @@ def find_host() -> Host | None:
         lanes = 2
     return Host(
         triple=triple,
-        cpu=binding.get_host_cpu_name(),
+        cpu=name,
         features=features.flatten(),
         lanes=lanes,
         fma=arm or bool(features.get("fma")),

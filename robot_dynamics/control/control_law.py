@@ -136,6 +136,10 @@ class LawStep(Protocol):
         """Distance of each of the law's `slip_contacts` to slip (w,) [N]; empty without them."""
 
     @property
+    def tilts(self) -> Array:
+        """Tilt of each of the law's `soft_fingers` from its grasp (s,) [rad]."""
+
+    @property
     def held_body_wrenches(self) -> Array:
         """What the wrists measure of each held body (b, 18).
 
@@ -144,12 +148,15 @@ class LawStep(Protocol):
         what is exerted beyond that, its planned motion and its weight.
         """
 
+    def with_torque(self, torque: Array) -> LawStep:
+        """Return the step with the torque (na,) of another controller, which nothing scales."""
+
 
 class ControlLaw(ABC):
     """A control law: torques for arms that hold an object.
 
     What a law may leave out has a default here, so that callers ask for attributes and never for
-    types: `follows`, `tunable`, `senses`, `surfaces`, `slip_contacts`, `warnings`.
+    types: `follows`, `tunable`, `senses`, `surfaces`, `soft_fingers`, `slip_contacts`, `warnings`.
 
     Attributes:
         system: Arms and object as they are believed to be.
@@ -163,6 +170,7 @@ class ControlLaw(ABC):
         tunable: Whether its gains may change while it runs; see `retune`.
         senses: Whether it takes the object's pose from a sensor besides the arms; see `sense`.
         warnings: What is known at present to go hardly well, a sentence each.
+        soft_fingers: Names of the arms whose contacts are soft fingers; see `LawStep.tilts`.
         slip_contacts: Names of the contacts whose slip is foreseen; see `LawStep.slip_margins`.
         surfaces: By name, where the forces on each surface stand among `force_columns["contact"]`,
             and `force_columns["touch"]` alike.
@@ -183,6 +191,11 @@ class ControlLaw(ABC):
     @property
     def warnings(self) -> Sequence[str]:
         """What is known at present to go hardly well, a sentence each."""
+        return ()
+
+    @property
+    def soft_fingers(self) -> Sequence[str]:
+        """Names of the arms whose contacts are soft fingers."""
         return ()
 
     @property

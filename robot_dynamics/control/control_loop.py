@@ -17,9 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robot_dynamics.control.arm_model import ArmModel
+from robot_dynamics.control.arm_model import ArmModel, with_load_in_hand
 from robot_dynamics.control.clock import Clock
 from robot_dynamics.control.control_law import ControlLaw, LawStep
+from robot_dynamics.control.controller import RunningController
 from robot_dynamics.control.fallback import FallbackTorque
 from robot_dynamics.control.faults import Cause, Finding, SafetyError, StaleStreamError, State
 from robot_dynamics.control.joint_states import JointStates
@@ -28,7 +29,7 @@ from robot_dynamics.control.path_check import PreflightError, Problem
 from robot_dynamics.control.reference import POSE
 from robot_dynamics.control.safety import SafetyLayer
 from robot_dynamics.control.settings import ControlSettings, SafetySettings
-from robot_dynamics.control.start_check import StartError
+from robot_dynamics.control.start_check import StartError, disagreement
 from robot_dynamics.control.streamed.intake import ReferenceIntake
 from robot_dynamics.control.streamed.trajectory import TrajectoryError
 from robot_dynamics.control.streams import StreamError, StreamWatch, VectorStream
@@ -81,7 +82,8 @@ class ControlLoop:
     Everything that is needed in a fault is compiled here, before arms move.
 
     Attributes:
-        law: What makes the torques.
+        law: What makes the torques, or observes for a controller of one's own.
+        controller: The controller of one's own; None if the law makes the torques.
         system: Arms and object as they are believed to be.
         safety: What decides whether the law's torques are sent.
         clock: What times mean.
@@ -103,6 +105,7 @@ class ControlLoop:
             links keep away from.
         friction: Of the surfaces that the object pushes on, at most.
         streams: How samples come over topics; None if only `update` is used.
+        controller: A controller of one's own, which makes the torques in the place of the law.
 
     Raises:
         RobotDynamicsError: If the settings do not fit the system.
@@ -119,11 +122,14 @@ class ControlLoop:
         object_box: ArrayLike | None = None,
         friction: float = 0.0,
         streams: Streams | None = None,
+        controller: RunningController | None = None,
     ) -> None:
-        self.law, self.clock = law, clock
+        self.law, self.clock, self.controller = law, clock, controller
         self.system = system = law.system
-        self._control = control
+        self._control, self._tilting = control, bool(law.soft_fingers)
+        self._grasp_gap = min(settings.closure_limit_m, settings.closure_limit_rad)
         self._arms = ArmModel(system)
+        self._laden = ArmModel(with_load_in_hand(system)) if law.holds_object else self._arms
         self._proximity = proximity = Proximity(system, settings, object_box)
         bodies: tuple[WrenchResidual, ...] = ()
         if wrist_sensors and law.holds_object:
@@ -140,21 +146,25 @@ class ControlLoop:
             FallbackTorque(
                 settings,
                 self._support,
-                self._arms.inertia,
+                self._inertia,
                 system.limits["effort"],
                 system.arm_slices,
             ),
             period=control.period,
             clock=clock,
             ramp_s=control.start.ramp_s,
+            start_speed=control.start.velocity_limit,
             wrench_count=len(system.arms) if wrist_sensors else 0,
             holds_object=law.holds_object,
             proximity=proximity,
             bodies=bodies,
+            soft_fingers=law.soft_fingers,
         )
         # Everything that is needed in a fault is loaded now: nothing may be compiled then.
         self._support(system.posture, True)
         self._support(system.posture, False)
+        for held in (True, False):
+            self._inertia(system.posture, held)
         self.step_time = self._try_step()
         self.intake: ReferenceIntake | None = None
         if law.follows:
@@ -299,14 +309,30 @@ class ControlLoop:
         The shortest of some trials: one alone may have been held up by another process. Whatever
         the law learned in them is forgotten at its start.
         """
-        law, q = self.law, self.system.posture
+        q = self.system.posture
         still, shortest = np.zeros_like(q), np.inf
-        law.start(q, still)
+        self.begin_law(q, still)
         for _ in range(_TRIALS):
             begin = time.perf_counter()
-            law.update(0, q, still)
+            self.step_law(0, q, still)
             shortest = min(shortest, time.perf_counter() - begin)
         return shortest
+
+    # -- the law ------------------------------------------------------------------------------
+
+    def begin_law(self, q: Array, qd: Array, last: Array | None = None) -> LawStep:
+        """Let the law begin anew, without any check; see `ControlLaw.start`."""
+        seen = self.law.start(q, qd, last)
+        if self.controller is not None:
+            self.controller.start(seen, q, qd)
+        return seen
+
+    def step_law(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> LawStep:
+        """Return the law's step, without any check; see `ControlLaw.update`."""
+        step = self.law.update(tick, q, qd, wrenches)
+        if self.controller is not None:
+            step = self.controller.step(step, tick, q, qd, wrenches)
+        return step
 
     # -- start --------------------------------------------------------------------------------
 
@@ -421,7 +447,7 @@ class ControlLoop:
         safety.start(now, self.law.hold_support(q))
         self.began, self._holding = tick, False
         try:
-            seen = self.law.start(q, qd, safety.last)
+            seen = self.begin_law(q, qd, safety.last)
             safety.begin_checks(q, seen.pose)
             if self.intake is not None:
                 self.intake.begin()
@@ -482,6 +508,17 @@ class ControlLoop:
             return self._fail(now, error)
         return Outcome(torque, safety.released, step, time.perf_counter() - begin)
 
+    def update_unchecked(
+        self, now: int, tick: int, q: Array, qd: Array, wrenches: Array | None
+    ) -> Outcome:
+        """Return what the law wants to send, without any check: for simulations alone.
+
+        As `update`, but that errors of the law are raised. Control must begin by `begin_law`.
+        """
+        begin = time.perf_counter()
+        step = self.step_law(tick, q, qd, wrenches)
+        return Outcome(step.torque, (), step, time.perf_counter() - begin)
+
     def _fail(self, now: int, error: Exception) -> Outcome:
         """Fall back after an unexpected error; raise it if no arm relies on this loop."""
         if not self.safety.in_charge:
@@ -498,7 +535,7 @@ class ControlLoop:
         if safety.reference_held and not self._holding:
             self._holding = True
             law.hold(tick)
-        step = law.update(tick, q, qd, wrenches)
+        step = self.step_law(tick, q, qd, wrenches)
         intake = self.intake
         if intake is not None:
             lost = intake.lost(self.clock.seconds(now))
@@ -515,6 +552,7 @@ class ControlLoop:
             task_scale=step.task_scale if tick >= law.ramp_ticks else 1.0,
             pose=step.pose,
             wrenches=None if wrenches is None else step.held_body_wrenches,
+            tilts=step.tilts if self._tilting else None,
         )
         self._last_step = step
         if intake is not None and safety.law_runs and not safety.reference_held:
@@ -536,6 +574,10 @@ class ControlLoop:
     def _support(self, q: Array, held: bool) -> Array:
         """Return what holds the arms up at rest (na,), with the object or without it."""
         return self.law.hold_support(q) if held else self._arms.support(q)
+
+    def _inertia(self, q: Array, held: bool) -> Array:
+        """Return the inertia of the arms (na, na), with their shares of the object or without."""
+        return (self._laden if held else self._arms).inertia(q)
 
     # -- stop, pause, reset -------------------------------------------------------------------
 
@@ -588,6 +630,18 @@ class ControlLoop:
         """
         self.safety.reset(now)
         self.joint_states.complaints.clear()
+        # A grasp that was lost is closed again where the arms agree about the object: without its
+        # weight they would sink, and no start is allowed from motion.
+        if self.law.holds_object and not self.safety.object_held and self._is_grasped():
+            self.safety.count_object()
+
+    def _is_grasped(self) -> bool:
+        """Return whether all arms see a rigid object at one place."""
+        system = self.system
+        if system.object_loop_joint is not None:
+            return False
+        q, _ = self.joint_states.state()
+        return disagreement(system, q) <= self._grasp_gap
 
     def following(self) -> tuple[ReferenceIntake, LawStep]:
         """Return what takes references, and the last step of the law that runs.

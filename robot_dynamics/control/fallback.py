@@ -15,6 +15,9 @@ from robot_dynamics.errors import RobotDynamicsError
 
 Array = NDArray[np.float64]
 
+_NO_TORQUE = 0.1  # [N m or N]
+_HOLD_PER_PERIOD = 0.05  # bandwidth times period that a sampled joint hold bears
+
 
 def within_rate(torque: Array, last: Array, largest: float) -> Array:
     """Return torques that no joint departs from the last ones by more than it may.
@@ -79,6 +82,44 @@ class LostArms:
         self.ended += tuple(arm for arm in late if arm not in self.ended)
 
 
+class JointHold:
+    """Holds joints where they are by what is measured alone: the model was just proved wrong.
+
+    `tau = tau_0 - M (3 w qd + 3 w^2 (q - q_0) + w^3 / 8 integral(q - q_0))`: the torque that was
+    sent last, corrected until the joints are at rest where they were. Whatever holds them up is
+    found by the integral, which is small enough for loads of 70 times the joint's own inertia. M
+    is the diagonal of the model's inertia at the beginning, the scale of the gains and nothing
+    else; gravity of the model is not used. The torque of each joint is limited in its rate by
+    itself, because light joints must not wait for heavy ones; nothing couples them.
+
+    Args:
+        torque: What was sent last (na,).
+        inertia: Of the joints (na, na).
+        bandwidth: w [rad/s].
+    """
+
+    def __init__(self, torque: Array, inertia: Array, bandwidth: float) -> None:
+        self._torque, self._w = torque.copy(), bandwidth
+        self._inertia = np.diag(inertia).copy()
+        self._integral = np.zeros(len(torque))
+
+    def torque(self, own: slice, error: Array, qd: Array) -> Array:
+        """Return the torque of an arm (n,).
+
+        Args:
+            own: Where it stands in vectors over the arm joints.
+            error: How far its joints are from where they are held (n,).
+            qd: Their velocities (n,).
+        """
+        w = self._w
+        back = 3.0 * w * qd + 3.0 * w * w * error + w**3 / 8.0 * self._integral[own]
+        return np.asarray(self._torque[own] - self._inertia[own] * back)
+
+    def integrate(self, own: slice, error: Array, free: NDArray[np.bool_], period: float) -> None:
+        """Go on by a period with the joints of an arm whose torque was not limited."""
+        self._integral[own] += period * error * free
+
+
 class SupportTorque(Protocol):
     """Computes what holds arms up at rest; the safety layer has no model of its own."""
 
@@ -101,7 +142,8 @@ class FallbackTorque:
     Args:
         settings: Kind, bandwidth and torque rate.
         support: Computes gravity torques.
-        inertia: Computes the joint-space inertia matrix of the arms (na, na) at positions (na,).
+        inertia: Computes the joint-space inertia matrix of the arms (na, na) at positions (na,),
+            with their shares of the object or without.
         effort: Largest torques (na,).
         arms: Where each arm stands in vectors over the arm joints.
     """
@@ -110,7 +152,7 @@ class FallbackTorque:
         self,
         settings: SafetySettings,
         support: SupportTorque,
-        inertia: Callable[[Array], Array],
+        inertia: Callable[[Array, bool], Array],
         effort: Array,
         arms: Sequence[slice],
     ) -> None:
@@ -124,11 +166,28 @@ class FallbackTorque:
         self.drives_add: Callable[[Array], Array] | None = None
         self._last_support = np.zeros(len(effort))
         self._last_inertia = np.zeros((len(effort), len(effort)))
+        self._joint_hold: JointHold | None = None
         self.saturated: tuple[int, ...] = ()
 
     def seed(self, support: Array) -> None:
         """Take what holds the arms up at the start as the last good supporting torque (na,)."""
         self._last_support = np.array(support, dtype=float)
+
+    def hold_joints(self, q: Array, last: Array, period: float) -> None:
+        """Do without the model from now on, until `trust_model`; see `JointHold`.
+
+        Args:
+            q: Last good positions (na,).
+            last: The torque that was sent last (na,).
+            period: Control period [s].
+        """
+        if self._joint_hold is None:
+            w = min(self._bandwidth, _HOLD_PER_PERIOD / period)
+            self._joint_hold = JointHold(last, self._inertia_at(q, held=False), w)
+
+    def trust_model(self) -> None:
+        """Compute torques from the model again."""
+        self._joint_hold = None
 
     def torque(
         self,
@@ -154,7 +213,11 @@ class FallbackTorque:
             lost: Indices of arms whose state is not known.
             ended: Indices of lost arms whose time with gravity compensation is over: zero.
         """
-        wanted = self._wanted(q, qd, hold, held, lost)
+        holder = self._joint_hold
+        if holder is None:
+            wanted = self._wanted(q, qd, hold, held, lost)
+        else:
+            wanted = self._held_joints(holder, q - hold, qd, last, lost)
         if ended:
             zero = self._zero(q)
             for i in ended:
@@ -163,8 +226,27 @@ class FallbackTorque:
         self.saturated = tuple(np.flatnonzero(beyond).tolist())
         wanted = np.clip(wanted, -self._effort, self._effort)
         largest = self._settings.torque_rate * period
-        for own in self._arms:
-            wanted[own] = within_rate(wanted[own], last[own], largest)
+        for i, own in enumerate(self._arms):
+            if holder is None:
+                limited = within_rate(wanted[own], last[own], largest)
+            else:
+                limited = np.clip(wanted[own], last[own] - largest, last[own] + largest)
+            if holder is not None and i not in lost:
+                holder.integrate(own, q[own] - hold[own], limited == wanted[own], period)
+            wanted[own] = limited
+        return wanted
+
+    def _held_joints(
+        self, holder: JointHold, error: Array, qd: Array, last: Array, lost: Collection[int]
+    ) -> Array:
+        """Return the torque (na,) without the model; lost arms keep what they have."""
+        wanted = last.copy()
+        for i, own in enumerate(self._arms):
+            if i not in lost:
+                with np.errstate(over="ignore", invalid="ignore"):
+                    torque = holder.torque(own, error[own], qd[own])
+                if np.isfinite(torque).all():
+                    wanted[own] = torque
         return wanted
 
     def _wanted(
@@ -174,15 +256,15 @@ class FallbackTorque:
         if kind == "zero":
             return self._zero(q)
         tau = self._gravity(q, held)
-        # With the whole inertia matrix every motion of an arm is slowed down at the same rate,
-        # 2 w, and a sampled loop bears it if 2 w h is small; its diagonal alone damps light
-        # motions many times more than that.
+        # With the whole inertia matrix, that of the load included, every motion of an arm is
+        # slowed down at the same rate, 2 w, and a sampled loop bears it if 2 w h is small; its
+        # diagonal alone damps light motions many times more than that.
         w = self._bandwidth
         with np.errstate(over="ignore"):
             acceleration = -2.0 * w * qd
             if kind == "hold":
                 acceleration = acceleration + w * w * (hold - q)
-        inertia = self._inertia_at(q)
+        inertia = self._inertia_at(q, held)
         for i, own in enumerate(self._arms):
             if i in lost:
                 continue
@@ -193,14 +275,18 @@ class FallbackTorque:
                 tau[own] += damping
         return tau
 
+    def is_zero(self, torque: Array, q: Array) -> bool:
+        """Return whether torques (na,) are nearly those of zero commands at positions (na,)."""
+        return bool((np.abs(torque - self._zero(q)) <= _NO_TORQUE).all())
+
     def _zero(self, q: Array) -> Array:
         """Return the joint torques (na,) of commands that are zero."""
         return np.zeros_like(q) if self.drives_add is None else np.array(self.drives_add(q))
 
-    def _inertia_at(self, q: Array) -> Array:
+    def _inertia_at(self, q: Array, held: bool) -> Array:
         """Return the inertia matrix; the last good one if the model fails now of all times."""
         try:
-            inertia = np.asarray(self._inertia(q), dtype=float)
+            inertia = np.asarray(self._inertia(q, held), dtype=float)
         except RobotDynamicsError:
             return self._last_inertia
         if np.isfinite(inertia).all():

@@ -27,6 +27,8 @@ class Response(IntEnum):
     HOLD_POSE = 1  # the law goes on at rest, with the last safe squeeze
     SUPPORT = 2  # the configured fallback, with the object
     SUPPORT_WITHOUT_OBJECT = 3  # the configured fallback, without the object
+    HOLD_JOINTS = 4  # by what is measured alone, without gravity of the model
+    GIVE_UP = 5  # zero commands, and then what is configured for lost arms
 
 
 class Cause(Enum):
@@ -37,6 +39,7 @@ class Cause(Enum):
     ARM_LOST = "arm lost"
     OBJECT_POSE_LOST = "object pose lost"
     GRASP_LOST = "grasp lost"
+    GRASP_TILTED = "grasp tilted"
     UNEXPECTED_CONTACT = "unexpected contact"
     TOO_CLOSE = "too close"
     SUPPORT_LIMIT = "support beyond limit"
@@ -46,6 +49,8 @@ class Cause(Enum):
     TORQUE_INVALID = "torque invalid"
     CONTROLLER_FAILED = "controller failed"
     CONTROLLER_LOST = "controller lost"
+    MODEL_WRONG = "model wrong"
+    RUNAWAY = "runaway"
     TAKEN_OVER = "taken over"
     STOP_REQUESTED = "stop requested"
 
@@ -56,6 +61,10 @@ class Cause(Enum):
             return Response.HOLD_POSE
         if self is Cause.GRASP_LOST:
             return Response.SUPPORT_WITHOUT_OBJECT
+        if self is Cause.MODEL_WRONG:
+            return Response.HOLD_JOINTS
+        if self is Cause.RUNAWAY:
+            return Response.GIVE_UP
         return Response.SUPPORT
 
 

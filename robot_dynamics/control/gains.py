@@ -225,8 +225,11 @@ def check_gains(settings: ControlSettings) -> None:
         servos = {
             "object": servo_gains(settings.object),
             "posture": posture_gains(settings.posture),
+            "hand": posture_gains(settings.hand),
         }
-        bandwidths = [settings.object.bandwidth, settings.posture.bandwidth]
+        bandwidths = [
+            settings.object.bandwidth, settings.posture.bandwidth, settings.hand.bandwidth
+        ]  # fmt: skip
         force, K = "internal_force", settings.internal_force.bandwidth
     for (name, gains), bandwidth in zip(servos.items(), bandwidths, strict=True):
         if bandwidth > 0.0 and not _bears(gains, period, delay):

@@ -79,6 +79,11 @@ class GravityStep(NamedTuple):
         return _NONE
 
     @property
+    def tilts(self) -> Array:
+        """None: nothing is held."""
+        return _NONE
+
+    @property
     def slip_margins(self) -> Array:
         """None: nothing is held."""
         return _NONE
@@ -97,6 +102,10 @@ class GravityStep(NamedTuple):
     def support_torque_ratio(self) -> float:
         """The largest support over its limit."""
         return float(self.scales[3])
+
+    def with_torque(self, torque: Array) -> GravityStep:
+        """Return the step with the torque (na,) of another controller."""
+        return self._replace(torque=torque)
 
     @property
     def recorded(self) -> tuple[Array, ...]:
@@ -139,8 +148,9 @@ class GravityLaw(ControlLaw):
             fallback_bandwidth=min(0.5 * posture_gains(settings.posture).derivative, 50.0),
         )
         self._torque = FallbackTorque(
-            kind, self._support, self._arms.inertia, self._usable, system.arm_slices
+            kind, self._support, self._inertia, self._usable, system.arm_slices
         )
+        self._row = reference.row(0.0)
         self._last = np.zeros(len(system.joint_names))
         self._force = np.zeros(6 * (len(system.arms) - 1))
 
@@ -202,9 +212,11 @@ class GravityLaw(ControlLaw):
     def _support(self, q: Array, held: bool) -> Array:
         return self._arms.support(q)
 
+    def _inertia(self, q: Array, held: bool) -> Array:
+        return self._arms.inertia(q)
+
     def _step(self, q: Array, torque: Array) -> GravityStep:
-        row = self.reference.row(0.0)
         support = self.hold_support(q)
         load = float(np.max(np.abs(support) / self._usable))
         scales = np.array([1.0, 1.0, 1.0, load, 1.0])
-        return GravityStep(torque, support, row, scales, self._force)
+        return GravityStep(torque, support, self._row, scales, self._force)

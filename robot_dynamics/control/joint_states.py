@@ -25,6 +25,16 @@ from robot_dynamics.manipulation.system import GraspSystem
 Array = NDArray[np.float64]
 
 
+class UnknownJointError(UnknownNameError):
+    """A joint in a message that belongs to no arm: the message says where to list it."""
+
+    def __init__(self, name: str, joints: Sequence[str], place: str) -> None:
+        super().__init__("joint", name, joints, place)
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} Joints that belong to no arm are listed in ignored_joints."
+
+
 class ArmSamples:
     """The last good sample of an arm.
 
@@ -72,12 +82,12 @@ class ArmSamples:
 
         Raises:
             StreamError: If one is missing or there twice.
-            UnknownNameError: If there is a name that is not known.
+            UnknownJointError: If there is a name that is not known.
         """
         arm, count = self.watch.name, Counter(names)
         for name in names:
             if name not in known:
-                raise UnknownNameError("joint", name, self.joints, arm)
+                raise UnknownJointError(name, self.joints, arm)
         for joint in self.joints:
             if count[joint] > 1:
                 raise StreamError(arm, f"joint {joint!r} is there twice; expected once.")
@@ -310,7 +320,7 @@ class JointStates:
         layout = _Layout(list(names), [], [], "", bool(unknown and incomplete))
         if unknown and not concerned:
             own = [joint for arm in self.arms.values() for joint in arm.joints]
-            return layout._replace(unknown=str(UnknownNameError("joint", unknown[0], own, topic)))
+            return layout._replace(unknown=str(UnknownJointError(unknown[0], own, topic)))
         for arm in concerned:
             # An unknown name is blamed on the arm that lacks a joint; the others are unaffected.
             blamed = not incomplete or arm in incomplete
@@ -319,6 +329,6 @@ class JointStates:
                 layout.good.append((arm, arm.order_in(names, known)))
             except StreamError as error:
                 layout.bad.append((arm, error.cause))
-            except UnknownNameError as error:
+            except UnknownJointError as error:
                 layout.bad.append((arm, str(error).removeprefix(f"{arm.watch.name}: ")))
         return layout

@@ -34,27 +34,32 @@ class Problem(NamedTuple):
         time: When it begins, on the reference [s].
         joint: Name of the joint that it is about.
         sentence: What would happen and what was expected.
+        cause: Whether other problems follow from it, also before it: joints race where the reach
+            of an arm ends.
     """
 
     time: float
     joint: str
     sentence: str
+    cause: bool = False
 
 
 class PreflightError(RobotDynamicsError):
     """A reference that is refused before the first torque.
 
     Attributes:
-        problems: Everything found, in the order of time.
+        problems: Everything found: causes of others first, then in the order of time.
         others: A sentence for each but the first, which is the message.
     """
 
     def __init__(self, problems: list[Problem]) -> None:
-        self.problems = tuple(sorted(problems, key=lambda problem: problem.time))
+        self.problems = tuple(sorted(problems, key=lambda one: (not one.cause, one.time)))
         first = self.problems[0]
         self.others = tuple(f"also at {p.time:.2f} s: {p.sentence}" for p in self.problems[1:])
         more = len(problems) - 1
         rest = f" (and {more} more problem{'s' * (more > 1)})" if more else ""
+        if more and first.cause:
+            rest = rest[:-1] + ", which may follow from it)"
         super().__init__(f"reference refused at {first.time:.2f} s: {first.sentence}{rest}")
 
 
@@ -66,6 +71,7 @@ class PathCheck(NamedTuple):
         velocity_fraction: Largest part of a velocity limit, and its joint.
         position_margin: Smallest distance from a position limit [rad or m], and its joint.
         smallest_pivot: Smallest relative pivot of an arm's J H^-1 J^T.
+        tilt: Largest tilt of a soft finger from its grasp [rad]; 0 without one.
         arm_distance: Smallest distance between links that do not touch at the start [m].
         rollout: The motion itself.
     """
@@ -74,6 +80,7 @@ class PathCheck(NamedTuple):
     velocity_fraction: tuple[float, str]
     position_margin: tuple[float, str]
     smallest_pivot: float
+    tilt: float
     arm_distance: float
     rollout: Rollout
 
@@ -96,11 +103,13 @@ def check_path(
     switched: NDArray[np.bool_] | None = None,
     problems: Iterable[Problem] = (),
     terms: Any = None,
+    soft_fingers: Sequence[str] = (),
 ) -> PathCheck:
     """Refuse a plan that the arms cannot follow from where they are.
 
     The whole motion is rolled out with the control law itself and checked for reach, position and
-    velocity limits, singularities, torque and its rate, and distances of links.
+    velocity limits, singularities, torque and its rate, tilt of soft fingers, and distances of
+    links.
 
     Args:
         system: Arms and object.
@@ -114,9 +123,11 @@ def check_path(
             the torque may jump there, and fades while control runs.
         problems: What was found besides, to be reported with the rest.
         terms: `Robot.constraint_terms` of the system, if the caller has it already.
+        soft_fingers: Names of the arms whose contacts are soft fingers, in the law's order.
 
     Raises:
-        PreflightError: With the first problem's time and joint, and all others as data.
+        PreflightError: With time and joint of the first problem, or of the cause of others, and
+            with all others as data.
         ArgumentError: If `q` has the wrong length.
     """
     start = np.asarray(q, dtype=float)
@@ -135,6 +146,7 @@ def check_path(
         *problems,
         *_motion_problems(system, safety, motion),
         *_torque_problems(system, safety, motion, switched),
+        *_tilts(system, safety, motion, soft_fingers),
         *_singularities(system, safety, motion, start, arms),
         *_collisions(distances, safety, motion.times, closest),
     ]
@@ -148,6 +160,7 @@ def check_path(
         _largest(np.abs(motion.qd) / limits["velocity"], names),
         (float(np.min(margin)), names[nearest]),
         float(np.min(motion.pivot)),
+        float(np.max(motion.tilt, initial=0.0)),
         float(np.min(closest.distance)),
         motion,
     )
@@ -238,6 +251,22 @@ def _torque_problems(
             )
 
 
+def _tilts(
+    system: GraspSystem, safety: SafetySettings, motion: Rollout, soft_fingers: Sequence[str]
+) -> Iterator[Problem]:
+    joints = {arm.name: arm.joints for arm in system.arms}
+    limit = safety.tilt_limit_deg
+    for i, j in _first(motion.times, ~(motion.tilt <= np.radians(limit))):
+        arm = soft_fingers[j]
+        largest, most = apart(float(np.degrees(np.max(motion.tilt[:, j]))), limit)
+        yield Problem(
+            motion.times[i],
+            joints[arm][-1],
+            f"the soft finger of arm {arm!r} would tilt by up to {largest} degrees on the "
+            f"object, expected at most {most} degrees.",
+        )
+
+
 class _ArmJacobians:
     """From the arms' joints to what their contacts block, and how near to singular that is.
 
@@ -305,6 +334,7 @@ def _singularities(
             f"arm {arm.name!r} does not reach the object, {distance:.3g} m and "
             f"{np.degrees(angle):.3g} degrees remain with joint {joint!r} as far as it helps, "
             "expected a path within the reach of all arms.",
+            cause=True,
         )
     low = ~(motion.pivot >= safety.minimum_pivot)
     if low.any():

@@ -31,12 +31,14 @@ class LawParts(NamedTuple):
         support: The part of it that holds everything up (..., na).
         acceleration: What the joints' accelerations become (..., na).
         pivot: Smallest relative pivot of an arm's J H^-1 J^T (...); 0 at a singularity.
+        tilt: Of each soft finger from its grasp (..., s) [rad].
     """
 
     torque: Array
     support: Array
     acceleration: Array
     pivot: Array
+    tilt: Array
 
 
 #: From positions (..., nq) and velocities (..., nv) of the model, the object's among them, and
@@ -56,6 +58,7 @@ class Rollout:
         torque: What the law commands without any limit (N, na).
         support: The part of it that holds everything up (N, na).
         pivot: Smallest relative pivot of an arm's J H^-1 J^T (N,); 0 at a singularity.
+        tilt: Of each soft finger from its grasp (N, s) [rad].
         failed_at: The time at which the contacts could not be closed any more, or None [s].
         gaps: What remained open then: distance [m] and angle [rad] for each arm (k, 2).
     """
@@ -67,6 +70,7 @@ class Rollout:
     torque: Array
     support: Array
     pivot: Array
+    tilt: Array
     failed_at: float | None
     gaps: Array
 
@@ -117,6 +121,7 @@ def rollout(
         found.torque,
         found.support,
         found.pivot,
+        found.tilt,
         failed_at,
         gaps,
     )

@@ -17,7 +17,8 @@ software beside the software it watches, and does not replace an emergency stop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -30,6 +31,7 @@ from robot_dynamics.control.faults import (
     Cause,
     FaultLatch,
     Finding,
+    Response,
     SafetyError,
     StaleStreamError,
     State,
@@ -39,8 +41,14 @@ from robot_dynamics.control.settings import SafetySettings
 from robot_dynamics.control.streams import StreamError, StreamWatch
 from robot_dynamics.control.wrench_residual import WrenchResidual
 from robot_dynamics.errors import ArgumentError, require_length
+from robot_dynamics.wording import apart
 
 Array = NDArray[np.float64]
+
+_PROOF_S = 0.3  # after the ramp, for which a fault in it may still show a wrong model
+_RUNAWAY = 3.0  # times its velocity limit, beyond which a joint is not damped by the fallback,
+_GROWTH = 1.2  # unless it was as fast, but for this factor, when the fallback had its effect,
+_DAMPING_S = 0.1  # this long after it began
 
 
 class SafetyLayer(FaultLatch):
@@ -59,10 +67,13 @@ class SafetyLayer(FaultLatch):
         period: Control period [s].
         clock: What times mean.
         ramp_s: Time from start to active [s].
+        start_speed: Speed of a joint from the start until then that proves the model wrong
+            [rad/s or m/s].
         wrench_count: Number of measured wrenches.
         holds_object: Whether the arms hold the object while the law runs.
         proximity: Distances of links; they are not checked without.
         bodies: Limits of what wrist sensors measure of each held body.
+        soft_fingers: Names of the arms whose tilt on the object is limited.
     """
 
     def __init__(
@@ -75,10 +86,12 @@ class SafetyLayer(FaultLatch):
         period: float,
         clock: Clock,
         ramp_s: float = 0.0,
+        start_speed: float = np.inf,
         wrench_count: int = 0,
         holds_object: bool = True,
         proximity: Proximity | None = None,
         bodies: Sequence[WrenchResidual] = (),
+        soft_fingers: Sequence[str] = (),
     ) -> None:
         self._arms = tuple(arms)
         joints = [joint for names in arms.values() for joint in names]
@@ -86,10 +99,15 @@ class SafetyLayer(FaultLatch):
         self._slices = tuple(slice(a, b) for a, b in pairwise(ends))
         self._fallback, self._period = fallback, period
         self._ramp = clock.count(ramp_s)
+        self._start_speed, self._proof = start_speed, clock.count(ramp_s + _PROOF_S)
+        self._limit_speed, self._damping_time = limits["velocity"], clock.count(_DAMPING_S)
+        self._damped_share = 0.0  # of a velocity limit, when the fallback had its effect
         self._end_after = clock.count(settings.lost_arm_end_after_s)
         self._drives_hold = settings.lost_arm_end == "drive_hold"
-        self._joints = tuple(joints)
+        self._joints, self._soft_fingers = tuple(joints), tuple(soft_fingers)
+        self._braking: frozenset[int] = frozenset()
         self._settings = settings
+        self._largest_tilt = math.radians(settings.tilt_limit_deg)
         self._scaled_for = clock.count(settings.scaled_for_s)
         self._scaled_since: int | None = None
         self._measurement = MeasurementCheck(
@@ -105,17 +123,27 @@ class SafetyLayer(FaultLatch):
         self._q, self._qd, self._last = (np.zeros(len(joints)) for _ in range(3))
         self._hold = self._q.copy()
         self._holding = self._object_held = holds_object
+        self._model_proved = True
+        self._disproved = Response.NONE  # the response to a wrong model; a reset keeps it
         super().__init__()
 
     def _clear(self) -> None:
         super()._clear()
         self._lost = LostArms(self._end_after)
+        self._damped_from: int | None = None  # since when the fallback damps all arms
+        self._departs = False  # whether the last torque is known although this is not in charge
         self._unfit = "nothing was measured yet."
         self.released: tuple[str, ...] = ()
 
-    def note_drives(self, added: Callable[[Array], Array]) -> None:
-        """Take note of what the drives add to commands by themselves, at positions (na,)."""
+    def note_drives(self, added: Callable[[Array], Array], braking: Collection[str] = ()) -> None:
+        """Take note of what the drives do by themselves.
+
+        Args:
+            added: Returns what they add to commands at positions (na,).
+            braking: Names of the arms whose drives brake when commands stop.
+        """
         self._fallback.drives_add = added
+        self._braking = frozenset(i for i, arm in enumerate(self._arms) if arm in braking)
 
     @property
     def object_held(self) -> bool:
@@ -164,8 +192,9 @@ class SafetyLayer(FaultLatch):
             self._refuse_if_stale(now, "start")
             if self._unfit:
                 raise SafetyError(f"start refused: {self._unfit}")
-        relied = self.in_charge
+        relied = self.in_charge or self._departs
         super().start(now)
+        self._departs = False
         if torque is not None:
             values = np.array(torque, dtype=float)
             require_length("torque", values.tolist(), len(self._last), "one for each arm joint")
@@ -174,6 +203,9 @@ class SafetyLayer(FaultLatch):
                 self._last[:] = values
         self._scaled_since = None
         self._object_held = self._holding
+        self._model_proved, self._disproved = not self._ramp, Response.NONE
+        self._damped_from = None
+        self._fallback.trust_model()
         if not self._ramp:
             self.state = State.ACTIVE
 
@@ -206,6 +238,19 @@ class SafetyLayer(FaultLatch):
         self._object_held = held
         self.trip(now, found)
 
+    def depart_from(self, torque: Array) -> None:
+        """Let the torque rate count from what the drives got last, not from what was computed.
+
+        To be called while torques are withheld, and before a start that takes the arms over.
+
+        Args:
+            torque: Joint torques (na,) that act; numbers that are not finite change nothing.
+        """
+        known = np.isfinite(torque)
+        self._last[known] = torque[known]
+        self._damped_from = None
+        self._departs = not self.in_charge
+
     def observe(self, now: int, q: Array, qd: Array, wrenches: Array | None = None) -> bool:
         """Check what was measured; return whether the law may run on it.
 
@@ -228,8 +273,48 @@ class SafetyLayer(FaultLatch):
             if watch.is_stale(now):
                 self.trip(now, Finding(cause, watch.name, watch.staleness(now)))
         if self.state is State.STARTING and now - self._began >= self._ramp:
-            self.state = State.ACTIVE
+            self.state, self._model_proved = State.ACTIVE, True
+        if self.in_charge and not (self.law_runs and self._model_proved):
+            self._watch_model(now)
         return self.law_runs
+
+    def _watch_model(self, now: int) -> None:
+        """Trip if arms move as they cannot if the model is right.
+
+        From the start on arms are at rest until control has ramped in: gravity or signs that are
+        wrong show in the first hundredths of a second, by accelerations. The fallback damps: who
+        is beyond all limits in it is driven by it.
+        """
+        speed = np.abs(self._qd)
+        if not self._model_proved and now - self._began <= self._proof:
+            i = int(np.argmax(speed))
+            if speed[i] > self._start_speed:
+                sentence = (
+                    f"it moves at {speed[i]:.3g} rad/s or m/s under the torque that is to hold it "
+                    f"at rest; expected at most {self._start_speed:g} until control has ramped "
+                    "in. Signs, gravity of the drives, payload and description are to be checked."
+                )
+                self.trip(now, Finding(Cause.MODEL_WRONG, self._joints[i], sentence))
+        if self.law_runs:
+            return
+        share = speed / self._limit_speed
+        i = int(np.argmax(share))
+        # Held without the model, joints come to rest from a lower speed, unless signs are wrong.
+        most = 1.0
+        if self._disproved is Response.NONE:
+            # Arms may be fast when the fallback begins, as after a suspension.
+            if self._lost or self._damped_from is None:
+                self._damped_from = now
+            if now - self._damped_from <= self._damping_time:
+                self._damped_share = share[i]
+            most = max(_RUNAWAY, _GROWTH * self._damped_share)
+        if share[i] > most:
+            sentence = (
+                f"it moves at {speed[i]:.3g} rad/s or m/s in the fallback, which damps it; "
+                f"expected at most {most * self._limit_speed[i]:.3g}. Signs of the torques are to "
+                "be checked."
+            )
+            self.trip(now, Finding(Cause.RUNAWAY, self._joints[i], sentence))
 
     def command(
         self,
@@ -242,6 +327,7 @@ class SafetyLayer(FaultLatch):
         task_scale: float = 1.0,
         pose: Array | None = None,
         wrenches: Array | None = None,
+        tilts: Array | None = None,
     ) -> Array | None:
         """Return the torque (na,) to send; None if arms have never relied on it.
 
@@ -258,6 +344,7 @@ class SafetyLayer(FaultLatch):
                 are not checked.
             wrenches: Of held bodies (b, 18); see `LawStep.held_body_wrenches`. None if they are
                 not measured.
+            tilts: Of each soft finger from its grasp (s,) [rad].
         """
         if not self.in_charge:
             return None
@@ -278,6 +365,8 @@ class SafetyLayer(FaultLatch):
             if not figures.excess <= 0.0:
                 self.trip(now, self._check.torque_finding(good))
             self._watch_object(now, figures, closure, task_scale)
+            if tilts is not None:
+                self._watch_tilts(now, tilts)
             if support is not None:
                 lacking = self._check.support_finding(support)
                 if lacking:
@@ -324,6 +413,17 @@ class SafetyLayer(FaultLatch):
             )
             self.trip(now, Finding(Cause.TRACKING_LOST, "task", sentence))
 
+    def _watch_tilts(self, now: int, tilts: Array) -> None:
+        """Trip if a soft finger tilts on the object."""
+        for arm, tilt in zip(self._soft_fingers, tilts.tolist(), strict=True):
+            if not tilt <= self._largest_tilt:
+                angle, most = apart(math.degrees(tilt), self._settings.tilt_limit_deg)
+                sentence = (
+                    f"its soft finger tilts by {angle} degrees on the object; expected at most "
+                    f"{most} degrees."
+                )
+                self.trip(now, Finding(Cause.GRASP_TILTED, arm, sentence))
+
     def trip(self, now: int, found: Finding) -> bool:
         """Take up the response to a fault; see `FaultLatch.trip`."""
         ran = self.law_runs or self.state is State.INACTIVE
@@ -336,6 +436,11 @@ class SafetyLayer(FaultLatch):
             self._hold = self._q.copy()
         if found.cause is Cause.GRASP_LOST:
             self._object_held = False
+        if self.in_charge and self.response >= Response.HOLD_JOINTS:
+            if self._disproved is Response.NONE:
+                self._hold = self._q.copy()
+                self._fallback.hold_joints(self._q, self._last, self._period)
+            self._disproved = self.response
         return True
 
     def rejected(self, now: int, error: StreamError, cause: Cause) -> None:
@@ -358,10 +463,15 @@ class SafetyLayer(FaultLatch):
             self._hold = self._q.copy()
         super().reset()
 
+    def count_object(self) -> None:
+        """Count the object's weight again, because it is in its grasps."""
+        self._object_held = self._holding
+
     def release(self) -> None:
         """Cease to be in charge: brakes or drives hold the arms from now on."""
         self.reset()
-        self.in_charge = False
+        self.in_charge, self._disproved = False, Response.NONE
+        self._fallback.trust_model()
 
     def _refuse_if_stale(self, now: int, what: str) -> None:
         for watch, _ in self._watches:
@@ -393,10 +503,29 @@ class SafetyLayer(FaultLatch):
         # Without a stream, the numbers that were observed are of this instant.
         return min((w.arrival for w in own if w.arrival is not None), default=now)
 
+    def _leave_to_drives(self, ended: Collection[int]) -> Collection[int]:
+        """Release the arms that their drives hold by their own means; return who gets zero.
+
+        Brakes need no model. Without them joints are held by what is measured; if that drives
+        them, the commands are zero, and cease then: a drive may hold its last torque.
+        """
+        left = set(self._braking)
+        if self._disproved is Response.GIVE_UP:
+            ended = range(len(self._arms))
+            if self._drives_hold and self._fallback.is_zero(self._last, self._q):
+                left.update(ended)
+        self.released = tuple(
+            arm for i, arm in enumerate(self._arms) if i in left or arm in self.released
+        )
+        return ended
+
     def _fall_back(self, now: int) -> Array:
         self._lost.give_up(now)
+        ended: Collection[int] = self._lost.ended
         if self._drives_hold:
-            self.released = tuple(self._arms[i] for i in self._lost.ended)
+            self.released = tuple(self._arms[i] for i in ended)
+        if self._disproved is not Response.NONE:
+            ended = self._leave_to_drives(ended)
         torque = self._fallback.torque(
             self._q,
             self._qd,
@@ -405,7 +534,7 @@ class SafetyLayer(FaultLatch):
             self._period,
             held=self._object_held,
             lost=self._lost,
-            ended=self._lost.ended,
+            ended=ended,
         )
         self._last[:] = torque
         return torque

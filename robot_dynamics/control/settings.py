@@ -9,7 +9,8 @@ only what it is about. Numbers are in SI units; `unit` in the metadata is what m
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from importlib.metadata import entry_points
+from typing import Any, Literal, cast
 
 from robot_dynamics.control.jointed_settings import JointedControlSettings
 from robot_dynamics.control.touch_settings import (
@@ -18,7 +19,7 @@ from robot_dynamics.control.touch_settings import (
     ContactForceSettings,
     TouchSettings,
 )
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.manipulation.contact_settings import Triple
 from robot_dynamics.manipulation.contact_settings import number as _number
 
@@ -143,6 +144,9 @@ class StartSettings:
             reference starts [m].
         rotation_tolerance_rad: Likewise for its orientation [rad].
         velocity_tolerance: Largest speed of a joint [rad/s or m/s].
+        velocity_limit: Speed that a joint may reach while servo terms and squeeze ramp in [rad/s
+            or m/s]: beyond it the model counts as wrong, as with gravity that the drives
+            compensate or not, or with torques of the wrong sign.
         touch_tolerance: Distance within which a surface that is to be touched at the start counts
             as touched [m or rad].
     """
@@ -151,7 +155,12 @@ class StartSettings:
     position_tolerance_m: float = _number(0.01, "m", above=0.0)
     rotation_tolerance_rad: float = _number(0.05, "rad", above=0.0)
     velocity_tolerance: float = _number(0.02, "rad/s or m/s", above=0.0)
+    velocity_limit: float = _number(0.5, "rad/s or m/s", above=0.0, infinite=True)
     touch_tolerance: float = _number(1e-3, "m or rad", minimum=0.0)
+
+
+#: Group of entry points under which installed packages offer controllers.
+CONTROLLERS = "robot_dynamics.controllers"
 
 
 @dataclass(frozen=True)
@@ -170,8 +179,10 @@ class LawFacts:
     holds_object: bool = True
 
 
-#: The control laws that a scenario may name.
-LAW_FACTS = {
+LawName = Literal["hybrid", "jointed", "gravity"]
+
+#: The shipped control laws that a scenario may name.
+LAW_FACTS: dict[str, LawFacts] = {
     "hybrid": LawFacts(contacts=True),
     "jointed": LawFacts(jointed=True),
     "gravity": LawFacts(holds_object=False),
@@ -183,10 +194,16 @@ class ControlSettings:
     """The control law, its rate and its servos.
 
     Attributes:
-        law: "hybrid": Yoshikawa and Zheng's controller of an object in any grasp, in free space
-            and on surfaces.
+        law: Name of the control law. "hybrid": Yoshikawa and Zheng's controller of an object in
+            any grasp, in free space and on surfaces.
             "jointed": Unseren's controller of an object of two parts with a joint.
             "gravity": none of them, and no object: arms that only hold themselves up.
+            "module:name", "file.py:name" or the name of an entry point of the group
+            "robot_dynamics.controllers": a controller of one's own, see `control.controller`; it
+            is imported only where the user allows it.
+        options: Arguments of the constructor of a controller of one's own.
+        observer: With a controller of one's own, the shipped law that estimates object and forces,
+            checks start and path and is recorded beside it; "gravity" for arms without an object.
         rate_hz: Control rate [Hz].
         object: Servo of the object's position and orientation.
         object_pose: Where the object is. "joints": what the arms' joints say, through the
@@ -210,7 +227,9 @@ class ControlSettings:
         start: Conditions and manner of the start.
     """
 
-    law: Literal["hybrid", "jointed", "gravity"] = "hybrid"
+    law: LawName | str = "hybrid"
+    options: dict[str, Any] = field(default_factory=dict)
+    observer: LawName = "hybrid"
     rate_hz: float = _number(500.0, "Hz", above=0.0, maximum=1e5)
     object: ServoSettings = field(default_factory=ServoSettings)
     object_pose: Literal["joints", "sensor"] = "joints"
@@ -228,7 +247,15 @@ class ControlSettings:
     start: StartSettings = field(default_factory=StartSettings)
 
     def __post_init__(self) -> None:
-        if self.object_pose == "sensor" and self.law in ("jointed", "gravity"):
+        if self.law not in LAW_FACTS and ":" not in self.law:
+            installed = entry_points(group=CONTROLLERS).names
+            if self.law not in installed:
+                raise UnknownNameError("control law", self.law, [*LAW_FACTS, *sorted(installed)])
+        if self.options and self.law in LAW_FACTS:
+            raise ArgumentError(
+                f"options are for controllers of one's own; expected none of law {self.law!r}."
+            )
+        if self.object_pose == "sensor" and not self.law_facts.contacts:
             raise ArgumentError(
                 f"law {self.law!r} takes the object's pose from the arms' joints alone; expected "
                 "object_pose 'joints', or the law 'hybrid'."
@@ -237,7 +264,17 @@ class ControlSettings:
     @property
     def law_facts(self) -> LawFacts:
         """What the law controls."""
-        return LAW_FACTS[self.law]
+        return LAW_FACTS[self.base_law]
+
+    @property
+    def key_of_base_law(self) -> str:
+        """The key that says so, for messages."""
+        return "law" if self.law in LAW_FACTS else "observer"
+
+    @property
+    def base_law(self) -> LawName:
+        """The law, or that which observes for a controller of one's own."""
+        return cast(LawName, self.law) if self.law in LAW_FACTS else self.observer
 
     @property
     def period(self) -> float:
@@ -256,7 +293,7 @@ class TurnSettings:
             segment begins.
     """
 
-    axis: Triple
+    axis: Triple = field(metadata={"unit": ""})
     degrees: float = field(metadata={"unit": "degrees"})
     about: Literal["world", "object"] = "world"
 
@@ -361,7 +398,8 @@ class SafetySettings:
             damping (the object's weight included while it is held), holding the joints where
             they were in addition, or zero torque, for drives that compensate gravity themselves.
         fallback_bandwidth: Natural frequency of the fallback's joint servo [rad/s]: damping is
-            twice this times the joint's inertia.
+            twice this times the inertia of the arms and, while the object is held, of their
+            shares of it.
         lost_arm_end: What follows for an arm whose state is lost: its drive's own hold, for
             which commands to it cease, or zero torque.
         lost_arm_end_after_s: When that follows [s]; gravity at the last good position until then,
@@ -377,6 +415,8 @@ class SafetySettings:
         wrench_residual_s: Time over which that is smoothed [s].
         tracking_limit_m: Distance of the object from its reference at which control gives up [m].
         tracking_limit_rad: Likewise for its orientation [rad].
+        tilt_limit_deg: Largest tilt of a soft finger, the angle between its z axis and that of its
+            grasp: on the reference, while control runs, and in the figures of a run [degrees].
         least_task_scale: Part of the task, or of a torque's change, below which limits count as
             ruling over the law.
         scaled_for_s: Time for which they may [s].
@@ -410,6 +450,7 @@ class SafetySettings:
     wrench_residual_s: float = _number(0.05, "s", above=0.0)
     tracking_limit_m: float = _number(0.05, "m", above=0.0)
     tracking_limit_rad: float = _number(0.2, "rad", above=0.0)
+    tilt_limit_deg: float = _number(10.0, "degrees", above=0.0, infinite=True)
     least_task_scale: float = _number(0.9, "", minimum=0.0, maximum=1.0)
     scaled_for_s: float = _number(0.25, "s", minimum=0.0)
     wrench_limit_n: float = _number(1000.0, "N", above=0.0)

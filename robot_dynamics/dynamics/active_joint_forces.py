@@ -11,7 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robot_dynamics.dynamics.joint_equations import LoopState
-from robot_dynamics.dynamics.passive import passive_loop_force, tree_spring
+from robot_dynamics.dynamics.passive import (
+    acts_by_itself,
+    passive_loop_force,
+    tree_friction,
+    tree_spring,
+)
 from robot_dynamics.model import Model
 from robot_dynamics.spatial import Motion, Rotation, Transform, Vector3
 
@@ -22,6 +27,7 @@ class ActiveJoints:
     """The joints of a model that have springs, dampers or drives."""
 
     def __init__(self, model: Model) -> None:
+        self._model = model
         self._nv, self._loops, self._drives = model.nv, model.loops, model.loop_drives
         self._sprung = [
             (body.joint, at_q, at_v)
@@ -29,14 +35,23 @@ class ActiveJoints:
             if body.joint.elastic
         ]
         self._passive = [
-            number for number, loop in enumerate(model.loops) if loop.elastic or loop.damped
+            number
+            for number, loop in enumerate(model.loops)
+            if acts_by_itself(loop, model.joint_friction)
         ]
 
-    def tree_springs(self, q: Array) -> Array:
-        """Return the joint forces (nv,) of the springs in tree joints at positions `q` (nq,)."""
+    def of_tree(self, q: Array, qd: Array) -> Array:
+        """Return the joint forces (nv,) of springs in tree joints, and of friction if it counts.
+
+        Args:
+            q: Positions (nq,).
+            qd: Velocities (nv,).
+        """
         tau = np.zeros(self._nv)
+        if self._model.joint_friction:
+            tau += np.array(tree_friction(self._model, qd.tolist()), dtype=float)
         for joint, at_q, at_v in self._sprung:
-            tau[at_v] = tree_spring(joint, q[at_q].tolist())
+            tau[at_v] += tree_spring(joint, q[at_q].tolist())
         return tau
 
     def of_loops(self, loops: LoopState, efforts: Array) -> Array:
@@ -50,7 +65,9 @@ class ActiveJoints:
         for number in self._passive:
             vJ = Motion.of((loops.v_s[number] - loops.v_p[number]).tolist())
             X = _placement(loops, number)
-            forces[number] = passive_loop_force(self._loops[number], X, vJ).components()
+            forces[number] = passive_loop_force(
+                self._loops[number], X, vJ, self._model.joint_friction
+            ).components()
         for (number, freedom), effort in zip(self._drives, efforts.tolist(), strict=True):
             if effort:
                 T_a = self._loops[number].type.active_forces(_placement(loops, number))

@@ -52,6 +52,32 @@ def positive_number(name: str, value: object) -> float:
     return float(value)  # type: ignore[arg-type]
 
 
+def pose_matrix(name: str, value: object) -> NDArray[np.float64]:
+    """Return a pose as a homogeneous matrix (4, 4).
+
+    Args:
+        name: What it is, for the message.
+        value: The matrix.
+
+    Raises:
+        ArgumentError: If it is another thing, or its upper left part is no rotation.
+    """
+    try:
+        matrix = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} is {_shortened(value)}, expected a (4, 4) matrix.") from None
+    if matrix.shape != (4, 4):
+        raise ArgumentError(f"{name} has shape {matrix.shape}, expected a (4, 4) matrix.")
+    R = matrix[:3, :3]
+    rigid = np.all(np.isfinite(matrix)) and np.allclose(matrix[3], [0.0, 0.0, 0.0, 1.0], atol=1e-9)
+    if not (rigid and np.allclose(R @ R.T, np.eye(3), atol=1e-6) and np.linalg.det(R) > 0.0):
+        raise ArgumentError(
+            f"{name} is no pose; expected a (4, 4) matrix of a rotation and a displacement, with "
+            "the last row 0 0 0 1."
+        )
+    return matrix
+
+
 def several_names(name: str, values: Iterable[str]) -> tuple[str, ...]:
     """Return names as a tuple; a single string is not taken for a list of letters.
 

@@ -67,7 +67,7 @@ def terms_of_transforms(
     """
     v, avp = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity, q)
     H = composite_inertia_matrix(model, Xup, parameters, q)
-    passive = passive_forces(model, Xup, v, parameters, q)
+    passive = passive_forces(model, Xup, v, qd, parameters, q)
     of_tree = joint_forces(model, Xup, net_forces(v, avp, parameters), q)
     C = [c - tau_a for c, tau_a in zip(of_tree, passive, strict=True)]  # Table 8.2
     loops = loop_terms(model, Xup, v, avp, parameters, q)

@@ -59,7 +59,7 @@ def forward_dynamics(
         p = v_i.cross_force(inertia * v_i)
         pA.append(p if external is None else p - external[i])
 
-    passive = passive_forces(model, Xup, v, parameters, q)
+    passive = passive_forces(model, Xup, v, qd, parameters, q)
     tau = [t + p for t, p in zip(tau, passive, strict=True)]
     U: list[list[Force]] = [[] for _ in model.bodies]
     D: list[Factors] = [factor([])] * len(model.bodies)

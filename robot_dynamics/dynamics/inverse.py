@@ -45,7 +45,7 @@ def inverse_dynamics(
     Xup = joint_transforms(model, q)
     v, a = velocities_and_accelerations(model, Xup, qd, qdd, parameters.gravity, q)
     f = net_forces(v, a, parameters, external)
-    passive = passive_forces(model, Xup, v, parameters, q)
+    passive = passive_forces(model, Xup, v, qd, parameters, q)
     tau = [t - p for t, p in zip(joint_forces(model, Xup, f, q), passive, strict=True)]
     for i, armature in enumerate(model.armature.tolist()):
         if armature:
@@ -142,6 +142,20 @@ def bias_forces(
     """
     Xup = joint_transforms(model, q)
     v, a = velocities_and_accelerations(model, Xup, qd, None, parameters.gravity, q)
-    passive = passive_forces(model, Xup, v, parameters, q)
+    passive = passive_forces(model, Xup, v, qd, parameters, q)
     C = joint_forces(model, Xup, net_forces(v, a, parameters, external), q)
     return [c - p for c, p in zip(C, passive, strict=True)]
+
+
+def gravity_forces(model: Model, q: Sequence[Scalar], parameters: Parameters) -> list[Scalar]:
+    """Return the part (nv,) of C that gravity makes up: what holds the tree up at rest.
+
+    Springs are not in it, other than in `bias_forces`.
+    """
+    Xup = joint_transforms(model, q)
+    base = base_acceleration(parameters.gravity)
+    a: list[Motion] = []
+    for body, X in zip(model.bodies, Xup, strict=True):
+        a.append(X * (base if body.parent == WORLD else a[body.parent]))
+    forces = [inertia * a_i for inertia, a_i in zip(parameters.inertias, a, strict=True)]
+    return joint_forces(model, Xup, forces, q)

@@ -5,10 +5,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
-from robot_dynamics.dynamics.kinematics import motion_subspaces
+from robot_dynamics.dynamics.kinematics import body_transforms, link_transform, motion_subspaces
 from robot_dynamics.model import WORLD, Link, Model
 from robot_dynamics.spatial import Motion, Scalar, Transform, Vector3
+
+#: Coordinates of what a frame does: "local" are its own, "world" those of the world, with linear
+#: parts at the world's origin, "aligned" have the directions of the world at the frame's origin.
+Axes = Literal["local", "world", "aligned"]
+LOCAL: Axes = "local"
+WORLD_AXES: Axes = "world"
+AXES: tuple[Axes, ...] = (LOCAL, WORLD_AXES, "aligned")
 
 
 def columns_in_frame(
@@ -43,14 +51,40 @@ def columns_in_frame(
     return columns
 
 
+def columns_in_axes(
+    model: Model,
+    link: Link,
+    Xup: Sequence[Transform],
+    axes: Axes,
+    q: Sequence[Scalar] | None = None,
+) -> dict[int, Motion]:
+    """Return the columns of a link's Jacobian, as `columns_in_frame`, in `axes`."""
+    if axes == LOCAL:
+        return columns_in_frame(model, link.body, Xup, link.placement, q=q)
+    if link.body == WORLD:
+        return {}
+    X0, S = body_transforms(model, Xup), motion_subspaces(model, q)
+    origin = Vector3.zero() if axes == WORLD_AXES else link_transform(link, X0).r
+    columns: dict[int, Motion] = {}
+    for body in model.support(link.body):
+        at, X = model.v_slices[body], Transform(X0[body].E, X0[body].r - origin)
+        for index, s in zip(range(at.start, at.stop), S[body], strict=True):
+            columns[index] = X.inverse_times(s)
+    return columns
+
+
 def link_jacobian(
-    model: Model, link: Link, Xup: Sequence[Transform], q: Sequence[Scalar] | None = None
+    model: Model,
+    link: Link,
+    Xup: Sequence[Transform],
+    q: Sequence[Scalar] | None = None,
+    axes: Axes = LOCAL,
 ) -> list[list[Scalar]]:
-    """Return the Jacobian (6, nv) of a link: its spatial velocity in link coordinates, over qd.
+    """Return the Jacobian (6, nv) of a link: its spatial velocity in `axes`, over qd.
 
     The positions `q` are needed only where a motion subspace depends on them.
     """
-    return jacobian_in_frame(model, link.body, Xup, link.placement, q)
+    return _rows(model, columns_in_axes(model, link, Xup, axes, q))
 
 
 def jacobian_in_frame(
@@ -69,8 +103,12 @@ def jacobian_in_frame(
         frame: Transform from the body's coordinates to the frame's.
         q: Positions (nq,); needed only where a motion subspace depends on them.
     """
+    return _rows(model, columns_in_frame(model, body, Xup, frame, q=q))
+
+
+def _rows(model: Model, columns: dict[int, Motion]) -> list[list[Scalar]]:
     rows: list[list[Scalar]] = [[0.0] * model.nv for _ in range(6)]
-    for index, column in columns_in_frame(model, body, Xup, frame, q=q).items():
+    for index, column in columns.items():
         for row, value in zip(rows, column.components(), strict=True):
             row[index] = value
     return rows

@@ -95,6 +95,10 @@ def link_transform(link: Link, X0: Sequence[Transform]) -> Transform:
 
 def link_pose(link: Link, X0: Sequence[Transform]) -> list[list[Scalar]]:
     """Return the pose of a link in the world as a homogeneous matrix (4, 4)."""
-    X = link_transform(link, X0)
+    return pose_matrix(link_transform(link, X0))
+
+
+def pose_matrix(X: Transform) -> list[list[Scalar]]:
+    """Return the homogeneous matrix (4, 4) of the frame that a transform leads to."""
     a, b, c = X.E.transpose().rows
     return [[*a, X.r.x], [*b, X.r.y], [*c, X.r.z], [0.0, 0.0, 0.0, 1.0]]

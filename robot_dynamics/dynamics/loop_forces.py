@@ -49,7 +49,8 @@ def loop_joint_forces(
     """Return the force that each loop joint exerts on its successor: f = T_a tau + T lambda.
 
     Each is in the joint's frame on the successor and about its origin; the force on the
-    predecessor is the opposite. Springs and dampers are part of it, Coulomb friction is not.
+    predecessor is the opposite. Springs and dampers are part of it, Coulomb friction
+    with `model.joint_friction`.
 
     Args:
         model: The mechanism.
@@ -66,7 +67,7 @@ def loop_joint_forces(
     frames = list(loop_frames(model, Xup, parameters, q))
     for frame in frames:
         v_p, v_s = frame.ends(v, Motion.zero())
-        force = passive_loop_force(frame.joint, frame.placement, v_s - v_p)
+        force = passive_loop_force(frame.joint, frame.placement, v_s - v_p, model.joint_friction)
         T = frame.joint.type.constraints(frame.placement)
         for direction, multiplier in zip(T, multipliers[start : start + len(T)], strict=True):
             force = force + direction * multiplier

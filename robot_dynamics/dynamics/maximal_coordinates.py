@@ -163,7 +163,7 @@ class MaximalCoordinates:
         M = self._inertia
         if armature.any():  # a rotor's force -J qdd, where qdd = G a + g
             M = (M + G.T @ diags(armature) @ G).tocsr()
-        active = active + self._active.tree_springs(positions)
+        active = active + self._active.of_tree(positions, speeds)
         of_loops = self._active.of_loops(joints.loops, driving)
         f = G.T @ (active - armature * joints.g) + self._body_forces(joints, of_loops, external)
         system = SaddlePoint(M, joints.K, self._scales, tolerance)

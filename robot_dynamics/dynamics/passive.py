@@ -3,8 +3,8 @@
 """Springs in all joints and dampers in loop joints: forces that depend on the state only.
 
 They are part of C everywhere, with the sign of Table 8.2: C - tau_a. The friction of tree joints
-is
-not: the caller subtracts it from the joint forces, because it depends on the drives.
+and Coulomb friction of loop joints are so with `Model.joint_friction`. Otherwise the caller
+subtracts friction from the joint forces, because it depends on the drives.
 """
 
 from __future__ import annotations
@@ -15,23 +15,32 @@ from robot_dynamics.dynamics.loop_frames import loop_frames
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model import Joint, LoopJoint, Model
 from robot_dynamics.model.parameters import Parameters
+from robot_dynamics.scalar.functions import sqrt
 from robot_dynamics.scalar.linear_algebra import dot
 from robot_dynamics.spatial import Force, Motion, Scalar, Transform
+
+#: Speed [rad/s or m/s] at which Coulomb friction is at 71 % of its value.
+FRICTION_VELOCITY = 0.05
 
 
 def passive_forces(
     model: Model,
     Xup: Sequence[Transform],
     v: Sequence[Motion],
+    qd: Sequence[Scalar],
     parameters: Parameters,
     q: Sequence[Scalar] | None = None,
 ) -> list[Scalar]:
     """Return the joint forces (nv,) that springs, and dampers of loop joints, amount to (8.28).
 
+    With `model.joint_friction` also damping and friction of tree joints, and friction of loop
+    joints.
+
     Args:
         model: The mechanism.
         Xup: Transforms from each body's parent to the body.
         v: Velocities of the bodies, in body coordinates.
+        qd: Velocities of the joints (nv,).
         parameters: The placements of the loop joints.
         q: Positions (nq,); needed only where there are springs in joints of the tree, or where a
             motion subspace depends on them.
@@ -48,11 +57,13 @@ def passive_forces(
                 f"{model.name}: the spring in joint {body.joint.name!r} needs its position."
             )
         tau[at_v] = tree_spring(body.joint, q[at_q])
-    if not any(loop.elastic or loop.damped for loop in model.loops):
+    if model.joint_friction:
+        tau = [t + f for t, f in zip(tau, tree_friction(model, qd), strict=True)]
+    if not any(acts_by_itself(loop, model.joint_friction) for loop in model.loops):
         return tau
     for frame in loop_frames(model, Xup, parameters, q):
         v_p, v_s = frame.ends(v, Motion.zero())
-        force = passive_loop_force(frame.joint, frame.placement, v_s - v_p)
+        force = passive_loop_force(frame.joint, frame.placement, v_s - v_p, model.joint_friction)
         for index, value in frame.joint_forces(force).items():
             tau[index] = tau[index] + value
     return tau
@@ -84,16 +95,24 @@ def spring_energy(
     return energy
 
 
-def passive_loop_force(joint: LoopJoint, X: Transform, vJ: Motion) -> Force:
+def acts_by_itself(joint: LoopJoint, friction: bool) -> bool:
+    """Return whether a loop joint has springs, dampers, or friction where that counts."""
+    return (
+        joint.elastic or joint.damped or (friction and any(joint.of_each_freedom(joint.friction)))
+    )
+
+
+def passive_loop_force(joint: LoopJoint, X: Transform, vJ: Motion, friction: bool) -> Force:
     """Return the force T_a tau of a loop joint's springs and dampers, on the successor (3.37).
 
     Args:
         joint: The loop joint.
         X: The placement sXp of its frames.
         vJ: Velocity of the successor relative to the predecessor, in the frame on the successor.
+        friction: Whether its Coulomb friction acts as well.
     """
     total = Force.zero()
-    if not (joint.elastic or joint.damped):
+    if not acts_by_itself(joint, friction):
         return total
     springs: list[Scalar] = [0.0] * joint.type.nv
     if joint.elastic:
@@ -103,13 +122,29 @@ def passive_loop_force(joint: LoopJoint, X: Transform, vJ: Motion) -> Force:
         )
         springs = joint.type.coordinate_forces(X, pulls)
     dampings = joint.of_each_freedom(joint.damping)
-    for direction, spring, damping in zip(
-        joint.type.active_forces(X), springs, dampings, strict=True
+    frictions = joint.of_each_freedom(joint.friction if friction else 0.0)
+    for direction, spring, damping, coulomb in zip(
+        joint.type.active_forces(X), springs, dampings, frictions, strict=True
     ):
         # T_a^T S = 1: the rate of a freedom is T_a^T v_J.
-        force = spring - damping * vJ.dot(direction) if damping else spring
+        force = spring + _resistance(vJ.dot(direction), damping, coulomb)
         total = total + direction * force
     return total
+
+
+def tree_friction(model: Model, qd: Sequence[Scalar]) -> list[Scalar]:
+    """Return the joint forces (nv,) of damping and Coulomb friction in tree joints."""
+    values = zip(qd, model.damping.tolist(), model.friction.tolist(), strict=True)
+    return [_resistance(rate, damping, coulomb) for rate, damping, coulomb in values]
+
+
+def _resistance(rate: Scalar, damping: float, coulomb: float) -> Scalar:
+    """Return the force against a rate; Coulomb friction is smooth through rest."""
+    force: Scalar = rate * -damping if damping else 0.0
+    if coulomb:
+        smooth = sqrt(rate * rate + FRICTION_VELOCITY * FRICTION_VELOCITY)
+        force = force - coulomb * rate / smooth
+    return force
 
 
 def tree_spring(joint: Joint, q: Sequence[Scalar]) -> list[Scalar]:

@@ -82,6 +82,7 @@ def vibrations(
         RobotDynamicsError: If forces are not in balance at `q`; `equilibrium` finds where they
             are.
     """
+    model = model.replace(joint_friction=False)  # D has it; Coulomb friction is not linear
     at, force = _state(model, q, tau)
     balance = _Balance(model, at, force)
     if not balance.part <= _BALANCED:

@@ -48,8 +48,13 @@ class ContactSettings:
         friction: Coulomb's coefficient of a point or a soft finger.
         torsional_friction: What a soft finger holds about its normal, per force that it presses
             with [m].
-        directions: Wrenches that a contact of the kind "own" can exert, each [mx my mz fx fy fz]
-            in the grasp's frame.
+        directions: Wrenches that a contact of the kind "own" can exert, each as moments x y z
+            [N m], then forces x y z [N], in the grasp's frame.
+        pad: Half lengths of a soft finger's pad along x and y of the grasp's frame [m]: it lies
+            flat on the object, and in the plant a moment turns it back when it tips. By default
+            the radius of an evenly pressed disc with that torsional friction, 3/2 of it over the
+            friction, within the face.
+        pad_stiffness: Of that pad along its normal, for its moments alone [N/m].
         face: Half lengths of the object's face along x and y of the grasp's frame [m]: beyond its
             edge a contact that slips has nothing to touch. Without end by default.
     """
@@ -61,8 +66,15 @@ class ContactSettings:
     torsional_friction: float = number(0.01, "m", minimum=0.0, maximum=10.0)
     directions: tuple[Wrench, ...] = ()
     face: tuple[float, float] | None = field(default=None, metadata={"unit": "m", "above": 0.0})
+    pad: tuple[float, float] | None = field(default=None, metadata={"unit": "m", "above": 0.0})
+    pad_stiffness: float = number(1e5, "N/m", above=0.0)
 
     def __post_init__(self) -> None:
+        if self.pad is not None and self.kind != "soft_finger":
+            raise ArgumentError(
+                f"a contact of the kind {self.kind!r} with a pad; expected it for 'soft_finger' "
+                "alone."
+            )
         if (self.kind == "own") != bool(self.directions):
             raise ArgumentError(
                 f"a contact of the kind {self.kind!r} with {len(self.directions)} directions; "
@@ -88,7 +100,7 @@ class PartSettings:
         kind: A "point"; an "edge" along x or a "face" across z, on planes; an "axis" along z, in
             holes and hinges.
         xyz: Position of its frame in the object [m].
-        rpy: Orientation; the frame's z axis points out of the object.
+        rpy: Orientation [rad]; the frame's z axis points out of the object.
         size: Half lengths of an edge or a face along its x and y axes [m]: where the simulated
             object touches.
     """
@@ -122,7 +134,7 @@ class SurfaceSettings:
             its origin; a "cylinder" about its z axis; a "line" along z; a "hole" along z, which
             points out of it; a "hinge" about z.
         xyz: Position of its frame in the world [m].
-        rpy: Orientation of its frame.
+        rpy: Orientation of its frame [rad].
         radius: Of a sphere, a cylinder or a hole [m].
         inside: Whether the object is inside a sphere or a cylinder.
         depth: Of a hole [m].

@@ -18,7 +18,12 @@ from robot_dynamics.manipulation.contact_settings import (
 
 @dataclass(frozen=True)
 class PoseSettings:
-    """A pose: translation [m] and fixed-axes roll, pitch, yaw [rad], as in URDF."""
+    """A pose, as in URDF.
+
+    Attributes:
+        xyz: Translation [m].
+        rpy: Orientation: roll, pitch, yaw about fixed axes [rad].
+    """
 
     xyz: Triple = (0.0, 0.0, 0.0)
     rpy: Triple = (0.0, 0.0, 0.0)
@@ -81,7 +86,7 @@ class ArmSettings:
     tool: str
     grasp: PoseSettings
     posture: tuple[float, ...]
-    load_share: float = field(default=0.5, metadata={"minimum": 0.0, "maximum": 1.0})
+    load_share: float = field(default=0.5, metadata={"unit": "", "minimum": 0.0, "maximum": 1.0})
     contact: ContactSettings = field(default_factory=ContactSettings)
     drive: DriveSettings = field(default_factory=DriveSettings)
     drives: tuple[str, ...] = ()
@@ -107,7 +112,7 @@ class ObjectJointSettings:
     urdf: str = field(metadata={"path": True})
     xyz: Triple = (0.0, 0.0, 0.0)
     rpy: Triple = (0.0, 0.0, 0.0)
-    axis: Triple = (0.0, 0.0, 1.0)
+    axis: Triple = field(default=(0.0, 0.0, 1.0), metadata={"unit": ""})
 
     def __post_init__(self) -> None:
         if not any(self.axis):

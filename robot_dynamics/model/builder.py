@@ -96,6 +96,7 @@ def build(
     *,
     gravity: Iterable[float] = (0.0, 0.0, -9.81),
     variable: Iterable[str] = (),
+    joint_friction: bool = False,
     spanning_tree: str | Iterable[str] | None = None,
     root: str | None = None,
 ) -> Model:
@@ -114,6 +115,8 @@ def build(
         mechanism: The elements.
         gravity: Acceleration of gravity [m/s^2].
         variable: Bodies and loop joints whose values are parameters of compiled code.
+        joint_friction: Whether damping and Coulomb friction of the joints are part of the
+            dynamics; otherwise they are data, which the caller applies if they are to act.
         spanning_tree: "described": tree joints are tree joints and must form a tree. "minimum
             depth": every body as few joints from the base as can be, and among equals a joint
             with a drive before one without. Otherwise the names of joints that are to be in the
@@ -122,6 +125,7 @@ def build(
         root: Name of the link that is the fixed base, if the tree joints do not tell.
 
     Raises:
+        ArgumentError: If `joint_friction` is neither True nor False.
         RobotDynamicsError: If an element is impossible (a negative mass, a placement that is no
             rotation, a number that is none), the tree joints do not form a tree, a name is
             unknown or given twice, or an axis is zero.
@@ -158,6 +162,7 @@ def build(
         variable,
         tuple(_coupling(coupling, bodies) for coupling in mechanism.couplings),
         placement_precision(mechanism),
+        joint_friction,
     )
 
 

@@ -88,6 +88,8 @@ class Model:
         variable: Names of bodies and loop joints whose inertia or placements are parameters of
             compiled code: models that differ only there, and in gravity, share machine code.
         couplings: Linear relations between joints; their constraints follow those of the loops.
+        joint_friction: Whether damping and friction of the joints are part of the dynamics,
+            as damping of loop joints always is; otherwise they are data.
         precision: Unit of the last decimal of placements that were rounded [m, rad]; 0.0 if they
             are exact.
     """
@@ -100,6 +102,13 @@ class Model:
     variable: frozenset[str] = frozenset()
     couplings: tuple[Coupling, ...] = ()
     precision: float = 0.0
+    joint_friction: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.joint_friction, bool):
+            raise ArgumentError(
+                f"joint_friction is {self.joint_friction!r}, expected True or False."
+            )
 
     @cached_property
     def nq(self) -> int:
@@ -306,6 +315,7 @@ class Model:
         self,
         *,
         gravity: Iterable[float] | None = None,
+        joint_friction: bool | None = None,
         inertia: Mapping[str, Inertia] | None = None,
         predecessor_placement: Mapping[str, Transform] | None = None,
         successor_placement: Mapping[str, Transform] | None = None,
@@ -314,6 +324,7 @@ class Model:
 
         Args:
             gravity: Acceleration of gravity [m/s^2].
+            joint_friction: Whether damping and friction of the joints are part of the dynamics.
             inertia: New inertias by body name, in the body frame.
             predecessor_placement: New X_P by loop joint name.
             successor_placement: New X_S by loop joint name.
@@ -340,6 +351,7 @@ class Model:
         return replace(
             self,
             gravity=new_gravity,
+            joint_friction=self.joint_friction if joint_friction is None else joint_friction,
             bodies=tuple(replace(b, inertia=inertia.get(b.name, b.inertia)) for b in self.bodies),
             loops=tuple(
                 replace(
@@ -387,6 +399,7 @@ class Model:
                 if loop.name in self.variable
                 else [numbers(loop.predecessor_placement), numbers(loop.successor_placement)],
                 of_freedoms(loop, "damping", "stiffness", "rest", "active"),
+                of_freedoms(loop, "friction") if self.joint_friction else [],
             ]
             for loop in self.loops
         ]
@@ -394,7 +407,7 @@ class Model:
             [[[body, float(factor).hex()] for body, factor in c.terms], float(c.offset).hex()]
             for c in self.couplings
         ]
-        return json.dumps([bodies, loops, couplings]).encode()
+        return json.dumps([bodies, loops, couplings, self.joint_friction]).encode()
 
 
 def _slices(sizes: Iterable[int]) -> tuple[slice, ...]:

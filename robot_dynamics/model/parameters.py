@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.errors import require_length
 from robot_dynamics.model.model import Model
-from robot_dynamics.spatial import Inertia, Rotation, Scalar, Transform, Vector3
+from robot_dynamics.spatial import Inertia, Scalar, Transform, Vector3
 
 _INERTIA_SIZE, _TRANSFORM_SIZE = 10, 12
 
@@ -57,7 +57,7 @@ def pack(model: Model) -> NDArray[np.float64]:
     for loop in model.loops:
         if loop.name in model.variable:
             for X in (loop.predecessor_placement, loop.successor_placement):
-                values += [entry for row in X.E.rows for entry in row] + list(X.r)
+                values += X.components()
     return np.array(values, dtype=float)
 
 
@@ -73,17 +73,13 @@ def unpack(model: Model, block: Sequence[Scalar]) -> Parameters:
     def take(count: int) -> list[Scalar]:
         return [next(values) for _ in range(count)]
 
-    def transform() -> Transform:
-        a, b, c = take(3), take(3), take(3)
-        return Transform(Rotation.of((a, b, c)), Vector3.of(take(3)))
-
     gravity = Vector3.of(take(3))
     inertias = tuple(
         Inertia.of(take(_INERTIA_SIZE)) if body.name in model.variable else body.inertia
         for body in model.bodies
     )
     loops = tuple(
-        (transform(), transform())
+        (Transform.of(take(_TRANSFORM_SIZE)), Transform.of(take(_TRANSFORM_SIZE)))
         if loop.name in model.variable
         else (loop.predecessor_placement, loop.successor_placement)
         for loop in model.loops

@@ -9,18 +9,20 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from numpy.typing import NDArray
 from rclpy.duration import Duration
 from rclpy.node import Node
+from rclpy.qos import QoSProfile, QoSReliabilityPolicy
 from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics.app import topic_names as topics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.nodes.conversions import CommandWriter
+from robot_dynamics.nodes.conversions import CommandWriter, read_command
 from robot_dynamics.nodes.topics import STREAM, Inbox
 
 Array = NDArray[np.float64]
@@ -31,11 +33,15 @@ PROCESS_KEY = "process"
 PROCESS = f"{os.getpid()} on {socket.gethostname()}"
 # A publisher whose node has not been discovered yet; rcl's names.
 UNKNOWN = ("_NODE_NAME_UNKNOWN_", "_NODE_NAMESPACE_UNKNOWN_", "")
+_NEWEST = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
 DUPLICATE_S = 2.5  # within which a running node is discovered and publishes its diagnostics
 
 
 class CommandTopics:
-    """Publishers of torque commands, one for each arm.
+    """Publishers of torque commands, one for each arm, and what the drives got last.
+
+    A subscription of each topic keeps the last command, of this node or of another one, as the
+    guard. It is read only while this node withholds its commands.
 
     Attributes:
         names: Full names of the topics.
@@ -67,6 +73,23 @@ class CommandTopics:
             for arm, own in zip(system.arms, system.arm_slices, strict=True)
         ]
         self.names = [publisher.topic_name for _, _, publisher, _ in self._arms]
+        self._last = np.full(len(system.joint_names), np.nan)
+        self._inbox = Inbox(node)
+        for name, own, _, _ in self._arms:
+            take = partial(self._take, own)
+            self._inbox.subscribe(
+                Float64MultiArray, topics.commands(name), take, _NEWEST, awaited=False
+            )
+
+    def _take(self, own: slice, message: Float64MultiArray) -> None:
+        _, command = read_command(message)
+        if command.shape == (own.stop - own.start,):  # an empty one leaves the last torque
+            self._last[own] = command
+
+    def last(self) -> Array:
+        """Return the last commands on the topics (na,), whoever sent them; NaN for none."""
+        self._inbox.read()
+        return self._last.copy()
 
     def send(self, tick: int, torque: Array, released: tuple[str, ...]) -> bool:
         """Publish joint torques (na,) in answer to a tick, except to released arms.
@@ -91,7 +114,8 @@ class CommandTopics:
             publisher.wait_for_all_acked(Duration(seconds=seconds))
 
     def destroy(self) -> None:
-        """Destroy the publishers."""
+        """Destroy publishers and subscriptions."""
+        self._inbox.clear()
         for _, _, publisher, _ in self._arms:
             self._node.destroy_publisher(publisher)
 

@@ -5,14 +5,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.app.progress import seconds_since_process_start
 from robot_dynamics.app.recorders import ControlRecorder
-from robot_dynamics.app.recording import Recording
+from robot_dynamics.app.recording import MEASURED, Recording
 from robot_dynamics.app.run import progress_of
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.control.control_law import LawStep
@@ -22,6 +23,8 @@ from robot_dynamics.control.start_check import disagreement
 from robot_dynamics.nodes.background_work import RecordingFile
 from robot_dynamics.nodes.diagnostics import ERROR, OK, WARN, fault_figures
 from robot_dynamics.nodes.process import Reporter
+
+Array = NDArray[np.float64]
 
 PROGRESS_S = 0.1  # wall-clock time between reports
 _ROOM = 100_000  # control periods to make room for at once
@@ -44,14 +47,22 @@ class ControlRecord:
         reporter: Reports to a launcher.
         output: File for the recording; empty for none.
         ticks: Control periods of the run.
+        topics: Names of the topics as the node has them, by those of `topic_names`.
     """
 
     def __init__(
-        self, scenario: Scenario, loop: ControlLoop, reporter: Reporter, output: str, ticks: int
+        self,
+        scenario: Scenario,
+        loop: ControlLoop,
+        reporter: Reporter,
+        output: str,
+        ticks: int,
+        topics: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self._scenario, self._loop, self._reporter = scenario, loop, reporter
         self._file, self._ticks = RecordingFile(output, reporter), ticks
         self._keep = bool(output)
+        self._topics = topics
         self._effort = loop.system.limits["effort"]
         self._recorder: ControlRecorder | None = None
         self._first_torque_s: float | None = None
@@ -67,7 +78,11 @@ class ControlRecord:
         self._reported_at = time.monotonic()
         if self._keep:
             self._recorder = ControlRecorder(
-                self._loop.law, self._scenario, min(self._ticks, _ROOM)
+                self._loop.law,
+                self._scenario,
+                min(self._ticks, _ROOM),
+                measured={name: len(values) for name, values in self._measured().items()},
+                topics=self._topics,
             )
 
     def write(self, tick: int, outcome: Outcome) -> None:
@@ -88,7 +103,10 @@ class ControlRecord:
             intake = self._loop.intake
             streamed = intake is not None and intake.taken > 0
             elapsed_us = 1e6 * outcome.elapsed_s
-            self._recorder.write(tick, torque, outcome.step, elapsed_us, streamed=streamed)
+            measured = [*self._measured().values()]
+            self._recorder.write(
+                tick, torque, outcome.step, elapsed_us, measured=measured, streamed=streamed
+            )
         self._largest = max(self._largest, float((np.abs(torque) / self._effort).max()))
         last = tick - began + 1 >= self._ticks
         now = time.monotonic()
@@ -98,6 +116,18 @@ class ControlRecord:
         if last:
             self.done = True
             self._file.save(self._recording())
+
+    def _measured(self) -> dict[str, Array]:
+        """Return what the sensors measured last, so that a recording can be replayed."""
+        loop = self._loop
+        found = dict(zip(MEASURED, loop.joint_states.state(), strict=False))
+        if loop.wrenches:
+            wrenches = [stream.values for stream in loop.wrenches.values()]
+            found["grasp_wrench"] = np.concatenate(wrenches)
+        if loop.object_pose is not None:
+            values = loop.object_pose.values
+            found |= {"measured_pose": values[:7], "measured_twist": values[7:]}
+        return found
 
     @property
     def warning(self) -> str:
@@ -130,6 +160,7 @@ class ControlRecord:
             # Without a tick of its own the fault came after the last period.
             tick = self._last_tick if self._fault_tick is None else self._fault_tick
             at = tick * self._scenario.control.period
+            metadata["fault_time_s"] = at
             metadata["fault"] = f"at {at:g} s: {loop.safety.cause}"
         start_tick = self._scenario.start_tick + (loop.began or 0)
         return lambda: recorder.finish(start_tick, **metadata)

@@ -14,6 +14,7 @@ from typing import Any
 from rclpy.node import Node
 
 from robot_dynamics.app import topic_names as topics
+from robot_dynamics.app.controllers import anchored
 from robot_dynamics.app.laws import control_loop
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.control.clock import Clock, LockstepClock, WallClock, stamp_of
@@ -32,7 +33,7 @@ from robot_dynamics.nodes.diagnostics import ERROR, OK, Diagnostics, Durations, 
 from robot_dynamics.nodes.drives import DriveGravityCompensation, DriveProperties
 from robot_dynamics.nodes.heartbeat import GuardLink
 from robot_dynamics.nodes.inputs import Action, ReferenceTopics, SampleIntake
-from robot_dynamics.nodes.object_topics import ObjectTopics
+from robot_dynamics.nodes.object_topics import ObjectTopics, resolved_topics
 from robot_dynamics.nodes.process import RefusedError, Reporter, RunError
 from robot_dynamics.nodes.start_preparation import CheckThread, StartConditions, StartPreparation
 from robot_dynamics.nodes.timeouts import CommandTimeout, SilenceMonitor
@@ -97,18 +98,26 @@ class ControlSession:
                 0.0 if lockstep else values["stale_after"],
                 1.0 if lockstep else values["sample_rate_tolerance"],
             ),
+            allow_code=anchored(values["allow_code"], scenario.source),
         )
         loop = self.loop
         limited = lockstep or values["output"] or values["duration"] > 0.0
         ticks = scenario.ticks(loop.law.reference, values["duration"] or None)
         self._record = ControlRecord(
-            scenario, loop, reporter, values["output"], ticks if limited else sys.maxsize
+            scenario,
+            loop,
+            reporter,
+            values["output"],
+            ticks if limited else sys.maxsize,
+            resolved_topics(node, loop, values["joint_state_topics"]),
         )
         facts = DriveProperties(scenario.cell.arms, values, given)
         gravity = DriveGravityCompensation(
             loop.system, facts.compensate_gravity, lambda: loop.joint_states.state()[0]
         )
-        loop.safety.note_drives(gravity.added)
+        # In lockstep no time passes without commands.
+        loop.safety.note_drives(gravity.added, () if lockstep else facts.braking)
+        self._gravity = gravity
         self._outcome: Outcome | None = None
         self._ran = False  # whether the law ran in the last control cycle
         self._durations = Durations(period)
@@ -163,6 +172,11 @@ class ControlSession:
             node, [*values["joint_state_topics"], *map(topics.wrench, loop.wrenches)]
         )
         diagnostics.set_hardware(scenario.name)
+        node.get_logger().info(
+            f"configured: {scenario.name}, {scenario.control.law} law at "
+            f"{scenario.control.rate_hz:g} Hz, {values['mode'].replace('_', ' ')}; "
+            f"guard: {guard}; without commands: {_words(facts.without_commands)}"
+        )
 
     def close(self) -> None:
         """Send last commands of the fallback, and save the recording."""
@@ -209,7 +223,9 @@ class ControlSession:
         if action is Action.WAIT:
             return
         tick = self._intake.tick
-        if action is Action.REPEAT and self._outcome is not None and tick == self._clock.tick:
+        # A start has answered its tick, of which some messages may come after it.
+        answered = action is Action.REPEAT or (self._ran and self.loop.safety.law_runs)
+        if answered and self._outcome is not None and tick == self._clock.tick:
             self._send(tick, self._outcome)
             return
         if self._clock.lockstep and tick == 0 < self._clock.tick and not self._ran:
@@ -250,13 +266,17 @@ class ControlSession:
         if outcome.torque is None:
             return
         link = self._link
-        if link is not None and not link.may_command(self._clock.now()):
+        may = link is None or link.may_command(self._clock.now())
+        if not (may and self._commands.send(tick, outcome.torque, outcome.released)):
+            self._depart_from_acting()
             return
-        sent = self._commands.send(tick, outcome.torque, outcome.released)
-        if sent:
-            self._pace.command_sent()
-            if link is not None:
-                link.beat_with_command()
+        self._pace.command_sent()
+        if link is not None:
+            link.beat_with_command()
+
+    def _depart_from_acting(self) -> None:
+        """Let the torque rate count from what the drives got last, from this node or another."""
+        self.loop.safety.depart_from(self._gravity.to_torques(self._commands.last()))
 
     def on_period(self) -> None:
         """Command the arms also while no joint states come (wall clock)."""
@@ -322,11 +342,14 @@ class ControlSession:
             now = self._conditions.require
             StartPreparation(loop, now, self._checks, self._check_limit).finish(self._beat)
         tick = max(self._clock.tick if self._clock.lockstep else self._intake.tick, 0)
+        if self._link is not None and self._link.hands_back:
+            self._depart_from_acting()
         loop.start(self._clock.now(), tick)
         self._pace.reset()
         self._silence.reset()  # no message was read while the path was checked
         self._refusal = ""
         self._background.do("recording", self._record.begin)
+        self._node.get_logger().info("control starts")
         if self._outcome is None and not self._starting:
             self._cycle(tick)  # simulated time waits for it
 
@@ -342,6 +365,7 @@ class ControlSession:
         """Hand over to the fallback until a reset; return the message of the service."""
         self.start_wanted = False
         self.loop.stop(self._clock.now())
+        self._node.get_logger().info("stopped on request")
         return f"stopped; {self._scenario.safety.fallback.replace('_', ' ')} until a reset"
 
     def reset(self) -> str:
@@ -423,3 +447,10 @@ class ControlSession:
         if sentence != self._logged:
             self._log(level, sentence)
         self._logged = sentence
+
+
+def _words(without_commands: Mapping[str, str]) -> str:
+    """Return what the drives do when commands stop, once if it is the same for all arms."""
+    if len(set(without_commands.values())) == 1:
+        return next(iter(without_commands.values()))
+    return ", ".join(f"{arm} {does}" for arm, does in without_commands.items())

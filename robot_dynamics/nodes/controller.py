@@ -18,15 +18,18 @@ if __name__ == "__main__":  # by `python -m`: a signal during the imports below 
 import sys
 from dataclasses import replace
 
-import rclpy
-
 from robot_dynamics.app.recorders import unbounded_drives
 from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.control.faults import StaleStreamError
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.control_session import ControlSession
-from robot_dynamics.nodes.diagnostics import ERROR, OK, Diagnostics
-from robot_dynamics.nodes.lifecycle import ACTIVE, FINALIZED, StagedNode, TransitionError
+from robot_dynamics.nodes.diagnostics import Diagnostics
+from robot_dynamics.nodes.lifecycle import (
+    ACTIVE,
+    SessionLoop,
+    StagedNode,
+    TransitionError,
+)
 from robot_dynamics.nodes.parameters import CONTROLLER, GainParameters, Parameters
 from robot_dynamics.nodes.process import Reporter, run
 from robot_dynamics.nodes.robot_descriptions import described_by_topics
@@ -35,7 +38,7 @@ from robot_dynamics.nodes.start_preparation import PATIENCE_S
 from robot_dynamics.nodes.topics import Inbox
 
 
-class Controller:
+class Controller(SessionLoop[ControlSession]):
     """Node `controller`.
 
     Attributes:
@@ -54,7 +57,7 @@ class Controller:
         self.node = node = StagedNode("controller", self)
         self.inbox = Inbox(node)
         self._reporter = reporter
-        self._session: ControlSession | None = None
+        self._session = None
         self._gains: GainParameters | None = None
         self._parameters = Parameters(node, CONTROLLER)
         reporter.enabled = self._parameters.values["progress"]
@@ -87,7 +90,7 @@ class Controller:
         for sentence in (*scenario.warnings(), *unbounded_drives(session.loop.system)):
             self.node.get_logger().warning(sentence)
         law = session.loop.law
-        if law.tunable:
+        if law.tunable and session.loop.controller is None:
             gains.connect(law.retune)
         self._parameters.freeze(True)
 
@@ -171,56 +174,12 @@ class Controller:
 
     # -- the loop -----------------------------------------------------------------------------
 
-    @property
-    def due(self) -> float | None:
-        """When `on_period` is to be called, by the steady clock [s]; None: never."""
-        return None if self._session is None else self._session.due
-
-    @property
-    def incomplete(self) -> bool:
-        """Whether some messages of a state have come and others are awaited."""
-        return self._session is not None and self._session.incomplete
-
-    def on_messages(self) -> None:
-        """Compute or repeat an answer."""
-        if self._session is not None:
-            self._session.on_messages()
-
-    def on_period(self) -> None:
-        """Command the arms also while no joint states come (wall clock)."""
-        if self._session is not None:
-            self._session.on_period()
-
     def on_idle(self) -> None:
         """Follow the law's state; end the process after a transition to `finalized`."""
-        if self._session is not None:
-            self._follow_law()
-            self._session.on_idle()
-        elif self.node.condition == FINALIZED:
-            rclpy.try_shutdown()
-
-    def publish_diagnostics(self) -> None:
-        """Publish diagnostics once a second and on change."""
-        if self._session is not None:
-            self._session.publish_diagnostics()
-            return
-        condition, refusal = self.node.condition, self.node.refusal
-        level = ERROR if refusal else OK
-        message = f"{condition}: {refusal}" if refusal else condition
-        self._diagnostics.update(level, message, dict)
-
-    def on_error(self, error: Exception) -> None:
-        """Handle an unexpected error; it ends the node only before it is configured."""
-        if self._session is None:
-            raise error
-        self._session.on_error(error)
-
-    def close(self) -> None:
-        """Send last commands of the fallback, and save the recording."""
-        if self._session is not None:
-            self._session.close()
+        self._follow_law()
+        super().on_idle()
 
 
 def main() -> None:
     """Run the node `controller`."""
-    sys.exit(run("controller", Controller))
+    sys.exit(run("controller", Controller, entries=CONTROLLER))

@@ -9,7 +9,6 @@ acts, as an arrow by the arm on the object, and by the object on a surface.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -18,22 +17,28 @@ from numpy.typing import NDArray
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from robot_dynamics.app.cell import pose_matrix
 from robot_dynamics.app.topic_names import WORLD
+from robot_dynamics.app.visual.shapes import (
+    FORCE_COLOR,
+    FORCE_SCALE,
+    GHOST_ALPHA,
+    MOMENT_COLOR,
+    MOMENT_SCALE,
+    WOOD,
+    SurfacePush,
+    surface_shape,
+    visual_shapes,
+)
 from robot_dynamics.description.description import Shape
 from robot_dynamics.description.orientations import quaternion_of_rotation, rotation_of_quaternion
 from robot_dynamics.manipulation.contact_settings import SurfaceSettings
-from robot_dynamics.manipulation.hybrid.environment import ObjectPose, surface_functions
 from robot_dynamics.model import pose
 from robot_dynamics.nodes.conversions import point_of, write_pose
-from robot_dynamics.scalar.derivatives import jacobian
-from robot_dynamics.spatial import Rotation, Scalar, Vector3
 
 Array = NDArray[np.float64]
 
 PATH_STEP = 0.002  # [m] between points of the actual path
 PATH_POINTS = 2000  # of the actual path; beyond that every second one is dropped
-_GHOST_ALPHA = 0.25
 _PATH, _REFERENCE = (0.1, 0.55, 0.2, 1.0), (0.4, 0.4, 0.4, 0.8)
 
 
@@ -55,14 +60,14 @@ class Display:
         reference: Array,
         surfaces: Sequence[SurfaceSettings] = (),
     ) -> None:
-        shown = [(i, shape) for i, shapes in enumerate(bodies) for shape in _visual(shapes)]
+        shown = [(i, shape) for i, shapes in enumerate(bodies) for shape in visual_shapes(shapes)]
         self._shapes = shown
         self._grasps = [np.asarray(grasp) for grasp in grasps]
         self._path: list[Point] = []
         self._last = np.full(3, np.inf)
         self._object = [shape_marker("object", n, s) for n, (_, s) in enumerate(shown)]
         self._ghost = [
-            shape_marker("object_reference", n, s, alpha=_GHOST_ALPHA)
+            shape_marker("object_reference", n, s, alpha=GHOST_ALPHA)
             for n, (i, s) in enumerate(shown)
             if i == 0
         ]
@@ -123,12 +128,6 @@ class Display:
             self._wrenches.draw(i, frame[:3, 3], wrench @ frame[:3, :3].T)
 
 
-def _visual(shapes: Sequence[Shape]) -> list[Shape]:
-    """Return the shapes of a body that are displayed; a ball if it has none."""
-    visual = [shape for shape in shapes if shape.role == "visual"] or [*shapes]
-    return visual or [Shape("", "visual", "sphere", np.eye(4), (0.05,))]
-
-
 def _thinned(positions: Array) -> Array:
     """Return a path without points that are closer together than `PATH_STEP`."""
     kept = [0]
@@ -138,12 +137,8 @@ def _thinned(positions: Array) -> Array:
     return positions[kept]
 
 
-FORCE_SCALE = 0.003  # [m/N]
-MOMENT_SCALE = 0.03  # [m/(N m)]
-FORCE_COLOR, MOMENT_COLOR = (0.85, 0.2, 0.15, 1.0), (0.2, 0.35, 0.85, 1.0)
 _ARROW = (0.012, 0.024, 0.0)  # diameters of shaft and head, length of the head (0: by RViz) [m]
 _SHORTEST = 1e-3  # [m]; RViz complains of an arrow of no length
-_WOOD = (0.82, 0.66, 0.44, 1.0)
 
 _KINDS = {
     "box": Marker.CUBE,
@@ -170,7 +165,7 @@ def shape_marker(namespace: str, number: int, shape: Shape, alpha: float = 1.0) 
         caps = 2 * size[0] if shape.kind == "capsule" else 0.0
         scale = (2 * size[0], 2 * size[0], size[1] + caps)
     marker.scale.x, marker.scale.y, marker.scale.z = (float(value) for value in scale)
-    *rgb, own = shape.color or _WOOD
+    *rgb, own = shape.color or WOOD
     marker.color = _color((*rgb, own * alpha))
     return marker
 
@@ -250,14 +245,6 @@ def pose_vector(matrix: Array) -> Array:
     return np.concatenate([matrix[:3, 3], quaternion_of_rotation(matrix[:3, :3])])
 
 
-_Kind = Literal["box", "sphere", "cylinder"]
-
-_EXTENT = 0.6  # [m], displayed size of planes, cylinders and lines
-_THICKNESS = 0.002  # [m] of a plane, below it
-_AXIS = 0.003  # [m], radius of lines and hinges
-_COLOR = (0.55, 0.62, 0.7, 0.5)  # translucent
-
-
 class SurfaceMarkers:
     """Markers of surfaces, with two arrows for each: force and moment by the object on it.
 
@@ -269,7 +256,7 @@ class SurfaceMarkers:
     """
 
     def __init__(self, surfaces: Sequence[SurfaceSettings]) -> None:
-        self._pushes = [_Push(surface) for surface in surfaces]
+        self._pushes = [SurfacePush(surface) for surface in surfaces]
         self._wrenches = WrenchArrows("surface", len(surfaces))
         shapes = [_surface(number, surface) for number, surface in enumerate(surfaces)]
         self.markers: list[Marker] = [*shapes, *self._wrenches.markers]
@@ -291,45 +278,9 @@ class SurfaceMarkers:
             self._wrenches.draw(i, (body @ push.part)[:3, 3], wrench.reshape(2, 3))
 
 
-class _Push:
-    """The wrench of a surface's forces at the touching part of the object."""
-
-    def __init__(self, surface: SurfaceSettings) -> None:
-        self.part = pose_matrix(surface.part)
-        # With the part's origin in place of the centre of mass, gradients are about it.
-        origin = self.part[:3, 3]
-        self.functions = surface_functions(surface, pose_matrix(surface), self.part, origin)
-
-    def wrench(self, body: Array, force: Array) -> Array:
-        """Return the wrench (6,) on the surface, at the part's origin in world axes."""
-        if not force.any():
-            return np.zeros(6)  # most of the time there is no contact
-        x, columns = (body @ self.part)[:3, 3].tolist(), body[:3, :3].T.tolist()
-
-        def moved(small: Sequence[Scalar]) -> list[Scalar]:
-            """The surface's functions after a small rotation and displacement, to first order."""
-            turn, step = Vector3.of(small[:3]), Vector3.of(small[3:])
-            turned = [[*(c + turn.cross(c))] for c in map(Vector3.of, columns)]
-            at = ObjectPose(Vector3.of(x) + step, Rotation.of(turned).transpose())
-            return [function(at) for function in self.functions]
-
-        # Work of the forces along a motion: they push the way in which the functions grow.
-        return np.asarray(jacobian(moved, [0.0] * 6), dtype=float).T @ force
-
-
 def _surface(number: int, surface: SurfaceSettings) -> Marker:
     """Return the marker of a surface at its pose."""
-    radius, depth = surface.radius or 0.0, surface.depth or 0.0
-    shapes: dict[str, tuple[_Kind, tuple[float, ...], float]] = {
-        "plane": ("box", (_EXTENT, _EXTENT, _THICKNESS), -0.5 * _THICKNESS),
-        "sphere": ("sphere", (radius,), 0.0),
-        "cylinder": ("cylinder", (radius, _EXTENT), 0.0),
-        "line": ("cylinder", (_AXIS, _EXTENT), 0.0),
-        "hole": ("cylinder", (radius, depth), -0.5 * depth),
-        "hinge": ("cylinder", (_AXIS, 0.5 * _EXTENT), 0.0),
-    }
-    kind, size, height = shapes[surface.kind]
-    at = pose_matrix(surface) @ pose((0.0, 0.0, height))
-    marker = shape_marker("surface", number, Shape("", "visual", kind, at, size, color=_COLOR))
-    write_pose(marker.pose, pose_vector(at))
+    shape = surface_shape(surface)
+    marker = shape_marker("surface", number, shape)
+    write_pose(marker.pose, pose_vector(shape.pose))
     return marker

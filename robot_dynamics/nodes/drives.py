@@ -62,6 +62,11 @@ class DriveProperties:
         """Whether a drive holds its last torque for ever."""
         return "hold" in self.without_commands.values()
 
+    @property
+    def braking(self) -> tuple[str, ...]:
+        """Names of the arms whose drives brake when commands stop."""
+        return tuple(arm for arm, does in self.without_commands.items() if does == "brake")
+
     def guard(self, setting: str) -> str:
         """Return whether control needs a guard: none, wanted or required.
 

@@ -11,8 +11,9 @@ if __name__ == "__main__":  # by `python -m`: a signal during the imports below 
 
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,8 +52,10 @@ from robot_dynamics.nodes.heartbeat import (
     GuardReport,
     GuardState,
     HeartbeatMonitor,
+    OtherGuard,
 )
-from robot_dynamics.nodes.parameters import GUARD, declare
+from robot_dynamics.nodes.lifecycle import SessionNode
+from robot_dynamics.nodes.parameters import GUARD
 from robot_dynamics.nodes.process import Reporter, run
 from robot_dynamics.nodes.robot_descriptions import described_by_topics
 from robot_dynamics.nodes.services import retry_while, serve
@@ -64,28 +67,29 @@ Array = NDArray[np.float64]
 
 
 class Guard:
-    """Node `guard`.
+    """A configured guard. It takes over arms only while the node is active.
 
     Attributes:
-        node: The node.
-        inbox: Its subscriptions.
         due: When to check the heartbeat next, by the steady clock [s].
         incomplete: Always false: every message is acted on by itself.
 
     Args:
+        node: The node `guard`.
+        inbox: Its subscriptions.
+        values: Its parameters.
         reporter: Reports to a launcher.
 
     Raises:
-        RobotDynamicsError: If a parameter or the scenario is refused.
+        RobotDynamicsError: If the scenario is refused.
     """
 
     incomplete = False
 
-    def __init__(self, reporter: Reporter) -> None:
-        self.node = node = Node("guard")
-        values = declare(node, GUARD)
-        self._reporter = reporter
-        reporter.enabled = values["progress"]
+    def __init__(
+        self, node: Node, inbox: Inbox, values: Mapping[str, Any], reporter: Reporter
+    ) -> None:
+        self._node, self._inbox, self._reporter = node, inbox, reporter
+        self._active = False
         self._lockstep = values["mode"] == "lockstep"
         scenario = described_by_topics(
             node, load_scenario(values["scenario"]), values["robot_description_topics"]
@@ -113,26 +117,48 @@ class Guard:
         self._cycle_at = 0.0
         self._takeovers = 0
         self._error = ""
+        self._other_guard = OtherGuard()
         self._create_topics(values["joint_state_topics"])
         self._diagnostics, self._log = Diagnostics(node, scenario.name), SentenceLog(node)
+        node.get_logger().info(
+            f"configured: {scenario.name}, {values['mode'].replace('_', ' ')}; takes over after "
+            f"{self._monitor.timeout:g} s without a heartbeat"
+        )
+
+    def activate(self) -> None:
+        """Watch the heartbeat from now on, and take over when it stops."""
+        self._active = True
+        self._report()
+
+    def deactivate(self) -> None:
+        """Take over no more.
+
+        Raises:
+            GuardError: While the guard is in charge of the arms.
+        """
+        if self._monitor.state is not GuardState.WATCHING:
+            raise GuardError(
+                "deactivate refused: the guard is in charge; expected its reset before."
+            )
+        self._active = False
+        self._report()
 
     def close(self) -> None:
         """Leave the arms with the last command."""
 
     def _create_topics(self, joint_state_topics: list[str]) -> None:
-        node, system = self.node, self._loop.system
+        node, system = self._node, self._loop.system
         self._commands = CommandTopics(
             node, system, self._gravity.to_commands, in_lockstep=self._lockstep
         )
         self._report_topic = node.create_publisher(UInt64MultiArray, topics.GUARD, STREAM)
         self._report_writer = NumberWriter(GuardReport._fields)
-        self.inbox = Inbox(node)
         # Heartbeats are read first: everything else depends on them.
-        self.inbox.subscribe(
+        self._inbox.subscribe(
             UInt64MultiArray, topics.HEARTBEAT, self._on_beat, STREAM, awaited=False
         )
         for arm in system.arms:
-            self.inbox.subscribe(
+            self._inbox.subscribe(
                 Float64MultiArray,
                 topics.commands(arm.name),
                 partial(self._on_command, arm.name),
@@ -141,7 +167,7 @@ class Guard:
                 reader=command_reader(),
             )
         for topic in joint_state_topics:
-            self.inbox.subscribe(
+            self._inbox.subscribe(
                 JointState,
                 topic,
                 partial(self._on_joints, topic),
@@ -150,6 +176,10 @@ class Guard:
                 reader=joint_state_reader(),
                 overridable=True,
             )
+        # Also its own.
+        self._inbox.subscribe(
+            UInt64MultiArray, topics.GUARD, self._on_report, STREAM, awaited=False, reader=len
+        )
         self._missing_publishers = MissingPublishers(node, [*joint_state_topics, topics.HEARTBEAT])
         serve(node, "~/reset", self._reset)
 
@@ -164,10 +194,14 @@ class Guard:
         handed_back = self._monitor.receive(beat, now)
         if handed_back:
             self._loop.release()
+            self._node.get_logger().info("handed back to the controller")
             self._reporter.report("handed back")
         # A controller that was suspended waits for this report.
         if handed_back or silence > 0.5 * self._monitor.timeout:
             self._report()
+
+    def _on_report(self, size: int) -> None:
+        self._other_guard.received()
 
     def _on_command(self, arm: str, answer: tuple[int, Array]) -> None:
         _, torque = answer
@@ -200,7 +234,7 @@ class Guard:
         """Check the heartbeat; on the wall clock command the arms also without joint states."""
         now = time.monotonic()
         self.due = now + self._period
-        if self._loop.joint_states.all_heard and self._monitor.check(now):
+        if self._active and self._loop.joint_states.all_heard and self._monitor.check(now):
             self._take_over()
             return
         late = not self._lockstep and now - self._cycle_at > 1.5 * self._period
@@ -273,10 +307,10 @@ class Guard:
     def _report(self) -> None:
         monitor = self._monitor
         heard = 0 if monitor.beat is None else monitor.beat.number
-        report = GuardReport(
-            heard, monitor.sender, monitor.state, self._loop.joint_states.all_heard
-        )
+        able = self._active and self._loop.joint_states.all_heard
+        report = GuardReport(heard, monitor.sender, monitor.state, able)
         self._report_topic.publish(self._report_writer.fill(report))
+        self._other_guard.sent()
 
     def _condition(self, now: float) -> tuple[bytes, str]:
         """Return the level and the sentence of the diagnostics."""
@@ -285,9 +319,13 @@ class Guard:
             return ERROR, f"in charge: {self._loop.safety.cause}"
         if monitor.state is GuardState.HANDING_BACK:
             return WARN, "handing back: in charge until the controller commands"
+        if not self._active:
+            return OK, "inactive"
         missing = self._missing_publishers.warning
         why = f": {missing}" if missing else ""
-        trouble = arms.complaint or self.inbox.refusal or self._error
+        trouble = arms.complaint or self._inbox.refusal or self._error
+        if not trouble and self._other_guard.is_there(now):
+            trouble = "another guard reports as well; expected one alone"
         if not trouble and not arms.all_heard:
             trouble = f"cannot take over before joint states of every arm have come{why}"
         elif not trouble and monitor.beat is None:
@@ -359,7 +397,7 @@ class GuardLoop:
             FallbackTorque(
                 settings,
                 self._support,
-                self._empty.inertia,
+                self._inertia,
                 system.limits["effort"],
                 system.arm_slices,
             ),
@@ -427,10 +465,14 @@ class GuardLoop:
         """Stop commanding: a controller commands the arms again."""
         self.safety.release()
 
+    def _inertia(self, q: Array, held: bool) -> Array:
+        return (self._loaded if held else self._empty).inertia(q)
+
     def _support(self, q: Array, held: bool) -> Array:
         return (self._loaded if held else self._empty).support(q)
 
 
 def main() -> None:
     """Run the node `guard`."""
-    sys.exit(run("guard", Guard))
+    create = partial(SessionNode, "guard", GUARD, Guard)
+    sys.exit(run("guard", create, entries=GUARD))

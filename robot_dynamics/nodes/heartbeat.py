@@ -41,6 +41,7 @@ from robot_dynamics.nodes.conversions import NumberWriter
 from robot_dynamics.nodes.topics import STREAM, Inbox
 
 REPORT_S = 0.5  # without a report after which the guard counts as missing
+_COUNTED_S = 1.0  # over which a guard counts reports to find another one
 _SUSPENDED = 0.5  # part of the timeout after which the guard itself counts as suspended
 _IDLE_BEAT_S = 0.01  # since the last heartbeat, after which idle work sends one
 _BEAT_FRACTION = 0.1  # of the timeout, after which a heartbeat is sent with a command
@@ -207,6 +208,34 @@ class HeartbeatMonitor:
         self.state = GuardState.HANDING_BACK
 
 
+class OtherGuard:
+    """Finds another guard: more reports are received than were sent.
+
+    Reports do not say who sent them, and the graph of ROS lists processes for some time after they
+    were killed.
+    """
+
+    def __init__(self) -> None:
+        self._sent = self._received = 0
+        self._since, self._there = 0.0, False
+
+    def sent(self) -> None:
+        """Count a report of this guard."""
+        self._sent += 1
+
+    def received(self) -> None:
+        """Count a report of any guard, also of this one."""
+        self._received += 1
+
+    def is_there(self, now: float) -> bool:
+        """Return whether another guard has reported lately."""
+        if now - self._since >= _COUNTED_S:
+            self._there = self._received > 1.5 * self._sent + 5
+            self._sent = self._received = 0
+            self._since = now
+        return self._there
+
+
 class CommandAuthority:
     """The controller's side of the protocol: whether it may command, and whether a guard is there.
 
@@ -236,6 +265,12 @@ class CommandAuthority:
         answers = report.sender in (0, self.sender)
         if self._awaited is not None and answers and report.heard >= self._awaited:
             self._awaited = None
+
+    def hands_back(self, now: float) -> bool:
+        """Return whether the guard commands the arms until a controller does."""
+        report = self.report
+        recent = report is not None and now - self._report_at <= REPORT_S
+        return recent and report is not None and report.state is GuardState.HANDING_BACK
 
     def guard_is_there(self, now: float) -> bool:
         """Return whether a guard has reported lately that could take over."""
@@ -360,6 +395,11 @@ class GuardLink:
             raise GuardError(self.refusal)
 
     @property
+    def hands_back(self) -> bool:
+        """Whether the guard commands the arms until this controller does."""
+        return self._authority.hands_back(time.monotonic())
+
+    @property
     def refusal(self) -> str:
         """Why a start is refused; empty if it is not."""
         if self._lost_to:
@@ -379,7 +419,9 @@ class GuardLink:
             return ""
         report = self._authority.report
         if report is not None and not report.able:
-            return "the guard has no joint states of some arm, and could not take over."
+            return (
+                "the guard is inactive or lacks joint states of an arm, and could not take over."
+            )
         return "there is no guard; expected its reports, because nothing else holds the arms up."
 
     def _on_report(self, message: UInt64MultiArray) -> None:

@@ -53,6 +53,8 @@ from robot_dynamics.nodes.topics import STREAM, Inbox, sample_quality
 Array = NDArray[np.float64]
 
 _PHASE_GAIN = 1.0 / 64.0  # of a sample in the filtered phase of the samples
+_EDGE = 0.4  # of a period from the phase, beyond which a sample is close to another tick
+_SAMPLES_AT_EDGE = 4  # one after the other, after which the phase is that of the last one
 LARGEST_TRAJECTORY_BYTES = 256 * MOST_POINTS  # 180 for a point with all that it may have
 
 
@@ -152,6 +154,7 @@ class SampleIntake:
             self._gate = StateGate([*joint_state_topics, *loop.wrenches, *sensed])
         self.tick, self.received_at, self.latency = -1, time.monotonic(), Latency()
         self._phase = 0.0  # of samples within a control period [ns], on the wall clock
+        self._near_edge = 0  # samples one after the other that were close to another tick
 
     @property
     def incomplete(self) -> bool:
@@ -279,7 +282,12 @@ class SampleIntake:
             self._phase = float(stamp - stamp_of(tick, period))
             return tick
         tick = tick_of(stamp - round(self._phase), period)
-        self._phase += _PHASE_GAIN * (stamp - stamp_of(tick, period) - self._phase)
+        residual = stamp - stamp_of(tick, period) - self._phase
+        near_edge = abs(residual) > _EDGE * period * SECOND
+        self._near_edge = self._near_edge + 1 if near_edge else 0
+        # Where ticks begin and end, jitter puts samples on both sides: their mean says nothing.
+        lost = self._near_edge >= _SAMPLES_AT_EDGE
+        self._phase += residual if lost else _PHASE_GAIN * residual
         return tick
 
     def _is_new(self, part: str, stamp: int) -> bool:

@@ -4,16 +4,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, Protocol, TypeVar
 
+import rclpy
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.node import Node
 
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
-from robot_dynamics.nodes.process import numeric_problem
+from robot_dynamics.nodes.diagnostics import ERROR, OK, Diagnostics
+from robot_dynamics.nodes.parameters import Entry, Parameters
+from robot_dynamics.nodes.process import LoopWork, Reporter, numeric_problem
+from robot_dynamics.nodes.topics import Inbox
 
 UNCONFIGURED, INACTIVE, ACTIVE, FINALIZED = "unconfigured", "inactive", "active", "finalized"
 
@@ -155,3 +160,147 @@ class StagedNode(LifecycleNode):
                 return response
 
         return answer
+
+
+class Session(LoopWork, Protocol):
+    """What a `SessionNode` does while it is configured."""
+
+    def activate(self) -> None:
+        """Begin to act."""
+
+    def deactivate(self) -> None:
+        """Cease to act; raises if that must not be."""
+
+
+S = TypeVar("S", bound=LoopWork)
+
+
+class SessionLoop(Generic[S]):
+    """The loop's work of a managed node: that of its session while the node is configured."""
+
+    node: StagedNode
+    _session: S | None
+    _diagnostics: Diagnostics
+
+    @property
+    def due(self) -> float | None:
+        """When `on_period` is to be called, by the steady clock [s]; None: never."""
+        return None if self._session is None else self._session.due
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether some messages of an instant have arrived and others are awaited."""
+        return self._session is not None and self._session.incomplete
+
+    def on_messages(self) -> None:
+        """Act on the messages."""
+        if self._session is not None:
+            self._session.on_messages()
+
+    def on_period(self) -> None:
+        """Do periodic work."""
+        if self._session is not None:
+            self._session.on_period()
+
+    def on_idle(self) -> None:
+        """Do work that can wait; end the process after a transition to `finalized`."""
+        if self._session is not None:
+            self._session.on_idle()
+        elif self.node.condition == FINALIZED:
+            rclpy.try_shutdown()
+
+    def publish_diagnostics(self) -> None:
+        """Publish diagnostics once a second and on change."""
+        if self._session is not None:
+            self._session.publish_diagnostics()
+            return
+        condition, refusal = self.node.condition, self.node.refusal
+        message = f"{condition}: {refusal}" if refusal else condition
+        self._diagnostics.update(ERROR if refusal else OK, message, dict)
+
+    def on_error(self, error: Exception) -> None:
+        """Handle an unexpected error; it ends the node only before it is configured."""
+        if self._session is None:
+            raise error
+        self._session.on_error(error)
+
+    def close(self) -> None:
+        """Close the session at the end of the process."""
+        if self._session is not None:
+            self._session.close()
+
+
+class SessionNode(SessionLoop[Session]):
+    """A managed node that is nothing but a session between `configure` and `cleanup`.
+
+    Publishers, subscriptions and services that the session creates are destroyed after it.
+
+    Attributes:
+        node: The node.
+        inbox: Its subscriptions.
+
+    Args:
+        name: Name of the node.
+        entries: Its parameters.
+        create: Creates the session from node, inbox, values of the parameters and reporter.
+        reporter: Reports to a launcher.
+
+    Raises:
+        RobotDynamicsError: If a parameter is refused, or the scenario where the node configures
+            itself.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        entries: Sequence[Entry],
+        create: Callable[[Node, Inbox, Mapping[str, Any], Reporter], Session],
+        reporter: Reporter,
+    ) -> None:
+        self.node = node = StagedNode(name, self)
+        self.inbox = Inbox(node)
+        self._create, self._reporter = create, reporter
+        self._session = None
+        self._parameters = Parameters(node, entries)
+        reporter.enabled = self._parameters.values["progress"]
+        self._diagnostics = Diagnostics(node, name)
+        self._own = {*node.publishers, *node.services}
+        if self._parameters.values["autoconfigure"]:
+            node.change(node.trigger_configure)
+            node.change(node.trigger_activate)
+
+    # -- transitions --------------------------------------------------------------------------
+
+    def configure(self) -> None:
+        """Create the session."""
+        self._session = self._create(
+            self.node, self.inbox, self._parameters.values, self._reporter
+        )
+        self._parameters.freeze(True)
+
+    async def prepare(self) -> None:
+        """Do nothing: an activation takes no time."""
+
+    def activate(self) -> None:
+        """Let the session act."""
+        if self._session is not None:
+            self._session.activate()
+
+    def deactivate(self) -> None:
+        """Let it cease."""
+        if self._session is not None:
+            self._session.deactivate()
+
+    def cleanup(self) -> None:
+        """Close the session, also one that was not created completely."""
+        session, self._session = self._session, None
+        self._parameters.freeze(False)
+        try:
+            if session is not None:
+                session.close()
+        finally:
+            self.inbox.clear()
+            for publisher in {*self.node.publishers} - self._own:
+                self.node.destroy_publisher(publisher)
+            for service in {*self.node.services} - self._own:
+                self.node.destroy_service(service)

@@ -217,6 +217,28 @@ class ObjectFrame:
         self.publisher.publish(self._message)
 
 
+def resolved_topics(
+    node: Node, loop: ControlLoop, joint_state_topics: Sequence[str]
+) -> dict[str, list[str]]:
+    """Return the names of topics with namespace and remapping, by those of `topic_names`.
+
+    Args:
+        node: The node that has them.
+        loop: The control loop.
+        joint_state_topics: The topics of joint states.
+    """
+    arms = [arm.name for arm in loop.system.arms]
+    names = [
+        *(topics.OBJECT_ODOMETRY, topics.MEASURED_ODOMETRY, topics.OBJECT_REFERENCE),
+        *(topics.INTERNAL_FORCE, topics.INTERNAL_FORCE_REFERENCE),
+        *(topics.commands(arm) for arm in arms),
+        *(topics.wrench(arm) for arm in arms),
+    ]
+    resolved = {name: [node.resolve_topic_name(name)] for name in names}
+    resolved[topics.JOINT_STATES] = [*map(node.resolve_topic_name, joint_state_topics)]
+    return resolved
+
+
 class RunMetadata:
     """Publishes what the numbers of a run mean when it starts, as JSON on a latched topic.
 
@@ -235,20 +257,10 @@ class RunMetadata:
         self.publisher = node.create_publisher(String, topics.RUN_METADATA, LATCHED)
         self._scenario, self._loop = scenario, loop
         self._began: int | None = None
-        arms = [arm.name for arm in loop.system.arms]
-        names = [
-            *(topics.OBJECT_ODOMETRY, topics.OBJECT_REFERENCE),
-            *(topics.INTERNAL_FORCE, topics.INTERNAL_FORCE_REFERENCE),
-            *(topics.commands(arm) for arm in arms),
-            *(topics.wrench(arm) for arm in arms),
-        ]
-        # With namespace and remapping.
-        resolved = {name: [node.resolve_topic_name(name)] for name in names}
-        resolved[topics.JOINT_STATES] = [*map(node.resolve_topic_name, joint_state_topics)]
         # Now, because it takes longer than a control period.
         self._common = {
             "format": FORMAT,
-            "topics": resolved,
+            "topics": resolved_topics(node, loop, joint_state_topics),
             **common_metadata(scenario, loop.system, control_units(loop.law)),
         }
 

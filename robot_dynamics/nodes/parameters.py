@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -178,8 +179,16 @@ FAULTS = Entry(
     "if empty. Kinds are those of plant.faults in a scenario.",
     changeable=True,
 )
+_AUTOCONFIGURE = Entry(
+    "autoconfigure",
+    True,
+    "Configure and activate when the process starts, and end it if that fails; else a lifecycle "
+    "manager does.",
+    fixed=True,
+)
 SIMULATOR = (
     *COMMON,
+    _AUTOCONFIGURE,
     _JOINT_STATE_TOPICS,
     _DRIVE_GRAVITY,
     FAULTS,
@@ -227,6 +236,13 @@ CONTROLLER = (
     *COMMON,
     *_OF_ARMS,
     Entry(
+        "allow_code",
+        "",
+        "Code that control.law of the scenario may name: MODULE:NAME, FILE.py:NAME or the name of "
+        "an entry point of the group robot_dynamics.controllers; none if empty.",
+        fixed=True,
+    ),
+    Entry(
         "autoconfigure",
         True,
         "Configure when the process starts, and end it if that fails; else a lifecycle manager "
@@ -272,7 +288,11 @@ CONTROLLER = (
         choices=("automatic", "none", "wanted", "required"),
     ),
 )
-GUARD = (*(e for e in COMMON if e.name not in ("output", "duration", "patience")), *_OF_ARMS)
+GUARD = (
+    *(e for e in COMMON if e.name not in ("output", "duration", "patience")),
+    _AUTOCONFIGURE,
+    *_OF_ARMS,
+)
 _OF_ANY_NODE = {entry.name for entry in (*SIMULATOR, *CONTROLLER, *GUARD)}
 # Gains of the controller, by group and field of the control settings; see `parameters.py`.
 GAINS = {
@@ -349,6 +369,34 @@ def descriptor(entry: Entry, *, read_only: bool) -> ParameterDescriptor:
     )
 
 
+def help_text(name: str, entries: Sequence[Entry]) -> str:
+    """Return what `--help` of a node prints: how it is called, and its parameters.
+
+    Args:
+        name: The node.
+        entries: Its parameters.
+    """
+    lines = [
+        f"usage: {name} [--ros-args [-p NAME:=VALUE]... [--params-file FILE] [-r NAME:=NAME]...]",
+        "",
+        f"The ROS 2 node {name!r} of robot_dynamics; docs/ros.md describes its topics and "
+        "services.",
+        "",
+        "Parameters and their defaults:",
+    ]
+    for entry in entries:
+        default = str(entry.default).lower() if isinstance(entry.default, bool) else entry.default
+        choices = f" One of {', '.join(entry.choices)}." if entry.choices else ""
+        text = textwrap.fill(
+            entry.description + choices, 90, initial_indent="      ", subsequent_indent="      "
+        )
+        lines += [
+            f"  {entry.name}: {default!r}" if default == "" else f"  {entry.name}: {default}"
+        ]
+        lines.append(text)
+    return "\n".join(lines)
+
+
 class Parameters:
     """Parameters of a lifecycle node: changeable until it is configured.
 
@@ -387,7 +435,7 @@ class Parameters:
             except ParameterError as error:
                 return SetParametersResult(successful=False, reason=str(error))
             # `ros2 param load` of a dump sets all parameters: unchanged values are accepted.
-            if self._frozen and value != self.values[entry.name]:
+            if self._frozen and not entry.changeable and value != self.values[entry.name]:
                 reason = (
                     f"parameter {entry.name!r} is read by the transition configure; expected "
                     "a cleanup before it is changed."
@@ -397,8 +445,8 @@ class Parameters:
 
     def _take(self, parameters: list[Parameter]) -> None:
         for parameter in parameters:
-            if parameter.name in self._entries and not self._frozen:
-                entry = self._entries[parameter.name]
+            entry = self._entries.get(parameter.name)
+            if entry is not None and (entry.changeable or not self._frozen):
                 self.values[entry.name] = entry.checked(parameter.value)
                 self.given.add(entry.name)
 

@@ -31,6 +31,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from robot_dynamics.app.progress import print_event
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.nodes.parameters import Entry, help_text
 from robot_dynamics.nodes.services import ServiceExecutor
 from robot_dynamics.nodes.topics import Inbox
 
@@ -59,16 +60,8 @@ class PriorityError(RobotDynamicsError):
     """A real-time priority that the system does not grant."""
 
 
-class ManagedNode(Protocol):
-    """What `run` needs of a node."""
-
-    @property
-    def node(self) -> Node:
-        """The node."""
-
-    @property
-    def inbox(self) -> Inbox:
-        """Its subscriptions."""
+class LoopWork(Protocol):
+    """What the loop of `run` calls."""
 
     @property
     def due(self) -> float | None:
@@ -95,6 +88,18 @@ class ManagedNode(Protocol):
 
     def close(self) -> None:
         """Send last commands and save recordings; the ROS context is still valid."""
+
+
+class ManagedNode(LoopWork, Protocol):
+    """What `run` needs of a node."""
+
+    @property
+    def node(self) -> Node:
+        """The node."""
+
+    @property
+    def inbox(self) -> Inbox:
+        """Its subscriptions."""
 
 
 class Reporter:
@@ -145,7 +150,11 @@ class _Signals:
 
 
 def run(
-    name: str, create: Callable[[Reporter], ManagedNode], arguments: Sequence[str] | None = None
+    name: str,
+    create: Callable[[Reporter], ManagedNode],
+    arguments: Sequence[str] | None = None,
+    *,
+    entries: Sequence[Entry] = (),
 ) -> int:
     """Run a node until a signal or an error ends it; return the exit status of the process.
 
@@ -153,7 +162,11 @@ def run(
         name: Name of the node, for messages.
         create: Creates the node.
         arguments: The command line, ROS arguments included; that of the process by default.
+        entries: Its parameters, which `--help` prints.
     """
+    if {"-h", "--help"} & set(sys.argv[1:] if arguments is None else arguments):
+        print(help_text(name, entries))
+        return 0
     signals = _Signals()
     reporter = Reporter()
     sys.setswitchinterval(_SWITCH_S)
@@ -173,6 +186,7 @@ def run(
         reporter.report("ready")
         if not signals.received:
             _spin(managed, signals, reporter)
+        managed.node.get_logger().info("ends")
     except (KeyboardInterrupt, ExternalShutdownException, ROSInterruptException):
         pass
     except Exception as error:

@@ -18,8 +18,9 @@ if __name__ == "__main__":  # by `python -m`: a signal during the imports below 
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +48,8 @@ from robot_dynamics.nodes.drives import (
     EarlierRunFilter,
     SimulatedDrives,
 )
-from robot_dynamics.nodes.parameters import FAULTS, SIMULATOR, declare
+from robot_dynamics.nodes.lifecycle import SessionNode
+from robot_dynamics.nodes.parameters import FAULTS, SIMULATOR
 from robot_dynamics.nodes.process import IDLE_PERIOD_S, Reporter, RunError, run
 from robot_dynamics.nodes.services import serve
 from robot_dynamics.nodes.state_topics import StateTopics
@@ -63,24 +65,26 @@ _DESCRIBE_AFTER_S = 1.0  # after which the description is published, if no contr
 
 
 class Simulator:
-    """Node `simulator`.
+    """A configured simulator. Simulated time goes on only while the node is active.
 
     Attributes:
-        node: The node.
-        inbox: Its subscriptions.
         due: When the next control period begins, by the steady clock [s]; None in lockstep.
 
     Args:
+        node: The node `simulator`.
+        inbox: Its subscriptions.
+        values: Its parameters.
         reporter: Reports to a launcher.
 
     Raises:
-        RobotDynamicsError: If a parameter or the scenario is refused.
+        RobotDynamicsError: If the scenario is refused.
     """
 
-    def __init__(self, reporter: Reporter) -> None:
-        self.node = node = Node("simulator")
-        values = declare(node, SIMULATOR)
-        reporter.enabled = values["progress"]
+    def __init__(
+        self, node: Node, inbox: Inbox, values: Mapping[str, Any], reporter: Reporter
+    ) -> None:
+        self._node, self._inbox = node, inbox
+        self._active = False
         self._lockstep = values["mode"] == "lockstep"
         self._file = RecordingFile(values["output"], reporter)
         self._keep = bool(values["output"])
@@ -125,10 +129,25 @@ class Simulator:
         )
         self._create_topics(arms)
         self._faults.switch(values["faults"])
+        node.get_logger().info(
+            f"configured: {scenario.name} at {scenario.control.rate_hz:g} Hz, "
+            f"{values['mode'].replace('_', ' ')}; brakes on"
+        )
+        if not self._lockstep:
+            self._describe()  # now, because it takes longer than a control period
+
+    def activate(self) -> None:
+        """Let simulated time go on."""
+        self._active = True
+        self._commanded_at = time.monotonic()
         if self._lockstep:
             self._publish_state()
         else:
-            self._describe()  # now, because it takes longer than a control period
+            self.due = time.monotonic()
+
+    def deactivate(self) -> None:
+        """Let simulated time stand still; nothing is published."""
+        self._active = False
 
     def on_error(self, error: Exception) -> None:
         """Raise an unexpected error: no real arm depends on this node."""
@@ -136,15 +155,15 @@ class Simulator:
 
     def close(self) -> None:
         """Save the recording."""
+        self._node.remove_on_set_parameters_callback(self._on_parameters)
         self._file.close(None if self._done else self._recording())
 
     def _create_topics(self, arms: list[str]) -> None:
-        node = self.node
+        node = self._node
         self._description_topic = node.create_publisher(String, topics.ROBOT_DESCRIPTION, LATCHED)
-        self.inbox = Inbox(node)
         for arm in arms:
             # The command of the last arm arrives last; on the wall clock none is awaited.
-            self.inbox.subscribe(
+            self._inbox.subscribe(
                 Float64MultiArray,
                 topics.commands(arm),
                 partial(self._on_command, arm),
@@ -173,10 +192,9 @@ class Simulator:
         self._started_at: float | None = None
         self._first_tick: int | None = None  # of a command, in wall-clock mode
         self._commanded_at = self._published_at = time.monotonic()
-        self._subscribed = False
         self._repeats, self._refused = 0, ""
         self._faults.reset()
-        self._round_trips = Durations(self._period)
+        self._latency = Durations(self._period)
         self._numbers: dict[str, int] = {}  # the tick that the last command answers, by arm
         self._prompt, self._prompt_tick = 0, -1  # periods that were answered within the period
         self._missed = 0.0  # real time in which no control period was simulated [s]
@@ -205,7 +223,7 @@ class Simulator:
             missed = max(0.0, time.monotonic() - self.due - self._period)
             self._missed += missed if self._first_tick is not None else 0.0
             self.due += missed + self._period
-        if self._paused and not self._steps_wanted:
+        if not self._active or (self._paused and not self._steps_wanted):
             return
         self._steps_wanted = max(0, self._steps_wanted - 1)
         torque = self._drives.next()
@@ -239,6 +257,7 @@ class Simulator:
 
     def _finish(self) -> None:
         self._done = True
+        self._node.get_logger().info(f"the run is over after {self._tick * self._period:g} s")
         self._file.save(self._recording(), state_hash=self._plant.state_hash())
 
     def _recording(self) -> Callable[[], Recording] | None:
@@ -292,16 +311,17 @@ class Simulator:
         """Act on the commands when those of all arms have arrived."""
         now = time.monotonic()
         self._commanded_at = now
-        over = self._lockstep and self._done
+        over = not self._active or (self._lockstep and self._done)
         if over or not self._commanded or self._held_back:
             return
         if self._started_at is None:
             self._started_at = now
+            self._node.get_logger().info("commands have come: brakes off")
         prompt = all(answers(number, self._tick) for number in self._numbers.values())
         if prompt and self._prompt_tick != self._tick:
             self._prompt_tick = self._tick
             self._prompt += 1
-            self._round_trips.add(now - self._published_at)
+            self._latency.add(now - self._published_at)
         if not self._lockstep:
             if self._first_tick is None:
                 self._first_tick = self._tick
@@ -342,8 +362,8 @@ class Simulator:
         self._begin()
         if self._lockstep:
             self._publish_state()
-        if self.node.get_parameter("faults").value:
-            self.node.set_parameters([Parameter("faults", value="")])
+        if self._node.get_parameter("faults").value:
+            self._node.set_parameters([Parameter("faults", value="")])
         return "at the start, brakes on"
 
     # -- faults -------------------------------------------------------------------------------
@@ -360,10 +380,12 @@ class Simulator:
     # -- on the wall clock --------------------------------------------------------------------
 
     def on_idle(self) -> None:
-        """Repeat states without an answer, check for the controller, save the recording."""
+        """Repeat states without an answer, end a run that hangs, save the recording."""
         now = time.monotonic()
-        self._check_subscribers()
+        self._states.check_subscribers()
         self._file.poll()
+        if not self._active:
+            return
         waits = self._lockstep and not self._done
         first = self._started_at is None
         # Before the first answer the other side may not have discovered all topics.
@@ -391,20 +413,14 @@ class Simulator:
         text = robot_description(self._scenario.cell, self._scenario.name)
         self._description_topic.publish(String(data=text))
 
-    def _check_subscribers(self) -> None:
-        """End the run of a launcher when the subscriber of the joint states has gone."""
-        subscribed = self._states.check_subscribers()
-        gone = self._subscribed and not subscribed
-        self._subscribed = subscribed
-        if gone and self._has_launcher and self._started_at is not None and not self._done:
-            raise RunError(f"the controller has gone at tick {self._tick}; the run was ended.")
-
     def _condition(self, now: float) -> tuple[bytes, str]:
         """Return the level and the sentence of the diagnostics."""
         if self._file.warning:
             return WARN, self._file.warning
         if self._done:
             return OK, "the run is over"
+        if not self._active:
+            return OK, "inactive"
         if self._paused:
             return OK, "paused"
         if self._started_at is None:
@@ -431,17 +447,17 @@ class Simulator:
 
     def _figures(self, now: float) -> dict[str, object]:
         begun = self._started_at or now
-        simulated = self._tick * self._period
+        controlled = (self._tick - (self._first_tick or 0)) * self._period
         return {
             "tick": self._tick,
-            "time [s]": simulated,
-            "real time factor": simulated / (now - begun) if now > begun else 0.0,
+            "time [s]": self._tick * self._period,
+            "real time factor": controlled / (now - begun) if now > begun else 0.0,
             "repeated states": self._repeats,
             "control periods": self._tick - (self._first_tick or 0),
             "answered within the period": self._prompt,
             "missed control periods": self._missed / self._period,
             **self._faults.figures(),
-            **self._round_trips.figures("round trip"),
+            **self._latency.figures("latency"),
         }
 
     def _end_if_hung(self, now: float) -> None:
@@ -508,4 +524,5 @@ class FaultSwitch:
 
 def main() -> None:
     """Run the node `simulator`."""
-    sys.exit(run("simulator", Simulator))
+    create = partial(SessionNode, "simulator", SIMULATOR, Simulator)
+    sys.exit(run("simulator", create, entries=SIMULATOR))

@@ -24,7 +24,7 @@ from robot_dynamics.nodes.conversions import (
     WrenchWriter,
     write_time,
 )
-from robot_dynamics.nodes.topics import STREAM
+from robot_dynamics.nodes.topics import STREAM, create_sample_publisher
 from robot_dynamics.simulation.faults import FaultKind, Faults
 from robot_dynamics.simulation.plant import Measurement
 from robot_dynamics.simulation.settings import SensorSettings
@@ -33,6 +33,7 @@ Array = NDArray[np.float64]
 
 _NONE = (np.zeros(0), np.zeros(0))
 _LATE = 60 * SECOND  # of a clock that was set back
+_JITTER = 150_000  # of stamps about half a period late [ns]
 
 
 class StateTopics:
@@ -82,28 +83,27 @@ class StateTopics:
         self._wrenches = [
             (
                 arm.name,
-                node.create_publisher(WrenchStamped, topics.wrench(arm.name), STREAM),
+                create_sample_publisher(node, WrenchStamped, topics.wrench(arm.name)),
                 WrenchWriter(arm.tool),
             )
             for arm in system.arms
         ]
         self._joints = [
-            _JointTopic(node, topic, {arm: arms[arm] for arm in share}, sensors, faults)
+            _JointTopic(node, topic, {arm: arms[arm] for arm in share}, sensors, faults, period)
             for topic, share in zip(joint_topics, shares, strict=True)
         ]
         self._object = None
         if tracked:
             body = system.model.bodies[system.object_body].name
             self._object = (
-                node.create_publisher(Odometry, topics.MEASURED_ODOMETRY, STREAM),
+                create_sample_publisher(node, Odometry, topics.MEASURED_ODOMETRY),
                 OdometryWriter(body),
             )
         self._last_tick = -1  # of the plant, whose time stands still while brakes hold
 
-    def check_subscribers(self) -> bool:
-        """Count subscribers of the clock; return whether joint states have a subscriber."""
+    def check_subscribers(self) -> None:
+        """Look whether anybody reads the clock, which is published for them alone."""
         self._clock_is_read = self._clock.get_subscription_count() > 0
-        return any(topic.publisher.get_subscription_count() for topic in self._joints)
 
     def publish(
         self,
@@ -149,8 +149,10 @@ class _JointTopic:
         arms: dict[str, tuple[slice, list[str], slice, list[str]]],
         sensors: SensorSettings,
         faults: Faults,
+        period: float,
     ) -> None:
-        self.publisher = node.create_publisher(JointState, topic, STREAM)
+        self.publisher = create_sample_publisher(node, JointState, topic)
+        self._half_period = round(0.5 * period * SECOND)
         # A common topic has a new sample whenever one of its arms has.
         self.sample_periods = min(sensors.sample_periods.get(arm, 1) for arm in arms)
         self._arms, self._faults = arms, faults
@@ -189,6 +191,8 @@ class _JointTopic:
             stamp = before[0]
         elif self._has("clock_back"):
             stamp -= _LATE
+        elif self._has("half_period"):
+            stamp += self._half_period + (_JITTER if self._count % 2 else -_JITTER)
         self.publisher.publish(self._message(stamp, q, qd, passive_joints))
         if self._has("duplicated"):
             self.publisher.publish(self._message(stamp, q, qd, passive_joints))

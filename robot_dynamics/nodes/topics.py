@@ -17,6 +17,7 @@ from typing import Any
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rclpy.qos import (
     QoSCompatibility,
     QoSDurabilityPolicy,
@@ -50,6 +51,19 @@ def sample_quality(*, lockstep: bool) -> QoSProfile:
     In lockstep simulated time waits for every message; otherwise sensors may be best effort.
     """
     return STREAM if lockstep else BEST_EFFORT
+
+
+def create_sample_publisher(node: Node, kind: Any, topic: str) -> Publisher:
+    """Return a reliable publisher of samples.
+
+    Parameters `qos_overrides.<topic>.publisher...` may change its quality of service.
+    """
+    return node.create_publisher(
+        kind,
+        topic,
+        copy(STREAM),  # rclpy writes what is overridden into it
+        qos_overriding_options=QoSOverridingOptions.with_default_policies(),
+    )
 
 
 class _HiddenSubscriptions(MutuallyExclusiveCallbackGroup):
@@ -104,13 +118,14 @@ class Inbox:
     Attributes:
         published: When the message that is being read was published, by the clock of its
             publisher's machine [ns].
+        received: When the middleware received it, by the system's clock [ns].
 
     Args:
         node: The node that subscribes.
     """
 
     def __init__(self, node: Node) -> None:
-        self._node, self.published = node, 0
+        self._node, self.published, self.received = node, 0, 0
         self._group = _HiddenSubscriptions()
         self._worker: ThreadPoolExecutor | None = None
         self._refusal, self._refused_at = "", 0.0
@@ -213,6 +228,7 @@ class Inbox:
                     self._refuse(entry, len(text))
                     continue
                 self.published = info["source_timestamp"]
+                self.received = info["received_timestamp"]
                 if entry.worker is None:
                     found = True
                     entry.callback(entry.reader(text))

@@ -5,14 +5,22 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from robot_dynamics.app.command_line import BAD_RUN, GOOD
-from robot_dynamics.app.output_files import OutputError, require_parent
+from robot_dynamics.app.command_line import BAD_RUN, GOOD, add_json
+from robot_dynamics.app.output_files import (
+    STANDARD_OUTPUT,
+    OutputError,
+    require_parent,
+    write_json,
+)
 from robot_dynamics.errors import UnknownNameError
+from robot_dynamics.wording import apart
+
+if TYPE_CHECKING:
+    from robot_dynamics.reproductions.study import Outcome
 
 _PARTS = 1000  # of a study, as progress is shown
 
@@ -27,7 +35,7 @@ def add_reproduce(commands: Any) -> None:
     )
     parser.add_argument("study", nargs="?", metavar="STUDY", help="its name (see --list)")
     parser.add_argument("--list", action="store_true", help="list the studies, and end")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
+    add_json(parser, "the figures")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="write the plot (.png, .pdf)")
     parser.add_argument(
         "--samples", type=_count, metavar="N", help="of a study that draws samples: how many"
@@ -100,22 +108,36 @@ def run_reproduce(options: argparse.Namespace) -> bool:
         tell(1.0, "done")
     for name, value in outcome.figures.items():
         print(f"{name}: {_text(value)}")
-    for check in outcome.checks:
-        print(check)
     written = []
     if options.json:
-        text = json.dumps({"study": study.name, **outcome.as_json()}, indent=2)
-        options.json.write_text(text + "\n", encoding="utf-8")
-        written.append(options.json)
+        place = write_json({"study": study.name, **outcome.as_json()}, options.json)
+        written += [place] if place != STANDARD_OUTPUT else []
     if options.plot:
         written.append(outcome.plot(options.plot))
     if written:
         print("written: " + ", ".join(map(str, written)))
+    print("\n".join(_table(study.name, outcome)))
     sys.stdout.flush()
     for check in outcome.checks:
         if not check.ok:
             print(f"robot_dynamics: {study.name}: {check}", file=sys.stderr)
     return outcome.ok
+
+
+def _table(name: str, outcome: Outcome) -> list[str]:
+    """Return the lines of a table of all claims, and the verdict."""
+    rows = [("claim", "measured", "at most", "holds")]
+    for check in outcome.checks:
+        value, limit = apart(check.value, check.limit)
+        rows.append((check.claim, value, limit, "yes" if check.ok else "NO"))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        f"{claim:{widths[0]}}  {value:>{widths[1]}}  {limit:>{widths[2]}}  {holds}"
+        for claim, value, limit, holds in rows
+    ]
+    count, failed = len(outcome.checks), sum(not check.ok for check in outcome.checks)
+    verdict = f"all {count} claims hold" if not failed else f"{failed} of {count} claims FAIL"
+    return ["", lines[0], "-" * len(lines[0]), *lines[1:], "", f"{name}: {verdict}"]
 
 
 def _count(text: str) -> int:

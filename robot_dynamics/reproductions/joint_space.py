@@ -14,14 +14,11 @@ from scipy.linalg import cho_factor, cho_solve
 
 from robot_dynamics.compile import Program, load_kernel, trace
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.manipulation.jointed_object import JointedObjectSystem
+from robot_dynamics.manipulation.jointed_object import PART_PARAMETERS, JointedObjectSystem
 from robot_dynamics.manipulation.jointed_object.joint_space import joint_space_terms
 from robot_dynamics.model.parameters import block_size, pack, unpack
-from robot_dynamics.spatial import Inertia
 
 Array = NDArray[np.float64]
-
-_INERTIA_SIZE = 10
 
 
 @dataclass(frozen=True)
@@ -145,11 +142,8 @@ class JointSpaceModel:
 
     def __init__(self, system: JointedObjectSystem) -> None:
         self.system = system
-        key = (
-            b"jointed_object\0"
-            + repr([(h.body, h.placement, h.tool_placement) for h in system.parts]).encode()
-        )
-        parts = [value for part in system.parts for value in part.inertia.components()]
+        key = b"jointed_object\0" + repr([part.body for part in system.parts]).encode()
+        parts = [value for part in system.parts for value in part.parameters()]
         block = np.concatenate([pack(system.arms), np.array(parts, dtype=float)])
         self._kernel = load_kernel(
             key + system.arms.structure_key, lambda: joint_space_program(system), lanes=1
@@ -161,13 +155,16 @@ class JointSpaceModel:
 
 
 def joint_space_program(system: JointedObjectSystem) -> Program:
-    """Return the program of the terms; its parameter block ends with the parts' inertias."""
+    """Return the program of the terms; its parameter block ends with the parts' own."""
     model = system.arms
     size = block_size(model)
 
     def run(q: Any, qd: Any, block: Any) -> dict[str, Any]:
-        own = [Inertia.of(block[at : at + _INERTIA_SIZE]) for at in (size, size + _INERTIA_SIZE)]
-        return joint_space_terms(system, q, qd, unpack(model, block[:size]), own)
+        parts = [
+            part.with_parameters(block[size + i * PART_PARAMETERS :][:PART_PARAMETERS])
+            for i, part in enumerate(system.parts)
+        ]
+        return joint_space_terms(system, q, qd, unpack(model, block[:size]), parts)
 
     inputs = {"q": model.nq, "qd": model.nv}
-    return trace(run, "jointed_object", inputs, size + 2 * _INERTIA_SIZE)
+    return trace(run, "jointed_object", inputs, size + 2 * PART_PARAMETERS)

@@ -56,7 +56,7 @@ class ReproductionSettings(JointedControlSettings):
 
 
 @dataclass(frozen=True)
-class JointedStep:
+class PaperStep:
     """What the controller made of a control instant.
 
     Attributes:
@@ -136,7 +136,7 @@ class JointedObjectController:
         self._force_held_back = False
         self.choice = ChoiceOfPseudovelocities(self._settings.conditioning_limit)
 
-    def update(self, tick: int, q: Array, qd: Array, force: Array | None = None) -> JointedStep:
+    def update(self, tick: int, q: Array, qd: Array, force: Array | None = None) -> PaperStep:
         """Return the torques for a control period.
 
         Args:
@@ -184,7 +184,7 @@ class JointedObjectController:
         motion, asked = scales[1] * motion, scales[0] * asked
         law = decoupled_law(reduced, motion, asked)
         self._qdd = reduced.joint_acceleration(motion)
-        return JointedStep(law.torque, motion, asked, scales, error, reduced.conditioning)
+        return PaperStep(law.torque, motion, asked, scales, error, reduced.conditioning)
 
     def _integrate(self, error: Array) -> None:
         bound = self._settings.force_bound

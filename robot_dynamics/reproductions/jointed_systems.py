@@ -101,8 +101,9 @@ def scaled(
         body.name: _times(body.inertia, factor)
         for body, factor in zip(system.arms.bodies, arms, strict=True)
     }
+    model = system.arms.replace(inertia=bodies)
     bare = JointedObjectSystem(
-        system.arms.replace(inertia=bodies),
+        replace(model, variable=model.variable | set(bodies)),  # not compiled for each sample
         tuple(replace(part, inertia=_times(part.inertia, 0.0)) for part in system.parts),  # type: ignore[arg-type]
     )
     return bare.with_part_inertias(

@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -75,15 +78,31 @@ class EnginePlant(Plant):
     def _begin(self) -> None:
         self.motion.begin()
 
-    def _run(self, torque: Array) -> None:
+    def _run(self, torque: Array, wrenches: Mapping[str, Array] | None = None) -> None:
         try:
-            self.motion.run(torque)
+            self.motion.run(torque, self._joint_forces(wrenches) if wrenches else None)
         except (RobotDynamicsError, np.linalg.LinAlgError, ValueError) as error:
             raise SimulationError(
                 "the simulated motion grew without bound before "
                 f"{(self._tick + 1) * self.period:g} s ({str(error).rstrip('.')}); expected "
                 "torques that keep it bounded, or a shorter step."
             ) from error
+
+    def _joint_forces(self, wrenches: Mapping[str, Array]) -> Array:
+        """Return the joint forces (nv,) of external wrenches: the sum of J^T w."""
+        robot, q = self.motion.robot, self.motion.q
+        total = np.zeros(len(self.motion.qd))
+        for name, wrench in wrenches.items():
+            R = robot.pose(name, q)[:3, :3]
+            own = np.concatenate([R.T @ wrench[:3], R.T @ wrench[3:]])  # in the link's axes
+            total += robot.jacobian(name, q).T @ own
+        return total
+
+    def _engine_state(self) -> tuple[Mapping[str, Any], ...]:
+        return self.motion.state()
+
+    def _restore_engine(self, state: Sequence[Mapping[str, Any]]) -> None:
+        self.motion.restore(state)
 
     def _state(self) -> tuple[Array, Array]:
         return self.motion.q, self.motion.qd

@@ -26,6 +26,7 @@ FaultKind = Literal[
     "frozen",
     "stale_stamp",
     "clock_back",
+    "half_period",
     "dropped",
     "duplicated",
     "reordered",
@@ -47,9 +48,10 @@ class FaultSettings:
             "wrong_name", "missing_joint", "wrong_order": of the joints in an arm's messages.
             "no_velocities": messages without velocities. "wrench_silent", "silent": no messages
             of wrist or joints. "frozen": the last message again and again. "stale_stamp": time
-            stamps stand still. "clock_back": they are a minute late. "dropped": every second
-            message is missing. "duplicated": every message comes twice. "reordered": every
-            message is followed by the one before it.
+            stamps stand still. "clock_back": they are a minute late. "half_period":
+            they lie about half a control period later and jitter by 0.15 ms. "dropped": every
+            second message is missing. "duplicated": every message comes twice. "reordered":
+            every message is followed by the one before it.
         time_s: When it begins, counted from when the brakes let go [s].
         arm: Whose; all arms if empty.
         duration_s: How long it lasts [s].
@@ -76,6 +78,8 @@ class Faults:
         planned: What goes wrong, and when.
         period: Control period [s].
     """
+
+    STATE = ("_intervals", "_on", "active", "_tick", "began")
 
     def __init__(self, arms: Sequence[str], planned: Sequence[FaultSettings], period: float):
         self._arms, self._planned, self._period = tuple(arms), tuple(planned), period

@@ -18,9 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from robot_dynamics import spatial
 from robot_dynamics.compile import compile_program, trace
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
-from robot_dynamics.simulation.contact.report import ContactReport, Touch, friction_used, held
+from robot_dynamics.simulation.contact.report import (
+    ContactReport,
+    Touch,
+    friction_used,
+    held,
+    tilt_of,
+)
 from robot_dynamics.simulation.contact.surfaces import PointFunction, gap_and_normal
 from robot_dynamics.simulation.mujoco_model import surface_geoms, tangent_names
 from robot_dynamics.simulation.scene import Scene
@@ -42,6 +49,9 @@ class MujocoContacts:
         data: Its state.
         scene: The scene.
     """
+
+    #: What changes from step to step.
+    STATE = ("_impacts", "_pressed")
 
     def __init__(self, engine: Any, model: Any, data: Any, scene: Scene) -> None:
         self._engine, self._model, self._data, self._scene = engine, model, data, scene
@@ -94,12 +104,13 @@ class MujocoContacts:
                 contact.contact.pose[:3, :3].T @ contact.contact.pose[:3, 3]
             )
             used = float(contact.friction.used(np.concatenate([moment, force])))
+            tilt = tilt_of(axes @ turn @ finger[:3, 2])
             pressed = force[2] > 0.0
             found.append(
                 ContactReport(
                     arm.name, _state(pressed, used), point, axes, force, moment,
                     axes[:2] @ rates[3:], float(axes[2] @ rates[:3]), -float(place[2]),
-                    contact.friction, 0,
+                    contact.friction, 0, tilt,
                 )
             )  # fmt: skip
         return found
@@ -214,6 +225,81 @@ def _compiled(points: list[tuple[PointFunction, list[float]]]) -> Any:
     return compile_program(trace(run, "tangents", {"x": 3, "R": (3, 3)}), lanes=1).bind()
 
 
+class MujocoPads:
+    """Moments of the pads of soft fingers, which MuJoCo is given as applied torques.
+
+    Args:
+        model: MuJoCo's model of the scene.
+        data: Its state, at the start.
+        scene: The scene.
+    """
+
+    #: What changes from step to step.
+    STATE = ("_axes",)
+
+    def __init__(self, model: Any, data: Any, scene: Scene) -> None:
+        arms = [scene.pushing[c] for c, _ in scene.pads]
+        if not arms:
+            self._torques, self._axes = None, np.zeros((0, 3))
+            return
+        held = model.body(scene.model.bodies[scene.system.object_body].name).id
+        tools = [model.body(f"{scene.system.arms[i].name}_tool_frame").id for i in arms]
+        # Views of MuJoCo's memory, which stays where it is: looked up once, as this is done in
+        # every step of the engine.
+        xmat, applied = data.xmat, data.xfrc_applied
+        self._state = [xmat[held], *(xmat[tool] for tool in tools)]
+        self._applied = [applied[held, 3:], *(applied[tool, 3:] for tool in tools)]
+        self._torques = _compiled_pads(scene, float(model.opt.timestep))
+        still = np.zeros((len(scene.contacts), 6))
+        self._axes = self._torques(*self._state, still, np.zeros((len(arms), 3)))[0]
+
+    def apply(self, wrenches: Array) -> None:
+        """Apply the moments over the next step of the engine.
+
+        Args:
+            wrenches: By the arms on the object in the last step, in tool frames (k, 6).
+        """
+        if self._torques is None:
+            return
+        self._axes, torques = self._torques(*self._state, wrenches, self._axes)
+        for applied, torque in zip(self._applied, torques, strict=True):
+            applied[:] = torque
+
+
+def _compiled_pads(scene: Scene, step: float) -> Any:
+    """Return `(R, R_1, ..., R_p, wrenches, last) -> axes (p, 3), torques (1 + p, 3)` of p pads.
+
+    R (9,) and R_i (9,) are orientations of the object and of the pads' tools in the world;
+    wrenches (k, 6) act on the object, in tool frames. Axes are the fingers' z in their contacts'
+    frames, `last` (p, 3) those a step ago. Torques in world axes act on the object and the tools.
+    """
+    pads = [(scene.pushing[c], pad) for c, pad in scene.pads]
+
+    def run(R: Any, *more: Any) -> dict[str, Any]:
+        *turns, wrenches, last, _ = more
+        of_object = spatial.Rotation.of([R[0:3], R[3:6], R[6:9]])  # to world axes
+        axes, torques = [], []
+        for (i, pad), turn, before in zip(pads, turns, last, strict=True):
+            contact = spatial.Rotation.of(scene.contacts[i].contact.pose[:3, :3].tolist())
+            finger = scene.finger_frames[i][:3, 2].tolist()
+            tool = spatial.Rotation.of([turn[0:3], turn[3:6], turn[6:9]])
+            to_world = of_object.compose(contact)
+            axis = list(to_world.inverse_times(tool * Vector3.of(finger)))
+            normal = to_world.inverse_times(tool * Vector3.of(wrenches[i][3:])).z
+            rate = [(before[1] - axis[1]) / step, (axis[0] - before[0]) / step]
+            m_x, m_y = pad.moments(axis, rate, normal)
+            axes.append(axis)
+            torques.append(to_world * Vector3(m_x, m_y, 0.0))
+        on_object = sum(torques[1:], torques[0])
+        return {"axes": axes, "torques": [[*on_object], *([*-torque] for torque in torques)]}
+
+    p = len(pads)
+    inputs: dict[str, int | tuple[int, ...]]
+    inputs = {"R": 9, **{f"R_{i}": 9 for i in range(p)}}
+    inputs |= {"wrenches": (len(scene.contacts), 6), "last": (p, 3)}
+    return compile_program(trace(run, "pads", inputs), lanes=1).bind()
+
+
 class MujocoEnvironmentJoints:
     """Looks at the hinges and lines of a scene in MuJoCo, and turns their yokes along.
 
@@ -223,6 +309,9 @@ class MujocoEnvironmentJoints:
         data: Its state.
         scene: The scene.
     """
+
+    #: What changes from step to step.
+    STATE = ("_sum", "_count", "_wrenches", "_resisted_sum", "_resisted")
 
     def __init__(self, engine: Any, model: Any, data: Any, scene: Scene) -> None:
         self._data, self._environment_joints = data, scene.environment_joints

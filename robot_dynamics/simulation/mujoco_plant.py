@@ -8,6 +8,8 @@ well the internal force can follow.
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,10 +22,11 @@ from robot_dynamics.simulation.contact.report import ContactReport
 from robot_dynamics.simulation.mujoco_contacts import (
     MujocoContacts,
     MujocoEnvironmentJoints,
+    MujocoPads,
     TangentPlanes,
 )
 from robot_dynamics.simulation.mujoco_model import POINT, addresses, mass_properties, mujoco_xml
-from robot_dynamics.simulation.plant import Plant, Truth
+from robot_dynamics.simulation.plant import Plant, Truth, copied, restore
 from robot_dynamics.simulation.rigid_motion import carrying_map
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
@@ -86,10 +89,12 @@ class MujocoPlant(Plant):
             for arm, contact in zip(system.arms, scene.contacts, strict=True)
             if scene.holds_object and not contact.pushing
         ]
-        self._sensor_at = [
+        sensors = [
             [int(self._model.sensor(f"{arm.name}_{kind}").adr[0]) for kind in ("moment", "force")]
             for arm in system.arms
         ]
+        at = [[m, m + 1, m + 2, f, f + 1, f + 2] for m, f in sensors]
+        self._sensor_at = np.array(at, dtype=np.intp).reshape(-1, 6)
         self._joint = _ObjectJoint(system.internal_axes, self._model) if self._jointed else None
         self.reset()
 
@@ -142,23 +147,31 @@ class MujocoPlant(Plant):
         self._tangents = TangentPlanes(self._model, data, scene, self._places[0][0], POINT)
         self._tangents.follow()
         self._mujoco.mj_forward(self._model, data)
-        self._sum = np.zeros_like(self._wrenches)
+        self._sum, self._felt = np.zeros_like(self._wrenches), np.zeros_like(self._wrenches)
+        self._pads = MujocoPads(self._model, data, scene)
         self._contacts = MujocoContacts(self._mujoco, self._model, data, scene)
         self._environment_joints = MujocoEnvironmentJoints(self._mujoco, self._model, data, scene)
 
-    def _run(self, torque: Array) -> None:
+    def _run(self, torque: Array, wrenches: Mapping[str, Array] | None = None) -> None:
         data, drives, rigid = self._data, self.drives, self.scene.rigid
+        if wrenches:
+            torque = torque + self._push(wrenches)[self._friction_at]
         for _ in range(self.substeps):
             rate = data.qvel[self._friction_at]
             smooth = rate / np.sqrt(rate**2 + drives.friction_velocity**2)
             friction = drives.damping * rate + drives.friction * smooth
             data.qfrc_applied[self._friction_at] = torque - friction
+            if not rigid:
+                self._pads.apply(self._felt)
             self._mujoco.mj_step(self._model, data)
             if not rigid:
                 self._tangents.follow()
-                self._sum += self._felt_wrenches()
+                self._felt = self._felt_wrenches()
+                self._sum += self._felt
                 self._contacts.stepped()
                 self._environment_joints.stepped()
+        if wrenches:
+            data.qfrc_applied[:] = 0.0
         # mj_step leaves sensors and poses at the start of its last step.
         self._mujoco.mj_forward(self._model, data)
         if rigid:
@@ -169,6 +182,40 @@ class MujocoPlant(Plant):
             self._environment_joints.take()
         if self._joint is not None:
             self._joint.read(data)
+
+    def _push(self, wrenches: Mapping[str, Array]) -> Array:
+        """Apply external wrenches, and return their joint forces (nv,)."""
+        data, forces = self._data, np.zeros(self._model.nv)
+        for name, wrench in wrenches.items():
+            link = self.system.model.link(name)
+            body = self._model.body(self.system.model.bodies[link.body].name).id
+            R = data.xmat[body].reshape(3, 3)
+            origin = data.xpos[body] + R @ np.array([*link.placement.r])
+            self._mujoco.mj_applyFT(
+                self._model, data, wrench[3:], wrench[:3], origin, body, forces
+            )
+        data.qfrc_applied[:] = forces
+        return forces
+
+    def _engine_state(self) -> tuple[Mapping[str, Any], ...]:
+        own = ["_wrenches"] if self.scene.rigid else ["_wrenches", "_sum", "_felt"]
+        parts = [copied(self, own), {"data": copy.copy(self._data)}]
+        if self._joint is not None:
+            parts.append(copied(self._joint, ("force",)))
+        if not self.scene.rigid:
+            parts.append(copied(self._pads, MujocoPads.STATE))
+            parts.append(copied(self._contacts, MujocoContacts.STATE))
+            parts.append(copied(self._environment_joints, MujocoEnvironmentJoints.STATE))
+        return tuple(parts)
+
+    def _restore_engine(self, state: Sequence[Mapping[str, Any]]) -> None:
+        own, engine, *rest = state
+        restore(self, own)
+        self._mujoco.mj_copyData(self._data, self._model, engine["data"])
+        parts: list[object] = [] if self._joint is None else [self._joint]
+        parts += [] if self.scene.rigid else [self._pads, self._contacts, self._environment_joints]
+        for part, values in zip(parts, rest, strict=True):
+            restore(part, values)
 
     def _state(self) -> tuple[Array, Array]:
         return self._data.qpos, self._data.qvel
@@ -207,8 +254,7 @@ class MujocoPlant(Plant):
         if not self._bodies:
             return np.zeros((len(self.system.arms), 6))
         # From the child, which is the tool's frame, to its parent: the arm on the object.
-        data = self._data.sensordata
-        return np.array([[*data[m : m + 3], *data[f : f + 3]] for m, f in self._sensor_at])
+        return np.asarray(self._data.sensordata[self._sensor_at])
 
     def _resting_wrenches(self) -> Array:
         """Return the wrenches of arms on brakes: the load shared, each part by its own arm."""

@@ -4,19 +4,21 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.system import GraspSystem
-from robot_dynamics.model import Model
+from robot_dynamics.model import WORLD, Model
 from robot_dynamics.simulation.faults import Faults
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
@@ -73,6 +75,23 @@ class Truth(NamedTuple):
     second_part: tuple[Array, ...] = ()
 
 
+@dataclass(frozen=True)
+class PlantState:
+    """Everything that changes while a plant runs, at one control instant; see `Plant.state`.
+
+    Attributes:
+        tick: Number of control periods since the start.
+        plant: Which plants can take it: engine and joints.
+        parts: Variables of the plant, its faults, its sensors and its engine.
+        history: The hash of the states before.
+    """
+
+    tick: int
+    plant: tuple[str, ...]
+    parts: tuple[Mapping[str, Any], ...]
+    history: Any
+
+
 class Plant(ABC):
     """Simulated arms and object that advance one control period at a time.
 
@@ -119,13 +138,50 @@ class Plant(ABC):
         self._sensors.reset()
         return self._measurement()
 
-    def step(self, torque: Array) -> Measurement:
-        """Advance by one control period under a new torque command (na,) [N m].
+    @property
+    def state(self) -> PlantState:
+        """The present state; a plant of the same scenario that is set to it goes on bit for bit.
 
         Raises:
-            ArgumentError: If the torque has the wrong shape or is not finite.
+            ArgumentError: If it is set to the state of another plant.
         """
-        self._delayed.append(checked_torque(torque, self._torque.shape))
+        parts = (
+            copied(self, ("_tick", "_torque", "_delayed")),
+            copied(self.faults, Faults.STATE),
+            copied(self._sensors, Sensors.STATE),
+            *self._engine_state(),
+        )
+        return PlantState(self._tick, self._identity, parts, self._hash.copy())
+
+    @state.setter
+    def state(self, state: PlantState) -> None:
+        if state.plant != self._identity:
+            raise ArgumentError("the state is of another plant, expected one of this scenario.")
+        own, faults, sensors, *engine = state.parts
+        for part, of in ((own, self), (faults, self.faults), (sensors, self._sensors)):
+            restore(of, part)
+        self._hash = state.history.copy()
+        self._restore_engine(engine)
+
+    @property
+    def _identity(self) -> tuple[str, ...]:
+        return (type(self).__name__, *self.system.model.joint_names)
+
+    def step(self, torque: Array, wrenches: Mapping[str, ArrayLike] | None = None) -> Measurement:
+        """Advance by one control period under a new torque command (na,) [N m].
+
+        Args:
+            torque: The command; it acts after the command delay.
+            wrenches: External wrenches (6,) [N m, N] by the name of the link on which they act,
+                about its origin, angular first, in world axes; constant over the period. The
+                object is a link as well. While the brakes hold they move nothing.
+
+        Raises:
+            ArgumentError: If a torque or wrench has the wrong shape or is not finite, or there is
+                no such link.
+        """
+        pushes = self._checked_wrenches(wrenches) if wrenches else None
+        self._delayed.append(checked_array("torque", torque, self._torque.shape))
         applied = self._delayed.popleft()
         if applied is not None:  # else the brakes still hold
             limited = np.minimum(np.maximum(applied, self._smallest_torque), self._largest_torque)
@@ -136,7 +192,7 @@ class Plant(ABC):
             self._torque = limited
             if self._passive_torque.size:
                 limited = np.concatenate([limited, self._passive_torque])
-            self._run(limited)
+            self._run(limited, pushes)
         self._tick += 1
         self.faults.move(self._tick)
         for part in self._state():
@@ -167,8 +223,21 @@ class Plant(ABC):
         """Take the engine to the start."""
 
     @abstractmethod
-    def _run(self, torque: Array) -> None:
-        """Move the engine by one control period under limited torques, ordered as `drives`."""
+    def _run(self, torque: Array, wrenches: Mapping[str, Array] | None = None) -> None:
+        """Move the engine by one control period.
+
+        Args:
+            torque: Limited torques, ordered as `drives`.
+            wrenches: External ones, as of `step`; checked.
+        """
+
+    @abstractmethod
+    def _engine_state(self) -> tuple[Mapping[str, Any], ...]:
+        """Return copies of what changes in the engine."""
+
+    @abstractmethod
+    def _restore_engine(self, state: Sequence[Mapping[str, Any]]) -> None:
+        """Take up what `_engine_state` returned."""
 
     @abstractmethod
     def _state(self) -> tuple[Array, Array]:
@@ -178,9 +247,29 @@ class Plant(ABC):
     def _sensed(self) -> tuple[Array, Array, Array]:
         """Return true positions and velocities of the arm joints, and grasp wrenches (k, 6)."""
 
+    def _checked_wrenches(self, wrenches: Mapping[str, ArrayLike]) -> dict[str, Array]:
+        model = self.system.model
+        found = {}
+        for name, wrench in wrenches.items():
+            if model.link(name).body == WORLD:
+                raise ArgumentError(f"link {name!r} is part of the world: nothing can push it.")
+            found[name] = checked_array(f"the wrench on {name!r}", wrench, (6,))
+        return found
+
     def _measurement(self) -> Measurement:
         true = Measurement(self._tick, self._tick * self.period, *self._sensed())
         return self._sensors.measure(true)
+
+
+def copied(of: object, names: Sequence[str]) -> dict[str, Any]:
+    """Return copies of some attributes."""
+    return {name: copy.deepcopy(getattr(of, name)) for name in names}
+
+
+def restore(of: object, state: Mapping[str, Any]) -> None:
+    """Give attributes the values that `copied` returned."""
+    for name, value in state.items():
+        setattr(of, name, copy.deepcopy(value))
 
 
 def drives_of(system: GraspSystem, settings: PlantSettings, model: Model | None = None) -> Drives:
@@ -208,18 +297,18 @@ def drives_of(system: GraspSystem, settings: PlantSettings, model: Model | None 
     )
 
 
-def checked_torque(torque: Array, shape: tuple[int, ...]) -> Array:
-    """Return a copy of a torque command.
+def checked_array(name: str, given: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """Return a copy of a torque command, or of other numbers.
 
     Raises:
         ArgumentError: If its shape is wrong or an entry is not finite.
     """
-    values = np.array(torque, dtype=float)
+    values = np.array(given, dtype=float)
     if values.shape != shape:
-        raise ArgumentError(f"torque has shape {values.shape}, expected {shape}.")
+        raise ArgumentError(f"{name} has shape {values.shape}, expected {shape}.")
     # The sum of squares is quick; it may overflow where the entries do not.
     if not math.isfinite(values.dot(values)) and not np.isfinite(values).all():
-        raise ArgumentError("torque has entries that are not finite.")
+        raise ArgumentError(f"{name} has entries that are not finite.")
     return values
 
 
@@ -232,6 +321,8 @@ class Sensors:
         arms: By name, where each arm stands in vectors over the arm joints.
         faults: What goes wrong, at the control period that is measured.
     """
+
+    STATE = ("_random", "_wrenches", "_last")
 
     def __init__(
         self, settings: SensorSettings, seed: int, arms: Mapping[str, slice], faults: Faults

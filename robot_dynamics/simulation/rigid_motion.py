@@ -9,8 +9,8 @@ wrenches are their multipliers. The kernel makes the step and what is told of it
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import reduce
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -26,11 +26,12 @@ from robot_dynamics.model import Model, pose_of
 from robot_dynamics.robot import Robot
 from robot_dynamics.scalar.functions import absolute, maximum
 from robot_dynamics.scalar.linear_algebra import dot, norm, times
-from robot_dynamics.simulation.plant import Truth, drives_of
+from robot_dynamics.simulation.plant import Truth, copied, drives_of, restore
 from robot_dynamics.simulation.runge_kutta import CLASSICAL
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
 from robot_dynamics.simulation.step import (
+    Drives,
     decay_rates,
     largest_step,
     singular_step,
@@ -44,6 +45,10 @@ Array = NDArray[np.float64]
 
 class RigidMotion:
     """Arms, object and grasps, integrated with a fixed step; loops closed by projection.
+
+    Attributes:
+        model: What moves: arms and object, or the arms alone where they hold nothing.
+        robot: Its algorithms.
 
     Args:
         scene: Arms and object; all grasps are rigid, and there is nothing to touch.
@@ -62,7 +67,7 @@ class RigidMotion:
         system = scene.system
         self.model = system.model if scene.holds_object else system.arms_alone
         self.drives = drives_of(system, settings, self.model)
-        self._robot = Robot(self.model)
+        self.robot = Robot(self.model)
         self._object_pose = np.array(start[system.object_q])
         self._start = self._own_positions(start)
         self.substeps = settings.steps("step_s", period)
@@ -71,21 +76,48 @@ class RigidMotion:
         self._q_at, self._v_at = _places(self.model, system.joint_names)
         self._passive_q, self._passive_v = _places(self.model, system.passive_joint_names)
         self._wrench_rows = slice(0, 6 * len(system.arms) if scene.holds_object else 0)
-        figures = figures_program(scene, self.model)
-        actuated = self.drives.v_index.tolist()
-        step = load_kernel(
-            b"rigid step\0" + repr(actuated).encode() + figures.fingerprint
-            + self.model.structure_key,
-            lambda: step_and_figures(scene, self.model, actuated),
-            lanes=1,
-        )  # fmt: skip
-        recovery = scene.grasp_map.recovery.ravel() if figures.ports.parameters else np.zeros(0)
-        own = step_parameters(self.model, self.drives, self._length)
-        self._step = step.bind(np.concatenate([own, recovery]))
+        self._figures_program = figures = figures_program(scene, self.model)
+        parameters = scene.grasp_map.recovery.ravel() if figures.ports.parameters else np.zeros(0)
+        self._recovery = parameters
+        self._step = self._compiled_step(self.drives)
         self._figures = load_kernel(
             b"figures\0" + figures.fingerprint, lambda: figures, lanes=1
-        ).bind(recovery)
+        ).bind(parameters)
         self.begin()
+
+    def _compiled_step(self, drives: Drives) -> Any:
+        """Return `(q, qd, torque) -> ...` of `step_and_figures` with these drives."""
+        actuated = drives.v_index.tolist()
+        step = load_kernel(
+            b"rigid step\0" + repr(actuated).encode() + self._figures_program.fingerprint
+            + self.model.structure_key,
+            lambda: step_and_figures(self._scene, self.model, actuated),
+            lanes=1,
+        )  # fmt: skip
+        own = step_parameters(self.model, drives, self._length)
+        return step.bind(np.concatenate([own, self._recovery]))
+
+    @cached_property
+    def _pushed_step(self) -> tuple[Any, Drives]:
+        """The step under forces of all joints (nv,), compiled when it is needed first.
+
+        What the drives give is limited before.
+        """
+        nv, own = self.model.nv, self.drives
+        damping, friction = np.zeros(nv), np.zeros(nv)
+        damping[own.v_index], friction[own.v_index] = own.damping, own.friction
+        drives = Drives(
+            np.arange(nv), np.full(nv, np.inf), damping, friction, own.friction_velocity
+        )
+        return self._compiled_step(drives), drives
+
+    def state(self) -> tuple[Mapping[str, Any], ...]:
+        """Return copies of what changes."""
+        return (copied(self, ("q", "qd", "_wrenches", "_told", "_correction")),)
+
+    def restore(self, state: Sequence[Mapping[str, Any]]) -> None:
+        """Take up what `state` returned."""
+        restore(self, state[0])
 
     def begin(self) -> None:
         """Return to the start, at rest."""
@@ -95,19 +127,28 @@ class RigidMotion:
         self._told = self._figures(self.q, self.qd, self._wrenches, closed, closed)
         self._correction = 0.0
 
-    def run(self, torque: Array) -> None:
-        """Advance by one control period under torques of the drives, passive joints' after them.
+    def run(self, torque: Array, force: Array | None = None) -> None:
+        """Advance by one control period.
+
+        Args:
+            torque: Of the drives, passive joints' after them.
+            force: Joint forces of external wrenches (nv,), if there are any.
 
         Raises:
             RobotDynamicsError: If the motion grows without bound.
         """
+        step, drives = self._step, self.drives
+        if force is not None:
+            step, drives = self._pushed_step
+            force[self.drives.v_index] += torque
+            torque = force
         largest = 0.0
         for _ in range(self.substeps):
-            result = self._step(self.q, self.qd, torque)
+            result = step(self.q, self.qd, torque)
             if result[-1] >= SMALLEST_PIVOT:
                 self.q, self.qd, self._wrenches, *self._told, _ = result
             else:
-                self._singular_step(torque)
+                self._singular_step(drives, torque)
             if self.substeps > 1:
                 largest = max(largest, float(self._told[0][2]))
         self._correction = largest
@@ -159,7 +200,7 @@ class RigidMotion:
         """Return steps a period at which friction, springs and dampers are stable."""
         drives, friction = self.drives, np.zeros(self.model.nv)
         friction[drives.v_index] = drives.damping + drives.friction / drives.friction_velocity
-        rates = decay_rates(self._robot, self._start, friction)
+        rates = decay_rates(self.robot, self._start, friction)
         step = period / self.substeps
         longest = largest_step(CLASSICAL, rates, step)
         if longest < step and self._scene.holds_object:
@@ -170,10 +211,10 @@ class RigidMotion:
             )
         return max(self.substeps, math.ceil(period / longest * (1.0 - 1e-9)))
 
-    def _singular_step(self, torque: Array) -> None:
+    def _singular_step(self, drives: Drives, torque: Array) -> None:
         """Make one step where constraints depend on one another, or motion has no bound."""
         q, qd, multipliers, closure, drift = singular_step(
-            self._robot, self.drives, self._length, self.q, self.qd, torque
+            self.robot, drives, self._length, self.q, self.qd, torque
         )
         self.q, self.qd, self._wrenches = q, qd, multipliers
         self._told = self._figures(q, qd, multipliers, closure, drift)
@@ -186,7 +227,7 @@ class RigidMotion:
         system, result = self._system, np.zeros(self.model.constraint_count)
         if not self._scene.holds_object:
             return result
-        bias = self._robot.bias_forces(self.q, self.qd)
+        bias = self.robot.bias_forces(self.q, self.qd)
         own = result[self._wrench_rows]
         if system.object_loop_joint is None:
             own[:] = self._scene.grasp_map.distribution @ bias[system.object_v]

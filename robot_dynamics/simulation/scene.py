@@ -18,6 +18,7 @@ from robot_dynamics.manipulation.hybrid import Contact, FrictionCone
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.model import Model
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
+from robot_dynamics.simulation.contact.pad import Pad
 from robot_dynamics.simulation.contact.surfaces import PointFunction
 
 Array = NDArray[np.float64]
@@ -74,15 +75,21 @@ class ArmContact:
             frame's origin is the point on the arm.
         material: Of finger and object, for contacts that can only push.
         face: Half lengths of the face along x and y of the contact's frame, about its origin [m].
+        pad: What a soft finger touches with; None for a point, which tips freely.
     """
 
     contact: Contact
     material: Material = field(default_factory=Material)
     face: tuple[float, float] = (np.inf, np.inf)
+    pad: Pad | None = None
 
     def __post_init__(self) -> None:
         if not min(self.face) > 0.0:
             raise ArgumentError(f"a face of half lengths {self.face} m, expected positive ones.")
+        if self.pad is not None and not self.contact.is_soft_finger:
+            raise ArgumentError(
+                f"a contact of the kind {self.contact.kind!r} with a pad, expected a soft finger."
+            )
 
     @property
     def pushing(self) -> bool:
@@ -220,6 +227,12 @@ class Scene:
     def pushing(self) -> tuple[int, ...]:
         """Which arms push only, by their place."""
         return tuple(i for i, c in enumerate(self.contacts) if c.pushing)
+
+    @cached_property
+    def pads(self) -> tuple[tuple[int, Pad], ...]:
+        """Arms that push with a pad, by their place among `pushing`, and their pads."""
+        found = [(c, self.contacts[i].pad) for c, i in enumerate(self.pushing)]
+        return tuple((c, pad) for c, pad in found if pad is not None)
 
     @cached_property
     def touches(self) -> tuple[tuple[str, Material, FrictionCone], ...]:

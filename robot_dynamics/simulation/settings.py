@@ -15,6 +15,7 @@ from robot_dynamics.simulation.faults import FaultSettings
 
 Engine = Literal["engine", "mujoco"]
 
+_STEP_TOLERANCE = 1e-5  # of the period: a step is written with six digits
 _LONGEST_STEP_S = {"step_s": 0.002, "mujoco_step_s": 0.0002}  # where none is stated
 
 
@@ -43,11 +44,13 @@ class SensorSettings:
     moment: float = field(default=0.0, metadata={"minimum": 0.0, "unit": "N m"})
     force_bias: Triple = field(default=(0.0, 0.0, 0.0), metadata={"unit": "N"})
     moment_bias: Triple = field(default=(0.0, 0.0, 0.0), metadata={"unit": "N m"})
-    wrench_delay_periods: int = field(default=0, metadata={"minimum": 0, "maximum": 1000})
+    wrench_delay_periods: int = field(
+        default=0, metadata={"unit": "periods", "minimum": 0, "maximum": 1000}
+    )
     encoder_step: float = field(default=0.0, metadata={"minimum": 0.0, "unit": "rad or m"})
     velocities: bool = True
     sample_periods: dict[str, int] = field(
-        default_factory=dict, metadata={"minimum": 1, "maximum": 1000}
+        default_factory=dict, metadata={"unit": "periods", "minimum": 1, "maximum": 1000}
     )
 
 
@@ -82,18 +85,30 @@ class PlantSettings:
     engine: Engine = "engine"
     step_s: float | None = field(default=None, metadata={"above": 0.0, "unit": "s"})
     mujoco_step_s: float | None = field(default=None, metadata={"above": 0.0, "unit": "s"})
-    command_delay_periods: int = field(default=1, metadata={"minimum": 0, "maximum": 10})
-    object_mass_scale: float = field(default=1.0, metadata={"above": 0.0, "maximum": 1000.0})
-    link_mass_scale: float = field(default=1.0, metadata={"above": 0.0, "maximum": 10.0})
+    command_delay_periods: int = field(
+        default=1, metadata={"unit": "periods", "minimum": 0, "maximum": 10}
+    )
+    object_mass_scale: float = field(
+        default=1.0, metadata={"unit": "", "above": 0.0, "maximum": 1000.0}
+    )
+    link_mass_scale: float = field(
+        default=1.0, metadata={"unit": "", "above": 0.0, "maximum": 10.0}
+    )
     grasp_error: dict[str, PoseSettings] = field(default_factory=dict)
     surface_error: dict[str, PoseSettings] = field(default_factory=dict)
-    surface_friction_scale: float = field(default=1.0, metadata={"minimum": 0.0, "maximum": 100.0})
-    damping_scale: float = field(default=1.0, metadata={"minimum": 0.0, "maximum": 1e6})
-    friction_scale: float = field(default=1.0, metadata={"minimum": 0.0, "maximum": 1e6})
-    friction_velocity: float = field(default=0.05, metadata={"above": 0.0})
+    surface_friction_scale: float = field(
+        default=1.0, metadata={"unit": "", "minimum": 0.0, "maximum": 100.0}
+    )
+    damping_scale: float = field(
+        default=1.0, metadata={"unit": "", "minimum": 0.0, "maximum": 1e6}
+    )
+    friction_scale: float = field(
+        default=1.0, metadata={"unit": "", "minimum": 0.0, "maximum": 1e6}
+    )
+    friction_velocity: float = field(default=0.05, metadata={"unit": "rad/s or m/s", "above": 0.0})
     torque_limit: bool = True
     sensors: SensorSettings = field(default_factory=SensorSettings)
-    seed: int = field(default=0, metadata={"minimum": 0})
+    seed: int = field(default=0, metadata={"unit": "", "minimum": 0})
     faults: tuple[FaultSettings, ...] = ()
 
     def steps(self, key: Literal["step_s", "mujoco_step_s"], period: float) -> int:
@@ -111,9 +126,10 @@ class PlantSettings:
             # Less rounding: ten steps of 0.0002 s are 0.002 s.
             return max(1, math.ceil(period / _LONGEST_STEP_S[key] * (1.0 - 1e-9)))
         count = round(period / step)
-        if count < 1 or abs(count * step - period) > 1e-9 * period:
+        if count < 1 or abs(count * step - period) > _STEP_TOLERANCE * period:
+            possible = period / math.ceil(period / step)
             raise ArgumentError(
                 f"plant.{key} {step:g} s does not divide the control period of {period:g} s; "
-                f"expected {period:g} s over a whole number."
+                f"expected {period:g} s over a whole number, as {possible:.6g}."
             )
         return count

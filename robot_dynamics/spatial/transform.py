@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
 from robot_dynamics.spatial.inertia import ArticulatedInertia, Inertia
 from robot_dynamics.spatial.motion_force import Force, Motion
 from robot_dynamics.spatial.rotation import Rotation
-from robot_dynamics.spatial.vector3 import Symmetric3, Vector3, cross_products
+from robot_dynamics.spatial.vector3 import Scalar, Symmetric3, Vector3, cross_products
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,16 @@ class Transform:
     def identity(cls) -> Transform:
         """Return the identity."""
         return cls(Rotation.identity(), Vector3.zero())
+
+    @classmethod
+    def of(cls, values: Sequence[Scalar]) -> Transform:
+        """Return the transform of twelve scalars: the rows of E, then r."""
+        rows = (values[0:3], values[3:6], values[6:9])
+        return cls(Rotation.of(rows), Vector3.of(values[9:12]))
+
+    def components(self) -> list[Scalar]:
+        """Return the twelve scalars in the order that `of` takes."""
+        return [*(entry for row in self.E.rows for entry in row), *self.r]
 
     def inverse(self) -> Transform:
         """Return the transform from B to A."""

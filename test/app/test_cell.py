@@ -35,7 +35,7 @@ def test_surfaces_stand_one_after_the_other():
     """A hole has four forces and tells of none by itself; a plane has one, which is pushed."""
     scenario, _, held, _ = prepared("peg")
     assert surface_rows(scenario.cell) == {"hole": slice(0, 4), "bottom": slice(4, 5)}
-    assert held.environment.leaders == (-1, -1, -1, -1, 4)
+    assert held.environment.touch_rows == (-1, -1, -1, -1, 4)
     rows, _ = surface_facts(scenario.cell)
     assert [row.pushed for row in rows] == [False] * 4 + [True]
     assert [row.unit for row in rows] == ["m", "m", "rad", "rad", "m"]

@@ -76,6 +76,23 @@ def test_a_bad_run(tmp_path, capsys):
     assert json.loads(report.read_text())["ok"] is False
 
 
+def test_json_alone_on_standard_output(tmp_path):
+    """With `--json -` the standard output has the report alone, as another program reads it."""
+    command = [sys.executable, "-m", "robot_dynamics", *SHORT, "--json", "-", "--output"]
+    run = subprocess.run(
+        [*command, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        cwd=share_directory(),
+        check=True,
+    )
+    assert json.loads(run.stdout) == json.loads((tmp_path / "report.json").read_text())
+    assert "lift_box with the plant 'engine': good" in run.stderr
+    assert "written: " in run.stderr
+    assert not (share_directory() / "-").exists()
+
+
 def test_repeated_runs(capsys):
     """Repeated runs are compared to the last bit."""
     assert main([*SHORT, "--repeat", "2"]) == 0
@@ -472,3 +489,54 @@ def test_an_interrupted_write_changes_nothing(tmp_path, end, raised):
         part.write_text("new")
     assert path.read_text() == "new"
     assert [file.name for file in tmp_path.iterdir()] == ["figure.png"]
+
+
+def completions(line: str, folder: Path) -> list[str]:
+    """Return what a shell is offered to complete a line with."""
+    pytest.importorskip("argcomplete")
+    answer = folder / "answer"
+    environment = {
+        "_ARGCOMPLETE": "1",
+        "_ARGCOMPLETE_STDOUT_FILENAME": str(answer),
+        "_ARGCOMPLETE_IFS": "\n",
+        "COMP_LINE": line,
+        "COMP_POINT": str(len(line)),
+        "COMP_TYPE": "9",
+        "PYTHONPATH": str(share_directory()),
+    }
+    code = "from robot_dynamics.__main__ import main; main()"
+    subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment},
+        cwd=folder,
+        timeout=PATIENCE_S,
+        check=True,
+    )
+    return [word.strip() for word in answer.read_text().split("\n") if word]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected", "others"),
+    [
+        ("robot_dynamics si", {"simulate"}, {"demo"}),
+        ("robot_dynamics simulate lift", {"lift_box", "lift_box_panda"}, {"tray"}),
+        ("robot_dynamics simulate m", {"mine.yaml"}, {"mine.txt"}),
+        ("robot_dynamics simulate --set plant.en", {"plant.engine="}, {"plant.seed="}),
+        ("robot_dynamics simulate --plant ", {"engine", "mujoco"}, {"lift_box"}),
+    ],
+)
+def test_completion(line, expected, others, tmp_path):
+    """The shell is offered commands, scenarios, files, keys and choices, as far as they fit."""
+    for name in ("mine.yaml", "mine.txt"):
+        (tmp_path / name).touch()
+    found = set(completions(line, tmp_path))
+    assert expected <= found
+    assert not others & found
+
+
+def test_schema(capsys):
+    """`schema` prints the JSON schema alone, which a program can read, or a page of Markdown."""
+    assert main(["schema"]) == 0
+    assert "cell" in json.loads(capsys.readouterr().out)["properties"]
+    assert main(["schema", "--format", "markdown"]) == 0
+    assert capsys.readouterr().out.startswith("# Scenario files")

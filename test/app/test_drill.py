@@ -37,7 +37,8 @@ if "--soak=3.0" in sys.argv:
 else:
     print_event("result", hazard="one", lockstep=True, seen="", fallback_s=None, bound_s=None,
                 stalled_s=0.0, largest_torque=0.5, commands=3, attempts=1,
-                recovery="none", problems=["no"])
+                recovery="none", largest_gap_s=None, gap_bound_s=None, largest_step=0.3,
+                step_bound=2.0, problems=["no"])
 fate = "{fate}"
 if fate == "fails":
     print_event("error", message="it cannot go on")
@@ -110,12 +111,22 @@ def test_ctrl_c_ends_it(process, scenario):
     assert_gone(trace)
 
 
+COMMANDS = {"gap_bound_s": 0.05, "largest_step": 0.3, "step_bound": 2.0}
 GOOD = DrillResult(
-    "NaN in a position", True, "left: it is nan", 0.002, 0.004, 0.0, 0.66, 300, "controller/reset"
+    *("NaN in a position", True, "left: it is nan", 0.002, 0.004, 0.0, 0.66, 300, "reset"),
+    **COMMANDS,
+    largest_gap_s=None,
 )
-ON = DrillResult("messages duplicated", False, "", None, None, 0.0, 0.5, 300, "none")
+ON = DrillResult(
+    *("messages duplicated", False, "", None, None, 0.0, 0.5, 300, "none"),
+    **COMMANDS,
+    largest_gap_s=0.012,
+)
 BAD = DrillResult(
-    "simulator killed", False, "", 0.5, 0.1, 0.0, 1.2, 9, "start", ("a torque was 1.2.",)
+    *("simulator killed", False, "", 0.5, 0.1, 0.0, 1.2, 9, "start"),
+    **COMMANDS,
+    largest_gap_s=0.09,
+    problems=("a torque was 1.2.",),
 )
 
 
@@ -143,6 +154,8 @@ def test_the_table():
     assert "2.0 ms" in lines[2]
     assert "4 ms" in lines[2]
     assert "66 %" in lines[2]
+    assert "0.30 of 2 N m" in lines[2]
+    assert "12 ms" in lines[3]
     assert "control goes on" in lines[3]
     assert "FAILED: a torque was 1.2." in lines[4]
 

@@ -14,8 +14,13 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 EXPECTED = {
     "closure_function": ["y = boom_hinge, bucket_hinge", "largest gap of a loop on the way"],
+    "frames_and_kinematics": ["the tip is at", "converged after", "not reached after"],
     "inverse_dynamics": ["left_joint1", "a batch of torques: (1000, 14)"],
+    "own_controller": ["the box moved by 0.000 mm at most; no failures"],
+    "lqr": ["% of the step from the linear model", "at the end: 0.000 mrad from the target"],
+    "object_impedance": ["external stiffness: ", "internal stiffness: 20000 N/m measured"],
     "lift_box": ["largest position error", "written: "],
+    "step_simulation": ["the box sags by", "a push of 100 N along x moves it by", "back at 1.0 s"],
     "wrong_payload": ["true mass 1.2 x modelled"],
 }
 

@@ -177,7 +177,9 @@ def test_a_slip_and_the_warning_before_it(recording):
     margin[120:, 1] = -0.1
     recording.columns.update(grasp_slip=slip, slip_margin=margin)
     recording.columns["surface_slip"] = np.zeros((200, 1))
+    recording.columns["grasp_tilt"] = np.full((200, 1), 0.05)
     figures = contact_figures(recording)
+    assert figures["grasp_tilt_max_deg"] == pytest.approx(np.degrees(0.05))
     assert figures["grasp_slip_max_m"] == 2e-3
     assert figures["slip_margin_min"] == pytest.approx(-0.1)
     assert figures["slip_warning_lead_s"] == pytest.approx(0.3)

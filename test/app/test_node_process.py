@@ -28,7 +28,9 @@ import signal, sys, time
 print("starting up")
 print('{"event": "ready"}')
 what = sys.argv[1]
-if what == "refuse":
+if what == "refuse later":
+    time.sleep(1.0)
+if what.startswith("refuse"):
     print('{"event": "error", "message": "a.yaml:3: no such key."}'); sys.exit(2)
 if what == "crash":
     raise RuntimeError("the reason")
@@ -110,6 +112,15 @@ def test_the_one_with_a_reason_is_believed(start):
     assert first_failure([start("done")]) is None
     wait_until(lambda: all(node.exit_status is not None for node in nodes))
     assert str(first_failure(nodes)) == "a.yaml:3: no such key."
+
+
+def test_the_one_that_ended_first_is_believed(start, monkeypatch):
+    """A node that ends because another has gone does not hide why that one ended."""
+    crashed, other = start("crash", "controller"), start("refuse later", "simulator")
+    wait_until(lambda: crashed.exit_status is not None)
+    assert other.exit_status is None
+    monkeypatch.setattr(node_process.time, "sleep", lambda _: other._process.wait())
+    assert str(first_failure([other, crashed])).startswith("the controller ended with status 1")
 
 
 def test_a_node_that_does_not_want_to_end(start, monkeypatch):

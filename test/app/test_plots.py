@@ -40,6 +40,17 @@ def test_thresholds_are_named_where_there_are_some(run, asked, tmp_path):
     assert ("their thresholds dashed" in text) is asked
 
 
+@pytest.mark.parametrize("stop", [None, 0.4])
+def test_a_stop_is_marked(run, stop, tmp_path):
+    """A dotted line in every panel, and a word in the title."""
+    pytest.importorskip("matplotlib")
+    metadata = run.recording.metadata | ({} if stop is None else {"fault_time_s": stop})
+    recording = type(run.recording)(run.recording.columns, metadata)
+    text = plot_run(recording, tmp_path / "run.svg").read_text()
+    assert text.count('id="stop"') == (0 if stop is None else 6)
+    assert ("stopped at 0.4 s" in text) is (stop is not None)
+
+
 def test_a_run_that_went_wrong_is_drawn(run, tmp_path):
     """What is not finite leaves a gap and does not keep the rest from being seen."""
     pytest.importorskip("matplotlib")

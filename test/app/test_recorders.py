@@ -14,6 +14,7 @@ from robot_dynamics.app.recorders import (
     ContactRecorder,
     ControlRecorder,
     PlantRecorder,
+    common_metadata,
     control_units,
     unbounded_drives,
 )
@@ -169,12 +170,12 @@ CONE = FrictionCone(0.5)
 TWO = {"left": CONE, "right": CONE}
 
 
-def report(name, state, force=0.0, slip=0.0, used=0.0):
+def report(name, state, force=0.0, slip=0.0, used=0.0, tilt=0.0):
     """Return a contact that presses with a force and slides at a speed."""
     return ContactReport(
         name, state, np.zeros(3), np.eye(3), np.array([0.5 * used * force, 0.0, force]),
         np.zeros(3),
-        np.array([slip, 0.0]), 0.0, 0.0, CONE, 0,
+        np.array([slip, 0.0]), 0.0, 0.0, CONE, 0, tilt,
     )  # fmt: skip
 
 
@@ -198,6 +199,31 @@ def test_forces_of_a_surface_add_up_and_slides_grow():
     np.testing.assert_allclose(found["friction_used"], [[0.4, 1.0]])
     np.testing.assert_allclose(force, [9.0])
     np.testing.assert_allclose(slid, [0.006])
+
+
+def test_soft_fingers_tilt_while_they_touch():
+    """A pad that has left the object lies on nothing; a point has no pad."""
+    recorder = ContactRecorder(TWO, [], 0.01, np.zeros((1, 12)), soft_fingers=["right"])
+    assert recorder.columns["grasp_tilt"] == 1
+    for state, tilt in ((Touch.STICKING, 0.1), (Touch.SLIDING, 0.1), (Touch.OPEN, 0.0)):
+        contacts = [report("left", state, 3.0, tilt=0.2), report("right", state, 3.0, tilt=0.1)]
+        values = dict(zip(recorder.columns, recorder.values(contacts), strict=True))
+        assert values["grasp_tilt"].tolist() == [tilt]
+
+
+def test_the_limit_of_tilt_is_a_threshold_of_runs_with_soft_fingers(scenario):
+    """A threshold of the scenario's own comes first."""
+    for overrides, expected in (
+        ([], 10.0),
+        (["safety.tilt_limit_deg=3.0"], 3.0),
+        (["acceptance.engine.grasp_tilt_max_deg=1.5"], 1.5),
+        (["safety.tilt_limit_deg=.inf"], None),
+    ):
+        tray = load_scenario("tray", overrides)
+        found = common_metadata(tray, build_system(tray), {})["acceptance"]
+        assert found.get("grasp_tilt_max_deg") == expected
+    found = common_metadata(scenario, build_system(scenario), {})["acceptance"]
+    assert "grasp_tilt_max_deg" not in found
 
 
 def test_without_surfaces_there_are_no_columns_of_them():

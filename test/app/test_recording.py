@@ -278,3 +278,16 @@ def test_a_path_that_cannot_be_written(tmp_path):
         BackgroundSaving(tmp_path / "no" / "run.npz")
     with pytest.raises(RecordingError, match="expected a recording as"):
         BackgroundSaving(tmp_path / "run.txt")
+
+
+@pytest.mark.parametrize("plant_first", [True, False])
+def test_what_both_sides_measured_is_that_of_the_plant(plant_first):
+    """The controller's samples may be late; two recordings of one side do not merge."""
+    ticks = np.arange(3.0)
+    plant = Recording({"tick": ticks, "joint_position": ticks, "applied_torque": ticks}, {})
+    control = Recording({"tick": ticks, "joint_position": ticks - 1.0}, {})
+    sides = (plant, control) if plant_first else (control, plant)
+    merged = sides[0].merged(sides[1])
+    np.testing.assert_array_equal(merged["joint_position"], ticks)
+    with pytest.raises(RecordingError, match="both have a column 'joint_position'"):
+        control.merged(control)

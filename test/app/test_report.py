@@ -383,11 +383,43 @@ def test_missing_figures_with_a_reason():
     ]
 
 
+def test_what_surfaces_block_is_no_error(run):
+    """A path that leads into a wall is followed along it; what is blocked is told apart."""
+    recording = run.recording
+    recorded = recording["reference_pose"] - recording["object_pose"]
+    blocked = np.zeros((len(recording), 6))
+    blocked[:, 3:] = recorded[:, :3] + [0.0, 3e-4, 4e-4]
+    columns = {**recording.columns, "blocked_error": blocked}
+    figures = report_of(Recording(columns, recording.metadata))
+    assert figures["object_position_error_max_m"] == pytest.approx(5e-4)
+    largest = np.linalg.norm(blocked[:, 3:], axis=1).max()
+    assert figures["object_blocked_error_max_m"] == pytest.approx(largest)
+    assert any("more into what it touches" in line for line in summary(figures))
+    blocked[3] = np.nan  # control did not run: all of it is an error
+    figures = report_of(Recording(columns, {**recording.metadata, "fault": "in a test"}))
+    assert figures["object_blocked_error_max_m"] == pytest.approx(largest)
+    assert report_of(recording)["object_blocked_error_max_m"] is None
+
+
+def test_a_run_without_thresholds_for_the_object_says_so(run):
+    """It is not simply good, and without any thresholds not good at all."""
+    report = report_of(run.recording)
+    for acceptance, said in (
+        ({}, "no thresholds set"),
+        ({"closure_error_max": 1.0}, "good, but no threshold is stated for the object's motion"),
+        ({"object_position_error_max_m": 1.0}, "good"),
+    ):
+        first = next(summary({**report, "ok": True, "acceptance": acceptance}))
+        assert first.endswith(f": {said}")
+    first = next(summary({**report, "ok": False, "acceptance": {}}))
+    assert first.endswith(": NOT GOOD")
+
+
 def test_every_threshold_has_a_figure(run):
     """A threshold bounds a figure of free motion, contacts or hinges, on either side."""
     recording = run.recording
     two = np.zeros((len(recording), 2))
-    columns = dict.fromkeys(("contact_force", "grasp_slip", "holding_force"), two)
+    columns = dict.fromkeys(("contact_force", "grasp_slip", "grasp_tilt", "holding_force"), two)
     four = np.zeros((len(recording), 4))
     more = {"surface_slip": two, "slip_margin": two, "reference_contact_force": four}
     held = [["hinge", 2, "N"], ["hinge", 3, "N m"]]

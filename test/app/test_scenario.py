@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scenarios: found, read, changed, and made into arms that hold an object."""
 
+import math
 import shutil
 from dataclasses import dataclass, field
 
@@ -168,7 +169,7 @@ def test_true_arms_may_be_heavier(scenario):
         ("plant.sensors.sample_periods={rigt: 2}", "sample_periods: unknown arm 'rigt'"),
         ("plant.sensors.sample_periods={right: 0}", "expected at least 1"),
         ("plant.step_s=0.0013", "plant.step_s 0.0013 s does not divide the control period"),
-        ("plant.step_s=0.02", "does not divide the control period"),
+        ("plant.step_s=0.02", "expected 0.002 s over a whole number, as 0.002"),
         ("control.rate_hz=.nan", "finite"),
         ("cell.object.urdf=nix.urdf", "nix.urdf: there is no such file, expected a URDF"),
         ("cell.arms.0.tool=left_tol", "unknown link 'left_tol'; did you mean 'left_tool'"),
@@ -323,3 +324,14 @@ def test_what_overrides_leave_alone_keeps_its_place():
     """Its line in the file."""
     document = with_overrides(parse_yaml("plant:\n  seed: x\narms: []", "f.yaml"), ["plant.a=1"])
     assert document["plant"]["seed"].place == "f.yaml:2"
+
+
+@pytest.mark.parametrize("rate", [300.0, 500.0, 700.0, 977.0])
+def test_a_step_size_that_is_advised_is_accepted(rate):
+    """The step in the message of a refused one can be entered as it is printed."""
+    with pytest.raises(DescriptionError, match="over a whole number, as ") as refused:
+        load_scenario("lift_box", [f"control.rate_hz={rate}", "plant.step_s=0.0007"])
+    advised = str(refused.value).rpartition(" as ")[2].rstrip(".")
+    scenario = load_scenario("lift_box", [f"control.rate_hz={rate}", f"plant.step_s={advised}"])
+    steps = scenario.plant.steps("step_s", scenario.control.period)
+    assert steps == math.ceil(scenario.control.period / 0.0007)

@@ -43,6 +43,29 @@ def test_grasps_have_the_friction_of_the_scenario():
     assert not any(arm.pushing for arm in scene_of(scenario, system).contacts)
 
 
+@pytest.mark.parametrize(
+    ("changes", "size", "stiffness"),
+    [
+        ([], (0.06, 0.015), 1e5),  # 3/2 of the torsional friction over the friction, in the face
+        (["face=~"], (0.06, 0.06), 1e5),
+        (["pad=[0.02, 0.01]", "pad_stiffness=3.0e+4"], (0.02, 0.01), 3e4),
+        (["torsional_friction=0.0"], None, None),
+    ],
+)
+def test_soft_fingers_have_pads(changes, size, stiffness):
+    """Other contacts have none."""
+    overrides = [f"cell.arms.0.contact.{change}" for change in changes]
+    scenario, system, _, _ = prepared("tray", *overrides)
+    pad = scene_of(scenario, system).contacts[0].pad
+    if size is None:
+        assert pad is None
+    else:
+        assert pad.size == pytest.approx(size)
+        assert pad.stiffness == stiffness
+    scenario, system, _, _ = prepared("three_arms")
+    assert [one.pad for one in scene_of(scenario, system).contacts] == [None] * 3
+
+
 def test_an_object_is_on_its_hinge_wherever_that_truly_is():
     """It starts where it is believed to be, and turns about an axis 2 mm from the believed one."""
     scenario, system, _, _ = prepared("lid")

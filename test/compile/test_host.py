@@ -4,9 +4,12 @@
 
 import sys
 
+import numpy as np
 import pytest
 
+from robot_dynamics.compile import compile_program, trace
 from robot_dynamics.compile.host import find_host, interpretation_forced, requested_opt_level
+from robot_dynamics.scalar.functions import sin, sqrt
 
 
 @pytest.fixture
@@ -16,9 +19,10 @@ def uncached():
     find_host.cache_clear()
 
 
-def test_host_is_described():
+def test_host_is_described(monkeypatch, uncached):
     """With llvmlite there is a target, with a width that the processor has."""
     pytest.importorskip("llvmlite")
+    monkeypatch.delenv("ROBOT_DYNAMICS_NATIVE", raising=False)
     host = find_host()
     assert host.lanes in (2, 4, 8)
     assert host.cpu
@@ -57,6 +61,25 @@ def test_environment_forces_interpretation(monkeypatch, value, forced):
     """ROBOT_DYNAMICS_INTERPRET=1 turns machine code off."""
     monkeypatch.setenv("ROBOT_DYNAMICS_INTERPRET", value)
     assert interpretation_forced() is forced
+
+
+def test_code_for_any_processor(monkeypatch, uncached):
+    """With ROBOT_DYNAMICS_NATIVE=0 nothing is used that some processors lack; results agree."""
+    pytest.importorskip("llvmlite")
+
+    def run(x, _):
+        return {"y": [x[0] * x[1] + x[2], sin(x[0]) / sqrt(1.0 + x[1] * x[1])]}
+
+    program, x = trace(run, "of_any", {"x": 3}), np.array([0.3, -1.7, 2.9])
+    native = compile_program(program, lanes=1).bind()(x)
+    monkeypatch.setenv("ROBOT_DYNAMICS_NATIVE", "0")
+    find_host.cache_clear()
+    host = find_host()
+    assert host.lanes == 2
+    assert host.features == host.cpu == ""
+    assert host.fma == host.triple.startswith(("aarch64", "arm64"))
+    portable = compile_program(program, lanes=1).bind()(x)
+    np.testing.assert_allclose(portable, native, rtol=1e-14)
 
 
 @pytest.mark.parametrize(("value", "level"), [("0", 0), ("3", 3), ("", 1), ("4", 1), ("low", 1)])

@@ -199,6 +199,105 @@ def test_sensors_that_measure_another_object(scale, cause):
     assert pilot.safety.object_held == (cause is not Cause.GRASP_LOST)
 
 
+def test_the_fallback_damps_the_load():
+    """After a stop in motion all joints slow down at 2 w, with the object in the hands.
+
+    With the inertia of the arms alone it coasted on with a time constant of 0.35 s, by 12 degrees.
+    """
+    scenario = load_scenario("lift_box")
+    pilot, plant, measured = begun(scenario)
+    for _ in range(600):
+        measured = plant.step(update(pilot, measured)[0])
+    begin, pose = float(np.linalg.norm(measured.qd)), plant.truth().object_pose
+    assert begin > 0.3
+    pilot.stop(600)
+    # The torque changes at its rate, which takes some hundredths of a second.
+    for _ in range(round(0.15 / scenario.control.period)):
+        measured = plant.step(update(pilot, measured)[0])
+    assert np.linalg.norm(measured.qd) < np.exp(-1.0) * begin
+    for _ in range(300):
+        measured = plant.step(update(pilot, measured)[0])
+    now = plant.truth().object_pose
+    turned = 2.0 * np.arccos(min(1.0, abs(float(now[3:] @ pose[3:]))))
+    assert np.degrees(turned) < 4.0
+
+
+@pytest.mark.parametrize("added", [-1.0, 1.0])
+def test_gravity_that_is_not_as_it_is_said(added):
+    """The first motion shows it, and the arms are held by what is measured alone.
+
+    Drives that compensate gravity although they are said not to, or the other way round; the
+    fallback with the same wrong gravity moved the object by more than a decimetre.
+    """
+    scenario = load_scenario("lift_box")
+    pilot, plant, measured = begun(scenario)
+    gravity, height = pilot._arms.support, plant.truth().object_pose[2]
+    for _ in range(1500):
+        torque = update(pilot, measured)[0] + added * gravity(measured.q)
+        measured = plant.step(torque)
+        assert abs(plant.truth().object_pose[2] - height) < 0.05
+    tick, found = pilot.safety.faults[0]
+    assert found.cause is Cause.MODEL_WRONG
+    assert tick * scenario.control.period < 0.04
+    assert np.abs(measured.qd).max() < 0.02
+    # A reset does not bring back the fallback that was wrong.
+    pilot.safety.reset()
+    for _ in range(200):
+        measured = plant.step(update(pilot, measured)[0] + added * gravity(measured.q))
+    assert np.abs(measured.qd).max() < 0.02
+
+
+def test_signs_that_are_wrong():
+    """Whatever is computed drives the arms: no torque is left, and drives do what they can."""
+    pilot, plant, measured = begun(load_scenario("lift_box"))
+    pilot.safety.note_drives(np.zeros_like, ())
+    for _ in range(200):
+        torque, _ = update(pilot, measured)
+        measured = plant.step(-torque)
+    causes = {found.cause for _, found in pilot.safety.faults}
+    assert {Cause.MODEL_WRONG, Cause.RUNAWAY} <= causes
+    assert np.abs(torque).max() < 0.2
+    assert pilot.safety.released == ("left", "right")
+
+
+def test_brakes_need_no_model():
+    """Where drives brake without commands, commands cease as soon as the model is disproved."""
+    pilot, plant, measured = begun(load_scenario("lift_box"))
+    pilot.safety.note_drives(np.zeros_like, ("left", "right"))
+    for _ in range(100):
+        torque, _ = update(pilot, measured)
+        if pilot.safety.released:
+            break
+        measured = plant.step(-torque)
+    assert pilot.safety.released == ("left", "right")
+    assert measured.time < 0.02
+    assert np.abs(measured.qd).max() < 1.0
+
+
+def test_a_lost_grasp_that_is_closed():
+    """After a reset the fallback carries the object again where the arms agree about it.
+
+    Without its weight they would sink, and a start from motion is refused.
+    """
+    pilot, plant, measured = begun(load_scenario("lift_box"))
+    names = list(pilot.system.joint_names)
+    for _ in range(150):
+        measured = plant.step(update(pilot, measured)[0])
+    tick = measured.tick
+    pilot.fall_back(tick, Cause.GRASP_LOST, "right", "it was lost.")
+    assert not pilot.safety.object_held
+    for gap, held in ((0.1, False), (0.0, True)):
+        q = measured.q.copy()
+        q[0] += gap
+        pilot.joint_states.take("joint_states", tick, names, q, measured.qd, tick)
+        tick += 1
+        pilot.reset(tick)
+        assert pilot.safety.object_held is held
+    for _ in range(1500):
+        measured = plant.step(update(pilot, measured)[0])
+    assert np.abs(measured.qd).max() < 0.02
+
+
 def test_a_grasp_of_a_jointed_object_that_is_dropped():
     """The part that falls is named, while it hangs on the other one, which is still held.
 

@@ -25,7 +25,9 @@ def support(q, held):
 def fallback(model=support, effort=100.0, **options) -> FallbackTorque:
     """Return a fallback without limit of the torque rate unless told otherwise."""
     settings = SafetySettings(**{"torque_rate": np.inf, "fallback_bandwidth": 5.0, **options})
-    return FallbackTorque(settings, model, lambda q: np.diag(INERTIA), np.full(4, effort), ARMS)
+    return FallbackTorque(
+        settings, model, lambda q, held: np.diag(INERTIA), np.full(4, effort), ARMS
+    )
 
 
 def test_gravity_with_damping():

@@ -167,6 +167,7 @@ def test_defaults_pass_and_other_servos_are_checked():
     assert delay_margin(servo_gains(ServoSettings()), 0.002, 1) > 0.005
     for wrong, name in (
         (ControlSettings(posture=PostureSettings(400.0)), "posture"),
+        (ControlSettings(hand=HandSettings(400.0)), "hand"),
         (ControlSettings(internal_force=ForceServoSettings(400.0)), "internal_force"),
         (ControlSettings(rate_hz=50.0), "object"),
     ):

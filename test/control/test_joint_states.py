@@ -111,7 +111,10 @@ def test_a_misspelt_joint_is_blamed_on_its_arm(samples):
     assert samples.take(["left_a", "left_bb", "right_a"])
     ((arm, sentence),) = samples.complaints
     assert arm == "left"
-    assert sentence == "unknown joint 'left_bb'; did you mean 'left_b'?"
+    assert sentence == (
+        "unknown joint 'left_bb'; did you mean 'left_b'? "
+        "Joints that belong to no arm are listed in ignored_joints."
+    )
     assert samples.arms["left"].watch.stamp is None
     assert samples.arms["right"].position.tolist() == [3.0]
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 from support.free_space import free_space_law
 from two_arms import BOX, two_arms
 
@@ -31,10 +32,12 @@ LIFT = SegmentSettings(1.0, move=(0.0, 0.0, 0.15))
 SQUEEZE = (ForceStepSettings(0.0, 40.0),)
 
 
-def check(*segments, force=SQUEEZE, system=SYSTEM, **safety):
+def check(*segments, force=SQUEEZE, system=SYSTEM, contacts=None, **safety):
     """Check a path of the two arms."""
     limits = SafetySettings(**safety)
-    law = free_space_law(system, ReferenceSettings(segments, force), BOX, safety=limits)
+    law = free_space_law(
+        system, ReferenceSettings(segments, force), BOX, safety=limits, contacts=contacts
+    )
     return law.checked_path(HELD, TERMS if system is SYSTEM else None)
 
 
@@ -42,7 +45,8 @@ def refused(*segments, **options) -> PreflightError:
     """Return the error of a path that must be refused."""
     with pytest.raises(PreflightError) as caught:
         check(*segments, **options)
-    assert [p.time for p in caught.value.problems] == sorted(p.time for p in caught.value.problems)
+    order = [(not problem.cause, problem.time) for problem in caught.value.problems]
+    assert order == sorted(order)
     assert len(caught.value.others) == len(caught.value.problems) - 1
     assert all(
         p.sentence in line
@@ -66,14 +70,17 @@ def test_a_good_path_passes_and_says_what_it_leaves():
 
 
 def test_a_path_out_of_reach():
-    """The arm and its stretched joint, the elbow, are named, before the gap opens."""
+    """The arm and its stretched joint, the elbow, are named first, and what follows from it."""
     error = refused(SegmentSettings(1.0, move=(0.8, 0.0, 0.0)), velocity_fraction=1.0)
     sentences = " ".join(problem.sentence for problem in error.problems)
     assert "does not reach the object" in sentences
     beyond = next(p for p in error.problems if "does not reach" in p.sentence)
     assert beyond.joint in ("left_joint4", "right_joint4")
-    # the elbow has to move ever faster before, which is noticed first
-    assert error.problems[0].time < beyond.time
+    # The elbow has to move ever faster before: that follows from it.
+    assert error.problems[0] is beyond
+    assert min(problem.time for problem in error.problems) < beyond.time
+    assert "does not reach the object" in str(error)
+    assert str(error).endswith(", which may follow from it)")
 
 
 def test_a_joint_beyond_its_limit():
@@ -141,16 +148,40 @@ def test_a_wrong_length_is_refused():
 
 
 def test_what_contacts_cannot_do_is_told_with_what_arms_cannot():
-    """A task of soft fingers that slip, on a way out of reach: both, in the order of time."""
+    """A task of soft fingers that slip, out of reach: the reach first, others in time's order."""
     fingers = [
         Contact.of_kind("soft finger", grasp, FrictionCone(0.6, torsion=0.02))
         for grasp in SYSTEM.grasps
     ]
     path = ReferenceSettings((SegmentSettings(1.0, move=(0.8, 0.0, 0.0)),))
     law = free_space_law(SYSTEM, path, BOX, contacts=fingers)
-    with pytest.raises(PreflightError, match="would slip or open") as caught:
+    with pytest.raises(PreflightError, match="does not reach the object") as caught:
         law.check_path(HELD)
-    sentences = " ".join(problem.sentence for problem in caught.value.problems)
-    assert "does not reach the object" in sentences
-    times = [problem.time for problem in caught.value.problems]
+    assert any("would slip or open" in sentence for sentence in caught.value.others)
+    times = [problem.time for problem in caught.value.problems[1:]]
     assert times == sorted(times)
+
+
+def palms(degrees):
+    """Return soft fingers of which the right one starts tilted."""
+    tilted = np.eye(4)
+    tilted[:3, :3] = Rotation.from_rotvec([np.radians(degrees), 0.0, 0.0]).as_matrix()
+    frames = [SYSTEM.grasps[0], SYSTEM.grasps[1] @ tilted]
+    return tuple(Contact.of_kind("soft finger", frame) for frame in frames)
+
+
+def test_the_tilt_of_a_soft_finger_is_limited():
+    """A hand that starts tilted is refused beyond the limit, by default 10 degrees."""
+    assert check(LIFT).tilt == 0.0  # rigid grasps
+    left = check(LIFT, contacts=palms(8.0))
+    assert left.tilt == pytest.approx(np.radians(8.0), rel=1e-6)
+    assert left.rollout.tilt[-1].max() < 0.01  # the hand returns to its grasp on the way
+    error = refused(LIFT, contacts=palms(12.0))
+    assert error.problems[0].time == 0.0
+    assert error.problems[0].joint in SYSTEM.arms[1].joints
+    assert error.problems[0].sentence == (
+        "the soft finger of arm 'right' would tilt by up to 12 degrees on the object, expected at "
+        "most 10 degrees."
+    )
+    assert "at most 5 degrees" in str(refused(LIFT, contacts=palms(8.0), tilt_limit_deg=5.0))
+    check(LIFT, contacts=palms(12.0), tilt_limit_deg=np.inf)

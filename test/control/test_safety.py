@@ -40,7 +40,11 @@ def layer(ramp_s=0.0, **options) -> SafetyLayer:
     """Return a layer in lockstep, with a fallback that is reached at once."""
     settings = SafetySettings(**{"torque_rate": np.inf, **options})
     fallback = FallbackTorque(
-        settings, support, lambda q: np.diag(INERTIA), LIMITS["effort"], (slice(0, 2), slice(2, 4))
+        settings,
+        support,
+        lambda q, held: np.diag(INERTIA),
+        LIMITS["effort"],
+        (slice(0, 2), slice(2, 4)),
     )
     return SafetyLayer(
         settings,
@@ -51,6 +55,7 @@ def layer(ramp_s=0.0, **options) -> SafetyLayer:
         clock=LockstepClock(PERIOD),
         ramp_s=ramp_s,
         wrench_count=2,
+        soft_fingers=("right",),
     )
 
 
@@ -322,6 +327,56 @@ def test_the_fallback_keeps_the_torque_rate_from_the_last_torque():
     np.testing.assert_allclose(tau, wanted)
 
 
+def test_the_torque_rate_counts_from_what_was_sent():
+    """Torques that were computed and withheld, as after a suspension, are no step of a ramp."""
+    safety = running(torque_rate=100.0)
+    before, largest = safety.last, 100.0 * PERIOD * (1 + 2e-9)
+    safety.stop(2)
+    for tick in range(2, 60):
+        safety.observe(tick, Q, QD)
+        safety.command(tick)
+        safety.depart_from(before)  # nobody has got it
+    sent = safety.command(60)
+    assert 0.0 < np.abs(sent - before).max() <= largest
+    # Where nothing is known of an arm's torque, what was computed last is the best guess.
+    safety.depart_from(np.array([np.nan, np.nan, 0.0, 0.0]))
+    np.testing.assert_array_equal(safety.last, [*sent[:2], 0.0, 0.0])
+
+
+def test_arms_that_are_fast_when_the_fallback_begins():
+    """As after a suspension: it damps them, and gives up only if it makes them faster still."""
+    safety = running(stale_after_periods=1000)
+    first, tick = Cause.VELOCITY_LIMIT, 2
+    for speed in [*np.linspace(12.0, 16.0, 40), *np.linspace(16.0, 14.0, 100), 18.0]:
+        safety.observe(tick, Q, np.array([speed, 0.0, 0.0, 0.0]))
+        safety.command(tick)
+        tick += 1
+    assert [found.cause for _, found in safety.faults] == [first]
+    safety.observe(tick, Q, np.array([20.0, 0.0, 0.0, 0.0]))
+    assert safety.faults[-1][1].cause is Cause.RUNAWAY
+    np.testing.assert_array_equal(safety.command(tick), 0.0)
+    safety.command(tick + 1)
+    assert safety.released == tuple(ARMS)
+
+
+def test_a_start_departs_from_the_torque_of_another_process():
+    """A controller that was started anew takes the arms from a guard without a step."""
+    safety = layer(torque_rate=100.0)
+    safety.observe(0, Q, QD, WRENCHES)
+    safety.depart_from(TORQUE - 30.0)
+    assert safety.command(0) is None
+    safety.start(0, TORQUE)
+    safety.observe(1, Q, QD, WRENCHES)
+    sent = safety.command(1, TORQUE, closure=CLOSURE)
+    assert np.abs(sent - (TORQUE - 30.0)).max() == pytest.approx(100.0 * PERIOD)
+    # Once more, from brakes: what holds the arms up is there with the first torque.
+    safety.stop(2)
+    safety.release()
+    safety.observe(3, Q, QD, WRENCHES)
+    safety.start(3, TORQUE)
+    np.testing.assert_array_equal(safety.command(3, TORQUE, closure=CLOSURE), TORQUE)
+
+
 def test_a_law_that_jumps_is_held_back():
     """Whatever the law wants, no joint's torque changes by more than the rate in a period."""
     safety = running(torque_rate=100.0)
@@ -376,3 +431,26 @@ def test_wrong_lengths_are_refused():
         safety.start(0, np.zeros(3))
     with pytest.raises(ArgumentError, match="expected the name of an arm, one of left, right"):
         safety.monitor(StreamWatch("head", 0.01, LockstepClock(PERIOD)), Cause.ARM_LOST)
+
+
+@pytest.mark.parametrize("tilt", [np.radians(10.01), np.nan])
+def test_a_soft_finger_that_tilts_is_a_fault(tilt):
+    """Up to 10 degrees control goes on; then arms and object are held up by the fallback."""
+    safety = running()
+    safety.observe(2, Q, QD, WRENCHES)
+    assert safety.command(2, TORQUE, tilts=np.radians([9.99])) is TORQUE
+    safety.observe(3, Q, QD, WRENCHES)
+    np.testing.assert_array_equal(
+        safety.command(3, TORQUE, tilts=np.array([tilt])), support(Q, True)
+    )
+    assert (safety.state, safety.object_held) == (State.FALLBACK, True)
+    (found,) = (fault for _, fault in safety.faults)
+    assert (found.cause, found.subject) == (Cause.GRASP_TILTED, "right")
+    assert "degrees on the object; expected at most 10" in found.sentence
+
+
+def test_the_limit_of_tilt_is_that_of_the_settings():
+    """It may be left out."""
+    safety = running(tilt_limit_deg=np.inf)
+    safety.observe(2, Q, QD, WRENCHES)
+    assert safety.command(2, TORQUE, tilts=np.array([1.5])) is TORQUE

@@ -57,7 +57,7 @@ def passive_at(model, q, qd):
     q, qd = list(q), list(qd)
     Xup = joint_transforms(model, q)
     v = body_velocities(model, Xup, qd, q)
-    return np.array(passive_forces(model, Xup, v, parameters_of(model), q))
+    return np.array(passive_forces(model, Xup, v, qd, parameters_of(model), q))
 
 
 def sprung(rng, kind, ends, **data):
@@ -271,7 +271,7 @@ def test_springs_of_the_tree_need_positions():
     Xup = joint_transforms(model, [0.1, 0.2, 0.3])
     v = body_velocities(model, Xup, [0.0] * 3)
     with pytest.raises(RobotDynamicsError, match="the spring in joint 'crank_joint' needs"):
-        passive_forces(model, Xup, v, parameters_of(model))
+        passive_forces(model, Xup, v, [0.0] * 3, parameters_of(model))
 
 
 def test_energy_is_kept_with_springs_in_loops():

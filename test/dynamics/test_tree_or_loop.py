@@ -160,7 +160,7 @@ def test_springs_and_dampers_move_alike(name, rng):
     joint = JointElement("j3", name, "b", "c", at, parameters=EVERY[name], **data)
     loop = LoopElement("j3", name, "b", "c", at, np.eye(4), EVERY[name], **data)
     tree, q, *_ = compare(rng, around(rng, (joint,)), loop)
-    springs = passive_forces(tree, joint_transforms(tree, q), [], parameters_of(tree), q)
+    springs = passive_forces(tree, joint_transforms(tree, q), [], [], parameters_of(tree), q)
     assert np.abs(springs).max() > 1.0
 
 

@@ -99,6 +99,13 @@ def test_mistakes_are_named(cls, text, message):
         decode(cls, parse_yaml(text))
 
 
+def test_only_soft_fingers_have_pads():
+    """A point has no size."""
+    assert ContactSettings("soft_finger", pad=(0.02, 0.03)).pad == (0.02, 0.03)
+    with pytest.raises(ArgumentError, match="'point' with a pad"):
+        ContactSettings("point", pad=(0.02, 0.03))
+
+
 def test_torsion_needs_friction():
     """A soft finger that does not hold along its face does not hold about its normal either."""
     with pytest.raises(ArgumentError, match=r"torsional friction 0\.01 m and without friction"):

@@ -64,6 +64,29 @@ def speak(ros):
     node.destroy_node()
 
 
+def test_what_the_drives_got_last(speak, ros):
+    """Whoever sent it: this node or another one; an empty command changes nothing."""
+    make, _ = speak
+    speaker = make(in_lockstep=True)
+    assert np.isnan(speaker.last()).all()
+    speaker.send(1, np.arange(14.0), ())
+    speaker.send(2, np.arange(14.0) + 1.0, ())
+    wait_until(lambda: np.array_equal(speaker.last(), np.arange(14.0) + 1.0))
+    speaker.send(3, np.zeros(14), ("left", "right"))
+    other = ros.create_node("other")
+    try:
+        theirs = CommandTopics(other, SYSTEM, lambda torque: torque, in_lockstep=False)
+        for _, _, publisher, _ in theirs._arms:
+            wait_until(lambda p=publisher: p.get_subscription_count() >= 3)
+        theirs.send(4, np.full(14, 5.0), ("right",))
+        expected = np.array([5.0] * 7 + list(range(8, 15)))
+        wait_until(lambda: np.array_equal(speaker.last(), expected), words=speaker.last)
+        theirs.destroy()
+    finally:
+        other.destroy_node()
+        speaker.destroy()
+
+
 def test_every_arm_gets_its_part(speak):
     """In the drives' meaning, with the number of the tick."""
     make, hear = speak

@@ -210,7 +210,8 @@ def test_a_run_from_its_start_to_its_end(started, tmp_path):
     """Every period is a row; the last one saves, and says so."""
     loop, measured = started
     launcher, file = Launcher(), tmp_path / "run.npz"
-    record = ControlRecord(SCENARIO, loop, launcher, str(file), 5)
+    topics = {"left/commands": ["/effort/commands"]}
+    record = ControlRecord(SCENARIO, loop, launcher, str(file), 5, topics)
     for tick in range(5):
         assert not record.done
         record.write(tick, cycle(loop, measured, tick))
@@ -220,6 +221,13 @@ def test_a_run_from_its_start_to_its_end(started, tmp_path):
     recording = Recording.load(file)
     assert recording["tick"].tolist() == [0, 1, 2, 3, 4]
     assert np.isfinite(recording["commanded_torque"]).all()
+    # What was measured is there, for a replay, on the topics that the node had.
+    np.testing.assert_array_equal(recording["joint_position"], np.tile(measured.q, (5, 1)))
+    np.testing.assert_array_equal(recording["joint_velocity"], np.tile(measured.qd, (5, 1)))
+    wrenches = np.ravel(measured.wrenches)
+    np.testing.assert_array_equal(recording["grasp_wrench"], np.tile(wrenches, (5, 1)))
+    assert recording.get("topics") == {"left/commands": ["/effort/commands"]}
+    assert set(recording.get("units")) == set(recording.columns)
     assert recording.get("start_to_first_torque_s") > 0.0
     assert "fault" not in recording.metadata
     progress, done = launcher.heard[-2:]

@@ -20,6 +20,7 @@ from robot_dynamics.app.scenario import load_scenario
 from robot_dynamics.control.faults import SafetyError, State
 from robot_dynamics.control.start_check import StartError
 from robot_dynamics.nodes import start_preparation, timeouts
+from robot_dynamics.nodes.command_topics import CommandTopics
 from robot_dynamics.nodes.control_session import ControlSession
 from robot_dynamics.nodes.diagnostics import Diagnostics
 from robot_dynamics.nodes.parameters import CONTROLLER
@@ -204,6 +205,63 @@ def test_time_waits_after_a_reset_of_the_simulator(make):
     assert not sent
     bench.session.start()
     assert np.array_equal(sent[0], first)
+
+
+def test_withheld_commands_are_no_steps_of_a_ramp(make):
+    """After a suspension commands wait for the guard; the drives hold what they got last.
+
+    The first command departs from that, or from what the guard has sent meanwhile.
+    """
+    bench = make()
+    link = SimpleNamespace(may=True, hands_back=False, refusal="", destroy=lambda: None)
+    link.require_guard = link.beat_with_command = lambda: None
+    link.beat_when_idle = lambda now: None
+    link.beat = lambda commanding: None
+    link.may_command = lambda now: link.may
+    bench.session._link, sent = link, []
+    send = bench.session._commands.send
+
+    def record(tick, torque, released):
+        sent.append(torque.copy())
+        return send(tick, torque, released)
+
+    bench.session._commands.send = record
+    bench.state()
+    bench.session.start()
+    bench.state()
+    held, step = sent[-1], SCENARIO.safety.torque_rate * SCENARIO.control.period * (1 + 1e-6)
+    link.may = False
+    bench.arms.q = bench.arms.q + 0.1  # there the fallback wants other torques
+    bench.session.stop()
+    for _ in range(30):
+        bench.state()
+    bench.arms.q = bench.arms.q - 0.1
+    assert len(sent) == 2
+    link.may = True
+    bench.state()
+    assert np.abs(sent[-1] - held).max() <= step
+
+    link.may = False
+    other = CommandTopics(bench.other, bench.loop.system, lambda torque: torque, in_lockstep=False)
+    ways = [publisher for _, _, publisher, _ in other._arms]
+    wait_until(lambda: all(way.get_subscription_count() >= 3 for way in ways))
+    other.send(0, held + 20.0, ())
+    wait_until(lambda: np.allclose(bench.session._commands.last(), held + 20.0))
+    bench.state()
+    link.may = True
+    bench.state()
+    assert np.abs(sent[-1] - held - 20.0).max() <= step
+    # A controller that was started anew takes over what the guard hands back.
+    bench.session.reset()
+    bench.loop.let_go()
+    other.send(0, held - 20.0, ())
+    wait_until(lambda: np.allclose(bench.session._commands.last(), held - 20.0))
+    link.hands_back = True
+    bench.session._publisher_monitor.require_none = lambda: True  # as beside a guard
+    bench.session.start()
+    bench.state()
+    assert np.abs(sent[-1] - held + 20.0).max() <= step
+    other.destroy()
 
 
 def test_a_long_path_check_does_not_count_as_missing_joint_states(make, monkeypatch):

@@ -111,7 +111,7 @@ def test_every_key_is_documented():
     latency.sampled("left", 1)
     latency.sent()
     keys |= latency.figures().keys()
-    for name in ("control cycle", "round trip"):
+    for name in ("control cycle", "latency"):
         durations = Durations(1.0)
         durations.add(0.5)
         keys |= durations.figures(name).keys()

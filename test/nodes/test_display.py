@@ -14,14 +14,13 @@ from visualization_msgs.msg import Marker
 
 from robot_dynamics.app.cell import environment_of, surface_rows
 from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.app.visual.shapes import FORCE_SCALE, MOMENT_SCALE
 from robot_dynamics.description.description import Shape
 from robot_dynamics.description.orientations import rotation_of_quaternion
 from robot_dynamics.manipulation.contact_settings import PartSettings, SurfaceSettings
 from robot_dynamics.manipulation.hybrid.environment import derivatives
 from robot_dynamics.model import pose
 from robot_dynamics.nodes.display import (
-    FORCE_SCALE,
-    MOMENT_SCALE,
     Display,
     SurfaceMarkers,
     arrow,

@@ -89,3 +89,21 @@ def test_a_node_that_is_started_as_a_module(tmp_path, node):
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])},
     )
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("node", ["simulator", "controller", "guard"])
+def test_help_of_a_node(node):
+    """Its parameters with their defaults, on standard output; nothing is started."""
+    pytest.importorskip("rclpy", reason="ROS 2 is not installed")
+    done = subprocess.run(
+        [sys.executable, "-m", f"robot_dynamics.nodes.{node}", "--help"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"usage: {node} [--ros-args")
+    assert "  scenario: lift_box\n" in done.stdout
+    assert "  mode: lockstep\n" in done.stdout

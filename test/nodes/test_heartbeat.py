@@ -29,6 +29,7 @@ from robot_dynamics.nodes.heartbeat import (
     GuardReport,
     GuardState,
     HeartbeatMonitor,
+    OtherGuard,
 )
 from robot_dynamics.nodes.topics import STREAM, Inbox
 
@@ -457,7 +458,8 @@ def test_a_guard_is_missed(line):
         line.link.require_guard()
     line.report(GuardState.WATCHING, able=False)
     assert (
-        line.link.warning == "the guard has no joint states of some arm, and could not take over."
+        line.link.warning
+        == "the guard is inactive or lacks joint states of an arm, and could not take over."
     )
     line.report(GuardState.WATCHING)
     line.link.require_guard()
@@ -476,3 +478,23 @@ def test_messages_that_are_no_reports(line):
     line.inbox.read()
     assert line.link._authority.report is None
     assert line.link.may_command(0)
+
+
+def test_another_guard_is_found_by_its_reports():
+    """Within two seconds, whichever of both was there first; and not when it has gone."""
+    guard, now = OtherGuard(), 0.0
+
+    def let_pass(seconds, others):
+        nonlocal now
+        there = []
+        for _ in range(round(seconds / 0.02)):
+            now += 0.02
+            guard.sent()
+            for _ in range(1 + others):
+                guard.received()
+            there.append(guard.is_there(now))
+        return there
+
+    assert not any(let_pass(3.0, 0))
+    assert all(let_pass(3.0, 1)[100:])
+    assert not any(let_pass(3.0, 0)[100:])

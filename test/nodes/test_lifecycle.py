@@ -4,16 +4,24 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
+from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
+from rcl_interfaces.srv import SetParameters
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
+from std_msgs.msg import UInt64MultiArray
 from waiting import PATIENCE_S, wait_until
 
+from robot_dynamics.app import topic_names as topics
 from robot_dynamics.errors import RobotDynamicsError, sentence_of
 from robot_dynamics.nodes.lifecycle import StagedNode, TransitionError
 from robot_dynamics.nodes.services import NextCycle
@@ -185,3 +193,65 @@ def test_the_node_itself_is_told_why(bench):
         bench.node.change(bench.node.trigger_activate)
     bench.node.change(bench.node.trigger_configure)
     assert bench.node.condition == "inactive"
+
+
+@pytest.mark.parametrize("name", ["simulator", "guard"])
+def test_simulator_and_guard_are_managed(ros, start_node, name):
+    """They wait for transitions, act while active, and may be configured anew."""
+    process = start_node(
+        name, scenario="lift_bx", mode="wall_clock", autoconfigure=False, progress=False
+    )
+    node, heard = ros.create_node("manager"), []
+    node.create_subscription(
+        DiagnosticArray,
+        "/diagnostics",
+        lambda message: heard.extend(s.message for s in message.status if name in s.name),
+        10,
+    )
+    change = node.create_client(ChangeState, f"{name}/change_state")
+    topic = {"simulator": topics.JOINT_STATES, "guard": topics.GUARD}[name]
+    kind = {"simulator": JointState, "guard": UInt64MultiArray}[name]
+    samples = []
+    node.create_subscription(kind, topic, samples.append, 10)
+    spin = partial(ros.spin_once, node, timeout_sec=0.02)
+
+    def transition(label):
+        request = ChangeState.Request()
+        request.transition.label = label
+        return bool(answer(change, request, spin).success)
+
+    def wait_for_words(words):
+        heard.clear()
+        wait_until(lambda: any(words in said for said in heard), spin)
+
+    wait_for_words("unconfigured")
+    assert not transition("configure")
+    wait_for_words("did you mean 'lift_box'?")
+    parameters = node.create_client(SetParameters, f"{name}/set_parameters")
+    request = SetParameters.Request(
+        parameters=[Parameter("scenario", value="lift_box").to_parameter_msg()]
+    )
+    assert answer(parameters, request, spin).results[0].successful
+    for _ in range(2):
+        assert transition("configure")
+        wait_for_words("inactive")
+        assert transition("activate")
+        wait_for_words({"simulator": "waiting for commands", "guard": "watching"}[name])
+        samples.clear()
+        wait_until(lambda: len(samples) > 3, spin)
+        assert transition("deactivate")
+        wait_for_words("inactive")
+        assert transition("cleanup")
+        wait_for_words("unconfigured")
+    assert transition("shutdown")
+    assert process.wait() == 0
+    assert "Traceback" not in process.text
+    node.destroy_node()
+
+
+def answer(client, request, spin):
+    """Return the answer of a service."""
+    wait_until(client.service_is_ready, spin)
+    future = client.call_async(request)
+    wait_until(future.done, spin)
+    return future.result()

@@ -24,13 +24,14 @@ from waiting import wait_until
 from robot_dynamics.app.bags.messages import wrench_of
 from robot_dynamics.app.run import make_plant
 from robot_dynamics.app.scenario import load_scenario, true_system
+from robot_dynamics.app.visual.shapes import FORCE_SCALE
 from robot_dynamics.nodes.conversions import (
     OdometryWriter,
     ReferenceWriter,
     WrenchWriter,
     read_time,
 )
-from robot_dynamics.nodes.display import FORCE_SCALE, Display
+from robot_dynamics.nodes.display import Display
 from robot_dynamics.nodes.object_topics import ObjectFrame, ObjectTopics
 
 KINDS = {

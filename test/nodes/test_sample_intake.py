@@ -136,6 +136,15 @@ def test_every_sample_of_the_arms_gets_one_cycle(phase, drift):
     assert steps.max() <= 2
 
 
+def test_stamps_that_come_to_lie_between_two_ticks():
+    """The phase follows within a few samples, also if jitter puts them on both sides in turn."""
+    jitter = 0.15e-3 * (-1.0) ** np.arange(400)
+    late = np.where(np.arange(400) < 100, 0.0, 0.5 * PERIOD + jitter)
+    ticks = ticks_of(PERIOD * np.arange(400) + late)
+    assert len(ticks) >= 395
+    assert np.array_equal(np.diff(ticks)[-280:], np.ones(280))
+
+
 def test_samples_of_others_are_no_time_of_control():
     """A gripper on the same topic, with another clock, moves no reference."""
     ticks = ticks_of(1.0 + PERIOD * np.arange(200), names=("gripper", "arm", "gripper"))

@@ -311,7 +311,8 @@ def test_real_time_with_a_controller(ros, start_node, tmp_path):
     controller.interrupt()
     assert controller.wait() == 0
     commander.spin_until(lambda: "no commands for left, right: brakes on" in commander.said)
-    assert np.abs(np.array(commander.states[-1].velocity)).max() == 0.0
+    # To rounding; a joint that falls has 0.01 rad/s after two periods.
+    assert np.abs(np.array(commander.states[-1].velocity)).max() < 1e-9
     commander.node.destroy_node()
 
 

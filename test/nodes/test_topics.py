@@ -26,9 +26,10 @@ from waiting import PATIENCE_S, wait_until
 from robot_dynamics.app import topic_names as topics
 from robot_dynamics.nodes import topics as node_topics
 from robot_dynamics.nodes.controller import Controller
-from robot_dynamics.nodes.guard import Guard
+from robot_dynamics.nodes.guard import GUARD, Guard
+from robot_dynamics.nodes.lifecycle import SessionNode
 from robot_dynamics.nodes.process import Reporter
-from robot_dynamics.nodes.simulator import Simulator
+from robot_dynamics.nodes.simulator import SIMULATOR, Simulator
 from robot_dynamics.nodes.topics import (
     BEST_EFFORT,
     LARGEST_BYTES,
@@ -342,12 +343,12 @@ def test_names_that_were_remapped_or_are_absolute(add, clock):
     [
         (Controller, ("joint_states", JointState), "inactive: no publisher on"),
         (
-            Guard,
+            partial(SessionNode, "guard", GUARD, Guard),
             ("joint_states", JointState),
             "watching: cannot take over before joint states of every arm",
         ),
         (
-            Simulator,
+            partial(SessionNode, "simulator", SIMULATOR, Simulator),
             ("left/commands", Float64MultiArray),
             "waiting for commands, brakes on: no pub",
         ),

@@ -64,7 +64,10 @@ def test_figures_claims_and_files(monkeypatch, capsys, tmp_path):
     said = capsys.readouterr().out
     assert "half of it" in said
     assert "list: 1, 2\nby name: a 0.25\ncount: 3\nquick: True\n" in said
-    assert "error [m]: 0.0002 (at most 0.001)" in said
+    *_, head, _, row, blank, verdict = said.splitlines()
+    assert head.split() == ["claim", "measured", "at", "most", "holds"]
+    assert row.split() == ["error", "[m]", "0.0002", "0.001", "yes"]
+    assert (blank, verdict) == ("", "short: all 1 claims hold")
     report = json.loads(files[0].read_text())
     assert report["study"] == "short"
     assert report["ok"] is True
@@ -77,7 +80,20 @@ def test_claims_that_do_not_hold(monkeypatch, capsys, value):
     """Status 1 and the claim on standard error; a number that is none holds nothing."""
     short(monkeypatch, value)
     assert main(["reproduce", "short"]) == 1
-    assert "robot_dynamics: short: error [m]: " in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "robot_dynamics: short: error [m]: " in said.err
+    *_, row, _, verdict = said.out.splitlines()
+    assert row.endswith("NO")
+    assert verdict == "short: 1 of 1 claims FAIL"
+
+
+def test_json_alone_on_standard_output(monkeypatch, capsys):
+    """With `--json -` another program reads the standard output."""
+    short(monkeypatch, 2e-4)
+    assert main(["reproduce", "short", "--json", "-"]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["ok"] is True
+    assert "all 1 claims hold" in said.err
 
 
 def test_samples_reach_the_study(monkeypatch, tmp_path):

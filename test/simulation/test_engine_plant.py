@@ -16,7 +16,7 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.manipulation.grasp_map import transmitted_force_map
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.engine_plant import EnginePlant, SimulationError
-from robot_dynamics.simulation.plant import checked_torque, drives_of
+from robot_dynamics.simulation.plant import checked_array, drives_of
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings, SensorSettings
 
@@ -198,10 +198,10 @@ def test_torques_that_are_none_are_refused(torque, message):
     assert np.array_equal(simulated.step(np.zeros(14)).q, plant().step(np.zeros(14)).q)
 
 
-def test_checked_torque_copies():
+def test_checked_array_copies():
     """The command is copied: who gave it may change it afterwards."""
     given = np.ones(3)
-    taken = checked_torque(given, (3,))
+    taken = checked_array("torque", given, (3,))
     given[:] = 7.0
     assert_allclose(taken, 1.0)
 

@@ -57,8 +57,14 @@ class Counting(Plant):
     def _begin(self):
         self.runs = []
 
-    def _run(self, torque):
+    def _run(self, torque, wrenches=None):
         self.runs.append(torque)
+
+    def _engine_state(self):
+        raise NotImplementedError
+
+    def _restore_engine(self, state):
+        raise NotImplementedError
 
     def _state(self):
         return np.array([float(len(self.runs))]), np.zeros(0)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from robot_dynamics.control.hybrid.controller import HybridController
+from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.settings import (
     ControlSettings,
     FrictionSettings,
@@ -77,7 +77,7 @@ def controller(plan=None, *, settings=SETTINGS, safety=SAFETY, system=SYSTEM, **
     }
     settings = replace(settings, **changes)
     surfaces = len(more["environment"].surfaces) if "environment" in more else 0
-    return HybridController(system, settings, safety, plan or Plan(surfaces), **more)
+    return HybridLaw(system, settings, safety, plan or Plan(surfaces), **more)
 
 
 def pressing_wrenches(control, drag=(0.0, 0.0, 0.0)):

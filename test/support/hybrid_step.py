@@ -12,8 +12,8 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.compile import compile_program
 from robot_dynamics.control.hybrid.gains import HybridGains
-from robot_dynamics.control.hybrid.law import HybridLawStep, law_program
 from robot_dynamics.control.hybrid.law_inputs import LawInputs, LawOptions, Layout, law_parameters
+from robot_dynamics.control.hybrid.law_program import HybridLawProgram, hybrid_law_program
 from robot_dynamics.manipulation.hybrid import ForceDistribution
 from robot_dynamics.manipulation.hybrid.object_observer import ObjectEstimate, estimate_from_arms
 from support.hybrid_systems import environment_of, state_of
@@ -122,14 +122,14 @@ def estimate_of(inputs, arms) -> ObjectEstimate:
     )  # fmt: skip
 
 
-class HybridLaw:
+class TracedHybridLaw:
     """The law for a kind of system: its kernel, or the code over floats that it is traced from."""
 
     def __init__(self, system, options=None, *, compiled=True) -> None:
         self.layout, order = Layout.of(system), tuple(range(len(system.drive_names)))
         self.options, self.kernel = options or LawOptions(ahead=False), None
         if compiled:
-            self.kernel = compile_program(law_program(system, order, self.options), lanes=1)
+            self.kernel = compile_program(hybrid_law_program(system, order, self.options), lanes=1)
 
     def run(self, state, **given):
         """Return what the law says at a state, by name; see `arguments_of`."""
@@ -137,7 +137,7 @@ class HybridLaw:
         if self.kernel:
             torque, memory, outputs = self.kernel.bind(block)(*arrays)
         else:
-            step = HybridLawStep(state.system, tuple(range(self.layout.joints)), self.options)
+            step = HybridLawProgram(state.system, tuple(range(self.layout.joints)), self.options)
             lists = [array.tolist() for array in (*arrays, block)]
             torque, memory, outputs = (np.array(value) for value in step(*lists).values())
         layout = self.layout
@@ -151,4 +151,4 @@ def law_of(count, kind, joints, surfaces, options=None, compiled=True, own=False
     """Return the law of a combination of `support.hybrid_systems`, compiled once."""
     rng = np.random.default_rng(0)
     system = state_of(count, kind, joints, environment_of(surfaces, own), rng).system
-    return HybridLaw(system, options, compiled=compiled)
+    return TracedHybridLaw(system, options, compiled=compiled)

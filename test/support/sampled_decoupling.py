@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.control.hybrid.controller import HybridController
+from robot_dynamics.control.hybrid.law import HybridLaw
 from robot_dynamics.control.reference import TIME_LAWS
 from robot_dynamics.control.settings import (
     ControlSettings,
@@ -238,7 +238,7 @@ def controller_of(plant, cell, what, period, **more):
     surfaces = len(plant.environment.surfaces)
     internal = sum(contact.directions.shape[1] for contact in plant.contacts) - 6
     plan = Steps(cell.start[cell.system.object_q], surfaces, internal, what)
-    return HybridController(
+    return HybridLaw(
         cell.system,
         settings,
         SafetySettings(torque_rate=np.inf),

@@ -245,6 +245,7 @@ def standard_streams(metadata: Mapping[str, Any]) -> list[Stream]:
         JointStates(topics.APPLIED_TORQUES, torques, (joints,), ("effort",)),
         BodyMotion(topics.OBJECT_ODOMETRY, _motion("estimated"), body),
         BodyMotion(topics.TRUE_ODOMETRY, _motion("object"), body),
+        BodyMotion(topics.MEASURED_ODOMETRY, _motion("measured"), body),
         References(topics.OBJECT_REFERENCE, _motion("reference"), body),
     ]
     components = wrench_components(metadata.get("internal_forces", ()))

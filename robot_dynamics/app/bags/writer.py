@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,18 +27,26 @@ from robot_dynamics.app.bags.messages import (
     parts_of_pose,
     require_rosbags,
 )
-from robot_dynamics.app.bags.streams import Numbers, Stream, standard_streams, whole
+from robot_dynamics.app.bags.streams import (
+    JointStates,
+    Numbers,
+    Place,
+    Stream,
+    standard_streams,
+    whole,
+)
 from robot_dynamics.app.cell import placed_robots
 from robot_dynamics.app.output_files import MCAP
 from robot_dynamics.app.recording import TICK, Recording, RecordingError
 from robot_dynamics.app.robot_description import write_urdf
-from robot_dynamics.app.scenario import scenario_of_text
+from robot_dynamics.app.scenario import build_system, scenario_of_text
 from robot_dynamics.app.topic_names import WORLD
 from robot_dynamics.control.clock import stamp_of
 from robot_dynamics.description.description import Description
 from robot_dynamics.description.orientations import quaternion_of_rotation
 from robot_dynamics.description.world import place
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.manipulation.grasp_map import middle_frame
 from robot_dynamics.model.elements import JointElement
 
 Array = NDArray[np.float64]
@@ -62,8 +71,11 @@ def write_bag(recording: Recording, path: str | Path) -> Path:
     path = Path(path)
     bags = require_rosbags().rosbag2
     # The writer makes a folder, as `ros2 bag` has it; its only file of messages is what is kept.
-    folder = path.with_name(f".{path.name}.{os.getpid()}.part")
+    # It has the name of the folder, which the metadata inside hold.
+    above = path.with_name(f".{path.name}.{os.getpid()}.part")
+    folder = above / path.stem
     try:
+        above.mkdir()
         # Version 8 is read by every ROS 2 from Humble on.
         writer = bags.Writer(folder, version=8, storage_plugin=bags.StoragePlugin.MCAP)
         writer.set_compression(bags.CompressionMode.STORAGE, bags.CompressionFormat.ZSTD)
@@ -74,7 +86,7 @@ def write_bag(recording: Recording, path: str | Path) -> Path:
         reason = getattr(error, "strerror", error)
         raise RecordingError(f"{path}: cannot be written ({reason}).") from error
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(above, ignore_errors=True)
     return path
 
 
@@ -99,7 +111,8 @@ def _write(recording: Recording, writer: Any) -> None:
     tf = None
     if robots is not None and frames is not None:
         joints = [*recording.get("joints"), *recording.metadata.get("passive_joints", ())]
-        tf = Frames(robots, joints, recording.get("object"))
+        middle = middle_of(recording.metadata)
+        tf = Frames(robots, joints, recording.get("object"), middle)
         bag.latch("/tf_static", first, "tf2_msgs/TFMessage", tf.resting(make))
     columns = {name: _wide(values) for name, values in recording.columns.items()}
     streams = list(streams_of(recording))
@@ -112,7 +125,7 @@ def _write(recording: Recording, writer: Any) -> None:
             bag.write(stream.topic, stamp, stream.kind, message)
         if tf is not None and frames is not None and row % stride == 0:
             q, pose = (values[row] for values in frames)
-            if np.isfinite(q).all() and np.isfinite(pose).all():
+            if np.isfinite(q).all():
                 bag.write("/tf", stamp, "tf2_msgs/TFMessage", tf.moving(make, stamp, q, pose))
         if row in statuses:
             array = statuses[row].message(make, stamp)
@@ -126,11 +139,32 @@ def streams_of(recording: Recording) -> Iterator[Stream]:
     for stream in standard_streams(recording.metadata):
         if all(widths.get(place.column) == place.width for place in stream.places):
             written |= {place.column for place in stream.places}
-            yield stream
+            yield from _named(stream, recording.metadata)
     units = recording.metadata.get("units", {})
     for name, width in widths.items():
         if name not in written:
             yield Numbers(topics.COLUMNS + name, (whole(name, width),), str(units.get(name, "")))
+
+
+def _named(stream: Stream, metadata: Mapping[str, Any]) -> Iterator[Stream]:
+    """Yield a stream on the topic where the nodes had it, with namespace and remapping.
+
+    Joint states on several topics are those of one arm each.
+    """
+    names = metadata.get("topics", {}).get(stream.topic, [stream.topic])
+    counts = metadata["arm_joints"]
+    if not isinstance(stream, JointStates) or len(names) != len(counts):
+        yield replace(stream, topic=names[0])
+        return
+    own, *passive = stream.joints
+    measured, rest = stream.places[: len(stream.fields)], stream.places[len(stream.fields) :]
+    first = 0
+    for name, count in zip(names, counts, strict=True):
+        joints = own[first : first + count]
+        places = tuple(Place(at.column, first, count, at.width) for at in measured)
+        yield replace(stream, topic=name, places=places + rest, joints=(joints, *passive))
+        first += count
+        rest, passive = (), []  # with the first
 
 
 def _positions(recording: Recording) -> tuple[Array, Array] | None:
@@ -213,6 +247,19 @@ def robots_of(metadata: Mapping[str, Any]) -> Description | None:
         return None
 
 
+def middle_of(metadata: Mapping[str, Any]) -> Array | None:
+    """Return the pose (4, 4) in the object of the frame of internal forces.
+
+    None if there is none, or the files of the robots are no longer where they were.
+    """
+    try:
+        system = build_system(scenario_of_text(metadata["scenario_text"]))
+    except (KeyError, RobotDynamicsError):
+        return None
+    one_body = system.object_loop_joint is None
+    return middle_frame(system.grasps) if one_body and len(system.arms) > 1 else None
+
+
 class Frames:
     """Transforms of links, and of the object.
 
@@ -220,10 +267,17 @@ class Frames:
         robots: The robots in their world.
         joints: Names of the joints whose positions are known.
         body: Frame of the object.
+        middle: Pose (4, 4) in it of the frame of internal forces; None if there is none.
     """
 
-    def __init__(self, robots: Description, joints: Sequence[str], body: str) -> None:
-        self._body = body
+    def __init__(
+        self,
+        robots: Description,
+        joints: Sequence[str],
+        body: str,
+        middle: Array | None = None,
+    ) -> None:
+        self._body, self._middle = body, middle
         order = {name: i for i, name in enumerate(joints)}
         elements = robots.mechanism.joints
         self._moving = [(e, order[e.name]) for e in elements if e.name in order]
@@ -233,6 +287,9 @@ class Frames:
     def resting(self, make: Messages) -> Any:
         """Return what never moves."""
         links = [_transform(0, e, e.placement) for e in self._resting]
+        if self._middle is not None:
+            at = self._middle[:3, 3], quaternion_of_rotation(self._middle[:3, :3])
+            links.append((header(0, self._body), topics.middle_frame(self._body), at))
         return make.make("tf2_msgs/TFMessage", links)
 
     def moving(self, make: Messages, stamp: int, q: Array, pose: Array) -> Any:
@@ -242,12 +299,13 @@ class Frames:
             make: Makes messages.
             stamp: The time [ns].
             q: Joint positions [rad, m].
-            pose: Pose of the object in the world (7,).
+            pose: Pose of the object in the world (7,); not a number where it is not known.
         """
         moved = [(e, e.placement @ _motion(e, float(q[i]))) for e, i in self._moving]
         links = [_transform(stamp, e, frame) for e, frame in moved]
-        body = header(stamp, WORLD), self._body, parts_of_pose(pose)
-        return make.make("tf2_msgs/TFMessage", [*links, body])
+        if np.isfinite(pose).all():
+            links.append((header(stamp, WORLD), self._body, parts_of_pose(pose)))
+        return make.make("tf2_msgs/TFMessage", links)
 
 
 def _transform(stamp: int, joint: JointElement, matrix: Array) -> tuple[Any, ...]:

@@ -1,412 +1,580 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The hybrid law of Yoshikawa and Zheng as one traced control step.
-
-`HybridLawStep` computes it from top to bottom; numbers in parentheses are equations of the paper.
-The object's quantities are in its own axes about its centre of mass, six-vectors are angular
-first.
-"""
+"""The control law of an object that several arms hold: its kernel with gains, plan and memory."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import replace
 from typing import Any
 
-from robot_dynamics.compile import Program, trace
-from robot_dynamics.control.hybrid.gains import HybridGains
-from robot_dynamics.control.hybrid.law_inputs import LawConstants, LawInputs, LawOptions, Layout
-from robot_dynamics.control.hybrid.servo import (
-    MotionServo,
-    PostureMotion,
-    contact_integral,
-    hand_motion,
-    internal_integral,
-    pose_integral,
-    servo_along_coordinates,
-)
-from robot_dynamics.control.hybrid.state import (
-    ArmState,
-    SystemState,
-    to_body_axes,
-    to_world_axes,
-)
-from robot_dynamics.control.hybrid.surface_forces import (
-    SurfaceForces,
-    SurfaceSensing,
-    measured_contact_forces,
-)
-from robot_dynamics.control.torque_limits import friction_torque, limited_torque, torque_range
-from robot_dynamics.manipulation.hybrid.decoupling_law import DampedInverse, FreeDirections
-from robot_dynamics.manipulation.hybrid.environment import ObjectPose
-from robot_dynamics.manipulation.hybrid.grasp_kinematics import (
-    ContactMotion,
-    ContactPoint,
-    contact_velocity,
-    manipulability_gradient,
-)
-from robot_dynamics.manipulation.hybrid.object_observer import (
-    ObjectEstimate,
-    estimate_from_arms,
-    estimate_from_sensor,
-)
-from robot_dynamics.manipulation.hybrid.system import HybridSystem
-from robot_dynamics.manipulation.hybrid.touched_surfaces import SurfaceFriction, Surfaces
-from robot_dynamics.model.parameters import block_size
-from robot_dynamics.scalar.functions import maximum, minimum
-from robot_dynamics.scalar.linear_algebra import add, norm, subtract, times, transposed_times
-from robot_dynamics.spatial import Scalar, Vector3
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-# Singularities are avoided below this multiple of the pivot below which they are damped; each
-# component of the gradient counts up to this size [1/rad].
-_NEAR, _STEEP = 10.0, 10.0
-_TASK_PARTS = 3  # of the parts of the torque: internal force, force on surfaces, motion
+from robot_dynamics.compile import load_kernel
+from robot_dynamics.control.control_law import ObjectPlan
+from robot_dynamics.control.gain_ramp import carried_over
+from robot_dynamics.control.hybrid.contact_damping import contact_damping
+from robot_dynamics.control.hybrid.gains import HybridGains, hybrid_gains
+from robot_dynamics.control.hybrid.internal_choice import InternalChoice, holding_force
+from robot_dynamics.control.hybrid.law_inputs import SCALES, LawOptions, Layout, law_parameters
+from robot_dynamics.control.hybrid.law_program import hybrid_law_program
+from robot_dynamics.control.hybrid.named_forces import (
+    contact_forces,
+    internal_forces,
+    surface_slices,
+    wrench_components,
+)
+from robot_dynamics.control.hybrid.planned_forces import object_motion
+from robot_dynamics.control.hybrid.sensed import finite_array, unit_pose
+from robot_dynamics.control.hybrid.slip_monitor import SlipWatch
+from robot_dynamics.control.hybrid.step import HybridStep
+from robot_dynamics.control.hybrid.task_check import ContactCheck, TaskOptions, check_task
+from robot_dynamics.control.hybrid.torque_fade import TorqueFade
+from robot_dynamics.control.path_check import PathCheck, check_path, path_times
+from robot_dynamics.control.planned_law import PlannedLaw
+from robot_dynamics.control.reference import POSE, TWIST
+from robot_dynamics.control.rollout import LawParts, UnlimitedLaw
+from robot_dynamics.control.rotation_path import conjugate, product, rotated, rotation_vector
+from robot_dynamics.control.settings import ControlSettings, SafetySettings
+from robot_dynamics.control.start_check import StartError, check_joints
+from robot_dynamics.errors import require_length
+from robot_dynamics.manipulation.grasp_map import internal_force_unit
+from robot_dynamics.manipulation.grasping import hybrid_system
+from robot_dynamics.manipulation.hybrid import Contact, Environment, ForceDistribution
+from robot_dynamics.manipulation.system import GraspSystem
+
+Array = NDArray[np.float64]
+
+# Steps in which the object is looked for at the start, and when it has been found [m, rad].
+_SEARCH, _FOUND = 20, 1e-14
 
 
-def law_program(
-    system: HybridSystem, order: Sequence[int], options: LawOptions | None = None
-) -> Program:
-    """Return the program of one control step.
+class HybridLaw(PlannedLaw):
+    """Yoshikawa and Zheng's controller of motion, force on surfaces and internal force.
 
-    Inputs, over the n arm joints, or drives of arms with loops, and k arms; see `Layout` for the
-    vectors:
-        q, qd (n,): Measured.
-        wrenches (k, 6): Measured grasp wrenches by the arms on the object, angular first, in the
-            tools' frames.
-        sensors: Which sensors there are, and measured forces on the surfaces.
-        reference: The row of the reference.
-        memory: What the last step left.
-        ramp (): Factor of the task at the start, from 0 to 1.
-        object_sensor (13,): Pose of the object's origin and its twist in world axes, with
-            `options.sensor` alone.
+    An object in free space is the case without surfaces, in rigid grasps that with the default
+    contacts. It is not safe by itself: `safety.py` decides whether its inputs may be used and what
+    to send instead. The reference starts when the ramp of the start is over.
 
-    Outputs:
-        torque (n,), memory, and outputs: see `HybridStep`.
+    Where the object is follows from the arms, through their contacts: see
+    `manipulation.hybrid.object_observer`. With `object_pose: sensor` it is what `sense` was given.
+    The force on surfaces is what `sense` was given, or else estimated from the grasp wrenches and
+    the object's Newton-Euler equations; without either it is fed forward alone.
 
     Args:
-        system: Arms, object, contacts and surfaces.
-        order: For each joint of the inputs its index among the drives of the arms' model.
-        options: What else the program depends on.
-    """
-    step = HybridLawStep(system, tuple(order), options or LawOptions())
-    layout = step.layout
-    n, C = layout.joints, layout.surfaces
-    inputs: dict[str, int | tuple[int, ...]] = {
-        "q": n,
-        "qd": n,
-        "wrenches": (layout.arms, 6),
-        "sensors": Layout.size(layout.sensors),
-        "reference": Layout.size(layout.reference),
-        "memory": Layout.size(layout.memory),
-        "ramp": (),
-    }
-    if step.options.sensor:
-        inputs["object_sensor"] = 13
-    total = block_size(system.arms) + HybridGains.size(n, C) + LawConstants.size(layout)
-    return trace(step, name="hybrid_law", inputs=inputs, parameters=total)
-
-
-@dataclass(frozen=True)
-class HybridLawStep:
-    """The traceable control step; called with the inputs of `law_program` and the block.
+        system: Arms and object as they are believed to be.
+        settings: Rate, servos and start.
+        safety: Limits of torque and of its rate.
+        reference: What the object is to do; see `ObjectPlan`.
+        contacts: How each arm holds the object; rigidly at its grasp by default.
+        environment: Surfaces; none by default. Coordinates along them are complemented, unless it
+            has `own_coordinates`.
+        distribution: Sharing of forces and internal forces; by default those with a physical
+            meaning, shared as the arms' load is.
+        task: What counts as a bad task.
 
     Attributes:
-        system: Arms, object, contacts and surfaces.
-        order: For each joint of the inputs its index among the drives of the arms' model.
-        options: What else the step depends on.
+        hybrid_system: Arms, object, contacts and surfaces.
+        contacts: How each arm holds the object.
+        distribution: Sharing of forces and internal forces.
+        layout: Where everything stands in its vectors.
+        gains: The numbers of the law that are no part of the model, at present.
+        slip: Watches contacts that can slip; None if none can.
+
+    Raises:
+        RobotDynamicsError: If the grasp cannot do the task, or the servos do not bear the delay.
     """
 
-    system: HybridSystem
-    order: tuple[int, ...]
-    options: LawOptions
-
-    @cached_property
-    def layout(self) -> Layout:
-        """Positions of the parts in the vectors of inputs and outputs."""
-        return Layout.of(self.system)
-
-    def __call__(self, *arguments: Any) -> dict[str, Any]:
-        """Return torque, memory and the other outputs by name."""
-        system, layout, options = self.system, self.layout, self.options
-        environment, passive = system.environment, system.passive_joints
-        inputs = LawInputs.of(system, self.order, arguments)
-        gains, constants, ramp = inputs.gains, inputs.constants, inputs.ramp
-        reference, memory = inputs.reference, inputs.memory
-        W, W_sharp, A = constants.W, constants.share, constants.internal
-
-        # --- Pose and twist of the object.
-        arms = ArmState.of(
-            passive, inputs.q, inputs.qd, inputs.parameters, memory["passive_joints"]
+    def __init__(
+        self,
+        system: GraspSystem,
+        settings: ControlSettings,
+        safety: SafetySettings,
+        reference: ObjectPlan,
+        *,
+        contacts: Sequence[Contact] | None = None,
+        environment: Environment | None = None,
+        distribution: ForceDistribution | None = None,
+        task: TaskOptions | None = None,
+    ) -> None:
+        self.hybrid_system = hybrid_system(system, contacts, environment)
+        self.hybrid_system.require_force_closure()
+        self.contacts = self.hybrid_system.contacts
+        self.rigid_grasps = all(contact.directions.shape[1] == 6 for contact in self.contacts)
+        shares = [arm.load_share for arm in system.arms]
+        self.distribution = distribution or ForceDistribution.of_contacts(
+            self.hybrid_system, shares
         )
-        estimate = self._object_estimate(inputs, arms)
-
-        # --- Servo of the motion (41), of the pose or in the user's own coordinates.
-        servo = MotionServo.of(
-            reference, memory["pose_integral"], estimate, constants.center, gains
-        )
-        coordinate_error = None
-        if environment.own_coordinates:
-            servo, coordinate_error = servo_along_coordinates(
-                environment, servo, memory["pose_integral"], estimate, gains
+        self._task = task or TaskOptions()
+        self._surfaces = surface_slices(self._task.surfaces)
+        self.layout = layout = Layout.of(self.hybrid_system)
+        ahead = (settings.command_delay_periods + 0.5) * settings.period
+        super().__init__(system, settings, safety, reference, layout.reference, ahead)
+        names = self.hybrid_system.drive_names
+        #: For each arm joint its index among the drives of the arms' model.
+        self._order = [names.index(name) for name in system.joint_names]
+        options = LawOptions.of(settings, self.hybrid_system)
+        self.senses = options.sensor
+        program = hybrid_law_program(self.hybrid_system, self._order, options)
+        # A surface's source does not tell the constants it has caught: the trace does.
+        self.kernel = load_kernel(b"hybrid_law\0" + program.fingerprint, lambda: program, lanes=1)
+        self._choice = InternalChoice.of(self.hybrid_system, self.distribution, settings, layout)
+        self.slip: SlipWatch | None = None
+        if SlipWatch.needed(self.hybrid_system, self._task):
+            count = int(np.ceil(reference.duration / self.period)) + 1
+            rows = np.asarray(reference.rows(np.arange(count) * self.period))
+            arms = [arm.name for arm in system.arms]
+            self.slip = SlipWatch(
+                self.hybrid_system, arms, self._task, rows, self.distribution, self.period
             )
+        # Which parts of a step there is any use for is known now.
+        self._touching = layout.surfaces > 0
+        self._linked = layout.passive_joints > 0
+        self._outputs_at = layout.outputs
+        self._fade = TorqueFade(self.period)
+        self._sent_at = layout.memory["torque"].start + np.array(self._order)
+        self._touch_at = layout.reference["touch"]
+        self._none_added = np.zeros(layout.internal)
+        self._no_wrenches = np.zeros((layout.arms, 6))
+        # What sensors say besides the arms' own, with grasp wrenches and without them.
+        self._sensors = np.zeros(Layout.size(layout.sensors))
+        self._sensors_alone = self._sensors.copy()
+        self._sensors[layout.sensors["wrenches"]] = 1.0
+        self._object_sensor = np.concatenate([reference.start, np.zeros(6)])
+        # The pose from outside is one more input, where it is one.
+        self._more = (self._object_sensor,) if self.senses else ()
+        self._memory = np.zeros(Layout.size(layout.memory))
+        self._limits = self.hybrid_system.drive_limits
+        self._begin(system.posture)
 
-        # --- Prediction to the middle of the interval in which the torque will act.
-        state_of = SystemState.predicted if options.ahead else SystemState.of
-        state = state_of(system, inputs, arms, estimate)
-        # `to_object` turns world axes into the object's; it is no part of E = [E_P; E_F] of (35).
-        to_object, E_F, terms = state.object.pose.E, state.E_F, state.terms
+    @property
+    def columns(self) -> dict[str, int]:
+        """Width of each column that the law adds to a recording."""
+        layout = self.layout
+        # Up to the scales in the order of `Layout.outputs`, as `HybridStep.recorded` takes them.
+        every = {
+            "estimated_pose": 7,
+            "estimated_twist": 6,
+            "estimated_closure": 6 * (layout.arms - 1),
+            "estimated_internal_force": layout.internal,
+            "estimated_contact_force": layout.surfaces,
+            "touched": layout.surfaces,
+            "blocked_error": 6 if layout.surfaces else 0,
+            "estimated_tilt": layout.soft_fingers,
+            "control_scales": len(SCALES),
+            "added_internal_force": layout.internal,
+            "slip_margin": len(self.slip_contacts),
+        }
+        return {name: width for name, width in every.items() if width}
 
-        # --- Surfaces: the forces on them, and which are touched.
-        reference_acceleration = to_body_axes(to_object, servo.target.acceleration)
-        friction = SurfaceFriction.of(
-            environment.sliding, constants.center, E_F,
-            to_body_axes(to_object, servo.target.twist),
-        )  # fmt: skip
-        measured = measured_contact_forces(constants.points, estimate, arms.X0, inputs.wrenches)
-        sensing = self._sensing(inputs, estimate, times(W, measured))
-        contact = SurfaceForces.of(
-            sensing, E_F, terms, reference_acceleration, state.constraint_acceleration, reference,
-            memory, gains, friction,
-        )  # fmt: skip
-        surfaces = Surfaces(E_F, contact.touched, terms, friction, state.separating_motions)
-        no_rate = [0.0] * layout.surfaces
+    @property
+    def internal_force_names(self) -> tuple[str, ...]:
+        """Names of the internal forces (m,); see `ForceDistribution`."""
+        return self.distribution.names
 
-        # --- Desired acceleration of the object on the surfaces (35), and its velocity.
-        a_d = surfaces.project(
-            to_body_axes(to_object, servo.acceleration), state.constraint_acceleration
-        )
-        v_d = surfaces.project(to_body_axes(to_object, servo.velocity), no_rate)
-
-        # --- Servos of the force on surfaces (42) and of the internal force (43).
-        normal_velocity = times(E_F, state.object.twist.components()) if E_F else []
-        u2 = [
-            f + i - b * v
-            for f, i, b, v in zip(
-                reference["contact"], memory["contact_integral"], gains.damping, normal_velocity,
-                strict=True,
-            )
-        ]  # fmt: skip
-        u3 = subtract(add(reference["internal"], memory["internal_integral"]), constants.holding)
-
-        # --- Equation of motion of the arms (3), and S^T J of (15), with its rate (29).
-        M, h = state.arms.equation(system.arms, inputs.parameters)
-        J_S = self._contact_motion(inputs, state, constants.points)
-        free = FreeDirections(  # U^T J
-            self._contact_motion(inputs, state, constants.free_points),
-            constants.W_free,
-            [point.contact.directions.shape[1] for point in constants.free_points],
-        )
-        inverse = DampedInverse(M, J_S.J, gains.safe_pivot, free, options.null_space)
-
-        # --- Null space of (34): d_q of the joints, d_ah of the hands.
-        gradient = self._manipulability_gradient(inputs, state, inverse.pivot)
-        d_q = PostureMotion.of(gains, inputs.q, inputs.qd, gradient)
-        d_ah, hand_velocity = hand_motion(
-            gains, *self._hand_offset(inputs, state), free.motion.J, d_q.avoidance
-        )
-
-        # --- Desired accelerations of the joints (34), from (29):
-        # S^T J qdd = W_S^T a_d + rate(W_S^T) v - rate(S^T J) qd, and the same of U^T J with d_ah.
-        d, f = layout.directions, layout.free
-        rotating = [0.0, 0.0, 0.0, *terms.omega.cross(terms.velocity)]  # W_S turns with the object
-        a_o = subtract(a_d, rotating)
-        task = [
-            *add(subtract(transposed_times(free.W, a_o, f), free.motion.bias), d_ah),
-            *subtract(transposed_times(W, a_o, d), J_S.bias),
-        ]
-        inertial_torque, lost = inverse.inertial_torque(task, d_q.acceleration)  # M (qdd_d - d_q)
-        qdd_d = inverse.acceleration(d_q.acceleration, inertial_torque)
-        # Of the same with the object at rest: what d_q and d_ah alone make of the null space.
-        self_motion, _ = inverse.inertial_torque([*d_ah, *[0.0] * d], d_q.acceleration)
-        velocity_task = [
-            *add(transposed_times(free.W, v_d, f), hand_velocity),
-            *transposed_times(W, v_d, d),
-        ]
-        # The same inverse maps velocities; what it returns first is a momentum then.
-        momentum, _ = inverse.inertial_torque(velocity_task, d_q.velocity)
-        qd_d = inverse.acceleration(d_q.velocity, momentum)
-
-        # --- Contact forces (37) and torques (32), (33), (36), in the parts that are limited.
-        # Drag is that of the desired forces and motion: measured ones would feed back.
-        # E_F^T u2, and drag: a wrench (6,); F_inertia and F_support are contact forces (d,).
-        surface_wrench = add(surfaces.wrench(u2), surfaces.drag(reference["contact"]))
-        F_inertia, F_support = times(W_sharp, terms.times(a_d)), times(W_sharp, terms.bias)
-        if constants.holding:
-            F_support = add(F_support, times(A, constants.holding))
-        support = add(h, inverse.joint_torques(F_support))
-        internal = inverse.joint_torques(times(A, u3)) if u3 else [0.0] * layout.joints
-        on_surfaces = inverse.joint_torques(times(W_sharp, surface_wrench))
-        # M qdd_d is divided: `motion` accelerates the object; `posture`, M d_q + self_motion,
-        # moves arms and hands in the null space and is reduced first.
-        motion = add(subtract(inertial_torque, self_motion), inverse.joint_torques(F_inertia))
-        posture = add(times(M, d_q.acceleration), self_motion)
-
-        # --- Torque limits: support first, then these parts in their order, then the rate.
-        driven = [system.arms.bodies[i].joint for i in passive.drives]
-        motion = add(
-            motion, friction_torque(driven, qd_d, gains.friction_share, gains.friction_velocity)
-        )
-        parts = [[ramp * t for t in part] for part in (internal, on_surfaces, motion, posture)]
-        limited = limited_torque(
-            support, parts, memory["torque"], gains.effort, gains.torque_rate * gains.period
-        )
-        gate = limited.gate(ramp, _TASK_PARTS)
-
-        # --- Integrals of the servos (41) to (43), and the memory for the next step.
-        error = to_world_axes(
-            to_object, surfaces.project(to_body_axes(to_object, servo.error), no_rate)
-        )  # of the controlled motion
-        integrated_error = error
-        if coordinate_error is not None:  # the function of a touched surface is no coordinate
-            C = layout.surfaces
-            functions = zip(coordinate_error[:C], contact.touched, strict=True)
-            integrated_error = [*(e * (1.0 - t) for e, t in functions), *coordinate_error[C:]]
-        internal_force = times(constants.recovery, measured) if layout.internal else []
-        new_memory = [
-            *estimate.pose.r, *estimate.quaternion, *estimate.twist.components(),
-            *pose_integral(memory["pose_integral"], integrated_error, gains, gate),
-            *contact_integral(
-                memory["contact_integral"], reference["compared_contact"], contact, gains, gate,
-                sensing.known,
-            ),
-            *internal_integral(
-                memory["internal_integral"], reference["compared_internal"], internal_force, gains,
-                gate, sensing.has_wrenches,
-            ),
-            *contact.touched, *contact.time_without_force,
-            *a_d, *qdd_d,
-            *subtract(a_d, memory["acceleration"]),
-            *subtract(qdd_d, memory["joint_acceleration"]),
-            *limited.torque,
-            *(arms.q[i] for i in passive.indices),
-        ]  # fmt: skip
-
-        # --- Outputs, whose order is that of `Layout.outputs`.
-        pushed = add(surfaces.wrench(contact.forces), surfaces.drag(contact.forces))
-        reference_motion = surfaces.project(reference_acceleration, state.constraint_acceleration)
-        explained = add(add(terms.times(reference_motion), terms.bias), pushed)
-        lost_acceleration = times(constants.observer.velocity, lost)[3:]
-        scale_internal, scale_contact, scale_motion, scale_posture = limited.scales
-        least, most = torque_range(support, parts[:_TASK_PARTS])
-        of_reference = inverse.joint_torques(times(A, reference["internal"]))
-        grip = [inverse.joint_torques(column) for column in zip(*A, strict=True)]
-        outputs = {
-            **self._object_outputs(constants, estimate, servo),
-            "error": error,
-            "internal_force": internal_force,
-            "contact_force": contact.forces,
-            "touched": contact.touched,
-            "distance": sensing.distance,
-            "support": self._ordered(support),
-            "scales": [  # see `law_inputs.SCALES`
-                scale_internal, scale_motion, limited.rate_scale, limited.support_torque_ratio,
-                inverse.pivot, scale_contact, norm(lost_acceleration),
-                scale_posture,
-            ],
-            "measured_contact_forces": measured,
-            "desired_wrench": add(  # (37), and drag
-                add(terms.times(a_d), terms.bias), surface_wrench
-            ),
-            "contact_wrench": sensing.wrench,
-            "surface_wrench": pushed,
-            "residual_wrench": subtract(sensing.wrench, explained),
-            "torque_range": [
-                *self._ordered(subtract(least, of_reference)),
-                *self._ordered(subtract(most, of_reference)),
-            ],
-            "internal_force_torques": [column[index] for index in self.order for column in grip],
-            "linkage": arms.driven.checked if arms.driven else [],
-        }  # fmt: skip
+    @property
+    def units(self) -> dict[str, str]:
+        """Unit, order and meaning of the columns and of those of the references."""
+        force = internal_force_unit(self.internal_force_names)
         return {
-            "torque": self._ordered(limited.torque),
-            "memory": new_memory,
-            "outputs": [value for name in layout.outputs for value in outputs[name]],
+            **super().units,
+            "control_scales": ", ".join(SCALES),
+            "estimated_contact_force": "N, N m: on the surfaces, as the controller sees it",
+            "touched": "1 where the force on a surface is controlled, 0 where motion is",
+            "estimated_tilt": "rad: of each soft finger from its grasp, as the controller sees it",
+            "blocked_error": "rad, m: part of the way to the reference that touched surfaces "
+            "block, rotation vector and displacement, world axes",
+            "added_internal_force": f"{force}: what control added to the reference",
+            "slip_margin": "N: distance to what each of `slip_contacts` bears, as the monitor "
+            "expects it",
+            "reference_contact_force": "N, N m: desired on the surfaces",
         }
 
-    def _ordered(self, values: Sequence[Scalar]) -> list[Scalar]:
-        """Return values of the arms' model in the order of the inputs (n,)."""
-        return [values[index] for index in self.order]
-
-    def _object_estimate(self, inputs: LawInputs, arms: ArmState) -> ObjectEstimate:
-        """Return pose and twist of the object, through the contacts or from a sensor."""
-        constants, memory = inputs.constants, inputs.memory
-        if self.options.sensor:
-            return estimate_from_sensor(
-                inputs.object_sensor, constants.center, constants.points, arms.X0
-            )
-        return estimate_from_arms(
-            constants.points, arms.X0, arms.v, memory["pose"], memory["twist"],
-            inputs.gains.period, constants.observer,
-        )  # fmt: skip
-
-    def _sensing(
-        self, inputs: LawInputs, estimate: ObjectEstimate, wrench: list[Scalar]
-    ) -> SurfaceSensing:
-        """Return the measurements for the forces on surfaces."""
-        pose = ObjectPose(estimate.pose.r, estimate.pose.E.transpose())
-        environment, sensors = self.system.environment, inputs.sensors
-        distance = [p(pose) for p in environment.surfaces]
-        return SurfaceSensing(
-            sensors[0], sensors[1], sensors[2:], wrench, distance, environment.leaders
-        )
-
-    def _contact_motion(
-        self, inputs: LawInputs, state: SystemState, points: Sequence[ContactPoint]
-    ) -> ContactMotion:
-        gravity = inputs.parameters.gravity
-        return state.arms.contact_motion(self.system.arms, points, state.object, gravity)
-
-    def _manipulability_gradient(
-        self, inputs: LawInputs, state: SystemState, pivot: Scalar
-    ) -> list[Scalar]:
-        """Return the gradient (n,) away from singularities, zero far from them."""
-        if not self.options.avoid:
-            return [0.0] * self.layout.joints
-        arms = state.arms
-        gradient = manipulability_gradient(
-            self.system.arms, inputs.constants.points, state.object.pose, arms.Xup, arms.X0
-        )
-        near = maximum(0.0, 1.0 - pivot / (_NEAR * inputs.gains.safe_pivot))
-        return [near * minimum(maximum(g, -_STEEP), _STEEP) for g in gradient]
-
-    def _hand_offset(
-        self, inputs: LawInputs, state: SystemState
-    ) -> tuple[list[Scalar], list[Scalar]]:
-        """Return offset and velocity (f,) of the hands from their grasps, in free directions."""
-        points, pose, arms = inputs.constants.free_points, state.object.pose, state.arms
-        offset = [
-            value
-            for point in points
-            for value in times(point.selection, point.offset(pose, arms.X0))
-        ]
-        twist = state.object.twist.components()
-        of_object = transposed_times(inputs.constants.W_free, twist, self.layout.free)
-        return offset, subtract(contact_velocity(points, pose, arms.X0, arms.v), of_object)
-
-    def _object_outputs(
-        self, constants: LawConstants, estimate: ObjectEstimate, servo: MotionServo
-    ) -> dict[str, list[Scalar]]:
-        """Return pose and twist of the object's origin, and the closure error of the arms."""
-        E, twist = estimate.pose.E, estimate.twist
-        velocity = twist.linear - twist.angular.cross(constants.center)
-        origin = estimate.pose.r - E.inverse_times(constants.center)
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Gains of the object's servo and of the contact, names of the internal forces, slip."""
+        gains = self.gains
+        of_slip = [] if self.slip is None else self.slip.recorded_warnings
         return {
-            "pose": [*origin, *estimate.quaternion],
-            "twist": [*servo.twist[:3], *E.inverse_times(velocity)],
-            "closure": _closure(constants.points, estimate),
+            **super().metadata,
+            "object_gains": [gains.proportional, gains.derivative, gains.integral],
+            "contact_gain": gains.contact_integral,
+            "normal_damping": np.asarray(gains.damping).tolist(),
+            "warnings": [*self._damping.warnings, *of_slip],
+            "slip_contacts": list(self.slip_contacts),
         }
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is to be known of the gains, and of slip: of danger now, or else of the plan."""
+        slips = () if self.slip is None else self.slip.warnings
+        return (*self._damping.warnings, *slips)
 
-def _closure(points: Sequence[ContactPoint], estimate: ObjectEstimate) -> list[Scalar]:
-    """Return by how much the other arms' object poses differ from the first's (6(k-1),).
+    @property
+    def soft_fingers(self) -> tuple[str, ...]:
+        """Names of the arms whose contacts are soft fingers."""
+        pairs = zip(self.system.arms, self.hybrid_system.contacts, strict=True)
+        return tuple(arm.name for arm, contact in pairs if contact.is_soft_finger)
 
-    Rotation vector and displacement in the object's axes, in the directions that contacts block.
-    """
-    errors, residual = [], list(estimate.residual)
-    for point in points:
-        own, residual = residual[: len(point.selection)], residual[len(point.selection) :]
-        six = transposed_times(point.selection, own, 6)
-        rotation, displacement = Vector3.of(six[:3]), Vector3.of(six[3:])
-        errors.append([*point.E.inverse_times(rotation), *point.E.inverse_times(displacement)])
-    return [value for other in errors[1:] for value in subtract(other, errors[0])]
+    @property
+    def slip_contacts(self) -> tuple[str, ...]:
+        """Names of the contacts that can slip, and of surfaces to stick to."""
+        return () if self.slip is None else self.slip.names
+
+    @property
+    def surfaces(self) -> dict[str, slice]:
+        """By name, where the forces on each surface stand among "contact"."""
+        return self._surfaces
+
+    @property
+    def wrench_components(self) -> list[int] | None:
+        """Which components of a wrench internal forces are; see `named_forces`."""
+        return wrench_components(self.distribution.names)
+
+    def contact_forces(self, surface: str, wrench: Array) -> Array:
+        """Return the forces on a surface of a wrench (6,) in its frame; see `named_forces`."""
+        return contact_forces(self._task.surfaces[self._surfaces[surface]], wrench)
+
+    def internal_forces(self, wrench: Array) -> Array:
+        """Return the internal forces of a wrench (6,); see `named_forces`."""
+        return internal_forces(self.distribution.names, wrench)
+
+    def plan_checks(self, plan: ObjectPlan) -> tuple[ContactCheck, ...]:
+        """Return a check of whether contacts and surfaces bear a plan, to be done in parts."""
+        if self.slip is None and not self._touching:
+            return ()
+        return (ContactCheck(self.hybrid_system, self.distribution, plan, self._task),)
+
+    def check_start(self, q: Array, qd: Array) -> None:
+        """Refuse a start from afar, from motion, or from joints beyond their limits.
+
+        Raises:
+            StartError: With what is worst, and by how much.
+        """
+        start = self.settings.start
+        if self.rigid_grasps and not self._touching:  # each arm alone tells where the object is
+            super().check_start(q, qd)
+            return
+        check_joints(self.system, start, q, qd)
+        memory = self._searched(q)
+        row, still = self._followed.beginning, np.zeros_like(q)
+        seen = self._evaluate(q, still, None, row, memory, 0.0)
+        off = seen.error.reshape(2, 3).copy()
+        # Of half a turn, the rotation vector that the law takes from a matrix shows nothing.
+        off[0] = rotation_vector(product(seen.reference[POSE][3:], conjugate(seen.pose[3:])))
+        gaps = np.vstack([off, seen.closure.reshape(-1, 3)])
+        if not np.isfinite(gaps).all():
+            self.check_path(q)  # surfaces that block the same motion are told there
+        angles, distances = np.linalg.norm(gaps[::2], axis=1), np.linalg.norm(gaps[1::2], axis=1)
+        names = ["the object", *(f"arm {arm.name!r}" for arm in self.system.arms[1:])]
+        for subject, angle, distance in zip(names, angles, distances, strict=True):
+            if not (
+                distance <= start.position_tolerance_m and angle <= start.rotation_tolerance_rad
+            ):
+                raise StartError(
+                    subject,
+                    float(distance),
+                    start.position_tolerance_m,
+                    f"{subject} is {distance:.3g} m and {np.degrees(angle):.3g} degrees from "
+                    f"where it is to start; expected at most {start.position_tolerance_m:g} m and "
+                    f"{np.degrees(start.rotation_tolerance_rad):.3g} degrees.",
+                )
+
+    def checked_path(self, q: Array, terms: Any = None) -> PathCheck:
+        """Return what a plan leaves of each limit; see `PlannedLaw.checked_path`."""
+        require_length("q", list(q), len(self._order), "one for each arm joint")
+        times = path_times(self.reference.duration)
+        rows = np.asarray(self.reference.rows(times), dtype=float)
+        task = check_task(self.hybrid_system, self.distribution, times, rows, self._task)
+        wanted = rows[:, self._touch_at]
+        switched: NDArray[np.bool_] = np.any(np.diff(wanted, axis=0, prepend=wanted[:1]), axis=1)
+        return check_path(
+            self.system, self.safety, self.unlimited(q), [rows], times, q,
+            contacts=self.contacts, switched=switched, problems=task.problems, terms=terms,
+            soft_fingers=self.soft_fingers,
+        )  # fmt: skip
+
+    def unlimited(self, posture: Array) -> UnlimitedLaw:
+        """Return the law on its plan without limits, delay and integrals; see `control.rollout`.
+
+        Args:
+            posture: Positions that the arms stay near (na,).
+        """
+        gains = self._gains_of(self.settings, self._of_model(posture), self._damping.values)
+        free = np.full(len(gains.effort), np.inf)
+        gains = replace(gains, effort=free, torque_rate=np.inf, lead=0.0)
+        law = self.kernel.bind(self._block(gains))
+        at, outputs, of_row = self.layout.memory, self.layout.outputs, self.layout.reference
+        system, center = self.system, np.array(self.hybrid_system.held.center)
+        passive = system.every_q[list(self.hybrid_system.passive_joints.indices)]
+        blind = np.zeros_like(self._sensors)
+        width, pivot = Layout.size(of_row), outputs["scales"].start + 4
+        acceleration = at["joint_acceleration"].start + np.array(self._order)
+
+        def parts(positions: Array, rates: Array, rows: Sequence[Array]) -> LawParts:
+            row = rows[0]
+            leading = row.shape[:-1]
+            given = np.zeros((*leading, width))
+            given[..., : row.shape[-1]] = row
+            memory = np.zeros((*leading, Layout.size(at)))
+            placed = memory[..., at["pose"]]
+            placed[..., 3:] = row[..., POSE][..., 3:]
+            placed[..., :3] = row[..., :3] + rotated(placed[..., 3:], center)
+            memory[..., at["touched"]] = row[..., of_row["touch"]]
+            memory[..., at["passive_joints"]] = positions[..., passive]
+            q, qd = positions[..., system.q_index], rates[..., system.v_index]
+            more = (row[..., : TWIST.stop],) if self.senses else ()
+            torque, after, seen = law(q, qd, self._no_wrenches, blind, given, memory, 1.0, *more)
+            support, tilt = seen[..., outputs["support"]], seen[..., outputs["tilt"]]
+            return LawParts(torque, support, after[..., acceleration], seen[..., pivot], tilt)
+
+        return parts
+
+    def start(self, q: Array, qd: Array, last: Array | None = None) -> HybridStep:
+        """Forget what was learned, and return what is seen.
+
+        The arms' present positions become the posture that they stay near. Surfaces that are to be
+        touched and are near count as touched.
+
+        Args:
+            q: Positions of the arm joints (na,).
+            qd: Their velocities (na,).
+            last: The torque that was sent last (na,), from which the torque's rate is limited;
+                what holds arms and object up by default.
+        """
+        q = np.array(q, dtype=float)
+        self._restart()
+        self._begin(q)
+        memory, at = self._searched(q), self.layout.memory
+        row = self._followed.row(0)
+        seen = self._evaluate(q, qd, None, row, memory, 0.0)
+        near = np.abs(seen.distance) <= self.settings.start.touch_tolerance
+        memory[at["twist"]] = seen.memory[at["twist"]]
+        memory[at["touched"]] = row[self._touch_at] * near
+        memory[at["torque"]][self._order] = seen.support if last is None else last
+        self._memory, self._last, self._leaving = memory, seen, False
+        self._fade.forget()
+        if self.slip is not None:
+            seen.slip = self.slip.begin()
+        return seen
+
+    def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> HybridStep:
+        """Return the step of a control instant and remember it.
+
+        Args:
+            tick: Control periods since the start.
+            q: Measured positions of the arm joints (na,); finite.
+            qd: Measured velocities (na,); finite.
+            wrenches: Measured grasp wrenches by the arms on the object (k, 6), angular first, in
+                tool frames; without them internal forces are fed forward, with what was learned.
+
+        Raises:
+            RobotDynamicsError: If internal closed chains do not close; see `HybridStep`.
+        """
+        if self._retuning is not None:
+            self._retune(self._retuning)
+        row = self._followed.row(tick)
+        ramp = 1.0 if tick >= self._ramp_ticks else tick / self._ramp_ticks
+        if self._touching:
+            return self._update_on_surfaces(tick, q, qd, wrenches, row, ramp)
+        step = self._chosen(q, qd, wrenches, row, ramp)
+        if self._linked:
+            step.require_linkages()
+        self._memory, self._last = step.memory, step
+        if self.slip is not None:
+            self._watch(self.slip, tick, step, wrenches)
+        return step
+
+    def _update_on_surfaces(
+        self, tick: int, q: Array, qd: Array, wrenches: Array | None, row: Array, ramp: float
+    ) -> HybridStep:
+        """Return the step of an instant with surfaces: control changes where they are left."""
+        if (self._last.touched > row[self._touch_at]).any():  # one is to be left
+            row = self._depart(tick)
+        step = self._chosen(q, qd, wrenches, row, ramp)
+        if self._linked:
+            step.require_linkages()
+        if self._leaving:
+            self._fade.begin(self._last.torque - step.torque)
+        lost = not self._leaving and (self._last.touched > step.touched).any()
+        self._fade.apply(step, self._effort, self._sent_at)
+        self._memory, self._last = step.memory, step
+        self._leaving = False
+        if lost:
+            self._depart(tick)
+        if self.slip is not None:
+            self._watch(self.slip, tick, step, wrenches)
+        return step
+
+    def _watch(self, slip: SlipWatch, tick: int, step: HybridStep, wrenches: Array | None) -> None:
+        """Add to a step how safe its contacts are."""
+        # Arms on their brakes do not squeeze: the first torque is measured only then.
+        braked = tick <= 1 + self.settings.command_delay_periods
+        measured = None if wrenches is None or braked else step
+        step.slip = slip.step(tick, max(tick - self._ramp_ticks, 0), measured)
+
+    def sense(
+        self,
+        *,
+        pose: ArrayLike | None = None,
+        twist: ArrayLike | None = None,
+        contact_force: ArrayLike | None = None,
+    ) -> None:
+        """Take what sensors besides the arms' own measure; see `ControlLaw.sense`.
+
+        Raises:
+            ArgumentError: If one has another shape or a number that is not finite, or the
+                quaternion is zero; nothing is taken then.
+        """
+        C = self.layout.surfaces
+        at_pose = None if pose is None else unit_pose(pose)
+        moving = None if twist is None else finite_array("twist", twist, 6)
+        pushed = None if contact_force is None else finite_array("contact_force", contact_force, C)
+        if at_pose is not None:
+            self._object_sensor[POSE] = at_pose
+        if moving is not None:
+            self._object_sensor[TWIST] = moving
+        at = self.layout.sensors
+        for sensors in (self._sensors, self._sensors_alone):
+            sensors[at["contact"]] = pushed is not None
+            sensors[at["forces"]] = 0.0 if pushed is None else pushed
+
+    def hold(self, tick: int) -> None:
+        """Come to rest on the path from a tick on; slip is then judged by what is measured.
+
+        Args:
+            tick: Control periods since the start.
+        """
+        super().hold(tick)
+        if self.slip is not None:
+            self.slip.leave_plan()
+
+    def follow(self, plan: ObjectPlan, tick: int) -> None:
+        """Follow another plan from a tick on; slip is then judged by what is measured.
+
+        Args:
+            plan: What the object is to do from now on; its time 0 is there.
+            tick: Control periods since the start.
+        """
+        super().follow(plan, tick)
+        if self.slip is not None:
+            self.slip.leave_plan()
+
+    def _take_gains(self, end: ControlSettings) -> None:
+        before = self.gains
+        self._set_gains(self._gains_of(self.settings, before.posture, before.damping))
+        last = self._gains_of(end, before.posture, before.damping)
+        memory = self._memory = self._memory.copy()
+        pose, force = (self.layout.memory[n] for n in ("pose_integral", "internal_integral"))
+        memory[pose] = carried_over(
+            memory[pose], before.integral, self.gains.integral, last.integral
+        )
+        # The integral of the internal force is a force already; one without a gain fades.
+        if last.internal_integral == 0.0 and before.internal_integral > 0.0:
+            memory[force] *= self.gains.internal_integral / before.internal_integral
+
+    def hold_support(self, q: Array) -> Array:
+        """Return the torque (na,) that holds arms and object up at rest at positions `q` (na,)."""
+        memory, still = self._searched(q), np.zeros_like(q)
+        return self._evaluate(q, still, None, self._followed.row(0), memory, 0.0).support
+
+    def _chosen(
+        self, q: Array, qd: Array, wrenches: Array | None, row: Array, ramp: float
+    ) -> HybridStep:
+        """Return the step of a row, with the internal force that contacts and drives need."""
+        choice, memory = self._choice, self._memory
+        if choice is None:
+            return self._evaluate(q, qd, wrenches, row, memory, ramp)
+        chosen = row if choice.idle else choice.row(row, self._last.desired_wrench)
+        step = self._evaluate(q, qd, wrenches, chosen, memory, ramp)
+        if choice.idle and (ramp < 1.0 or step.fits):
+            return step
+        other = choice.row_within(row, step, self._effort) if ramp == 1.0 else None
+        if other is not None:
+            step = self._evaluate(q, qd, wrenches, other, memory, ramp)
+            step.internal_force_adapted = True
+        choice.remember(step, self._effort)
+        step.reference, step.added_internal_force = row, choice.added
+        return step
+
+    def _evaluate(
+        self, q: Array, qd: Array, wrenches: Array | None, row: Array, memory: Array, ramp: float
+    ) -> HybridStep:
+        if wrenches is None:
+            given = (q, qd, self._no_wrenches, self._sensors_alone, row, memory, ramp, *self._more)
+        else:
+            given = (q, qd, wrenches, self._sensors, row, memory, ramp, *self._more)
+        torque, after, outputs = self._law(*given)
+        return HybridStep(torque, after, outputs, row, self._outputs_at, self._none_added)
+
+    def _searched(self, q: Array) -> Array:
+        """Return a memory at rest in which the object is where arms at `q` (na,) hold it."""
+        at, passive = self.layout.memory, list(self.hybrid_system.passive_joints.indices)
+        memory = np.zeros(Layout.size(at))
+        memory[at["pose"]] = self._memory[at["pose"]]
+        memory[at["passive_joints"]] = self._joints(q)[passive]
+        row, still = self._followed.row(0), np.zeros(len(self._order))
+        if not memory[at["pose"]].any():  # nothing was seen yet: it is where it is to start
+            x = object_motion(row[None], self.hybrid_system.held.center).x[0]
+            memory[at["pose"]] = [*x, *row[POSE][3:]]
+        for _ in range(_SEARCH):
+            seen = self._evaluate(q, still, None, row, memory, 0.0)
+            moved = np.abs(seen.memory[at["pose"]] - memory[at["pose"]]).max()
+            memory[at["pose"]] = seen.memory[at["pose"]]
+            if moved <= _FOUND:
+                break
+        return memory
+
+    def _depart(self, tick: int) -> Array:
+        """Return the row of a tick, with the path taken up from where the object is.
+
+        What it is off along a surface that was touched was not followed, and must not become an
+        error at once; what is an error already remains one.
+        """
+        self._leaving = True
+        last, system = self._last, self.hybrid_system
+        rows = np.tile(self._followed.row(tick), (2, 1))  # planned, and seen
+        rows[1, POSE], rows[1, TWIST] = last.pose, last.twist
+        x, R, twist, _ = object_motion(rows, system.held.center)
+        planned, here = (system.environment.terms(x[i], R[i], twist[i]) for i in range(2))
+        left = last.touched > 0.0
+        E_F = here.E_F[left]
+        rate = np.linalg.pinv(E_F) @ E_F @ (twist[1] - twist[0])  # of the centre of mass
+        rate[3:] -= np.cross(rate[:3], x[1] - last.pose[:3])
+        behind = bool((planned.p[left] > 0.0).any())
+        return self._followed.depart(tick, last.pose, last.error, rate, behind=behind)
+
+    def _of_model(self, q: Array) -> Array:
+        """Return positions of the arm joints (na,) in the order of the arms' model."""
+        own = np.empty(len(q))
+        own[self._order] = q
+        return own
+
+    def _joints(self, q: Array) -> Array:
+        """Return positions (nq,) of all joints of the arms' model for arm joints (na,)."""
+        return self.hybrid_system.passive_joints.positions(self._of_model(q))
+
+    def _begin(self, q: Array) -> None:
+        """Take the gains for a start at positions `q` (na,)."""
+        require_length("q", list(q), len(self._order), "one for each arm joint")
+        system, settings = self.hybrid_system, self.settings
+        self._damping = contact_damping(system, settings, self._joints(q), self.reference.start)
+        self._set_gains(self._gains_of(settings, self._of_model(q), self._damping.values))
+        if self._choice is not None:
+            self._choice.begin()
+
+    def _gains_of(self, settings: ControlSettings, posture: Array, damping: Array) -> HybridGains:
+        """Return the numbers of the law that settings ask for, near to a posture (n,)."""
+        return hybrid_gains(settings, self.safety, damping, posture, self._limits)
+
+    def _set_gains(self, gains: HybridGains) -> None:
+        """Let the law have these gains."""
+        self.gains = gains
+        self._law = self.kernel.bind(self._block(gains))
+        self._effort = gains.effort[self._order]
+
+    def _block(self, gains: HybridGains) -> Array:
+        """Return the parameters of the kernel with some gains."""
+        holding = holding_force(self.reference, self.hybrid_system, self.layout.reference)
+        return law_parameters(self.hybrid_system, gains, self.distribution, holding)

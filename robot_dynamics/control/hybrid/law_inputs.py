@@ -52,6 +52,7 @@ class Layout:
         arms: k.
         passive_joints: Joints without drives, which arms with loops have.
         free: f, directions that contacts leave free of the hands, where arms can use them.
+        soft_fingers: s, contacts that are soft fingers.
     """
 
     joints: int
@@ -60,6 +61,7 @@ class Layout:
     arms: int
     passive_joints: int = 0
     free: int = 0
+    soft_fingers: int = 0
 
     @classmethod
     def of(cls, system: HybridSystem) -> Layout:
@@ -71,6 +73,7 @@ class Layout:
             len(system.contacts),
             system.arms.nv - len(system.drive_names),
             sum(contact.directions.shape[1] for contact in system.free_directions),
+            sum(contact.is_soft_finger for contact in system.contacts),
         )
 
     @property
@@ -120,9 +123,11 @@ class Layout:
             internal_force=self.internal,
             contact_force=C,
             touched=C,
+            blocked_error=6 if C else 0,
+            tilt=self.soft_fingers,
             scales=len(
                 SCALES
-            ),  # Until here in the order of `HybridController.columns`: recorded as it is.
+            ),  # Until here in the order of `HybridLaw.columns`: recorded as it is.
             error=6,
             distance=C,
             support=self.joints,
@@ -156,7 +161,7 @@ def law_parameters(
     distribution: ForceDistribution,
     holding: Array | None = None,
 ) -> Array:
-    """Return the parameter block of `law_program`.
+    """Return the parameter block of `hybrid_law_program`.
 
     Args:
         system: Arms, object, contacts and surfaces.
@@ -290,7 +295,7 @@ class LawOptions:
 
 @dataclass(frozen=True)
 class LawInputs:
-    """Inputs and parameters of `law_program` by name.
+    """Inputs and parameters of `hybrid_law_program` by name.
 
     Attributes:
         q: Measured positions (n,), of the drives if arms have loops, in the model's order.

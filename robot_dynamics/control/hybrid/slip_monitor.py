@@ -159,7 +159,7 @@ class SlipWarningFilter:
     """Warns once of each contact that comes near to slipping, until its danger is over.
 
     Attributes:
-        told: The warnings since `forget`.
+        issued: The warnings since `forget`.
 
     Args:
         period: Control period [s].
@@ -172,7 +172,7 @@ class SlipWarningFilter:
 
     def forget(self) -> None:
         """Begin anew."""
-        self.told: list[str] = []
+        self.issued: list[str] = []
         self._present: dict[int, str] = {}
         self._seen: dict[int, int] = {}  # when each of these was in danger last
 
@@ -189,8 +189,8 @@ class SlipWarningFilter:
                 self._seen[i] = tick
                 if i not in self._present:
                     self._present[i] = f"at {tick * self._period:.3g} s: {sentence}"
-                    if len(self.told) < _MOST:
-                        self.told.append(self._present[i])
+                    if len(self.issued) < _MOST:
+                        self.issued.append(self._present[i])
         if self._present:
             over = [i for i in self._present if tick - self._seen[i] > self._over]
             for i in over:
@@ -257,9 +257,9 @@ class SlipWatch:
         return self._filter.present or self.foreseen
 
     @property
-    def told(self) -> list[str]:
-        """What is to be recorded of slip: what was foreseen and came is told once."""
-        return list(self.foreseen or self._filter.told)
+    def recorded_warnings(self) -> list[str]:
+        """The warnings for the recording: those of the plan, else those that were issued."""
+        return list(self.foreseen or self._filter.issued)
 
     def begin(self) -> SlipReport:
         """Begin anew with the plan, and return what it says of its beginning."""

@@ -89,7 +89,7 @@ class ArmState:
         """Return H (n, n) and C (n,) over the drives, springs included."""
         H = composite_inertia_matrix(model, self.Xup, parameters)
         forces = joint_forces(model, self.Xup, net_forces(self.v, self.avp, parameters))
-        springs = passive_forces(model, self.Xup, self.v, parameters, self.q)
+        springs = passive_forces(model, self.Xup, self.v, self.qd, parameters, self.q)
         C = subtract(forces, springs)
         return (H, C) if self.driven is None else self.driven.equation(H, C)
 

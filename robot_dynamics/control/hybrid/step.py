@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -134,6 +135,19 @@ class HybridStep:
         return self._outputs[self._at["touched"]]
 
     @property
+    def blocked_error(self) -> Array:
+        """What `error` leaves out, of the object's origin (6,): into what it touches.
+
+        Empty without surfaces.
+        """
+        return self._outputs[self._at["blocked_error"]]
+
+    @property
+    def tilts(self) -> Array:
+        """Tilt of each soft finger from its grasp (s,) [rad]."""
+        return self._outputs[self._at["tilt"]]
+
+    @property
     def distance(self) -> Array:
         """Values of the surfaces' functions (C,): negative in free space."""
         return self._outputs[self._at["distance"]]
@@ -235,9 +249,17 @@ class HybridStep:
         """Distance of each contact that can slip to its limits (w,) [N]; empty without any."""
         return _NONE if self.slip is None else self.slip.margins
 
+    def with_torque(self, torque: Array) -> HybridStep:
+        """Return the step with the torque (na,) of another controller, which nothing scales."""
+        other = copy(self)
+        other.torque, other.effort_scale, other.task_scale = torque, 1.0, 1.0
+        other._outputs = self._outputs.copy()
+        other.scales[:3] = 1.0
+        return other
+
     @property
     def recorded(self) -> tuple[Array, ...]:
-        """The values of the columns of `HybridController.columns`."""
+        """The values of the columns of `HybridLaw.columns`."""
         values = self._outputs[: self._at["scales"].stop], self.added_internal_force
         if self.slip is None:
             return values

@@ -51,7 +51,7 @@ def positive(value: Scalar) -> Scalar:
 
 
 def contact_states(
-    leaders: Sequence[int],
+    touch_rows: Sequence[int],
     memory: Mapping[str, Sequence[Scalar]],
     forces: Sequence[Scalar],
     desired: Sequence[Scalar],
@@ -62,7 +62,7 @@ def contact_states(
     """Return which surfaces are touched, for how long without force, and which are loaded (C,).
 
     Args:
-        leaders: See `Environment.leaders`.
+        touch_rows: See `Environment.touch_rows`.
         memory: Of the last step.
         forces: On the surfaces (C,).
         desired: 1 for those that are to be touched (C,).
@@ -71,8 +71,8 @@ def contact_states(
         near: 1 for those that are near enough for a force to be a contact (C,).
     """
     touched, without, loaded = list(desired), [0.0] * len(desired), [1.0] * len(desired)
-    for i, leader in enumerate(leaders):
-        if leader == i:
+    for i, row in enumerate(touch_rows):
+        if row == i:
             # A force measured far from a surface that is not touched is no force on it.
             force = maximum(memory["touched"][i], near[i]) * forces[i]
             now, since = contact_step(
@@ -82,9 +82,9 @@ def contact_states(
             touched[i] = known * now + (1.0 - known) * desired[i] * memory["touched"][i]
             without[i] = known * since
             loaded[i] = positive(force)
-    for i, leader in enumerate(leaders):
-        if leader not in (i, -1):
-            touched[i], loaded[i] = touched[leader] * desired[i], loaded[leader]
+    for i, row in enumerate(touch_rows):
+        if row not in (i, -1):
+            touched[i], loaded[i] = touched[row] * desired[i], loaded[row]
     return touched, without, loaded
 
 
@@ -121,7 +121,7 @@ class SurfaceSensing:
         forces: Those (C,).
         wrench: Measured wrench by the arms on the object (6,), in its axes.
         distance: Values of the surfaces' functions (C,).
-        leaders: See `Environment.leaders`.
+        touch_rows: See `Environment.touch_rows`.
     """
 
     has_wrenches: Scalar
@@ -129,7 +129,7 @@ class SurfaceSensing:
     forces: Sequence[Scalar]
     wrench: Sequence[Scalar]
     distance: Sequence[Scalar]
-    leaders: Sequence[int]
+    touch_rows: Sequence[int]
 
     @property
     def known(self) -> Scalar:
@@ -184,7 +184,7 @@ class SurfaceForces:
             acceleration, constraint_acceleration
         )
         # Only these can bear a force; others may depend on them and must not take a part of it.
-        near = _near(sensing.leaders, sensing.distance, gains.touch_within)
+        near = _near(sensing.touch_rows, sensing.distance, gains.touch_within)
         bearing = [
             maximum(t, d * n)
             for t, d, n in zip(memory["touched"], reference["touch"], near, strict=True)
@@ -198,12 +198,12 @@ class SurfaceForces:
         ]
         near_or_measured = [maximum(has_forces, n) for n in near]
         states = contact_states(
-            sensing.leaders, memory, forces, reference["touch"], gains, sensing.known,
+            sensing.touch_rows, memory, forces, reference["touch"], gains, sensing.known,
             near_or_measured,
         )  # fmt: skip
         return cls(forces, *states)
 
 
-def _near(leaders: Sequence[int], distance: Sequence[Scalar], within: Scalar) -> list[Scalar]:
-    """Return 1 for surfaces that are nearer than that, or passed (C,), by their leaders."""
-    return [1.0 if at == -1 else positive(distance[at] + within) for at in leaders]
+def _near(touch_rows: Sequence[int], distance: Sequence[Scalar], within: Scalar) -> list[Scalar]:
+    """Return 1 for surfaces that are nearer than that, or passed (C,), by their touch_rows."""
+    return [1.0 if at == -1 else positive(distance[at] + within) for at in touch_rows]

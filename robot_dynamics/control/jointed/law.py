@@ -60,7 +60,7 @@ class Seen(NamedTuple):
     pivot: Array
 
 
-class JointedLawStep(NamedTuple):
+class JointedStep(NamedTuple):
     """What one control step commands and what it found out; see `control_law.LawStep`.
 
     Attributes:
@@ -102,6 +102,11 @@ class JointedLawStep(NamedTuple):
         return _NONE
 
     @property
+    def tilts(self) -> Array:
+        """None: rigid grasps do not tilt."""
+        return _NONE
+
+    @property
     def slip_margins(self) -> Array:
         """None: rigid grasps do not slip."""
         return _NONE
@@ -115,6 +120,10 @@ class JointedLawStep(NamedTuple):
     def support_torque_ratio(self) -> float:
         """The largest support over its limit."""
         return float(self.scales[3])
+
+    def with_torque(self, torque: Array) -> JointedStep:
+        """Return the step with the torque (n,) of another controller, which nothing scales."""
+        return self._replace(torque=torque, scales=np.array([1.0, 1.0, 1.0, *self.scales[3:]]))
 
     @property
     def recorded(self) -> tuple[Array, ...]:
@@ -231,7 +240,7 @@ class JointedLaw(PlannedLaw):
             seen = law(at[..., system.q_index], rate[..., system.v_index], *rows)
             torque = seen.primary + seen.push + seen.moving
             pivots = _pivots(system, terms, at) if at.ndim == 2 else np.ones(())
-            return LawParts(torque, seen.primary, seen.acceleration, pivots)
+            return LawParts(torque, seen.primary, seen.acceleration, pivots, torque[..., :0])
 
         return parts
 
@@ -256,7 +265,7 @@ class JointedLaw(PlannedLaw):
 
         return evaluate
 
-    def start(self, q: Array, qd: Array, last: Array | None = None) -> JointedLawStep:
+    def start(self, q: Array, qd: Array, last: Array | None = None) -> JointedStep:
         """Forget integrals and say what is seen; see `control_law.ControlLaw.start`.
 
         The arms' present positions become the posture that they stay near.
@@ -267,9 +276,7 @@ class JointedLaw(PlannedLaw):
         seen = self._evaluate(row, q, qd, None)
         return self._step(row, seen, self._last, np.array([1.0, 1.0, 1.0, self._load(seen)]), None)
 
-    def update(
-        self, tick: int, q: Array, qd: Array, wrenches: Array | None = None
-    ) -> JointedLawStep:
+    def update(self, tick: int, q: Array, qd: Array, wrenches: Array | None = None) -> JointedStep:
         """Return the step of a control instant and remember it; see `control_law.ControlLaw`."""
         if self._retuning is not None:
             self._retune(self._retuning)
@@ -355,9 +362,9 @@ class JointedLaw(PlannedLaw):
 
     def _step(
         self, row: Array, seen: Seen, torque: Array, scales: Array, wrenches: Array | None
-    ) -> JointedLawStep:
+    ) -> JointedStep:
         error = seen.error
-        return JointedLawStep(
+        return JointedStep(
             torque,
             seen.primary,
             seen.pose,
@@ -404,5 +411,5 @@ def _pivots(system: GraspSystem, terms: Any, at: Array) -> Array:
 
 def _layout(system: JointedObjectSystem) -> bytes:
     """Return what the kernel depends on besides the model: which joints belong to which part."""
-    parts = [(h.body, h.placement, h.tool_placement, h.v_index.tolist()) for h in system.parts]
+    parts = [(part.body, part.v_index.tolist()) for part in system.parts]
     return repr(parts).encode()

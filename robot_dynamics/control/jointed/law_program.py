@@ -20,7 +20,11 @@ from robot_dynamics.control.pose_error import pose_error
 from robot_dynamics.control.reference import ACCELERATION, FORCE, POSE, TWIST
 from robot_dynamics.control.settings import ControlSettings
 from robot_dynamics.control.torque_limits import friction_torque
-from robot_dynamics.manipulation.jointed_object import JointedObjectSystem
+from robot_dynamics.manipulation.jointed_object import (
+    PART_PARAMETERS,
+    JointedObjectSystem,
+    ObjectPart,
+)
 from robot_dynamics.manipulation.jointed_object.decoupling import (
     PartsInverse,
     decoupled_torques,
@@ -32,12 +36,11 @@ from robot_dynamics.manipulation.jointed_object.decoupling import (
 from robot_dynamics.manipulation.jointed_object.joint_space import joint_space_terms
 from robot_dynamics.model.parameters import block_size, pack, unpack
 from robot_dynamics.scalar.linear_algebra import subtract, times
-from robot_dynamics.spatial import Inertia, Rotation, Scalar, Transform, Vector3
+from robot_dynamics.spatial import Rotation, Scalar, Transform, Vector3
 
 Array = NDArray[np.float64]
 
 AXES = ("rx", "ry", "rz", "x", "y", "z")
-_INERTIA_SIZE = 10
 
 
 class JointedGains(NamedTuple):
@@ -92,7 +95,7 @@ def jointed_law_parameters(
     system: JointedObjectSystem, gains: JointedGains, posture: Array
 ) -> Array:
     """Return the parameter block of `jointed_law_program`; posture is (n,), arm by arm."""
-    parts = [value for part in system.parts for value in part.inertia.components()]
+    parts = [value for part in system.parts for value in part.parameters()]
     return np.concatenate([pack(system.arms), parts, gains, posture])
 
 
@@ -136,8 +139,11 @@ def jointed_law_program(system: JointedObjectSystem) -> Program:
     ) -> dict[str, Any]:
         parameters = unpack(model, block[:size])
         rest = list(block[size:])
-        own = [Inertia.of(rest[i * _INERTIA_SIZE :][:_INERTIA_SIZE]) for i in (0, 1)]
-        rest = rest[2 * _INERTIA_SIZE :]
+        own = [
+            part.with_parameters(rest[i * PART_PARAMETERS :][:PART_PARAMETERS])
+            for i, part in enumerate(system.parts)
+        ]
+        rest = rest[2 * PART_PARAMETERS :]
         gains, posture = JointedGains(*rest[:_GAINS]), rest[_GAINS:]
 
         def by_model(values: Sequence[Scalar]) -> list[Scalar]:
@@ -159,8 +165,8 @@ def jointed_law_program(system: JointedObjectSystem) -> Program:
 
         rows = (list(first), list(second))
         seen = [
-            _SeenPart.of(system, here, i, row, inertia)
-            for i, (row, inertia) in enumerate(zip(rows, own, strict=True))
+            _SeenPart.of(part, here, i, row)
+            for i, (row, part) in enumerate(zip(rows, own, strict=True))
         ]
         corrections = [
             [
@@ -241,7 +247,7 @@ def jointed_law_program(system: JointedObjectSystem) -> Program:
         "offset": 12,
         "learned": c,
     }
-    parameters = size + 2 * _INERTIA_SIZE + _GAINS + n
+    parameters = size + 2 * PART_PARAMETERS + _GAINS + n
     return trace(run, name="jointed_law", inputs=inputs, parameters=parameters)
 
 
@@ -266,21 +272,19 @@ class _SeenPart:
     @classmethod
     def of(
         cls,
-        system: JointedObjectSystem,
+        part: ObjectPart,
         terms: dict[str, Any],
         index: int,
         row: Sequence[Scalar],
-        inertia: Inertia,
     ) -> _SeenPart:
-        """Return the part with a reference row of its link."""
-        part = system.parts[index]
+        """Return a part, the first or second of the terms, with a reference row of its link."""
         R = Rotation.of([row[:3] for row in terms["tool_pose"][index][:3]])
         tool = Transform(
             R.transpose(), Vector3.of([row[3] for row in terms["tool_pose"][index][:3]])
         )
         link = part.placement.compose(part.tool_placement.inverse()).compose(tool)
         error, pose = pose_error(row[POSE], link)
-        center = inertia.h * (1.0 / inertia.mass)
+        center = part.inertia.h * (1.0 / part.inertia.mass)
         arm = link.E.inverse_times(center)  # from the link's origin to the centre of mass
         wanted_arm = Rotation.from_quaternion(*row[POSE][3:]).inverse_times(center)
         V, A = row[TWIST], row[ACCELERATION]

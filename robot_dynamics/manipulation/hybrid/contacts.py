@@ -244,6 +244,11 @@ class Contact:
     kind: str
     limits: ContactLimits | None = None
 
+    @property
+    def is_soft_finger(self) -> bool:
+        """Whether it is a pad that lies flat on a face: a hand that tilts lifts it off."""
+        return self.kind == "soft finger"
+
     @classmethod
     def of_kind(cls, kind: str, pose: Array, limits: ContactLimits | None = None) -> Contact:
         """Return a contact of one of `KINDS`, without limits by default.

@@ -131,9 +131,9 @@ class Environment:
     Attributes:
         surfaces: p_i, at most six.
         coordinates: s_j; 6 - C functions.
-        leaders: For each surface function the index of the one whose force decides whether it is
-            touched, itself or another one of the same surface; -1 for one that counts as touched
-            whenever the reference asks for it. Itself by default.
+        touch_rows: For each surface function the index of the one whose force decides whether it
+            is touched, itself or another one of the same surface; -1 for one that counts as
+            touched whenever the reference asks for it. Itself by default.
         sliding: For each surface function the friction of what slides along it, or of the first
             function of a hinge or a line what resists there, or None; none by default.
         own_coordinates: Whether compiled control moves the object along `coordinates`, by the
@@ -143,7 +143,7 @@ class Environment:
 
     surfaces: tuple[PoseFunction, ...] = ()
     coordinates: tuple[PoseFunction, ...] = ()
-    leaders: tuple[int, ...] = ()
+    touch_rows: tuple[int, ...] = ()
     sliding: tuple[Sliding | Guided | None, ...] = ()
     own_coordinates: bool = False
 
@@ -156,16 +156,16 @@ class Environment:
                 f"{len(self.coordinates)} coordinates of the user's own beside {count} surface "
                 f"functions, expected {6 - count}: together six that determine the motion."
             )
-        if not self.leaders:
-            object.__setattr__(self, "leaders", tuple(range(count)))
+        if not self.touch_rows:
+            object.__setattr__(self, "touch_rows", tuple(range(count)))
         if not self.sliding:
             object.__setattr__(self, "sliding", (None,) * count)
-        if len(self.leaders) != count or not all(
-            at == -1 or (0 <= at < count and self.leaders[at] == at) for at in self.leaders
+        if len(self.touch_rows) != count or not all(
+            at == -1 or (0 <= at < count and self.touch_rows[at] == at) for at in self.touch_rows
         ):
             raise ArgumentError(
-                f"leaders {self.leaders} of {count} surface functions, expected for each the "
-                "index of one that is its own leader, or -1."
+                f"touch_rows {self.touch_rows} of {count} surface functions, expected for each "
+                "the index of one that has its own index, or -1."
             )
         if len(self.sliding) != count:
             raise ArgumentError(

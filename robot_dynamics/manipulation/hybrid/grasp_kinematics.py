@@ -23,7 +23,8 @@ from robot_dynamics.dynamics.jacobian import (
 )
 from robot_dynamics.manipulation.hybrid.contacts import Contact
 from robot_dynamics.model import Link, Model
-from robot_dynamics.scalar.linear_algebra import dot, factor, times
+from robot_dynamics.scalar.functions import atan2
+from robot_dynamics.scalar.linear_algebra import dot, factor, norm, times
 from robot_dynamics.spatial import (
     Motion,
     Rotation,
@@ -106,6 +107,11 @@ class ContactPoint:
     def offset(self, pose: Transform, X0: Sequence[Transform]) -> list[Scalar]:
         """Return rotation vector and displacement (6,) from contact to tool, in contact axes."""
         return [*rotation_vector(self.rotation(pose, X0)), *self._displacement(pose, X0)]
+
+    def tilt(self, pose: Transform, X0: Sequence[Transform]) -> Scalar:
+        """Return the angle between the z axes of contact and tool, from 0 to pi [rad]."""
+        x, y, z = self.rotation(pose, X0) * Vector3(0.0, 0.0, 1.0)
+        return atan2(norm([x, y]), z)
 
     def _displacement(self, pose: Transform, X0: Sequence[Transform]) -> Vector3:
         """Return the displacement of the tool's origin from the contact point, in its axes."""

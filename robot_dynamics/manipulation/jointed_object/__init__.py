@@ -6,9 +6,10 @@ The report's six-vectors have forces before moments; here they are angular first
 """
 
 from robot_dynamics.manipulation.jointed_object.system import (
+    PART_PARAMETERS,
     JointedObjectSystem,
     ObjectPart,
     jointed_object_system,
 )
 
-__all__ = ["JointedObjectSystem", "ObjectPart", "jointed_object_system"]
+__all__ = ["PART_PARAMETERS", "JointedObjectSystem", "ObjectPart", "jointed_object_system"]

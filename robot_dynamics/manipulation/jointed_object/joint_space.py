@@ -19,12 +19,12 @@ from robot_dynamics.dynamics.inverse import (
     velocities_and_accelerations,
 )
 from robot_dynamics.dynamics.jacobian import classical_acceleration, jacobian_in_frame
-from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_pose
+from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, pose_matrix
 from robot_dynamics.dynamics.loops import loop_terms
-from robot_dynamics.manipulation.jointed_object.system import JointedObjectSystem
+from robot_dynamics.manipulation.jointed_object.system import JointedObjectSystem, ObjectPart
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.scalar.linear_algebra import dot, times
-from robot_dynamics.spatial import Inertia, Rotation, Scalar, Transform, Vector3
+from robot_dynamics.spatial import Rotation, Scalar, Transform, Vector3
 
 # What is there once for each part.
 _OF_PARTS = ("G", "G_dot_qd", "velocity", "inertia", "bias", "L_m", "L_s", "tool_pose")
@@ -37,7 +37,7 @@ def joint_space_terms(
     q: Sequence[Scalar],
     qd: Sequence[Scalar],
     parameters: Parameters,
-    inertias: Sequence[Inertia],
+    parts: Sequence[ObjectPart],
 ) -> dict[str, Any]:
     """Return the closed chain at one state; n joints, c constraints, six-vectors in world axes.
 
@@ -49,7 +49,7 @@ def joint_space_terms(
         q: Joint positions (n,).
         qd: Joint velocities (n,).
         parameters: Gravity, the arms' inertias and the placements of the object's joint.
-        inertias: Of the parts, each in its link's frame.
+        parts: The parts of the system, with scalars for what may change after compilation.
 
     Returns:
         D: Inertia of arms and parts (n, n) (25).
@@ -81,11 +81,11 @@ def joint_space_terms(
     D = [list(row) for row in composite_inertia_matrix(model, Xup, parameters, q)]
     H_A: list[Scalar] = [0.0] * n
     H_B_qd: list[Scalar] = [0.0] * n
-    parts: dict[str, list[Any]] = {name: [] for name in _OF_PARTS}
+    of_parts: dict[str, list[Any]] = {name: [] for name in _OF_PARTS}
     centers = []
-    for part, inertia in zip(system.parts, inertias, strict=True):
+    for part in parts:
         at = part.body
-        own = part.placement.inverse_times(inertia)  # in the body's frame
+        own = part.placement.inverse_times(part.inertia)  # in the body's frame
         center = own.h * (1.0 / own.mass)
         to_world = X0[at].E.transpose()
         X = Transform(to_world, center)  # to the centre of mass, in world axes
@@ -107,14 +107,14 @@ def joint_space_terms(
         origin = X0[at].r + to_world * center
         centers.append([*origin])
         tool = part.tool_placement.compose(X0[at])
-        parts["G"].append(G)
-        parts["G_dot_qd"].append(G_dot_qd)
-        parts["velocity"].append(velocity.components())
-        parts["inertia"].append(Lambda)
-        parts["bias"].append(bias)
-        parts["L_m"].append(_columns([(tool.r, m, f) for m, f in _UNIT_FORCES], origin))
-        parts["L_s"].append(_columns(joint.directions, origin))
-        parts["tool_pose"].append(link_pose(model.link(part.tool), X0))
+        of_parts["G"].append(G)
+        of_parts["G_dot_qd"].append(G_dot_qd)
+        of_parts["velocity"].append(velocity.components())
+        of_parts["inertia"].append(Lambda)
+        of_parts["bias"].append(bias)
+        of_parts["L_m"].append(_columns([(tool.r, m, f) for m, f in _UNIT_FORCES], origin))
+        of_parts["L_s"].append(_columns(joint.directions, origin))
+        of_parts["tool_pose"].append(pose_matrix(tool))
     loops = loop_terms(model, Xup, v, avp, parameters, q)
     return {
         "D": [[D[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)],
@@ -125,7 +125,7 @@ def joint_space_terms(
         "A": [[-value for value in row] for row in joint.turned_rows(loops.K)],
         "A_dot_qd": joint.turned(loops.k),
         "gap": joint.turned(loops.position_error),
-        **parts,
+        **of_parts,
         "point": [*joint.point],
         "directions": _columns(joint.directions, joint.point),
         "centers": centers,

@@ -24,10 +24,12 @@ from robot_dynamics.model import (
     build,
 )
 from robot_dynamics.model.elements import inverse_pose
-from robot_dynamics.spatial import Inertia, Transform
+from robot_dynamics.spatial import Inertia, Scalar, Transform
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
+
+PART_PARAMETERS = 34  # numbers of a part that compiled programs take: inertia and two placements
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,23 @@ class ObjectPart:
     tool: str
     tool_placement: Transform
     v_index: IntArray
+
+    def parameters(self) -> list[Scalar]:
+        """Return inertia and placements (`PART_PARAMETERS`,), as `with_parameters` takes them."""
+        return [
+            *self.inertia.components(),
+            *self.placement.components(),
+            *self.tool_placement.components(),
+        ]
+
+    def with_parameters(self, values: Sequence[Scalar]) -> ObjectPart:
+        """Return the part with another inertia and other placements (`PART_PARAMETERS`,)."""
+        return replace(
+            self,
+            inertia=Inertia.of(values[:10]),
+            placement=Transform.of(values[10:22]),
+            tool_placement=Transform.of(values[22:34]),
+        )
 
 
 @dataclass(frozen=True)

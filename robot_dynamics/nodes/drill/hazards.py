@@ -4,15 +4,25 @@
 
 from __future__ import annotations
 
+import math
 import resource
 import signal
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from robot_dynamics.app.drill import DrillResult
 from robot_dynamics.app.scenario import Scenario
 from robot_dynamics.control.settings import SafetySettings
+from robot_dynamics.nodes.control_session import CLOSE_S
+from robot_dynamics.nodes.drill.disturbances import (
+    extreme_parameters,
+    flood,
+    foreign_clock,
+    large_messages,
+    other_publisher,
+)
 from robot_dynamics.nodes.drill.session import (
     CONTROLLER,
     GUARD,
@@ -22,7 +32,7 @@ from robot_dynamics.nodes.drill.session import (
     Session,
 )
 
-Bound = Literal["periods", "stale", "heartbeat", "law"]
+Bound = Literal["periods", "stale", "heartbeat", "law", "close"]
 _RESET, _WITH_GUARD = "controller/reset, controller/start", "guard/reset, controller/start"
 
 
@@ -35,14 +45,18 @@ class Hazard:
         lockstep: Whether it is tried in lockstep, where every period counts; else on the wall
             clock.
         faults: Value for the simulator's parameter `faults`.
-        cause: Text that the diagnostics must contain; empty if control has to go on undisturbed.
+        cause: Text that the diagnostics must contain; empty for any.
         bound: Time until the fallback: two control periods, the declared silence of a stream or of
-            the controller, or what the safety layer states for faults that only the motion shows.
+            the controller, what the safety layer states for faults that only the motion shows, or
+            the last commands of a controller that ends. None if control has to go on.
         monitor: The node whose diagnostics report it.
-        signal: A signal that is sent to a node instead of faults.
-        node: The node that gets the signal.
+        signal: A signal that is sent to nodes instead of faults.
+        nodes: The nodes that get it, in the order in which they are continued after SIGSTOP.
+        disturbance: What another node does instead of faults, for some seconds.
         lasts_s: Duration of the hazard [s].
-        restart: Whether the node has to be started again.
+        restart: Whether the nodes have to be started again.
+        parameters: Further parameters with which the first node is started anew before; it is
+            started without them again afterwards. None if it need not be.
         full_disk: Whether the controller's recording cannot be written, instead of faults.
         recovery: What is done to run again, in words.
     """
@@ -51,34 +65,47 @@ class Hazard:
     lockstep: bool
     faults: str = ""
     cause: str = ""
-    bound: Bound = "periods"
+    bound: Bound | None = "periods"
     monitor: str = CONTROLLER
     signal: int = 0
-    node: str = ""
+    nodes: tuple[str, ...] = ()
+    disturbance: Callable[[NodeMonitor, float], None] | None = None
     lasts_s: float = 0.1
     restart: bool = False
+    parameters: Mapping[str, object] | None = None
     full_disk: bool = False
     recovery: str = _RESET
 
     @property
-    def goes_on(self) -> bool:
-        """Whether control has to go on."""
-        return self.full_disk or (not self.cause and self.bound == "periods")
+    def commands_stop(self) -> bool:
+        """Whether no node may be there to command the arms, for a time."""
+        return self.signal != 0 and CONTROLLER in self.nodes
 
 
-_NOTHING = "none"
+def _goes_on(name: str, faults: str = "", **how: Any) -> Hazard:
+    """Return a hazard on the wall clock during which control has to go on."""
+    return Hazard(name, False, faults, **{"bound": None, "recovery": "none", **how})
 
 
 def _killed(name: str, node: str, recovery: str, **reaction: Any) -> Hazard:
     """Return the hazard that a node is killed, and has to be started again."""
     kill, recovery = signal.SIGKILL, f"{node} started again{recovery}"
-    return Hazard(name, False, signal=kill, node=node, restart=True, recovery=recovery, **reaction)
+    nodes = (node,)
+    return Hazard(
+        name, False, signal=kill, nodes=nodes, restart=True, recovery=recovery, **reaction
+    )
 
 
 def _stopped(node: str, **reaction: Any) -> Hazard:
     """Return the hazard that a node does not run for a second."""
     name = f"{node} stopped for a second"
-    return Hazard(name, False, signal=signal.SIGSTOP, node=node, lasts_s=1.0, **reaction)
+    return Hazard(name, False, signal=signal.SIGSTOP, nodes=(node,), lasts_s=1.0, **reaction)
+
+
+def _suspended(*nodes: str) -> Hazard:
+    """Return the hazard that controller and guard do not run for a while, as by `docker pause`."""
+    name = f"both suspended, {nodes[0]} first to go on"
+    return Hazard(name, False, signal=signal.SIGSTOP, nodes=nodes, lasts_s=0.6, bound=None)
 
 
 _NO_SAMPLE: dict[str, Any] = {"cause": "no new sample", "bound": "stale"}
@@ -94,17 +121,16 @@ HAZARDS = (
     Hazard("NaN in a wrench", True, "wrench_nan left 0.002", "wrench"),
     Hazard("wrong joint name", True, "wrong_name left 0.002", "left_joint1"),
     Hazard("missing joint", True, "missing_joint right 0.002", "is missing"),
-    Hazard("joints in another order", True, "wrong_order", recovery=_NOTHING),
+    Hazard("joints in another order", True, "wrong_order", bound=None, recovery="none"),
     Hazard("velocities missing", True, "no_velocities 0.002", "velocity"),
     Hazard("sensors of an arm stuck", True, "stuck_sensors left 0.3", "", "law", lasts_s=0.3),
     Hazard("torque mode drops out", True, "torque_dropout left 0.3", "", "law", lasts_s=0.3),
-    Hazard(
+    _goes_on(
         "full disk while recording",
-        False,
         cause="no recording",
         full_disk=True,
-        node=CONTROLLER,
-        restart=True,
+        nodes=(CONTROLLER,),
+        parameters={"output": "drill.npz", "duration": 2.0},
         recovery="controller started again, with room for its file",
     ),
     Hazard("wrist sensor silent", False, "wrench_silent left", "no new sample", "stale"),
@@ -112,9 +138,25 @@ HAZARDS = (
     Hazard("joint states frozen", False, "frozen", "no new sample", "stale"),
     Hazard("time stamps stand still", False, "stale_stamp", "no new sample", "stale"),
     Hazard("clock jumps back", False, "clock_back", "jumped back"),
-    Hazard("every second message dropped", False, "dropped", recovery=_NOTHING),
-    Hazard("messages duplicated", False, "duplicated", recovery=_NOTHING),
-    Hazard("messages out of order", False, "reordered", recovery=_NOTHING),
+    _goes_on("stamps half a period late, with jitter", "half_period", lasts_s=1.0),
+    _goes_on("every second message dropped", "dropped"),
+    _goes_on("messages duplicated", "duplicated"),
+    _goes_on("messages out of order", "reordered"),
+    _goes_on(
+        "joint states with best effort",
+        nodes=(SIMULATOR,),
+        parameters={"qos_overrides./joint_states.publisher.reliability": "best_effort"},
+    ),
+    _goes_on("joint states too large", cause="was refused", disturbance=large_messages),
+    _goes_on("gripper with another clock", disturbance=foreign_clock, lasts_s=0.5),
+    _goes_on("10 000 references a second", disturbance=flood, lasts_s=0.5),
+    _goes_on("gains that are no gains", disturbance=extreme_parameters),
+    _goes_on(
+        "first log line, of another publisher",
+        disturbance=other_publisher,
+        nodes=(CONTROLLER,),
+        parameters={},
+    ),
     _killed("simulator killed", SIMULATOR, f", {_RESET}", **_NO_SAMPLE),
     _stopped(SIMULATOR, **_NO_SAMPLE),
     _stopped(CONTROLLER, recovery=f"controller/reset, {_WITH_GUARD}", **_NO_HEARTBEAT),
@@ -124,43 +166,78 @@ HAZARDS = (
         ", guard/reset, controller/start",
         **_NO_HEARTBEAT,
     ),
-    _killed("guard killed", GUARD, ""),
+    Hazard(
+        "controller's terminal lost (SIGHUP)",
+        False,
+        signal=signal.SIGHUP,
+        nodes=(CONTROLLER,),
+        restart=True,
+        recovery=f"controller started again, {_WITH_GUARD}",
+        **{**_NO_HEARTBEAT, "bound": "close"},
+    ),
+    _suspended(CONTROLLER, GUARD),
+    _suspended(GUARD, CONTROLLER),
+    _killed("guard killed", GUARD, "", bound=None),
 )
 
 
+_NEXT_NODE_S = 0.03  # until the next one of suspended nodes goes on
 _AFTERWARDS_S = 0.3  # for which the fallback is watched
 _LONGEST_S = 20.0  # until the fallback
 _NANOSECOND_S = 1e-9
 _ROUNDING = 1e-9
 _ATTEMPTS = 3
-_RECORDED_S = 2.0  # of a run that is to be recorded
+_COMMAND_TIMEOUT_S = 0.05  # of drives, by default: no gap between commands may be longer
 
 
 def bound_s(
     hazard: Hazard, session: Session, period: float, safety: SafetySettings
 ) -> float | None:
     """Return the longest time until the fallback [s]; None if control has to go on."""
-    if hazard.goes_on:
+    if hazard.bound is None:
         return None
     declared = {
         "periods": 0.0,
         "stale": session.stale_after_s,
         "heartbeat": session.heartbeat_timeout_s,
         "law": hazard.lasts_s + safety.scaled_for_s,
+        "close": 2.0 * CLOSE_S + session.heartbeat_timeout_s,
     }
     return declared[hazard.bound] + 2.0 * period
 
 
-def problems_of_commands(not_finite: int, largest: float) -> list[str]:
+def gap_bound_s(hazard: Hazard, session: Session, period: float) -> float | None:
+    """Return the longest time allowed between two commands to an arm [s]; None if there is none.
+
+    In lockstep, time waits for commands. The law sends none without samples, until their stream
+    counts as stale. While a controller has ended, the guard waits for its heartbeat; while both
+    are suspended nobody commands the arms.
+    """
+    if session.lockstep or (hazard.commands_stop and hazard.bound is None):
+        return None
+    if hazard.commands_stop:
+        return session.heartbeat_timeout_s + 2.0 * period
+    if hazard.bound == "stale":
+        return session.stale_after_s + 2.0 * period
+    return max(_COMMAND_TIMEOUT_S, 2.0 * period)
+
+
+def problems_of_commands(
+    not_finite: int, largest: float, step: float = 0.0, step_bound: float = math.inf
+) -> list[str]:
     """Return what was wrong with commands.
 
     Args:
         not_finite: Number of those that were not finite.
         largest: The largest torque over its limit.
+        step: The largest change of a torque from one command to the next [N m or N].
+        step_bound: The largest change allowed [N m or N].
     """
     found = [f"{not_finite} commands were not finite."] if not_finite else []
     if largest > 1.0 + _ROUNDING:
         found.append(f"a torque was {largest:.3f} of its limit.")
+    if step > step_bound + _ROUNDING:
+        found.append(f"a torque changed by {step:.3g} N m at once; allowed are {step_bound:g}.")
     return found
 
 
@@ -189,58 +266,77 @@ class Trial:
         Raises:
             DrillError: If nodes fail for another reason than the hazard.
         """
-        result = self._once(hazard)
-        for attempt in range(2, _ATTEMPTS + 1):
-            if result.ok or self.session.lockstep:
+        for attempt in range(1, _ATTEMPTS + 1):
+            last = attempt == _ATTEMPTS
+            try:
+                result = replace(self._once(hazard), attempts=attempt)
+            except DrillError:  # before the hazard: a node did not get the machine
+                if last:
+                    raise
+                continue
+            # No load of the machine excuses commands that are wrong.
+            wrong = problems_of_commands(
+                0, result.largest_torque, result.largest_step, result.step_bound
+            )
+            if result.ok or last or self.session.lockstep or wrong:
                 break
-            result = replace(self._once(hazard), attempts=attempt)
         return result
 
     def _once(self, hazard: Hazard) -> DrillResult:
-        monitor = self._monitor
+        monitor, session = self._monitor, self.session
+        if not session.is_active:  # the way back from the last trial failed
+            session.begin()
+        self._prepare(hazard)
         problems: list[str] = []
         monitor.stalled_s = 0.0
-        bound = bound_s(hazard, self.session, self._period, self._safety)
+        bound = bound_s(hazard, session, self._period, self._safety)
         monitor.reset()
-        began = self._inject(hazard)
         fallback, seen = None, ""
         try:
+            began = self._inject(hazard)
             if bound is not None:
                 seen = self._wait_for_report(hazard)
                 at = int(monitor.status(hazard.monitor).values["first fault at"])
-                unit = self._period if self.session.lockstep else _NANOSECOND_S
+                unit = self._period if session.lockstep else _NANOSECOND_S
                 fallback = (at - began) * unit
-            elif hazard.full_disk:
+            elif hazard.cause:
                 seen = self._wait_for_report(hazard)
         except DrillError as error:
             problems.append(str(error))
         if bound is None:
             self._let_pass(hazard.lasts_s)
-            if not self.session.is_active:
-                problems.append(f"control ended: {self.session.condition}.")
+            if not session.is_active and not hazard.commands_stop:
+                problems.append(f"control ended: {session.condition}.")
         stalled = monitor.stalled_s
         self._end(hazard)
         self._let_pass(_AFTERWARDS_S)
+        if hazard.commands_stop and bound is None:
+            seen = session.condition
+        # On the wall clock, less the time in which the machine did not run this process.
+        allowed = 0.0 if session.lockstep else stalled
         if bound is not None and fallback is not None:
-            # On the wall clock, less the time in which the machine did not run this process.
-            allowed = 0.0 if self.session.lockstep else stalled
             if fallback > bound + allowed + _ROUNDING:
                 problems.append(f"the fallback came after {1e3 * fallback:.1f} ms.")
             if fallback < 0.0:
                 problems.append("control had ended before.")
-        problems += problems_of_commands(monitor.not_finite, monitor.largest)
+        step_bound = self._safety.torque_rate * self._period
+        step, gap = monitor.largest_step, monitor.largest_gap_s
+        gap_bound = gap_bound_s(hazard, session, self._period)
+        problems += problems_of_commands(monitor.not_finite, monitor.largest, step, step_bound)
+        if gap_bound is not None and gap > gap_bound + allowed:
+            problems.append(f"no command came for {1e3 * gap:.0f} ms.")
         largest, commands = monitor.largest, monitor.commands
-        if hazard.full_disk:
-            self.session.end_node(hazard.node, signal.SIGINT)
-        if hazard.restart:
-            self.session.start_nodes(hazard.node)
+        if hazard.parameters:
+            session.end_node(hazard.nodes[0], signal.SIGINT)
+        if hazard.parameters or hazard.restart:
+            session.start_nodes(*hazard.nodes)
         try:
-            self.session.begin()
+            session.begin()
         except DrillError as error:
             problems.append(f"no way back: {error}")
         return DrillResult(
             hazard.name,
-            self.session.lockstep,
+            session.lockstep,
             seen,
             fallback,
             bound,
@@ -248,32 +344,51 @@ class Trial:
             largest,
             commands,
             hazard.recovery,
+            None if session.lockstep else gap,
+            gap_bound,
+            step,
+            step_bound,
             tuple(problems),
         )
 
+    def _prepare(self, hazard: Hazard) -> None:
+        """Start a node anew, with other parameters, if the hazard needs that."""
+        session = self.session
+        if hazard.parameters is None:
+            return
+        (node,) = hazard.nodes
+        session.end_node(node, signal.SIGINT)
+        session.start_nodes(node, **hazard.parameters)
+        session.begin()
+        if hazard.full_disk:  # no file may grow any more
+            limit = (0, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
+            resource.prlimit(session.nodes[node].pid, resource.RLIMIT_FSIZE, limit)
+
     def _inject(self, hazard: Hazard) -> int:
-        """Cause the hazard; return when it began, in ticks or nanoseconds."""
+        """Cause the hazard; return when it began, in ticks or nanoseconds.
+
+        Raises:
+            DrillError: If that fails, or a node does not end as it should.
+        """
         monitor, session = self._monitor, self.session
         if hazard.faults:
-            simulator = monitor.status("simulator")
+            simulator = monitor.status(SIMULATOR)
             simulator.values = {}
             monitor.set_faults(hazard.faults)
             key = "simulated fault since"
             monitor.wait_for(lambda: key in simulator.values, "the simulated fault")
             return int(simulator.values[key])
-        if hazard.full_disk:
-            session.end_node(hazard.node, signal.SIGINT)
-            session.start_nodes(hazard.node, output="drill.npz", duration=_RECORDED_S)
-            session.begin()
-            # No file may grow any more, as on a full disk.
-            limit = (0, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
-            resource.prlimit(session.nodes[hazard.node].pid, resource.RLIMIT_FSIZE, limit)
+        if hazard.disturbance is not None:
+            hazard.disturbance(monitor, hazard.lasts_s)
             return 0
         now = time.monotonic_ns()
-        if hazard.signal == signal.SIGKILL:
-            session.end_node(hazard.node, signal.SIGKILL)
-        else:
-            session.nodes[hazard.node].send(hazard.signal)
+        for node in hazard.nodes if hazard.signal else ():
+            if not hazard.restart:
+                session.nodes[node].send(hazard.signal)
+                continue
+            status = session.end_node(node, hazard.signal)
+            if status and hazard.signal != signal.SIGKILL:
+                raise DrillError(f"the {node} ended with status {status}.")
         return now
 
     def _wait_for_report(self, hazard: Hazard) -> str:
@@ -282,7 +397,7 @@ class Trial:
 
         def reported() -> list[str]:
             faults = [text for key, text in status.values.items() if key.startswith("fault ")]
-            said = [status.message, *status.values.values()] if hazard.goes_on else faults
+            said = [status.message, *status.values.values()] if hazard.bound is None else faults
             return [text for text in said if hazard.cause in text]
 
         what = f"{hazard.cause or 'a cause'!r} in the diagnostics"
@@ -299,7 +414,10 @@ class Trial:
     def _end(self, hazard: Hazard) -> None:
         """End the hazard."""
         if hazard.signal == signal.SIGSTOP:
-            self._monitor.spin_for(hazard.lasts_s)
-            self.session.nodes[hazard.node].send(signal.SIGCONT)
+            if hazard.bound is not None:
+                self._monitor.spin_for(hazard.lasts_s)
+            for node in hazard.nodes:
+                self.session.nodes[node].send(signal.SIGCONT)
+                self._monitor.spin_for(_NEXT_NODE_S)
         elif hazard.faults and not self.session.lockstep:
             self._monitor.set_faults("")

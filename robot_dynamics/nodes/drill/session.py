@@ -7,7 +7,8 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile, QoSReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import Float64MultiArray
@@ -29,14 +31,16 @@ from std_srvs.srv import Trigger
 from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.node_process import NodeProcess, end_all, start_with_parameters
 from robot_dynamics.app.scenario import Scenario
+from robot_dynamics.control.clock import SECOND
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.manipulation.system import GraspSystem
 from robot_dynamics.nodes.conversions import read_command
 from robot_dynamics.nodes.diagnostics import OK
 from robot_dynamics.nodes.services import RepeatedCall
-from robot_dynamics.nodes.topics import Inbox
+from robot_dynamics.nodes.topics import STREAM, Inbox
 
 SIMULATOR, CONTROLLER, GUARD = "simulator", "controller", "guard"
+GRIPPER_JOINT = "gripper_joint"  # that controller and guard ignore
 MOVING_S = 0.6  # of simulated time from a start until the object moves
 _TIMEOUT_S = 30.0
 _START_S = 60.0
@@ -85,6 +89,12 @@ class NodeMonitor:
         not_finite: Number of commands since then that were not finite.
         commands: Number of commands since then.
         tick: The last control tick that was answered since then.
+        largest_step: The largest change of a joint's torque from one command to the next
+            since then [N m or N].
+        largest_gap_s: The longest time between two commands to an arm since then, as the
+            middleware received them [s].
+        command_topic: Type and name of the commands of an arm.
+        lockstep: Whether there is a command for every control period.
         stalled_s: The longest time in which the machine did not run this process [s]; reset by
             the caller.
 
@@ -100,8 +110,12 @@ class NodeMonitor:
         self._executor.add_node(self._node)
         effort = system.limits["effort"]
         arms = zip(system.arms, system.arm_slices, strict=True) if reads_commands else ()
+        self._received: dict[str, int] = {}  # when the last command to an arm came [ns]
+        self._torques: dict[str, tuple[int, NDArray[np.float64]]] = {}  # the last command
+        self.lockstep = False
+        self.command_topic = Float64MultiArray, topics.commands(system.arms[0].name)
         for arm, own in arms:
-            callback = partial(self._on_command, effort[own])
+            callback = partial(self._on_command, arm.name, effort[own])
             topic = topics.commands(arm.name)
             self._inbox.subscribe(Float64MultiArray, topic, callback, _DEEP, awaited=True)
         self._inbox.subscribe(
@@ -121,18 +135,30 @@ class NodeMonitor:
     def reset(self) -> None:
         """Reset the counts of commands."""
         self.largest, self.not_finite, self.commands, self.tick = 0.0, 0, 0, -1
+        self.largest_step = self.largest_gap_s = 0.0
 
     def status(self, node: str) -> Status:
         """Return the last diagnostics of a node; an empty status if there are none."""
         return self.statuses.setdefault(node, Status())
 
-    def _on_command(self, effort: NDArray[np.float64], message: Float64MultiArray) -> None:
+    def _on_command(
+        self, arm: str, effort: NDArray[np.float64], message: Float64MultiArray
+    ) -> None:
         number, torque = read_command(message)
         self.commands += 1
         if number < _NEGATIVE:
             self.tick = max(self.tick, number)
         if not torque.size:
             return
+        received = self._inbox.received
+        gap = (received - self._received.get(arm, received)) / SECOND
+        self.largest_gap_s = max(self.largest_gap_s, gap)
+        last, before = self._torques.get(arm, (number, torque))
+        # The middleware may leave out commands to a reader that is slow, which shows in lockstep.
+        periods = max(1, number - last) if self.lockstep else 1
+        step = float(np.abs(torque - before).max()) / periods
+        self.largest_step = max(self.largest_step, step)
+        self._received[arm], self._torques[arm] = received, (number, np.array(torque))
         used = float(np.abs(torque / effort[: torque.size]).max())
         if math.isfinite(used):
             self.largest = max(self.largest, used)
@@ -222,11 +248,34 @@ class NodeMonitor:
         Raises:
             DrillError: If the simulator refuses it.
         """
-        parameter = Parameter("faults", value=faults).to_parameter_msg()
+        refusal = self.set_parameter(SIMULATOR, "faults", faults)
+        if refusal:
+            raise DrillError(f"simulator: {refusal}")
+
+    def set_parameter(self, node: str, name: str, value: str | float) -> str:
+        """Set a parameter of a node; return why it was refused, empty if it was not.
+
+        Raises:
+            DrillError: If the node does not answer.
+        """
+        parameter = Parameter(name, value=value).to_parameter_msg()
         request = SetParameters.Request(parameters=[parameter])
-        (result,) = self._call(SetParameters, "simulator/set_parameters", request).results
-        if not result.successful:
-            raise DrillError(f"simulator: {result.reason}")
+        (result,) = self._call(SetParameters, f"{node}/set_parameters", request).results
+        return "" if result.successful else str(result.reason) or "refused"
+
+    @contextmanager
+    def publisher(self, kind: Any, topic: str) -> Iterator[Publisher]:
+        """Return a publisher that a node has discovered, and destroy it afterwards.
+
+        Raises:
+            DrillError: If none does.
+        """
+        publisher = self._node.create_publisher(kind, topic, STREAM)
+        try:
+            self.wait_for(lambda: publisher.get_subscription_count() > 0, f"a reader of {topic}")
+            yield publisher
+        finally:
+            self._node.destroy_publisher(publisher)
 
     def _call(self, kind: Any, name: str, request: Any) -> Any:
         if name not in self._clients:
@@ -277,7 +326,7 @@ class Session:
     ) -> None:
         self._monitor, self._folder = monitor, folder
         self._period = scenario.control.period
-        self.lockstep = lockstep
+        self.lockstep = monitor.lockstep = lockstep
         self.stale_after_s, self.heartbeat_timeout_s = stale_after_s, heartbeat_timeout_s
         self.nodes: dict[str, NodeProcess] = {}
         source = folder / "scenario.yaml"
@@ -289,9 +338,18 @@ class Session:
         else:
             common |= {"mode": "wall_clock"}
             held = {"on_command_timeout": "hold"} if guarded else {}
-            watched = {"heartbeat_timeout": heartbeat_timeout_s, "stale_after": stale_after_s}
-            # Tolerant, so that slow machines may be tried too.
-            started = {"autostart": "never", "sample_rate_tolerance": 1.0}
+            watched = {
+                "heartbeat_timeout": heartbeat_timeout_s,
+                "stale_after": stale_after_s,
+                "ignored_joints": [GRIPPER_JOINT],
+            }
+            # Tolerant, so that slow machines may be tried too; references of the scenario are
+            # followed until others come.
+            started = {
+                "autostart": "never",
+                "sample_rate_tolerance": 1.0,
+                "references": "topics",
+            }
             self._parameters = {
                 SIMULATOR: common | held,
                 **({GUARD: common | watched} if guarded else {}),
@@ -326,12 +384,13 @@ class Session:
             runs = partial(lambda name: self._monitor.status(name).count > 0, name)
             self._monitor.wait_for(runs, f"the {name}", _START_S, self.check)
 
-    def end_node(self, name: str, signal_number: int) -> None:
-        """End a node by a signal."""
+    def end_node(self, name: str, signal_number: int) -> int:
+        """End a node by a signal; return its exit status."""
         process = self.nodes.pop(name)
         process.send(signal_number)
         process.end()
         self._monitor.destroy_clients()
+        return process.exit_status or 0
 
     def check(self) -> None:
         """Check that all nodes are running.

@@ -78,9 +78,18 @@ class ContactMotion:
         slipping: Which of these slip (c,).
         residual: The largest error of the contact laws since the start, in parts of an impulse.
         correction: Size of the last correction of positions [m or rad].
+        pads: Moments of the pads on the object over the last step, about x and y of their contacts
+            (p, 2) [N m].
         resisted: What hinges and lines that resist did so with over the last step, on the object
             along what they leave (g,) [N m or N].
     """
+
+    #: What changes from step to step.
+    STATE = (
+        "q", "v", "impacts", "pressed", "slipping", "residual", "correction", "forces", "resisted",
+        "pads", "_work", "_of_drives", "_of_pads", "_of_joint_friction", "_acceleration",
+        "_trusted", "_anchors", "_anchored", "_rates", "_gaining",
+    )  # fmt: skip
 
     def __init__(self, scene: Scene) -> None:
         self.scene, self.terms = scene, ContactTerms(scene)
@@ -100,6 +109,7 @@ class ContactMotion:
         self._face = np.full((c, 2), np.inf)
         self._face[: len(face)] = np.array(face).reshape(-1, 2)
         self._bounded = bool(np.isfinite(self._face).any())
+        self._padded = self._normals[[c for c, _ in scene.pads]]
         self._coulomb = np.array([one.friction for one in self.terms.resisting])
         self.start(scene.model.neutral())
 
@@ -109,6 +119,7 @@ class ContactMotion:
         self.q = np.array(q, dtype=float)
         self.v = np.zeros(self.scene.model.nv) if v is None else np.array(v, dtype=float)
         self._work, self._of_drives, self._of_joint_friction = np.zeros(self._rows), 0.0, 0.0
+        self._of_pads, self.pads = 0.0, np.zeros((len(self._padded), 2))
         self.impacts = np.zeros(c, dtype=int)
         self.pressed, self.slipping = np.zeros(c, dtype=bool), np.zeros(c, dtype=bool)
         self.residual, self.correction = 0.0, 0.0
@@ -246,7 +257,8 @@ class ContactMotion:
     def _resisted_by(self, rub: Array, h: float, force: Array, drag: Array) -> _Step:
         """Return what a step would do where hinges and lines resist with `rub` (g,)."""
         at_v = self.v + 0.5 * h * self._acceleration
-        terms = self.terms(self.q, self.v, at_v, force, drag, h, rub)
+        pressed = self.forces.force[self._padded] if self._padded.size else None
+        terms = self.terms(self.q, self.v, at_v, force, drag, h, rub, pressed)
         J, HJ, before, c = terms.J, terms.HJ, terms.before, terms.after
         W = J @ HJ.T
         # What holds does so in the mean of the step, and takes no energy from it.
@@ -315,6 +327,9 @@ class ContactMotion:
         mean = 0.5 * (self.v + step.v)
         self._of_drives += h * float(force @ mean)
         self._of_joint_friction -= h * float((drag * step.v) @ mean)
+        if self._padded.size:
+            self.pads = step.terms.pads
+            self._of_pads += h * float(step.terms.pad_force @ mean)
         if self._rates.size:
             along = step.terms.along
             self._rates, self._gaining = along @ step.v, along @ (step.v - self.v) / h
@@ -373,7 +388,7 @@ class ContactMotion:
             joint_friction=self._of_joint_friction,
             contact_friction=float(work[b:].sum() - normal.sum()),
             impacts=float(normal[~self._elastic].sum()),
-            elastic=float(normal[self._elastic].sum()),
+            elastic=float(normal[self._elastic].sum()) + self._of_pads,
             holding=float(work[:b].sum()),
         )
 

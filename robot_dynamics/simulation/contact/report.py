@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
@@ -47,6 +48,7 @@ class ContactReport(NamedTuple):
         gap: Distance [m]; negative where the contact is pressed in.
         cone: What it can bear along the tangents; None if it cannot slip.
         impacts: Number of impacts since the start.
+        tilt: Of an arm's contact the angle between the z axes of arm and object [rad].
     """
 
     name: str
@@ -60,6 +62,7 @@ class ContactReport(NamedTuple):
     gap: float
     cone: FrictionCone | None
     impacts: int
+    tilt: float = 0.0
 
     @property
     def friction_used(self) -> float:
@@ -81,6 +84,12 @@ def friction_used(cone: FrictionCone | None, wrenches: Array) -> Array:
     return np.where(pressed, 0.0 if cone is None else cone.used(wrenches), 0.0)
 
 
+def tilt_of(axis: Array) -> float:
+    """Return the angle [rad] between a contact's z axis and a unit vector (3,) in its axes."""
+    x, y, z = axis.tolist()
+    return math.atan2(math.hypot(x, y), z)
+
+
 def held(name: str, point: Array, axes: Array, force: Array, moment: Array) -> ContactReport:
     """Return the report of what cannot open."""
     still = np.zeros(2)
@@ -98,7 +107,8 @@ class EnergyBooks:
         joint_friction: By friction of joints.
         contact_friction: By friction of contacts, impacts included.
         impacts: By the normals of rigid contacts.
-        elastic: By the normals of elastic contacts: minus what they store and what they lose.
+        elastic: By the normals of elastic contacts, and by the moments of pads: minus what they
+            store and what they lose.
         holding: By contacts and loops that hold: only rounding and the time steps' error.
     """
 

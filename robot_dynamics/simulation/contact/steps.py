@@ -8,6 +8,9 @@ what holds.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,9 +20,15 @@ from robot_dynamics.model import pose
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation.contact.environment_joints import require_independent
 from robot_dynamics.simulation.contact.motion import DEEP, FASTEST, ContactForces, ContactMotion
-from robot_dynamics.simulation.contact.report import ContactReport, EnergyBooks, Touch, held
+from robot_dynamics.simulation.contact.report import (
+    ContactReport,
+    EnergyBooks,
+    Touch,
+    held,
+    tilt_of,
+)
 from robot_dynamics.simulation.contact.terms import ContactTerms
-from robot_dynamics.simulation.plant import Truth
+from robot_dynamics.simulation.plant import Truth, copied, restore
 from robot_dynamics.simulation.scene import Scene
 from robot_dynamics.simulation.settings import PlantSettings
 from robot_dynamics.simulation.step import Drives
@@ -91,15 +100,19 @@ class ContactSteps:
             )
         self._forces = self._resting_forces()
 
-    def run(self, torque: Array) -> None:
-        """Advance by one control period under torques of the drives, passive joints' after them.
+    def run(self, torque: Array, force: Array | None = None) -> None:
+        """Advance by one control period.
+
+        Args:
+            torque: Of the drives, passive joints' after them.
+            force: Joint forces of external wrenches (nv,), if there are any.
 
         Raises:
             RobotDynamicsError: If the motion grows without bound.
         """
         steps = self.steps
-        force = np.zeros(len(steps.v))
-        force[self.drives.v_index] = torque
+        force = np.zeros(len(steps.v)) if force is None else force
+        force[self.drives.v_index] += torque
         for _ in range(self.substeps):
             steps.advance(self._h, force, self._friction)
         fastest = np.abs(steps.v).max()
@@ -107,6 +120,16 @@ class ContactSteps:
             raise RobotDynamicsError(f"a velocity of {fastest:.3g} m/s or rad/s")
         steps.correct()
         self._forces = steps.take_forces()
+
+    def state(self) -> tuple[Mapping[str, Any], ...]:
+        """Return copies of what changes."""
+        return copied(self, ("_forces",)), copied(self.steps, ContactMotion.STATE)
+
+    def restore(self, state: Sequence[Mapping[str, Any]]) -> None:
+        """Take up what `state` returned."""
+        restore(self, state[0])
+        restore(self.steps, state[1])
+        self.sensed()
 
     def _friction(self, v: Array) -> Array:
         """Return the friction of joints over their velocities, at these (nv,)."""
@@ -119,7 +142,7 @@ class ContactSteps:
     def sensed(self) -> tuple[Array, Array, Array]:
         """Return positions and velocities of the arm joints, and grasp wrenches (k, 6)."""
         system, steps = self.scene.system, self.steps
-        self._now = ObservedContacts(self.steps.terms, steps.q, steps.v)
+        self._now = ObservedContacts(self.steps.terms, steps.q, steps.v, steps.pads)
         self._wrenches = self._now.wrenches(self._measured())
         return steps.q[system.q_index], steps.v[system.v_index], self._wrenches
 
@@ -198,10 +221,17 @@ class ObservedContacts:
         layout: Terms of the scene.
         q: Positions (nq,).
         v: Velocities (nv,).
+        pads: Moments of the pads on the object (p, 2) [N m]; none by default.
     """
 
-    def __init__(self, layout: ContactTerms, q: Array, v: Array) -> None:
+    def __init__(
+        self, layout: ContactTerms, q: Array, v: Array, pads: Array | None = None
+    ) -> None:
         self._layout, self._terms = layout, layout.at(q, v)
+        #: Moments about x and y by each arm that pushes with a pad, by its place among those.
+        self._pads: dict[int, Array] = {}
+        if pads is not None:
+            self._pads = {c: own for (c, _), own in zip(layout.scene.pads, pads, strict=True)}
         scene = layout.scene
         pose = self._terms.q[scene.system.object_q]
         self._R, self._x = rotation_of_quaternion(pose[3:].tolist()), pose[:3]
@@ -284,7 +314,9 @@ class ObservedContacts:
                 c = scene.pushing.index(i)
                 place = -terms.places[c]  # of the finger, in the contact's frame
                 point = self._x + self._R @ (pose[:3, :3] @ place + pose[:3, 3])
+                z = terms.turns[i].T @ scene.finger_frames[i][:3, 2]
                 report = self._report(c, name, point, axes, force, moment, motion)
+                report = report._replace(tilt=tilt_of(z))
             found.append(report)
         for c in range(len(scene.pushing), layout.opening):
             rows = forces[self._slice(c)]
@@ -349,11 +381,12 @@ class ObservedContacts:
                 found.append(S @ forces[at : at + S.shape[1]])
                 at += S.shape[1]
             else:
-                rows = forces[self._slice(scene.pushing.index(i))]
-                cone = contact.friction
+                c = scene.pushing.index(i)
+                rows, cone = forces[self._slice(c)], contact.friction
                 scale = cone.torsion / cone.friction if cone.torsion > 0.0 else 0.0
                 spin = rows[3] * scale if scale else 0.0
-                found.append(np.array([0.0, 0.0, spin, rows[1], rows[2], rows[0]]))
+                m_x, m_y = self._pads.get(c, (0.0, 0.0))
+                found.append(np.array([m_x, m_y, spin, rows[1], rows[2], rows[0]]))
         return found
 
     def _slice(self, c: int) -> slice:

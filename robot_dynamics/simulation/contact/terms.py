@@ -5,7 +5,9 @@
 All are those of the middle of the step, where its velocity at the start would lead (Moreau's
 midpoint rule). Friction of joints is taken at the step's end, so that no step is too long for it:
 
-    (H + h D) (v+ - v) = h (tau - C - D v) + J^T P.
+    (H + h D) (v+ - v) = h (tau - C - D v + tau_p) + J^T P.
+
+tau_p are the moments of the pads of soft fingers that tip; see `pad`.
 
 D is diagonal but for hinges and lines that resist, of which it has g^T d g, their rate being g v.
 
@@ -29,7 +31,7 @@ from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms
 from robot_dynamics.manipulation.hybrid.grasp_kinematics import holonomic_rows
 from robot_dynamics.model.parameters import block_size, pack, unpack
 from robot_dynamics.scalar.functions import absolute
-from robot_dynamics.scalar.linear_algebra import dot, factor, is_zero
+from robot_dynamics.scalar.linear_algebra import add, dot, factor, is_zero, transposed_times
 from robot_dynamics.simulation.contact.environment_joints import EnvironmentJoint
 from robot_dynamics.simulation.contact.surfaces import PointFunction, gap_and_normal
 from robot_dynamics.simulation.scene import Scene
@@ -55,6 +57,8 @@ class StepTerms(NamedTuple):
         gaps: Their distances [m] (c,).
         turns: From the axes of each arm's contact to those of its tool (k, 3, 3).
         along: Rows of the rates of hinges and lines that resist (g, nv).
+        pads: Moments of the pads on the object, about x and y of their contacts (p, 2).
+        pad_force: What they make of the joints (nv,).
     """
 
     q: Array
@@ -69,6 +73,8 @@ class StepTerms(NamedTuple):
     gaps: Array
     turns: Array
     along: Array
+    pads: Array
+    pad_force: Array
 
 
 class ContactTerms:
@@ -76,7 +82,7 @@ class ContactTerms:
 
     `at_v` is the velocity that bias forces are taken at, `force` acts on the joints (nv,), `drag`
     (nv,) is D, h the length of the step [s]. `rub` (g,) besides is d of hinges and lines that
-    resist; none by default.
+    resist, `pressed` (p,) the normal forces of pads; none by default.
 
     Args:
         scene: The scene.
@@ -111,8 +117,10 @@ class ContactTerms:
             "gaps": np.zeros(c),
             "turns": np.zeros((k, 3, 3)),
             "along": np.zeros((len(self.resisting), nv)),
+            "pads": np.zeros((len(scene.pads), 2)),
+            "pad_force": np.zeros(nv),
         }
-        self._smooth = np.zeros(len(self.resisting))
+        self._smooth, self._loose = np.zeros(len(self.resisting)), np.zeros(len(scene.pads))
 
     def __call__(
         self,
@@ -123,10 +131,13 @@ class ContactTerms:
         drag: Array,
         h: float,
         rub: Array | None = None,
+        pressed: Array | None = None,
     ) -> StepTerms:
         """Return the terms of a step."""
-        resisted = (self._smooth if rub is None else rub,) if self.resisting else ()
-        outputs = self._kernel(q, v, at_v, force, drag, h, *resisted)
+        more = [self._smooth if rub is None else rub] if self.resisting else []
+        if self.scene.pads:
+            more.append(self._loose if pressed is None else pressed)
+        outputs = self._kernel(q, v, at_v, force, drag, h, *more)
         if len(self._names) == len(StepTerms._fields):
             return StepTerms._make(outputs)
         return StepTerms(**{**self._absent, **dict(zip(self._names, outputs, strict=True))})
@@ -146,7 +157,9 @@ class ContactTerms:
         def run(
             q: Any, v: Any, at_v: Any, force: Any, drag: Any, h: Any, *more: Any
         ) -> dict[str, Any]:
-            *rub, block = more
+            *given, block = more
+            pressed = given.pop() if self.scene.pads else ()
+            rub = given
             parameters = unpack(model, block)
             middle = model.integrate(q, [0.5 * h * x for x in v])
             Xup = joint_transforms(model, middle)
@@ -159,6 +172,8 @@ class ContactTerms:
             ]
             geometry = _Geometry(self.scene, Xup, middle, self.width)
             along = [geometry.resisted(one) for one in self.resisting]
+            pads, pad_force = geometry.pad_moments(v, pressed)
+            push = add(push, [h * f for f in pad_force]) if pads else push
             for row, d in zip(along, *rub, strict=True) if rub else ():
                 rate = dot(row, v)
                 moving = [i for i, x in enumerate(row) if not is_zero(x)]
@@ -182,6 +197,8 @@ class ContactTerms:
                 "gaps": geometry.gaps,
                 "turns": geometry.turns,
                 "along": along,
+                "pads": pads,
+                "pad_force": pad_force if pads else [],
             }
             return {name: value for name, value in outputs.items() if value}
 
@@ -191,6 +208,8 @@ class ContactTerms:
         }  # fmt: skip
         if self.resisting:
             inputs["rub"] = len(self.resisting)
+        if self.scene.pads:
+            inputs["pressed"] = len(self.scene.pads)
         return trace(run, "contact", inputs, block_size(model))
 
 
@@ -210,6 +229,8 @@ class _Geometry:
         self.gaps: list[Scalar] = []
         self.turns: list[list[list[Scalar]]] = []
         opening: list[list[list[Scalar]]] = []
+        # Of each arm that pushes the z axis and the rows of the object's angular velocity.
+        self._fingers: list[tuple[list[Scalar], list[list[Scalar]]]] = []
         for index, contact in enumerate(scene.contacts):
             R, p = _parts(contact.contact.pose)
             finger = self._finger(index)
@@ -237,6 +258,7 @@ class _Geometry:
                 self.places.append([-x for x in place])
                 self.axes.append(np.eye(3).tolist())
                 self.gaps.append(-place.z)
+                self._fingers.append((list(inverse.E.rows[2]), rows[:2]))
         for surface in scene.surfaces:
             for point in surface.points.tolist():
                 rows, place, axes, gap = self._on_surface(surface.surface, Vector3.of(point))
@@ -245,6 +267,24 @@ class _Geometry:
                 self.axes.append(axes)
                 self.gaps.append(gap)
         self.J += [row for rows in opening for row in rows[:width]]
+
+    def pad_moments(
+        self, v: Sequence[Scalar], pressed: Sequence[Scalar]
+    ) -> tuple[list[list[Scalar]], list[Scalar]]:
+        """Return moments on the object (p, 2), and what they make of the joints (nv,).
+
+        Args:
+            v: Velocities (nv,).
+            pressed: Normal forces (p,).
+        """
+        found: list[list[Scalar]] = []
+        total: list[Scalar] = [0.0] * self._scene.model.nv
+        for (c, pad), force in zip(self._scene.pads, pressed, strict=True):
+            axis, rows = self._fingers[c]
+            moments = pad.moments(axis, [-dot(row, v) for row in rows], force)
+            total = add(total, transposed_times(rows, moments, len(total)))
+            found.append(moments)
+        return found, total
 
     def resisted(self, environment_joint: EnvironmentJoint) -> list[Scalar]:
         """Return the row (nv,) of the rate of what a hinge or a line leaves."""

@@ -58,7 +58,10 @@ def integrate(
 ) -> Trajectory:
     """Return the motion of a mechanism from a state on; docs/integration.md compares the methods.
 
-    Friction and damping are forces like others: part of `tau`, if they are to act.
+    One state at a time is taken, not a batch: start positions of shape (N, nq) are refused.
+
+    Friction and damping of tree joints are forces like others: part of `tau`, if they are to act,
+    or part of the dynamics of a robot with `joint_friction`.
 
     Args:
         robot: The mechanism; also one without loops.
@@ -125,6 +128,7 @@ def integrate(
     states = [state]
     title = f"{method}, order {order}"
     damped = any(np.any(loop.damping) for loop in model.loops)
+    damped = damped or model.joint_friction
     conservative = not callable(force) and not np.any(force) and not damped
 
     def so_far() -> Trajectory:

@@ -65,6 +65,8 @@ def recorded(folder, short, kind, *, namespace="/", begin=START, runs=1, only=No
                 for stream in standard_streams(short.metadata):
                     if stream.topic.startswith("true") or (only and stream.topic not in only):
                         continue
+                    if not all(place.column in short for place in stream.places):
+                        continue
                     values = [short[p.column][row + run, p.part] for p in stream.places]
                     message = stream.write(make, tick, stamp, values)
                     if stream.topic != "joint_states":

@@ -17,8 +17,10 @@ def test_streams_read_what_they_write(short):
     pytest.importorskip("rosbags", reason="rosbags is not installed")
     make = Messages()
     row = 500
+    columns = dict(short.columns)
+    columns |= {f"measured_{what}": columns[f"object_{what}"] for what in ("pose", "twist")}
     for stream in standard_streams(short.metadata):
-        values = [short[place.column][row, place.part] for place in stream.places]
+        values = [columns[place.column][row, place.part] for place in stream.places]
         message = stream.write(make, row, 1_000_000_000, values)
         for given, found in zip(values, stream.read(message), strict=True):
             # A twist is turned into the body and back: rounding of numbers up to 1.

@@ -9,10 +9,12 @@ import pytest
 
 from robot_dynamics.app.bags import writer
 from robot_dynamics.app.bags.messages import Messages
+from robot_dynamics.app.bags.reader import read_bag
 from robot_dynamics.app.bags.writer import Frames, _motion, robots_of
 from robot_dynamics.app.recording import Recording, RecordingError
 from robot_dynamics.app.scenario import build_system
 from robot_dynamics.description.orientations import rotation_of_quaternion
+from robot_dynamics.manipulation.grasp_map import middle_frame
 from robot_dynamics.model import JointElement
 
 pytest.importorskip("rosbags", reason="rosbags is not installed")
@@ -139,6 +141,55 @@ def test_robots_whose_files_are_missing(short, tmp_path):
         topics = {c.topic for c in reader.make_reader(file).get_summary().channels.values()}
     assert "/joint_states" in topics
     assert not {"/tf", "/robot_description"} & topics
+
+
+def test_topics_keep_the_names_that_the_nodes_had(short, tmp_path):
+    """With namespace and remapping; joint states on two topics are those of one arm each.
+
+    The reader finds all of it again.
+    """
+    reader = pytest.importorskip("mcap_ros2.reader", reason="mcap-ros2-support is not installed")
+    named = {
+        "left/commands": ["/cell/left_effort_controller/commands"],
+        "joint_states": ["/left/joint_states", "/right/joint_states"],
+        "object/odometry": ["/cell/object/odometry"],
+    }
+    own = Recording(short.columns, {**short.metadata, "topics": named})
+    path = writer.write_bag(own, tmp_path / "own.mcap")
+    found = {}
+    for item in reader.read_ros2_messages(str(path)):
+        found.setdefault(item.channel.topic, []).append(item.ros_msg)
+    assert not {"/left/commands", "/joint_states", "/object/odometry"} & found.keys()
+    assert {"/right/commands", "/cell/object/odometry"} <= found.keys()
+    commands = [message.data for message in found["/cell/left_effort_controller/commands"]]
+    np.testing.assert_array_equal(commands, short["commanded_torque"][:, :7])
+    joints = short.get("joints")
+    for topic, part in (("/left/joint_states", slice(7)), ("/right/joint_states", slice(7, 14))):
+        assert found[topic][0].name == joints[part]
+        positions = [message.position for message in found[topic]]
+        np.testing.assert_array_equal(positions, short["joint_position"][:, part])
+    again = read_bag(path)
+    for name in ("joint_position", "joint_velocity", "commanded_torque", "estimated_pose"):
+        np.testing.assert_array_equal(again[name], short[name])
+
+
+def test_metadata_hold_the_name_of_the_file(bag):
+    """And not that of the folder in which it was written."""
+    reader = pytest.importorskip("mcap.reader", reason="mcap is not installed")
+    with bag.open("rb") as file:
+        texts = [str(record.metadata) for record in reader.make_reader(file).iter_metadata()]
+    assert any("run.mcap" in text for text in texts)
+    assert not any(".part" in text for text in texts)
+
+
+def test_the_frame_of_internal_forces(messages, scenario):
+    """It is in TF, fixed to the object, in the middle of the grasps."""
+    (_, resting) = messages["/tf_static"][0]
+    (middle,) = (t for t in resting.transforms if t.child_frame_id == "box_grasp_middle")
+    assert middle.header.frame_id == "box"
+    np.testing.assert_allclose(
+        matrix_of(middle.transform), middle_frame(build_system(scenario).grasps), atol=1e-12
+    )
 
 
 def test_metadata_that_are_no_json(short, tmp_path):

@@ -370,6 +370,7 @@ def test_it_offers_what_a_law_offers():
         "estimated_internal_force": step.internal_force,
         "estimated_contact_force": step.contact_force,
         "touched": step.touched,
+        "blocked_error": step.blocked_error,
         "control_scales": step.scales,
         "added_internal_force": step.added_internal_force,
     }.items():

@@ -19,10 +19,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import null_space
 from support.exact_decoupling import SAFE_PIVOT, worst
-from support.hybrid_step import HybridLaw, bare_gains
+from support.hybrid_step import TracedHybridLaw, bare_gains
 from support.hybrid_systems import GRASPS, LINKAGE, SURFACES, environment_of, state_of
 
-from robot_dynamics.control.hybrid import law
+from robot_dynamics.control.hybrid import law_program
 from robot_dynamics.control.hybrid.law_inputs import LawConstants, LawOptions
 from robot_dynamics.control.hybrid.servo import MotionServo
 from robot_dynamics.manipulation.hybrid.decoupling_law import DampedInverse
@@ -122,7 +122,7 @@ def test_the_generalised_inverses_differ_in_the_self_motion():
     motion = {}
     for inverse in ("inertia", "plain"):
         options = LawOptions(ahead=False, null_space=inverse)
-        step = HybridLaw(state.system, options, compiled=False)
+        step = TracedHybridLaw(state.system, options, compiled=False)
         got = step.run(state, gains=gains, acceleration=np.arange(6.0))
         motion[inverse] = system_motion(terms, got["torque"])
     first, second = motion["inertia"], motion["plain"]
@@ -146,7 +146,7 @@ def test_arms_with_few_joints_move_hands_as_far_as_they_can(kind, joints, invers
     rng = np.random.default_rng(3)
     state = state_of(3, kind, joints, environment_of(0), rng)
     options = LawOptions(ahead=False, null_space=inverse)
-    step = HybridLaw(state.system, options, compiled=False)
+    step = TracedHybridLaw(state.system, options, compiled=False)
     assert step.layout.free == (0 if joints == 3 else 6)
     # Far from the grasps: hands are told to turn, and servos are stiff.
     gains = bare_gains(
@@ -171,9 +171,9 @@ def test_arms_with_few_joints_move_hands_as_far_as_they_can(kind, joints, invers
 def test_a_wrong_motion_of_the_hands_is_found(part, monkeypatch):
     """By 1 %: of d_ah itself, of what keeps it from the object, of the motion with the object."""
     if part == "servo":
-        honest = law.hand_motion
+        honest = law_program.hand_motion
         monkeypatch.setattr(
-            law, "hand_motion",
+            law_program, "hand_motion",
             lambda *given: tuple([1.01 * value for value in values] for values in honest(*given)),
         )  # fmt: skip
     elif part == "following":
@@ -208,7 +208,10 @@ def test_a_wrong_motion_of_the_hands_is_found(part, monkeypatch):
 def test_friction_is_compensated_at_the_desired_velocity(ramp, monkeypatch):
     """What the joints' friction is at the velocity of the servo is added, with the ramp."""
     state = state_of(2, "rigid", 7, environment_of(0), np.random.default_rng(3))
-    step, given = HybridLaw(state.system, compiled=False), {"ramp": ramp, "twist": np.arange(6.0)}
+    step, given = (
+        TracedHybridLaw(state.system, compiled=False),
+        {"ramp": ramp, "twist": np.arange(6.0)},
+    )
     plain = step.run(state, **given)["torque"]
     desired = []
 
@@ -216,7 +219,7 @@ def test_friction_is_compensated_at_the_desired_velocity(ramp, monkeypatch):
         desired.append(list(rates))
         return [1.0 + i for i, _ in enumerate(joints)]
 
-    monkeypatch.setattr(law, "friction_torque", friction)
+    monkeypatch.setattr(law_program, "friction_torque", friction)
     added = step.run(state, **given)["torque"] - plain
     assert_allclose(added, ramp * (1.0 + np.arange(14)), atol=1e-8)
     # Without an error of the pose that is the velocity of the reference.

@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation as Turn
 from support.exact_decoupling import Request
-from support.hybrid_step import HybridLaw, bare_gains
+from support.hybrid_step import TracedHybridLaw, bare_gains
 from support.hybrid_systems import environment_of, state_of
 
 from robot_dynamics.control.hybrid.servo import (
@@ -58,11 +58,11 @@ def test_a_surface_that_is_not_touched_is_a_coordinate(state):
     alone = Environment((), every, own_coordinates=True)
     free = state._replace(system=replace(state.system, environment=alone))
     rng = np.random.default_rng(4)
-    given = vars(Request.near(free, HybridLaw(free.system, compiled=False).layout, rng))
+    given = vars(Request.near(free, TracedHybridLaw(free.system, compiled=False).layout, rng))
     torques = []
     for one in (state, free):
         C = len(one.system.environment.surfaces)
-        law = HybridLaw(one.system, compiled=False)
+        law = TracedHybridLaw(one.system, compiled=False)
         gains = bare_gains(one.system, proportional=100.0, derivative=20.0, integral=30.0)
         more = {"touch": np.zeros(C), "touched": np.zeros(C), "contact": np.zeros(C)}
         more["contact_integral"] = np.zeros(C)
@@ -73,7 +73,7 @@ def test_a_surface_that_is_not_touched_is_a_coordinate(state):
 
 def test_what_is_learned_is_the_error_of_the_coordinates(state):
     """In seconds, and of a surface that is touched nothing."""
-    law = HybridLaw(state.system, compiled=False)
+    law = TracedHybridLaw(state.system, compiled=False)
     gains = bare_gains(state.system, integral=1.0, period=2e-3, motion_bound=1e9)
     request = Request.near(state, law.layout, np.random.default_rng(5))
     found = law.run(state, gains=gains, **{**vars(request), "pose_integral": np.zeros(6)})

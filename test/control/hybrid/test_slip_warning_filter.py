@@ -24,9 +24,9 @@ def test_each_danger_is_told_once():
     for tick in range(0, 100, 2):
         news.take(tick, short(1))
         news.take(tick + 1, WELL)
-    assert news.told == ["at 0 s: contact 1 slips"]
+    assert news.issued == ["at 0 s: contact 1 slips"]
     news.take(100, short(0, 1))
-    assert news.told == ["at 0 s: contact 1 slips", "at 0.2 s: contact 0 slips"]
+    assert news.issued == ["at 0 s: contact 1 slips", "at 0.2 s: contact 0 slips"]
     assert news.present == ("at 0 s: contact 1 slips", "at 0.2 s: contact 0 slips")
 
 
@@ -40,9 +40,9 @@ def test_a_danger_that_is_over_may_come_again():
     assert news.present == ()
     news.take(500, short(0))
     assert news.present == ("at 1 s: contact 0 slips",)
-    assert len(news.told) == 2
+    assert len(news.issued) == 2
     news.forget()
-    assert (news.present, news.told) == ((), [])
+    assert (news.present, news.issued) == ((), [])
 
 
 def test_what_is_told_has_an_end():
@@ -51,6 +51,6 @@ def test_what_is_told_has_an_end():
     for k in range(100):
         news.take(1000 * k, short(0))
         news.take(1000 * k + 500, WELL)
-    assert 0 < len(news.told) < 50
+    assert 0 < len(news.issued) < 50
     news.take(10**6, short(1))
     assert len(news.present) == 1

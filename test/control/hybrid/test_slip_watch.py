@@ -33,7 +33,7 @@ def test_slip_is_foreseen_in_the_plan_and_told(tray):
     assert late.slip.ahead.min() < 0.0  # half a second ahead, squeezed less
     assert set(law.columns) == {
         "estimated_pose", "estimated_twist", "estimated_closure", "estimated_internal_force",
-        "added_internal_force",         "control_scales", "slip_margin",
+        "added_internal_force", "control_scales", "estimated_tilt", "slip_margin",
     }  # fmt: skip
     assert len(np.concatenate(late.recorded)) == sum(law.columns.values())
     assert law.metadata["warnings"][: len(law.slip.foreseen)] == list(law.slip.foreseen)

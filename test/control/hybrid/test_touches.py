@@ -15,17 +15,20 @@ NEW = {"touched": [0.0] * 3, "time_without_force": [0.0] * 3}
 
 def test_one_tells_for_another():
     """A face's moments are controlled from its push on; a hole's sides as long as wanted."""
-    leaders = (0, 0, -1)
-    assert contact_states(leaders, NEW, [0.5, 9.0, 0.0], [1.0] * 3, GAIN, 1.0, NEAR)[0] == [
+    touch_rows = (0, 0, -1)
+    assert contact_states(touch_rows, NEW, [0.5, 9.0, 0.0], [1.0] * 3, GAIN, 1.0, NEAR)[0] == [
         0.0,
         0.0,
         1.0,
     ]
-    touched, _, loaded = contact_states(leaders, NEW, [2.0, -3.0, 0.0], [1.0] * 3, GAIN, 1.0, NEAR)
+    touched, _, loaded = contact_states(
+        touch_rows, NEW, [2.0, -3.0, 0.0], [1.0] * 3, GAIN, 1.0, NEAR
+    )
     assert touched == [1.0, 1.0, 1.0]
     assert loaded == [1.0, 1.0, 1.0]
     assert (
-        contact_states(leaders, NEW, [2.0, 0.0, 0.0], [0.0] * 3, GAIN, 1.0, NEAR)[0] == [0.0] * 3
+        contact_states(touch_rows, NEW, [2.0, 0.0, 0.0], [0.0] * 3, GAIN, 1.0, NEAR)[0]
+        == [0.0] * 3
     )
 
 

@@ -94,3 +94,28 @@ def test_wrenches_come_apart_in_own_directions():
     forces = [2.0, -1.0, 3.0]
     wrench = contact.directions @ forces
     assert_allclose(point.contact_forces(wrench.tolist()), forces, atol=1e-12)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-9, 0.3, np.pi / 2, 3.0])
+def test_the_tilt_is_the_angle_between_the_axes(angle):
+    """It does not depend on the direction of the tilt, nor on a turn about the normal."""
+    rng = np.random.default_rng(6)
+    state = state_of(2, "rigid", 6, environment_of(0), rng)
+    arms = ArmState.of(
+        state.system.passive_joints, state.q.tolist(), state.qd.tolist(),
+        parameters_of(state.system.arms),
+    )  # fmt: skip
+    turned = []
+    for contact in state.system.contacts:
+        direction = rng.uniform(-np.pi, np.pi)
+        tilt = Rotation.from_rotvec(angle * np.array([np.cos(direction), np.sin(direction), 0.0]))
+        spin = Rotation.from_rotvec([0.0, 0.0, rng.uniform(-np.pi, np.pi)])
+        frame = np.eye(4)
+        frame[:3, :3] = (tilt * spin).as_matrix()
+        turned.append(Contact.of_kind("soft finger", contact.pose @ frame))
+    system = type(state.system)(
+        state.system.arms, state.system.tools, state.system.held, tuple(turned)
+    )
+    place = place_at(system, state.pose)
+    for point in points_of(system):
+        assert_allclose(point.tilt(place, arms.X0), angle, rtol=1e-7, atol=1e-14)

@@ -164,7 +164,9 @@ def test_what_cannot_be_held_is_refused_by_name():
     wrenches = np.outer(np.linspace(0.1, 1.0, 10), WEIGHT)
     with pytest.raises(SqueezeError, match="at wrench 10 of 10"):
         squeeze.over(wrenches)
-    with pytest.raises(SqueezeError, match=r"inside what it bears at 0\.9 s, where the contacts"):
+    # Both contacts are at their limits alike; rounding decides whether one of them proves it.
+    named = r"inside what (it bears|they bear) at 0\.9 s, where the contacts"
+    with pytest.raises(SqueezeError, match=named):
         squeeze.over(wrenches, times=np.linspace(0.0, 0.9, 10))
 
 

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from manipulation.jointed_object.cases import (
@@ -20,9 +22,10 @@ from manipulation.jointed_object.cases import (
 from numpy.testing import assert_allclose
 from support.papers import CASES, close_to
 
-from robot_dynamics.reproductions.joint_space import JointSpaceModel
+from robot_dynamics.control.jointed.law_program import jointed_law_program
+from robot_dynamics.reproductions.joint_space import JointSpaceModel, joint_space_program
 from robot_dynamics.robot import Robot
-from robot_dynamics.spatial import Inertia
+from robot_dynamics.spatial import Inertia, Rotation, Transform, Vector3
 
 
 def in_report_order(f):
@@ -168,3 +171,15 @@ def test_motions_that_the_joint_allows(kind):
         assert_allclose(relative, 0.0, atol=1e-10 * max(1.0, np.abs(twist).max()))
         if kind == "spherical":
             assert_allclose(terms.joint_motions, np.eye(6, 3), atol=1e-12)
+
+
+def test_another_grasp_needs_no_compilation():
+    """Nothing of inertias and placements of the parts is in the program."""
+    system = random_system(np.random.default_rng(3), "revolute")
+    turned = Transform(Rotation.from_quaternion(0.1, -0.7, 0.5, 0.5), Vector3.of([0.1, 0.2, -0.3]))
+    parts = tuple(
+        replace(part, placement=turned, tool_placement=turned.inverse()) for part in system.parts
+    )
+    other = replace(system, parts=parts)
+    assert joint_space_program(other).fingerprint == joint_space_program(system).fingerprint
+    assert jointed_law_program(other).fingerprint == jointed_law_program(system).fingerprint

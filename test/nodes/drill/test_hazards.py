@@ -5,24 +5,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
 from robot_dynamics.app.scenario import build_system, load_scenario
-from robot_dynamics.nodes.drill.hazards import HAZARDS, Trial, bound_s
+from robot_dynamics.nodes.drill.hazards import (
+    HAZARDS,
+    Trial,
+    bound_s,
+    gap_bound_s,
+    problems_of_commands,
+)
+from robot_dynamics.nodes.drill.process import WALL_CLOCK_RATE_HZ, at_most
 from robot_dynamics.nodes.drill.session import NodeMonitor, Session
 from robot_dynamics.simulation.faults import KINDS, fault_of
 
 
 @pytest.mark.parametrize("hazard", HAZARDS, ids=lambda hazard: hazard.name)
-def test_each_is_a_fault_or_a_signal(hazard):
-    """Or a disk that is full, one of the three; and the simulator knows the fault."""
-    assert bool(hazard.faults) + bool(hazard.signal) + hazard.full_disk == 1
+def test_each_has_one_cause(hazard):
+    """A fault that the simulator knows, a signal, another node, or parameters of a node."""
+    disturbed = hazard.disturbance is not None
+    causes = bool(hazard.faults) + bool(hazard.signal) + disturbed + bool(hazard.parameters)
+    assert causes == 1
     if hazard.faults:
         fault_of(hazard.faults)
-    assert bool(hazard.signal) == bool(hazard.node) or hazard.full_disk
+    assert bool(hazard.nodes) == (bool(hazard.signal) or hazard.parameters is not None)
 
 
 def test_all_kinds_of_faults_are_there():
@@ -61,6 +71,8 @@ def test_the_fallback_comes_in_the_same_period(trial, name):
     assert result.fallback_s == 0.0
     assert BY_NAME[name].cause in result.seen
     assert 0.0 < result.largest_torque <= 1.0
+    assert result.largest_gap_s is None
+    assert 0.0 < result.largest_step <= result.step_bound + 1e-9
     assert result.commands > 100
 
 
@@ -75,13 +87,13 @@ def test_another_order_of_joints_does_not_end_control(trial):
 @pytest.mark.slow
 def test_a_hazard_that_does_other_things_than_expected_is_no_success(trial):
     """Proves that a trial can fail: here control ends where it should go on."""
-    ends = replace(BY_NAME["NaN in a position"], cause="")
+    ends = replace(BY_NAME["NaN in a position"], cause="", bound=None)
     assert "control ended" in trial.run(ends).problems[0]
 
 
 def test_bounds(tmp_path):
     """Two control periods, and what is declared besides."""
-    session = Session(None, SCENARIO, tmp_path, lockstep=False)  # nothing is started
+    session = Session(SimpleNamespace(), SCENARIO, tmp_path, lockstep=False)  # nothing is started
     period = SCENARIO.control.period
     bounds = {
         name: bound_s(BY_NAME[name], session, period, SCENARIO.safety)
@@ -93,3 +105,49 @@ def test_bounds(tmp_path):
         "controller killed with -9": pytest.approx(0.254),
     }
     assert bound_s(BY_NAME["messages duplicated"], session, period, SCENARIO.safety) is None
+    gaps = {
+        name: gap_bound_s(BY_NAME[name], session, period)
+        for name in (
+            *("messages duplicated", "joint states silent"),
+            *("controller killed with -9", "guard killed"),
+        )
+    }
+    assert gaps == {
+        "messages duplicated": 0.05,
+        "joint states silent": pytest.approx(0.104),
+        "controller killed with -9": pytest.approx(0.254),
+        "guard killed": 0.05,
+    }
+    assert gap_bound_s(BY_NAME["both suspended, guard first to go on"], session, period) is None
+
+
+def test_what_is_wrong_with_commands():
+    """Numbers, limits, and steps beyond the torque rate."""
+    assert problems_of_commands(0, 1.0, 2.0, 2.0) == []
+    not_finite, large, step = problems_of_commands(3, 1.2, 19.65, 4.0)
+    assert not_finite == "3 commands were not finite."
+    assert large == "a torque was 1.200 of its limit."
+    assert step == "a torque changed by 19.6 N m at once; allowed are 4."
+
+
+@pytest.fixture(scope="module")
+def live(ros, tmp_path_factory):
+    """Return a trial on the wall clock."""
+    scenario = at_most(SCENARIO, WALL_CLOCK_RATE_HZ)
+    monitor = NodeMonitor(build_system(scenario))
+    with Session(monitor, scenario, tmp_path_factory.mktemp("live"), lockstep=False) as session:
+        session.start_nodes()
+        session.begin()
+        yield Trial(session, monitor, scenario)
+    monitor.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", [hazard.name for hazard in HAZARDS if hazard.disturbance is not None]
+)
+def test_other_nodes_do_not_stop_control(live, name):
+    """Proves that commands go on, without gaps and without steps."""
+    result = live.run(BY_NAME[name])
+    assert result.ok, result.problems
+    assert result.largest_gap_s is not None

@@ -12,7 +12,7 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 from rclpy.task import Future
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
-from waiting import wait_until
+from waiting import PATIENCE_S, wait_until
 
 from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.scenario import build_system, load_scenario
@@ -66,7 +66,10 @@ def monitor(ros):
 
 
 def test_torques_are_counted_against_their_limits(ros, monitor):
-    """The largest of both arms; what is not finite by itself; empty commands are commands."""
+    """The largest of both arms; what is not finite by itself; empty commands are commands.
+
+    Steps and times between commands are those of each arm.
+    """
     node = ros.create_node("commander")
     send = [
         node.create_publisher(Float64MultiArray, topics.commands(arm.name), STREAM)
@@ -84,6 +87,14 @@ def test_torques_are_counted_against_their_limits(ros, monitor):
     assert monitor.largest == pytest.approx(0.75)
     assert monitor.not_finite == 1
     assert monitor.tick == 6  # that of a clock that was set back is none
+    monitor.reset()
+    monitor.spin_for(0.1)
+    step = np.zeros(left.stop - left.start)
+    step[2] = -3.0
+    send[0].publish(CommandWriter().fill(7, 0.25 * effort[left] + step))
+    monitor.wait_for(lambda: monitor.commands == 1, "a command")
+    assert monitor.largest_step == pytest.approx(3.0)
+    assert 0.1 <= monitor.largest_gap_s < PATIENCE_S
     node.destroy_node()
 
 

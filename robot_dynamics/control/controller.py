@@ -1,0 +1,319 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Controllers of one's own: torques from what a control law sees, behind the same safety layer.
+
+A shipped law runs beside such a controller as its observer: it estimates object and forces, says
+what the reference asks for, checks start and path, and is recorded. Its torque is not used.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robot_dynamics.control.arm_model import ArmModel
+from robot_dynamics.control.control_law import ControlLaw, LawStep, ObjectPlan
+from robot_dynamics.control.reference import ACCELERATION, POSE, TWIST
+from robot_dynamics.control.settings import ControlSettings
+from robot_dynamics.errors import RobotDynamicsError, sentence_of
+from robot_dynamics.manipulation.system import GraspSystem
+from robot_dynamics.robot import Robot
+
+Array = NDArray[np.float64]
+
+
+class ControllerError(RobotDynamicsError):
+    """A controller of one's own that could not be made, or raised an error."""
+
+
+class ControllerInput(NamedTuple):
+    """What a controller sees at a control instant.
+
+    With na arm joints, k arms and m internal forces. Of an object of two parts, pose, twist and
+    reference are those of the first.
+
+    The names that `Simulation.step` returns as well mean the same here, but that the object is
+    where the arms (or its sensor) see it, not where it truly is.
+
+    Attributes:
+        time: Since control began [s].
+        q: Measured positions of the arm joints (na,) [rad or m].
+        qd: Their velocities (na,) [rad/s or m/s].
+        wrenches: Measured grasp wrenches by the arms on the object (k, 6), moment [N m] and force
+            [N] in tool frames; None where there are no wrist sensors.
+        object_pose: Estimated pose of the object, x y z qx qy qz qw in the world (7,).
+        object_twist: Its angular velocity and the velocity of its origin, world axes (6,).
+        error: Rotation vector and displacement from the object to its reference, world axes
+            (6,) [rad, m].
+        internal_force: Measured internal force (m,), in the order of the task's
+            `internal_force_names`.
+        support: The torque that holds arms and object up at rest (na,).
+        reference_pose: Where the object is to be now, as `object_pose` (7,).
+        reference_twist: How it is to move, as `object_twist` (6,).
+        reference_acceleration: Angular acceleration and acceleration of its origin, world axes
+            (6,).
+        reference_internal_force: Desired internal force (m,).
+    """
+
+    time: float
+    q: Array
+    qd: Array
+    wrenches: Array | None
+    object_pose: Array
+    object_twist: Array
+    error: Array
+    internal_force: Array
+    support: Array
+    reference_pose: Array
+    reference_twist: Array
+    reference_acceleration: Array
+    reference_internal_force: Array
+
+
+class ControlTask:
+    """What a controller is made for: the arms, the object, its reference, and the control rate.
+
+    Attributes:
+        system: Arms, object and grasps as they are believed to be.
+        reference: What the object is to do, from the end of the start ramp on.
+        settings: Control settings of the scenario.
+        period: Control period [s].
+        joint_names: The arm joints, in the order of torques and measurements.
+        arm_names: The arms, in the order of wrenches.
+        effort_limits: The largest torques of the drives (na,) [N m or N].
+        internal_force_names: Names of the internal forces (m,), as "squeeze".
+
+    Args:
+        law: The observer.
+        settings: Control settings.
+    """
+
+    def __init__(self, law: ControlLaw, settings: ControlSettings) -> None:
+        self.system: GraspSystem = law.system
+        self.reference: ObjectPlan = law.reference
+        self.settings, self.period = settings, settings.period
+        self.joint_names = self.system.joint_names
+        self.arm_names = tuple(arm.name for arm in self.system.arms)
+        self.effort_limits: Array = np.array(self.system.limits["effort"])
+        self.internal_force_names = tuple(law.internal_force_names)
+
+    @cached_property
+    def arms(self) -> Robot:
+        """Algorithms of the arms without the object; it has its own order of joints."""
+        return Robot(self.system.arms_alone)
+
+    @cached_property
+    def joints(self) -> NDArray[np.intp]:
+        """Where the arm joints stand in the vectors of `arms` (na,)."""
+        return np.array([self.arms.model.joint_index(name) for name in self.joint_names])
+
+    def inertia(self, q: ArrayLike) -> Array:
+        """Return the joint-space inertia matrix of the arms (na, na) at positions `q` (na,)."""
+        return self._arm_model.inertia(np.asarray(q, dtype=float))
+
+    @cached_property
+    def _arm_model(self) -> ArmModel:
+        return ArmModel(self.system)
+
+
+class Controller:
+    """A controller of one's own; only `torque` must be written.
+
+        class Hold(rd.Controller):
+            def start(self, seen):
+                self.q, self.H = seen.q, self.task.inertia(seen.q)
+
+            def torque(self, seen):
+                return seen.support + self.H @ (400.0 * (self.q - seen.q) - 40.0 * seen.qd)
+
+    It runs by `simulate(..., controller=Hold())`, and by the name `module:Hold` or `file.py:Hold`
+    as `control.law` of a scenario; `control.options` are then the arguments of its constructor.
+
+    Attributes:
+        task: What it is made for, from `prepare` on.
+    """
+
+    task: ControlTask
+
+    def prepare(self, task: ControlTask) -> None:
+        """Take note of arms and reference, once, before everything else; compute gains here."""
+
+    def start(self, seen: ControllerInput) -> None:
+        """Begin anew from what is seen now; called before every start, and for a trial."""
+
+    def torque(self, seen: ControllerInput) -> ArrayLike:
+        """Return the torques of the arm joints (na,) [N m or N].
+
+        Any error is answered by the fallback of the safety layer.
+        """
+        raise NotImplementedError("`torque(seen)` is what a controller must have.")
+
+
+class _OfFunctions(Controller):
+    """A controller of functions, or of an object with some of the methods."""
+
+    def __init__(
+        self,
+        torque: Callable[[ControllerInput], ArrayLike],
+        start: Callable[[ControllerInput], None] | None = None,
+        prepare: Callable[[ControlTask], None] | None = None,
+    ) -> None:
+        self._torque, self._start, self._prepare = torque, start, prepare
+
+    def prepare(self, task: ControlTask) -> None:
+        if self._prepare is not None:
+            self._prepare(task)
+
+    def start(self, seen: ControllerInput) -> None:
+        if self._start is not None:
+            self._start(seen)
+
+    def torque(self, seen: ControllerInput) -> ArrayLike:
+        return self._torque(seen)
+
+
+def as_controller(given: Any, options: dict[str, Any] | None = None) -> Controller:
+    """Return a controller of what a user gives: a class, an object, or a function.
+
+    Args:
+        given: A function of `ControllerInput`, an object with `torque` and maybe `start` and
+            `prepare`, or a class of such objects.
+        options: Arguments of the class, or of the function besides what is seen.
+
+    Raises:
+        ControllerError: If it is none of them, or its constructor raises an error.
+    """
+    options, name = dict(options or {}), controller_name(given)
+    if isinstance(given, type):
+        try:
+            given = given(**options)
+        except Exception as error:
+            with_options = f" with control.options {options}" if options else ""
+            raise _failure(name, error, with_options) from error
+    elif options and callable(given) and not hasattr(given, "torque"):
+        function = given
+
+        def given(seen: ControllerInput) -> Any:
+            return function(seen, **options)
+
+    elif options:
+        raise ControllerError(
+            f"controller {name!r}: control.options are for classes and functions; expected none."
+        )
+    if isinstance(given, Controller):
+        return given
+    if callable(getattr(given, "torque", None)):
+        more = (getattr(given, method, None) for method in ("start", "prepare"))
+        return _OfFunctions(given.torque, *more)
+    if callable(given):
+        return _OfFunctions(given)
+    raise ControllerError(
+        f"controller {name!r}: expected a function of what is seen that returns torques, or an "
+        "object with a method 'torque'."
+    )
+
+
+def controller_name(given: Any) -> str:
+    """Return the name of what a user gives, as "module:name"."""
+    named = given if hasattr(given, "__qualname__") else type(given)
+    return f"{named.__module__}:{named.__qualname__}"
+
+
+class RunningController:
+    """A controller beside the law that observes for it.
+
+    Args:
+        name: What it is called in messages.
+        controller: The controller.
+        law: The observer.
+        settings: Control settings.
+
+    Raises:
+        ControllerError: If its `prepare` raises an error.
+    """
+
+    def __init__(
+        self, name: str, controller: Controller, law: ControlLaw, settings: ControlSettings
+    ) -> None:
+        self._name, self._controller, self._law = name, controller, law
+        self._period, self._count = settings.period, len(law.system.joint_names)
+        task = ControlTask(law, settings)
+        controller.task = task
+        self._call(controller.prepare, task)
+
+    def start(self, step: LawStep, q: Array, qd: Array) -> None:
+        """Let the controller begin anew; see `Controller.start`.
+
+        Raises:
+            ControllerError: If it raises an error.
+        """
+        self._call(self._controller.start, self._seen(step, 0, q, qd, None))
+
+    def step(
+        self, step: LawStep, tick: int, q: Array, qd: Array, wrenches: Array | None
+    ) -> LawStep:
+        """Return the observer's step with the controller's torque in the place of its own.
+
+        At the start the torque ramps in from what holds arms and object up.
+
+        Raises:
+            ControllerError: If the controller raises an error, or returns no numbers.
+        """
+        returned = self._call(self._controller.torque, self._seen(step, tick, q, qd, wrenches))
+        try:
+            torque = np.array(returned, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ControllerError(
+                f"controller {self._name!r} returned {type(returned).__name__}; expected "
+                f"{self._count} torques, one for each arm joint."
+            ) from error
+        if torque.shape != (self._count,):
+            raise ControllerError(
+                f"controller {self._name!r} returned an array of shape {torque.shape}; expected "
+                f"{self._count} torques, one for each arm joint."
+            )
+        ramp_ticks = self._law.ramp_ticks
+        if tick < ramp_ticks:
+            torque = step.support + tick / ramp_ticks * (torque - step.support)
+        return step.with_torque(torque)
+
+    def _seen(
+        self, step: LawStep, tick: int, q: Array, qd: Array, wrenches: Array | None
+    ) -> ControllerInput:
+        row = step.reference
+        return ControllerInput(
+            tick * self._period,
+            np.array(q),
+            np.array(qd),
+            None if wrenches is None else np.array(wrenches),
+            step.pose,
+            step.twist,
+            step.error,
+            step.internal_force,
+            step.support,
+            row[POSE],
+            row[TWIST],
+            row[ACCELERATION],
+            row[self._law.internal_columns],
+        )
+
+    def _call(self, method: Callable[[Any], Any], argument: Any) -> Any:
+        try:
+            return method(argument)
+        except Exception as error:
+            raise _failure(self._name, error) from error
+
+
+def _failure(name: str, error: Exception, how: str = "") -> ControllerError:
+    """Return an error that says where code of the user failed."""
+    if isinstance(error, ControllerError):
+        return error
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    what = sentence_of(error).removeprefix("unexpected ").rstrip(".")
+    place = f"{last.filename}:{last.lineno}"
+    return ControllerError(f"controller {name!r}{how} failed: {what} ({place}).")

@@ -1,0 +1,75 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The centre of mass of all moving bodies: where it is, and how joints move it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from robot_dynamics.dynamics.kinematics import (
+    body_transforms,
+    joint_transforms,
+    motion_subspaces,
+)
+from robot_dynamics.dynamics.momentum import momentum
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.model import WORLD, Model
+from robot_dynamics.model.parameters import Parameters
+from robot_dynamics.scalar.linear_algebra import is_zero
+from robot_dynamics.spatial import Scalar, Vector3
+
+
+def center_of_mass(model: Model, q: Sequence[Scalar], parameters: Parameters) -> Vector3:
+    """Return the centre of mass of all moving bodies in the world [m].
+
+    Args:
+        model: The mechanism.
+        q: Positions (nq,).
+        parameters: Inertias.
+    """
+    total = Vector3.zero()
+    X0 = body_transforms(model, joint_transforms(model, q))
+    for X, inertia in zip(X0, parameters.inertias, strict=True):
+        total = total + X.inverse_times(inertia).h
+    return total * _inverse_mass(model, parameters)
+
+
+def center_of_mass_velocity(
+    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Parameters
+) -> Vector3:
+    """Return the velocity of the centre of mass in the world [m/s]: momentum over mass."""
+    return momentum(model, q, qd, parameters).linear * _inverse_mass(model, parameters)
+
+
+def center_of_mass_jacobian(
+    model: Model, q: Sequence[Scalar], parameters: Parameters
+) -> list[list[Scalar]]:
+    """Return the Jacobian (3, nv) of the centre of mass in the world.
+
+    A joint gives all that it carries the momentum Ic S: composite inertias, as in Table 6.2.
+    """
+    Xup = joint_transforms(model, q)
+    X0, S = body_transforms(model, Xup), motion_subspaces(model, q)
+    share = _inverse_mass(model, parameters)
+    rows: list[list[Scalar]] = [[0.0] * model.nv for _ in range(3)]
+    Ic = list(parameters.inertias)
+    for i in reversed(range(len(model.bodies))):
+        body, at = model.bodies[i], model.v_slices[i]
+        if body.parent != WORLD:
+            Ic[body.parent] = Ic[body.parent] + Xup[i].inverse_times(Ic[i])
+        for index, s in zip(range(at.start, at.stop), S[i], strict=True):
+            moved = X0[i].E.inverse_times((Ic[i] * s).linear) * share
+            for row, value in zip(rows, moved, strict=True):
+                row[index] = value
+    return rows
+
+
+def _inverse_mass(model: Model, parameters: Parameters) -> Scalar:
+    mass: Scalar = 0.0
+    for inertia in parameters.inertias:
+        mass = mass + inertia.mass
+    if is_zero(mass):
+        raise RobotDynamicsError(
+            f"{model.name}: no moving body has mass, expected one for a centre of mass."
+        )
+    return 1.0 / mass

@@ -1,0 +1,102 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Velocities, accelerations and forces of named frames, in the axes that the user asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from robot_dynamics.dynamics.inverse import velocities_and_accelerations
+from robot_dynamics.dynamics.jacobian import LOCAL, WORLD_AXES, Axes, columns_in_axes
+from robot_dynamics.dynamics.kinematics import (
+    body_transforms,
+    body_velocities,
+    joint_transforms,
+    link_transform,
+)
+from robot_dynamics.model import WORLD, Link, Model
+from robot_dynamics.spatial import Force, Motion, Scalar, Transform, Vector3
+
+
+def frame_velocity(
+    model: Model, link: Link, q: Sequence[Scalar], qd: Sequence[Scalar], axes: Axes
+) -> Motion:
+    """Return the spatial velocity of a frame, in `axes` (see `jacobian.AXES`).
+
+    Args:
+        model: The mechanism.
+        link: The frame.
+        q: Positions (nq,).
+        qd: Velocities (nv,).
+        axes: The coordinates of the result.
+    """
+    if link.body == WORLD:
+        return Motion.zero()
+    Xup = joint_transforms(model, q)
+    v = body_velocities(model, Xup, qd, q)
+    return _in_axes(link, body_transforms(model, Xup), v[link.body], axes)
+
+
+def frame_acceleration(
+    model: Model,
+    link: Link,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    qdd: Sequence[Scalar] | None,
+    axes: Axes,
+    classical: bool,
+) -> Motion:
+    """Return the acceleration of a frame, gravity not in it, in `axes`.
+
+    Args:
+        model: The mechanism.
+        link: The frame.
+        q: Positions (nq,).
+        qd: Velocities (nv,).
+        qdd: Accelerations (nv,); None for zero ones.
+        axes: The coordinates of the result.
+        classical: Whether the linear part is the acceleration of the body-fixed point at the
+            origin of `axes`, not the spatial one: omega x v is added (2.48).
+    """
+    if link.body == WORLD:
+        return Motion.zero()
+    Xup = joint_transforms(model, q)
+    velocities, accelerations = velocities_and_accelerations(
+        model, Xup, qd, qdd, Vector3.zero(), q
+    )
+    X0 = body_transforms(model, Xup)
+    a = _in_axes(link, X0, accelerations[link.body], axes)
+    if not classical:
+        return a
+    v = _in_axes(link, X0, velocities[link.body], axes)
+    return Motion(a.angular, a.linear + v.angular.cross(v.linear))
+
+
+def frame_forces(
+    model: Model, link: Link, q: Sequence[Scalar], wrench: Sequence[Scalar], axes: Axes
+) -> list[Scalar]:
+    """Return J^T f (nv,): the joint forces that a wrench on a frame amounts to.
+
+    Args:
+        model: The mechanism.
+        link: The frame.
+        q: Positions (nq,).
+        wrench: f (6,), moment first, in `axes` and about their origin.
+        axes: The coordinates of the wrench.
+    """
+    force = Force.of(wrench)
+    tau: list[Scalar] = [0.0] * model.nv
+    for index, column in columns_in_axes(model, link, joint_transforms(model, q), axes, q).items():
+        tau[index] = column.dot(force)
+    return tau
+
+
+def _in_axes(link: Link, X0: Sequence[Transform], motion: Motion, axes: Axes) -> Motion:
+    """Return a motion of the link's body, given in its coordinates, in `axes`."""
+    if axes == WORLD_AXES:
+        return X0[link.body].inverse_times(motion)
+    own = link.placement * motion
+    if axes == LOCAL:
+        return own
+    E = link_transform(link, X0).E
+    return Motion(E.inverse_times(own.angular), E.inverse_times(own.linear))

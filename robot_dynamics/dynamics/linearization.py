@@ -1,0 +1,85 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Small motions near a state, in independent coordinates, whatever loops there are."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics.independent import IndependentForm
+
+Array = NDArray[np.float64]
+
+
+class Linearization(NamedTuple):
+    """Small motions of a mechanism near a state: dx/dt = A x + B u + (yd, ydd at the state).
+
+    x = (dy, dyd) are the changes of the m independent positions and velocities, u those of the
+    joint forces tau (nv,).
+
+    Attributes:
+        A: (2 m, 2 m).
+        B: (2 m, nv).
+        ydd: Accelerations of the independent coordinates at the state (m,).
+        G: All small motions from the independent ones (nv, m): dq = G dy.
+        P: What changes of position do to velocities besides (nv, m): dqd = G dyd + P dy.
+        names: Of the independent coordinates.
+    """
+
+    A: Array
+    B: Array
+    ydd: Array
+    G: Array
+    P: Array
+    names: tuple[str, ...]
+
+
+def linearization(
+    form: IndependentForm,
+    H: Array,
+    K: Array,
+    qdd: Array,
+    motion_q: Array,
+    motion_qd: Array,
+    rates_q: Array,
+    rates_qd: Array,
+    drift_q: Array,
+) -> Linearization:
+    """Return the linearisation of the equation of motion at a state.
+
+    Args:
+        form: The independent coordinates there.
+        H: Joint-space inertia matrix (nv, nv).
+        K: Constraints (n^c, nv).
+        qdd: Accelerations (nv,).
+        motion_q: Derivative of ID - K^T lambda by q (nv, nv).
+        motion_qd: By qd (nv, nv).
+        rates_q: Derivative of K qdd - k by q (n^c, nv).
+        rates_qd: By qd (n^c, nv).
+        drift_q: Derivative of K qd by q (n^c, nv).
+    """
+    G, independent = form.G, list(form.independent)
+    n, m = G.shape
+    dependent = np.setdiff1d(np.arange(n), independent)
+
+    def following(rates: Array) -> Array:
+        """Return motions (nv, ...) of dependent coordinates alone that K maps to `rates`."""
+        motion = np.zeros((n, rates.shape[1]))
+        if len(dependent) and len(K):
+            # Constraints may depend on one another: then rates do likewise.
+            motion[dependent] = np.linalg.lstsq(K[:, dependent], rates, rcond=None)[0]
+        return motion
+
+    # K qd = 0 goes on to hold while dq = G dy moves the mechanism.
+    P = following(-drift_q @ G)
+    # dqdd = G dydd + p: K dqdd = -(d/dq, d/dqd)(K qdd - k).
+    p = following(-np.hstack([rates_q @ G + rates_qd @ P, rates_qd @ G]))
+    # G^T takes changes of the multipliers out, G^T K^T = 0; (dK)^T lambda is in motion_q.
+    r = np.hstack([motion_q @ G + motion_qd @ P, motion_qd @ G])
+    solve = np.linalg.solve(G.T @ H @ G, np.hstack([-G.T @ (H @ p + r), G.T]))
+    A = np.vstack([np.hstack([np.zeros((m, m)), np.eye(m)]), solve[:, : 2 * m]])
+    B = np.vstack([np.zeros((m, n)), solve[:, 2 * m :]])
+    return Linearization(A, B, qdd[independent], G, P, form.names)

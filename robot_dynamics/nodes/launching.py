@@ -1,0 +1,226 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the launch files share: their arguments, and the nodes that they start.
+
+Arguments that are left empty are as the files of the robot or the node have them. Values are
+checked before any node of a file is started, and a wrong one ends the launch in order: launch
+itself leaves the processes that run behind when a launch file raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ament_index_python.packages import PackageNotFoundError
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
+from launch.launch_context import LaunchContext
+from launch.logging import get_logger
+from launch.substitutions import LaunchConfiguration
+from launch.substitutions.substitution_failure import SubstitutionFailure
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+from launch_ros.substitutions import ExecutableInPackage
+
+from robot_dynamics.app.robot_folder import node_settings
+from robot_dynamics.errors import RobotDynamicsError
+
+PACKAGE = "robot_dynamics"
+
+
+class LaunchError(RobotDynamicsError):
+    """An argument of a launch file with an invalid value, or a node that cannot be started."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of launch files, and the parameter of the same name.
+
+    Attributes:
+        kind: The type of the parameter, so that a path that looks like a number stays text.
+        description: What it means, with the unit.
+        choices: The valid texts; empty for any.
+    """
+
+    kind: type
+    description: str
+    choices: tuple[str, ...] = ()
+
+
+_YES_OR_NO = ("true", "false")
+ARGUMENTS = {
+    "robot": Argument(str, "Real arms: a name in config/robots, or a folder like those."),
+    "scenario": Argument(
+        str,
+        "A YAML file, or the name of a scenario that the package ships; empty: that of the robot, "
+        "else lift_box.",
+    ),
+    "allow_code": Argument(
+        str, "Code that the scenario may name as control.law, as MODULE:NAME; none if empty."
+    ),
+    "mode": Argument(
+        str,
+        "wall_clock runs in real time, as real arms do; lockstep waits for the command of each "
+        "step and is repeatable. The same for all nodes.",
+        ("lockstep", "wall_clock"),
+    ),
+    "autostart": Argument(
+        str,
+        "When control starts automatically; otherwise call the service ~/start.",
+        ("in_lockstep", "always", "never"),
+    ),
+    "autoconfigure": Argument(
+        bool, "Configure at the start; false leaves it to a lifecycle manager.", _YES_OR_NO
+    ),
+    "drives_compensate_gravity": Argument(
+        bool, "Whether the drives compensate gravity, so that commands exclude it.", _YES_OR_NO
+    ),
+    "on_command_timeout": Argument(
+        str,
+        "Reaction of the drives without commands; with hold, control needs the guard.",
+        ("brake", "zero", "hold"),
+    ),
+    "command_timeout": Argument(float, "Time without commands until the drives react [s]."),
+    "guard": Argument(
+        str,
+        "Whether control needs the guard; automatic: where drives hold.",
+        ("automatic", "none", "wanted", "required"),
+    ),
+    "heartbeat_timeout": Argument(
+        float, "Time without a heartbeat after which the guard takes over [s]."
+    ),
+    "stale_after": Argument(
+        float,
+        "Time without a sample after which an arm counts as lost [s]; 0.0 for what the scenario "
+        "states.",
+    ),
+    "realtime_priority": Argument(
+        int,
+        "wall_clock: real-time priority of the processes (SCHED_FIFO), 1 to 99, which the system "
+        "must grant; 0 for none.",
+    ),
+    "faults": Argument(
+        str, "Faults from the start on: KIND [ARM] [SECONDS], with commas between."
+    ),
+    "output": Argument(str, "File for the recording (.npz, .mcap); none if empty."),
+    "use_sim_time": Argument(
+        bool, "Take the time from /clock, which the simulator publishes.", _YES_OR_NO
+    ),
+    "namespace": Argument(str, "Namespace of the nodes and their topics."),
+}
+_OF_ALL = ("scenario", "mode", "drives_compensate_gravity", "realtime_priority", "autoconfigure")
+_OF_DRIVES = ("on_command_timeout", "command_timeout")
+SIMULATOR = (*_OF_ALL, *_OF_DRIVES, "faults", "output")
+GUARD = (*_OF_ALL, *_OF_DRIVES, "heartbeat_timeout", "stale_after", "use_sim_time")
+CONTROLLER = (*GUARD, "autostart", "guard", "output", "allow_code")
+
+
+def declared(names: Sequence[str], **defaults: str) -> list[DeclareLaunchArgument]:
+    """Return declarations of arguments, and of `robot` and `namespace`.
+
+    Args:
+        names: Their names.
+        defaults: Default values; empty for others.
+    """
+    found = []
+    for name in ("robot", *names, "namespace"):
+        argument, default = ARGUMENTS[name], defaults.get(name, "")
+        choices = argument.choices if default or not argument.choices else ("", *argument.choices)
+        found.append(
+            DeclareLaunchArgument(
+                name,
+                default_value=default,
+                description=argument.description,
+                choices=list(choices) or None,
+            )
+        )
+    return found
+
+
+def started(create: Callable[[LaunchContext], list[Any]]) -> OpaqueFunction:
+    """Return an action that creates all nodes of a launch file, or ends the launch in order.
+
+    Args:
+        create: Returns the nodes.
+    """
+
+    def checked(context: LaunchContext) -> list[Any]:
+        try:
+            return create(context)
+        except (RobotDynamicsError, PackageNotFoundError, SubstitutionFailure) as error:
+            get_logger(PACKAGE).error(str(error))
+            # With this `ros2 launch` ends with status 1; a Shutdown alone would be a success.
+            if context.asyncio_loop is not None:
+                context.asyncio_loop.call_exception_handler({"message": "launch refused"})
+            return [Shutdown(reason=str(error))]
+
+    return OpaqueFunction(function=checked)
+
+
+def our_node(context: LaunchContext, executable: str, names: Sequence[str]) -> Node:
+    """Return a node of this package with the parameters that were given.
+
+    Args:
+        context: Holds the arguments.
+        executable: The node.
+        names: Names of the arguments that are parameters of it.
+
+    Raises:
+        LaunchError: If a value has the wrong type.
+        RobotDynamicsError: If there is no such robot, or a file of it is missing or wrong.
+    """
+    given = context.launch_configurations
+    files, topics = node_settings(given["robot"])
+    values = {name: parameter(name, given[name]) for name in names if given[name]}
+    return required_node(
+        context,
+        PACKAGE,
+        executable,
+        parameters=[*files, values],
+        remappings=topics,
+        # Whoever started this with other nodes must not be left with half of them.
+        on_exit=Shutdown(reason=f"the {executable} ended"),
+        # Last commands and a long recording take longer than launch grants by itself.
+        sigterm_timeout="30",
+        sigkill_timeout="30",
+    )
+
+
+def required_node(context: LaunchContext, package: str, executable: str, **how: Any) -> Node:
+    """Return a node, if its executable is there.
+
+    Args:
+        context: The context of the launch.
+        package: The package.
+        executable: Its executable.
+        how: Further arguments of the node.
+
+    Raises:
+        PackageNotFoundError: If there is no such package.
+        SubstitutionFailure: If there is no such executable in it.
+    """
+    ExecutableInPackage(executable, package).perform(context)
+    return Node(
+        package=package,
+        executable=executable,
+        namespace=LaunchConfiguration("namespace"),
+        output="screen",
+        **how,
+    )
+
+
+def parameter(name: str, text: str) -> ParameterValue:
+    """Return the value of a parameter, in its type.
+
+    Raises:
+        LaunchError: If the text is none of that type.
+    """
+    kind = ARGUMENTS[name].kind
+    if kind is bool:
+        return ParameterValue(text == "true", value_type=bool)
+    try:
+        return ParameterValue(kind(text), value_type=kind)
+    except ValueError as error:
+        wanted = "a whole number" if kind is int else "a number"
+        raise LaunchError(f"argument {name!r} is {text!r}; expected {wanted}.") from error

@@ -1,0 +1,147 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A simulation that a user steps: as `simulate` runs it, pushed, put back, on both engines."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import robot_dynamics as rd
+
+ENGINES = ("engine", "mujoco")
+# Everything in a state that is not positions and velocities: noise, delays, a fault.
+IMPERFECT = (
+    "plant.command_delay_periods=2",
+    "control.command_delay_periods=2",
+    "plant.sensors={position: 1e-5, velocity: 1e-3, force: 0.2, moment: 0.01}",
+    "plant.sensors.wrench_delay_periods=2",
+    "plant.sensors.sample_periods={right: 2}",
+    "plant.faults=[{kind: stuck_sensors, arm: left, time_s: 0.03, duration_s: 0.02}]",
+)
+
+
+def torques(sim, count, seed=0):
+    return 0.02 * sim.effort_limits * np.random.default_rng(seed).standard_normal((count, 1))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_it_does_what_simulate_does(engine):
+    """The torques that a run sent move a stepped simulation in the same way, bit for bit."""
+    run = rd.simulate("lift_box", engine, duration=0.1)
+    sim = rd.Simulation("lift_box", engine)
+    seen = sim.reset()
+    recording = run.recording
+    for i, torque in enumerate(recording["commanded_torque"]):
+        assert np.array_equal(seen.q, recording["joint_position"][i])
+        assert np.array_equal(seen.qd, recording["joint_velocity"][i])
+        assert np.array_equal(seen.object_pose, recording["object_pose"][i])
+        assert seen.time == pytest.approx(i * sim.period)
+        seen = sim.step(torque)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", ["lift_box", "tray", "fold", "wipe"])
+def test_it_goes_on_from_a_state_bit_for_bit(name, engine):
+    """Grasps that hold, slip, an object with a joint, surfaces; also after other motions."""
+    sim = rd.Simulation(name, engine, overrides=IMPERFECT if name == "lift_box" else ())
+    commands = torques(sim, 40)
+    for torque in commands[:15]:
+        sim.step(torque)
+    state = sim.state
+    first = [sim.step(torque) for torque in commands[15:]]
+    reports = sim.contacts
+    sim.reset()
+    sim.step(commands[0])
+    sim.state = state
+    assert sim.observation is state.observation
+    again = [sim.step(torque) for torque in commands[15:]]
+    for one, other in zip(first, again, strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+    assert [r.impacts for r in reports] == [r.impacts for r in sim.contacts]
+
+
+def test_a_state_goes_to_another_simulation_of_the_scenario_only():
+    """One of another scenario is refused."""
+    one, other = rd.Simulation("lift_box"), rd.Simulation("lift_box")
+    one.step(torques(one, 1)[0])
+    other.state = one.state
+    torque = torques(one, 1, seed=1)[0]
+    assert np.array_equal(one.step(torque).q, other.step(torque).q)
+    with pytest.raises(rd.ArgumentError, match="another plant"):
+        rd.Simulation("tray").state = one.state
+
+
+def motion_of(engine, name, wrenches):
+    """Return velocities of arms and object after 10 ms, with and less without wrenches."""
+    sim, ends = rd.Simulation(name, engine), []
+    for given in (wrenches, None):
+        sim.reset()
+        for _ in range(5):
+            seen = sim.step(np.zeros(len(sim.joint_names)), given)
+        ends.append(np.concatenate([seen.qd, seen.object_twist]))
+    return ends[0] - ends[1]
+
+
+# A force along all axes and a moment; on the object, and on a link whose frame is turned.
+PUSHES = {
+    "object": {"box": [2.0, -1.0, 1.5, 30.0, -20.0, 10.0]},
+    "link": {"left_link5": [1.0, 2.0, -1.0, -15.0, 10.0, 25.0]},
+}
+
+
+@pytest.mark.parametrize("push", PUSHES)
+def test_external_wrenches_move_both_engines_alike(push):
+    """MuJoCo applies them in its own way; its grasps give way by some parts in a thousand."""
+    ours, other = (motion_of(engine, "lift_box", PUSHES[push]) for engine in ENGINES)
+    assert np.abs(ours).max() > 0.01
+    assert np.abs(ours - other).max() < 0.01 * np.abs(ours).max()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_push_here_moves_there_as_one_there_moves_here(engine):
+    """Reciprocity: from rest the twists that unit wrenches give are a symmetric matrix.
+
+    Errors are those of 2 ms at accelerations of gravity, and of MuJoCo's soft grasps.
+    """
+    sim = rd.Simulation("lift_box", engine)
+    still = np.zeros(len(sim.joint_names))
+
+    def twist(wrench):
+        sim.reset()
+        sim.step(still)  # releases the brakes where the scenario has a delay
+        return sim.step(still, {"box": wrench}).object_twist
+
+    moved = np.array([twist(wrench) - twist(np.zeros(6)) for wrench in np.eye(6)])
+    assert np.allclose(moved, moved.T, atol=2e-3 * np.abs(moved).max())
+    assert np.linalg.eigvalsh(moved + moved.T).min() > 0.0
+
+
+def test_a_push_on_a_tray_that_slips():
+    """Time steps with contacts take them as well."""
+    ours, other = (
+        motion_of(engine, "tray", {"tray": [0, 0, 0, 20.0, 0, 0]}) for engine in ENGINES
+    )
+    assert ours[-3] > 0.0
+    assert np.abs(ours - other)[-3:].max() < 0.05 * np.abs(ours[-3:]).max()
+
+
+@pytest.mark.parametrize(
+    ("torque", "wrenches", "words"),
+    [
+        (np.zeros(3), None, "torque has shape"),
+        (np.full(14, np.nan), None, "torque has entries that are not finite"),
+        (np.zeros(14), {"box": [1.0, 2.0]}, "the wrench on 'box' has shape"),
+        (np.zeros(14), {"box": [np.inf] * 6}, "the wrench on 'box' has entries that are not"),
+        (np.zeros(14), {"bux": [0.0] * 6}, "bux"),
+        (np.zeros(14), {"world": [0.0] * 6}, "part of the world"),
+    ],
+)
+def test_what_cannot_act_is_refused_and_changes_nothing(torque, wrenches, words):
+    """Wrong shapes, numbers that are not finite, links that are not there or cannot move."""
+    sim = rd.Simulation("lift_box")
+    before = sim.observation
+    with pytest.raises(rd.RobotDynamicsError, match=words):
+        sim.step(torque, wrenches)
+    assert sim.observation is before
+    assert sim.step(np.zeros(14)).time == pytest.approx(sim.period)

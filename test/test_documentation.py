@@ -1,0 +1,233 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Tutorials run as they are printed; commands of all pages are valid, links lead somewhere."""
+
+import ast
+import importlib
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from waiting import PATIENCE_S
+
+from robot_dynamics.app.command_line import _parser
+from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.reproductions.command import add_reproduce
+from robot_dynamics.reproductions.study import STUDIES
+
+ROOT = Path(__file__).resolve().parents[1]
+pytestmark = pytest.mark.skipif(
+    not (ROOT / "docs").is_dir(), reason="needs the checkout, not an installed package"
+)
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+SLOW_TUTORIALS = ["first_steps", "own_arms"]
+
+# Why commands of other programs are not run here.
+NOT_RUN = {
+    "./run": "sets up an environment from the network",
+    "pip": "installs from the network",
+    "python3 -m pip": "installs from the network",
+    "python3 -m venv": "is a part of an installation",
+    'python3 "$(command': "needs colcon and ROS 2",
+    "sudo": "needs administrator's rights",
+    "ros2": "needs an installation of ROS 2",
+    "rosdep": "needs an installation of ROS 2",
+    "colcon": "needs an installation of ROS 2",
+    "source": "changes the shell",
+    "eval": "changes the shell",
+    "export": "changes the shell",
+    "git": "is about a repository of the reader",
+    "mkdir": "is a part of an installation",
+    "touch": "is a part of an installation",
+    "cp": "is about files of the reader",
+    "cd": "is about folders of the reader",
+    ".ci/run": "is all of the checks",
+    ".venv/bin/pip": "installs from the network",
+    "simulator": "test/nodes runs the nodes",
+    "controller": "test/nodes runs the nodes",
+    "guard": "test/nodes runs the nodes",
+    "sleep": "test/nodes kills the nodes",
+    "sed": "is about files of the reader",
+    "ROBOT_DYNAMICS_OPT_LEVEL=1": "is a test",
+    "python": "test/app/test_examples.py runs the examples",
+    "python3": "test/app/test_examples.py runs the examples",
+}
+
+
+class Block(NamedTuple):
+    """A block of code of a page.
+
+    Attributes:
+        language: As it is marked.
+        text: What is in it.
+        file: The file that it is to be, or nothing.
+        line: Its line on the page.
+    """
+
+    language: str
+    text: str
+    file: str
+    line: int
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """Yield the blocks of code of a page, in their order."""
+    text = page.read_text(encoding="utf-8")
+    pattern = r"(?:<!-- file: (\S+) -->\n)?^```([\w{}]*)[^\n]*\n(.*?)^```"
+    for match in re.finditer(pattern, text, re.M | re.S):
+        line = text.count("\n", 0, match.start(2)) + 1
+        yield Block(match[2], match[3], match[1] or "", line)
+
+
+def commands(block: Block) -> Iterator[str]:
+    """Yield the command lines of a block, those that go on in the next line in one piece."""
+    for line in block.text.replace("\\\n", " ").splitlines():
+        line = line.strip().removeprefix("$ ")
+        if line and not line.startswith("#"):
+            yield line
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["four_bar", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW_TUTORIALS)],
+)
+def test_a_tutorial(name, tmp_path):
+    """Files are saved, commands run, and print what the page shows, `...` for anything."""
+    pytest.importorskip("matplotlib")
+    if name == "own_arms":
+        try:
+            version("example-robot-data")
+        except PackageNotFoundError:
+            pytest.skip("example-robot-data is not installed")
+    binaries = tmp_path / "bin"
+    binaries.mkdir()
+    for program, words in (("robot_dynamics", "-m robot_dynamics"), ("python", "")):
+        (binaries / program).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
+        (binaries / program).chmod(0o755)
+    environment = {
+        **os.environ,
+        "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+    }
+    folder, printed = tmp_path / "work", ""
+    folder.mkdir()
+    for block in blocks(ROOT / "docs" / f"{name}.md"):
+        if block.file:
+            file = folder / block.file
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(block.text, encoding="utf-8")
+        elif block.language == "sh":
+            printed = ""
+            for command in commands(block):
+                expected = re.search(r"# status (\d)$", command)
+                run = subprocess.run(
+                    ["sh", "-c", command],
+                    cwd=folder,
+                    env=environment,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    timeout=PATIENCE_S,
+                )
+                printed += run.stdout
+                assert run.returncode == (int(expected[1]) if expected else 0), run.stdout
+        elif block.language == "text":
+            # A line of dots alone stands for any lines, or for none.
+            parts = re.sub(r"^\.\.\.\n", "...", block.text, flags=re.M).split("...")
+            shown = r".*".join(map(re.escape, parts))
+            assert re.search(rf"(?:^|\n){shown}", printed, re.S), (
+                f"line {block.line} shows\n{block.text}\nprinted was\n{printed}"
+            )
+
+
+def documented() -> list:
+    """Return every command of the documentation with its place."""
+    found = []
+    for page in PAGES:
+        for block in blocks(page):
+            if block.language in ("sh", "bash", "console"):
+                found += [
+                    pytest.param(command, id=f"{page.stem}:{block.line}:{command[:40]}")
+                    for command in commands(block)
+                ]
+    return found
+
+
+@pytest.mark.parametrize("command", documented())
+def test_a_command_is_valid(command, tmp_path, monkeypatch):
+    """Ours has options that exist, and names scenarios, keys and studies that exist."""
+    words = shlex.split(command, comments=True)
+    program = Path(words[0]).name if words[0].endswith("robot_dynamics") else words[0]
+    if program != "robot_dynamics":
+        known = any(command == one or command.startswith(f"{one} ") for one in NOT_RUN)
+        assert known, f"{command}: neither ours nor one of those that are not run, with a reason"
+        return
+    if "<TAB>" in command:
+        return
+    cut = next((i for i, word in enumerate(words) if word in (">", "|", "&")), len(words))
+    options = _parser([add_reproduce]).parse_args(words[1:cut])
+    assert getattr(options, "study", None) in (None, *(study.name for study in STUDIES))
+    scenario = getattr(options, "scenario", None)
+    if scenario is not None and not re.search(r"(^|/)(my|cell)_?|\.yaml$", scenario):
+        load_scenario(scenario, options.overrides)
+
+
+def code() -> list:
+    """Return every block of Python of the documentation."""
+    return [
+        pytest.param(block.text, id=f"{page.stem}:{block.line}")
+        for page in PAGES
+        for block in blocks(page)
+        if block.language == "python"
+    ]
+
+
+@pytest.mark.parametrize("text", code())
+def test_python_is_valid(text):
+    """Programs of the documentation are Python, and import what exists."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("robot_dynamics"):
+            module = importlib.import_module(node.module)
+            for alias in node.names:
+                if not hasattr(module, alias.name):
+                    importlib.import_module(f"{node.module}.{alias.name}")
+        elif isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "rd":
+            assert hasattr(importlib.import_module("robot_dynamics"), node.attr), node.attr
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub and MyST make them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    found: set[str] = set()
+    for heading in re.findall(r"^#+ (.*)$", text, re.M):
+        slug = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        slug = re.sub(r"[^\w\- ]", "", slug.lower()).replace(" ", "-")
+        number = 1
+        while (unique := slug if number == 1 else f"{slug}-{number - 1}") in found:
+            number += 1
+        found.add(unique)
+    return found | set(re.findall(r"^\(([\w-]+)\)=$", text, re.M))
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda page: page.stem)
+def test_links_lead_somewhere(page):
+    """Each link inside the repository names a file that is there, and a heading in it."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    text = re.sub(r"`[^`\n]*`|\$\$.*?\$\$", "", text, flags=re.S)
+    wrong = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"\w+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        if not file.exists() or (anchor and file.suffix == ".md" and anchor not in anchors(file)):
+            wrong.append(target)
+    assert wrong == []
