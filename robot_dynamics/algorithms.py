@@ -9,18 +9,15 @@ from typing import Any
 
 from robot_dynamics.compile.kernel import load_kernel
 from robot_dynamics.compile.program import Program
-from robot_dynamics.compile.tracing import call, trace
+from robot_dynamics.compile.tracing import trace
 from robot_dynamics.dynamics.center_of_mass import (
     center_of_mass,
     center_of_mass_jacobian,
     center_of_mass_velocity,
 )
 from robot_dynamics.dynamics.closed_loop import (
-    ClosedLoopTerms,
-    closed_loop_accelerations,
     closed_loop_forward_dynamics,
     closed_loop_terms,
-    constraint_factors,
     full_rank_motion,
 )
 from robot_dynamics.dynamics.closure_functions import Closure
@@ -48,8 +45,7 @@ from robot_dynamics.dynamics.loop_forces import loop_drive_matrix, loop_joint_fo
 from robot_dynamics.dynamics.momentum import momentum
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import block_size, pack, unpack
-from robot_dynamics.scalar.derivatives import directional_derivative, jacobian
-from robot_dynamics.scalar.linear_algebra import times, transposed_times
+from robot_dynamics.scalar.linear_algebra import times
 
 
 def inverse_dynamics_program(model: Model) -> Program:
@@ -58,7 +54,7 @@ def inverse_dynamics_program(model: Model) -> Program:
     def run(q: Any, qd: Any, qdd: Any, block: Any) -> dict[str, Any]:
         return {"tau": inverse_dynamics(model, q, qd, qdd, unpack(model, block))}
 
-    return _trace(model, run, "inverse_dynamics", q=model.nq, qd=model.nv, qdd=model.nv)
+    return traced(model, run, "inverse_dynamics", q=model.nq, qd=model.nv, qdd=model.nv)
 
 
 def bias_forces_program(model: Model) -> Program:
@@ -67,7 +63,7 @@ def bias_forces_program(model: Model) -> Program:
     def run(q: Any, qd: Any, block: Any) -> dict[str, Any]:
         return {"C": bias_forces(model, q, qd, unpack(model, block))}
 
-    return _trace(model, run, "bias_forces", q=model.nq, qd=model.nv)
+    return traced(model, run, "bias_forces", q=model.nq, qd=model.nv)
 
 
 def gravity_program(model: Model) -> Program:
@@ -76,7 +72,7 @@ def gravity_program(model: Model) -> Program:
     def run(q: Any, block: Any) -> dict[str, Any]:
         return {"g": gravity_forces(model, q, unpack(model, block))}
 
-    return _trace(model, run, "gravity", q=model.nq)
+    return traced(model, run, "gravity", q=model.nq)
 
 
 def inertia_matrix_program(model: Model) -> Program:
@@ -85,7 +81,7 @@ def inertia_matrix_program(model: Model) -> Program:
     def run(q: Any, block: Any) -> dict[str, Any]:
         return {"H": inertia_matrix(model, q, unpack(model, block))}
 
-    return _trace(model, run, "inertia_matrix", q=model.nq)
+    return traced(model, run, "inertia_matrix", q=model.nq)
 
 
 def forward_dynamics_program(model: Model) -> Program:
@@ -94,7 +90,7 @@ def forward_dynamics_program(model: Model) -> Program:
     def run(q: Any, qd: Any, tau: Any, block: Any) -> dict[str, Any]:
         return {"qdd": forward_dynamics(model, q, qd, tau, unpack(model, block))}
 
-    return _trace(model, run, "forward_dynamics", q=model.nq, qd=model.nv, tau=model.nv)
+    return traced(model, run, "forward_dynamics", q=model.nq, qd=model.nv, tau=model.nv)
 
 
 def closed_loop_program(model: Model) -> Program:
@@ -106,122 +102,7 @@ def closed_loop_program(model: Model) -> Program:
         )
         return {"qdd": qdd, "multipliers": multipliers, "pivot": pivot}
 
-    return _trace(model, run, "closed_loop", q=model.nq, qd=model.nv, tau=model.nv)
-
-
-def inverse_dynamics_derivatives_program(model: Model) -> Program:
-    """Derivatives (nv, nv) of tau with respect to q, qd and qdd, of q, qd, qdd."""
-
-    def run(q: Any, qd: Any, qdd: Any, block: Any) -> dict[str, Any]:
-        parameters = unpack(model, block)
-        return {
-            "tau_q": _along_motions(
-                model, lambda q: inverse_dynamics(model, q, qd, qdd, parameters), q
-            ),
-            "tau_qd": jacobian(lambda qd: inverse_dynamics(model, q, qd, qdd, parameters), qd),
-            "tau_qdd": inertia_matrix(model, q, parameters),
-        }
-
-    shapes = {"q": model.nq, "qd": model.nv, "qdd": model.nv}
-    return _trace(model, run, "inverse_dynamics_derivatives", **shapes)
-
-
-def residual_derivatives_program(model: Model) -> Program:
-    """Derivatives by q and qd of ID - K^T lambda (nv, nv) and of K qdd - k (n^c, nv).
-
-    At q, qd, qdd and multipliers lambda: of what is tau and zero in (8.6).
-    """
-
-    def run(q: Any, qd: Any, qdd: Any, multipliers: Any, block: Any) -> dict[str, Any]:
-        parameters, n = unpack(model, block), model.nv
-
-        def residual(q: Any, qd: Any) -> list[Any]:
-            tau = inverse_dynamics(model, q, qd, qdd, parameters)
-            loops = closed_loop_terms(model, q, qd, parameters).loops
-            push = transposed_times(loops.K, multipliers, n)
-            motion = [t - p for t, p in zip(tau, push, strict=True)]
-            return [*motion, *(a - k for a, k in zip(times(loops.K, qdd), loops.k, strict=True))]
-
-        by_q = _along_motions(model, lambda q: residual(q, qd), q)
-        by_qd = jacobian(lambda qd: residual(q, qd), qd)
-        return {
-            "motion_q": by_q[:n],
-            "motion_qd": by_qd[:n],
-            "rates_q": by_q[n:],
-            "rates_qd": by_qd[n:],
-        }
-
-    shapes = {"q": model.nq, "qd": model.nv, "qdd": model.nv}
-    return _trace(model, run, "residual_derivatives", **shapes, multipliers=model.constraint_count)
-
-
-def velocity_constraint_derivatives_program(model: Model) -> Program:
-    """Derivative (n^c, nv) of K qd by q, of q and qd."""
-
-    def run(q: Any, qd: Any, block: Any) -> dict[str, Any]:
-        parameters = unpack(model, block)
-
-        def rates(q: Any) -> list[Any]:
-            return times(closed_loop_terms(model, q, qd, parameters).loops.K, qd)
-
-        return {"rates_q": _along_motions(model, rates, q)}
-
-    return _trace(model, run, "velocity_constraint_derivatives", q=model.nq, qd=model.nv)
-
-
-def forward_dynamics_derivatives_program(model: Model) -> Program:
-    """The smallest pivot, and derivatives of qdd (nv, nv) and lambda (n^c, nv) by q, qd and tau.
-
-    Those of lambda only where there are constraints. Of q, qd, tau, at full rank: those of the
-    residual, solved with the factors of the equation.
-    """
-    n, m = model.nv, model.constraint_count
-    residual = residual_derivatives_program(model)
-
-    def run(q: Any, qd: Any, tau: Any, block: Any) -> dict[str, Any]:
-        terms = closed_loop_terms(model, q, qd, unpack(model, block))
-        qdd, multipliers, pivot = full_rank_motion(model, terms, tau)
-        of = call(residual, q, qd, qdd, multipliers, parameters=block)
-        factors = constraint_factors(terms.H, terms.loops.K)
-        without_bias = ClosedLoopTerms(terms.H, [0.0] * n, terms.loops)
-
-        def solved(motion: Any, rates: Any) -> list[Any]:
-            """Return what columns of both sides make of accelerations and multipliers, by row."""
-            columns = []
-            for force, rate in zip(zip(*motion, strict=True), rates, strict=True):
-                found = closed_loop_accelerations(without_bias, factors, force, rate)
-                columns.append([*found[0], *found[1]])
-            return [list(row) for row in zip(*columns, strict=True)]
-
-        unit = [[float(i == j) for j in range(n)] for i in range(n)]
-        by = {
-            "q": solved(_minus(of["motion_q"]), _minus(_columns(of["rates_q"], n))),
-            "qd": solved(_minus(of["motion_qd"]), _minus(_columns(of["rates_qd"], n))),
-            "tau": solved(unit, [[0.0] * m] * n),
-        }
-        motion = {f"qdd_{name}": rows[:n] for name, rows in by.items()}
-        forces = {f"lambda_{name}": rows[n:] for name, rows in by.items()} if m else {}
-        return {"pivot": pivot, **motion, **forces}
-
-    shapes = {"q": model.nq, "qd": model.nv, "tau": model.nv}
-    return _trace(model, run, "forward_dynamics_derivatives", **shapes)
-
-
-def _minus(matrix: Any) -> list[list[Any]]:
-    return [[-x for x in row] for row in matrix]
-
-
-def _columns(matrix: Any, count: int) -> list[list[Any]]:
-    """Return the columns of a matrix that may have no rows."""
-    return [[row[j] for row in matrix] for j in range(count)]
-
-
-def _along_motions(model: Model, function: Callable[[Any], Any], q: Any) -> list[list[Any]]:
-    """Return the derivatives of a function of positions along each velocity (m, nv) (3.8)."""
-    n = model.nv
-    rates = [model.position_rate(q, [float(i == j) for i in range(n)]) for j in range(n)]
-    columns = [directional_derivative(function, q, rate)[1] for rate in rates]
-    return [list(row) for row in zip(*columns, strict=True)]
+    return traced(model, run, "closed_loop", q=model.nq, qd=model.nv, tau=model.nv)
 
 
 def closed_forward_dynamics_program(model: Model, rows: tuple[int, ...] | None = None) -> Program:
@@ -239,7 +120,7 @@ def closed_forward_dynamics_program(model: Model, rows: tuple[int, ...] | None =
             qdd, pivot = independent_rows_motion(model, terms, tau, rows)
         return {"qdd_and_checks": [*qdd, inconsistency(model, terms.loops, qd), pivot]}
 
-    return _trace(model, run, "closed_forward_dynamics", q=model.nq, qd=model.nv, tau=model.nv)
+    return traced(model, run, "closed_forward_dynamics", q=model.nq, qd=model.nv, tau=model.nv)
 
 
 def independent_program(model: Model, pivots: Pivots) -> Program:
@@ -289,7 +170,7 @@ def constraint_program(model: Model) -> Program:
             "velocity_error": terms.loops.velocity_error,
         }
 
-    return _trace(model, run, "constraint_terms", q=model.nq, qd=model.nv)
+    return traced(model, run, "constraint_terms", q=model.nq, qd=model.nv)
 
 
 def closure_program(model: Model) -> Program:
@@ -301,7 +182,7 @@ def closure_program(model: Model) -> Program:
         own = len(loops.K) - len(model.couplings)
         return {"K": loops.K[:own], "position_error": loops.position_error[:own]}
 
-    return _trace(model, run, "closure", q=model.nq)
+    return traced(model, run, "closure", q=model.nq)
 
 
 def energies_program(model: Model) -> Program:
@@ -311,7 +192,7 @@ def energies_program(model: Model) -> Program:
         kinetic, potential = energies(model, q, qd, unpack(model, block))
         return {"kinetic": kinetic, "potential": potential}
 
-    return _trace(model, run, "energies", q=model.nq, qd=model.nv)
+    return traced(model, run, "energies", q=model.nq, qd=model.nv)
 
 
 def momentum_program(model: Model) -> Program:
@@ -320,7 +201,7 @@ def momentum_program(model: Model) -> Program:
     def run(q: Any, qd: Any, block: Any) -> dict[str, Any]:
         return {"momentum": momentum(model, q, qd, unpack(model, block)).components()}
 
-    return _trace(model, run, "momentum", q=model.nq, qd=model.nv)
+    return traced(model, run, "momentum", q=model.nq, qd=model.nv)
 
 
 def center_of_mass_program(model: Model) -> Program:
@@ -329,7 +210,7 @@ def center_of_mass_program(model: Model) -> Program:
     def run(q: Any, block: Any) -> dict[str, Any]:
         return {"c": list(center_of_mass(model, q, unpack(model, block)))}
 
-    return _trace(model, run, "center_of_mass", q=model.nq)
+    return traced(model, run, "center_of_mass", q=model.nq)
 
 
 def center_of_mass_velocity_program(model: Model) -> Program:
@@ -338,7 +219,7 @@ def center_of_mass_velocity_program(model: Model) -> Program:
     def run(q: Any, qd: Any, block: Any) -> dict[str, Any]:
         return {"v": list(center_of_mass_velocity(model, q, qd, unpack(model, block)))}
 
-    return _trace(model, run, "center_of_mass_velocity", q=model.nq, qd=model.nv)
+    return traced(model, run, "center_of_mass_velocity", q=model.nq, qd=model.nv)
 
 
 def center_of_mass_jacobian_program(model: Model) -> Program:
@@ -347,7 +228,7 @@ def center_of_mass_jacobian_program(model: Model) -> Program:
     def run(q: Any, block: Any) -> dict[str, Any]:
         return {"J": center_of_mass_jacobian(model, q, unpack(model, block))}
 
-    return _trace(model, run, "center_of_mass_jacobian", q=model.nq)
+    return traced(model, run, "center_of_mass_jacobian", q=model.nq)
 
 
 def loop_drive_program(model: Model) -> Program:
@@ -356,7 +237,7 @@ def loop_drive_program(model: Model) -> Program:
     def run(q: Any, block: Any) -> dict[str, Any]:
         return {"B": loop_drive_matrix(model, q, unpack(model, block))}
 
-    return _trace(model, run, "loop_drives", q=model.nq)
+    return traced(model, run, "loop_drives", q=model.nq)
 
 
 def loop_force_program(model: Model) -> Program:
@@ -367,7 +248,7 @@ def loop_force_program(model: Model) -> Program:
         return {"f": [force.components() for force in forces]}
 
     sizes = {"multipliers": model.constraint_count, "efforts": len(model.loop_drives)}
-    return _trace(model, run, "loop_forces", q=model.nq, qd=model.nv, **sizes)
+    return traced(model, run, "loop_forces", q=model.nq, qd=model.nv, **sizes)
 
 
 def link_pose_program(model: Model, link: str) -> Program:
@@ -377,7 +258,7 @@ def link_pose_program(model: Model, link: str) -> Program:
         X0 = body_transforms(model, joint_transforms(model, q))
         return {"pose": link_pose(model.link(link), X0)}
 
-    return _trace(model, run, f"pose_{link}", q=model.nq)
+    return traced(model, run, f"pose_{link}", q=model.nq)
 
 
 def link_poses_program(model: Model) -> Program:
@@ -387,7 +268,7 @@ def link_poses_program(model: Model) -> Program:
         X0 = body_transforms(model, joint_transforms(model, q))
         return {"poses": [link_pose(link, X0) for link in model.links]}
 
-    return _trace(model, run, "link_poses", q=model.nq)
+    return traced(model, run, "link_poses", q=model.nq)
 
 
 def link_jacobian_program(model: Model, link: str, axes: Axes) -> Program:
@@ -396,7 +277,7 @@ def link_jacobian_program(model: Model, link: str, axes: Axes) -> Program:
     def run(q: Any, block: Any) -> dict[str, Any]:
         return {"J": link_jacobian(model, model.link(link), joint_transforms(model, q), q, axes)}
 
-    return _trace(model, run, f"jacobian_{link}", q=model.nq)
+    return traced(model, run, f"jacobian_{link}", q=model.nq)
 
 
 def frame_velocity_program(model: Model, link: str, axes: Axes) -> Program:
@@ -405,7 +286,7 @@ def frame_velocity_program(model: Model, link: str, axes: Axes) -> Program:
     def run(q: Any, qd: Any, block: Any) -> dict[str, Any]:
         return {"v": frame_velocity(model, model.link(link), q, qd, axes).components()}
 
-    return _trace(model, run, f"velocity_{link}", q=model.nq, qd=model.nv)
+    return traced(model, run, f"velocity_{link}", q=model.nq, qd=model.nv)
 
 
 def frame_acceleration_program(model: Model, link: str, axes: Axes, kind: str) -> Program:
@@ -415,7 +296,7 @@ def frame_acceleration_program(model: Model, link: str, axes: Axes, kind: str) -
         a = frame_acceleration(model, model.link(link), q, qd, qdd, axes, kind == "classical")
         return {"a": a.components()}
 
-    return _trace(model, run, f"acceleration_{link}", q=model.nq, qd=model.nv, qdd=model.nv)
+    return traced(model, run, f"acceleration_{link}", q=model.nq, qd=model.nv, qdd=model.nv)
 
 
 def bias_acceleration_program(model: Model, link: str, axes: Axes, kind: str) -> Program:
@@ -425,7 +306,7 @@ def bias_acceleration_program(model: Model, link: str, axes: Axes, kind: str) ->
         a = frame_acceleration(model, model.link(link), q, qd, None, axes, kind == "classical")
         return {"a": a.components()}
 
-    return _trace(model, run, f"bias_acceleration_{link}", q=model.nq, qd=model.nv)
+    return traced(model, run, f"bias_acceleration_{link}", q=model.nq, qd=model.nv)
 
 
 def frame_forces_program(model: Model, link: str, axes: Axes) -> Program:
@@ -434,7 +315,7 @@ def frame_forces_program(model: Model, link: str, axes: Axes) -> Program:
     def run(q: Any, wrench: Any, block: Any) -> dict[str, Any]:
         return {"tau": frame_forces(model, model.link(link), q, wrench, axes)}
 
-    return _trace(model, run, f"forces_{link}", q=model.nq, wrench=6)
+    return traced(model, run, f"forces_{link}", q=model.nq, wrench=6)
 
 
 def gamma_program(closure: Closure) -> Program:
@@ -533,7 +414,8 @@ def bound(
     return load_kernel(key, build, lanes=lanes).bind([*pack(model), *more])
 
 
-def _trace(
+def traced(
     model: Model, run: Callable[..., Mapping[str, Any]], name: str, **inputs: int
 ) -> Program:
+    """Return the program of a function of named inputs (their sizes) and the parameter block."""
     return trace(run, name=name, inputs=inputs, parameters=block_size(model))

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics import algorithms
+from robot_dynamics import algorithms, derivatives
 from robot_dynamics.compile.program import Program
 from robot_dynamics.dynamics.couplings import closure_with_couplings
+from robot_dynamics.dynamics.inertial_parameters import inertial_parameters
 from robot_dynamics.dynamics.jacobian import AXES, LOCAL, Axes
+from robot_dynamics.dynamics.regressor import body_links
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.model import Model
 from robot_dynamics.model.moved_inertia import require_inertia
@@ -29,6 +31,7 @@ _OF_FRAMES: dict[str, Callable[..., Program]] = {
     "acceleration": algorithms.frame_acceleration_program,
     "bias_acceleration": algorithms.bias_acceleration_program,
     "forces": algorithms.frame_forces_program,
+    "payload_regressor": derivatives.payload_regressor_program,
 }
 
 
@@ -67,21 +70,83 @@ class CompiledModel:
         Column j of tau_q belongs to a motion of the positions along velocity j: quaternions are no
         vectors. tau_qdd is the inertia matrix.
         """
-        program = algorithms.inverse_dynamics_derivatives_program
+        program = derivatives.inverse_dynamics_derivatives_program
         return self._bind("inverse_dynamics_derivatives", program)
 
     @cached_property
+    def inverse_dynamics_regressor(self) -> Any:
+        """`(q, qd, qdd) -> Y` (..., nv, 10 N): tau is linear in the inertial parameters.
+
+        `inverse_dynamics` is Y times `inertial_parameters`, plus springs, dampers, friction and
+        rotors, if any. Y is also its derivative by these parameters. Order and frames are those of
+        Pinocchio's `computeJointTorqueRegressor`.
+        """
+        return self._bind(
+            f"inverse_dynamics_regressor\0{self._frames_of_bodies}",
+            derivatives.inverse_dynamics_regressor_program,
+        )
+
+    @cached_property
+    def energy_regressor(self) -> Any:
+        """`(q, qd) -> (kinetic, potential)` (..., 10 N): energies are linear in the same."""
+        return self._bind(
+            f"energy_regressor\0{self._frames_of_bodies}", derivatives.energy_regressor_program
+        )
+
+    def payload_regressor(
+        self, frame: str, q: Any, qd: Any, qdd: Any, out: Array | None = None
+    ) -> Array:
+        """Return Y (..., nv, 10) of something carried: what it adds to tau is Y times parameters.
+
+        Args:
+            frame: Name of the link or other frame that carries it, in whose coordinates its ten
+                inertial parameters are, in the order of `inertial_parameters`.
+            q: Positions (..., nq).
+            qd: Velocities (..., nv).
+            qdd: Accelerations (..., nv).
+            out: Where to write the result.
+
+        Raises:
+            UnknownNameError: If there is no frame of this name.
+        """
+        result: Array = self._of_frame("payload_regressor", frame)(q, qd, qdd, out=out)
+        return result
+
+    @property
+    def inertial_parameters(self) -> Array:
+        """The inertial parameters (10 N,) of the N bodies in the order of `model.bodies`.
+
+        Each has m [kg], m cx, m cy, m cz [kg m], Ixx, Ixy, Iyy, Ixz, Iyz, Izz [kg m^2] about the
+        origin of its link's frame: that of the joint's child, as in a URDF. Links that are fixed
+        to it are part of it.
+        """
+        return inertial_parameters(self.model)
+
+    @property
+    def _frames_of_bodies(self) -> str:
+        return repr([link.placement for link in body_links(self.model)])
+
+    @cached_property
+    def coriolis_matrix(self) -> Any:
+        """`(q, qd) -> C` (..., nv, nv): Coriolis and centrifugal forces are C qd.
+
+        The rate of the inertia matrix less 2 C is skew-symmetric. Without springs and dampers
+        `bias_forces` is C qd + `gravity`.
+        """
+        return self._bind("coriolis_matrix", derivatives.coriolis_matrix_program)
+
+    @cached_property
     def _forward_dynamics_derivatives(self) -> Any:
-        program = algorithms.forward_dynamics_derivatives_program
+        program = derivatives.forward_dynamics_derivatives_program
         return self._bind("forward_dynamics_derivatives", program)
 
     @cached_property
     def _residual_derivatives(self) -> Any:
-        return self._bind("residual_derivatives", algorithms.residual_derivatives_program)
+        return self._bind("residual_derivatives", derivatives.residual_derivatives_program)
 
     @cached_property
     def _velocity_constraint_derivatives(self) -> Any:
-        program = algorithms.velocity_constraint_derivatives_program
+        program = derivatives.velocity_constraint_derivatives_program
         return self._bind("velocity_constraint_derivatives", program)
 
     @cached_property

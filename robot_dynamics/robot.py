@@ -40,6 +40,11 @@ from robot_dynamics.dynamics.independent import (
     independent_form,
 )
 from robot_dynamics.dynamics.independent_rows import general_rows
+from robot_dynamics.dynamics.inertial_parameters import (
+    BaseParameters,
+    base_parameters,
+    inertias_of,
+)
 from robot_dynamics.dynamics.inverse_kinematics import InverseKinematics, inverse_kinematics
 from robot_dynamics.dynamics.linearization import Linearization, linearization
 from robot_dynamics.dynamics.loops import LoopTerms
@@ -47,7 +52,7 @@ from robot_dynamics.dynamics.maximal_coordinates import maximal_coordinate_solut
 from robot_dynamics.dynamics.mobility import Mobility, mobility
 from robot_dynamics.dynamics.rank import LARGEST_OPENING, ConstraintRank, constraint_rank
 from robot_dynamics.dynamics.redundant import ConstrainedMotion
-from robot_dynamics.dynamics.scaling import model_length
+from robot_dynamics.dynamics.scaling import coordinate_scales, model_length
 from robot_dynamics.dynamics.solution import AUTO, MAXIMAL, METHODS, solution
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, UnknownNameError
 from robot_dynamics.explicit_robot import ExplicitRobot
@@ -97,6 +102,16 @@ class Robot(CompiledModel):
         Machine code is shared if only gravity and parts named in `model.variable` differ.
         """
         return Robot(self.model.replace(**changes))
+
+    def with_inertial_parameters(self, parameters: Any) -> Robot:
+        """Return a robot with other inertial parameters (10 N,), see `inertial_parameters`.
+
+        Machine code is shared for bodies that are named in `model.variable`.
+
+        Raises:
+            ArgumentError: If there are others, or not finite ones.
+        """
+        return self.replace(inertia=inertias_of(self.model, parameters))
 
     def with_frame(self, name: str, link: str, pose: Any) -> Robot:
         """Return a robot with one more frame, such as a tool's tip; machine code is shared.
@@ -229,6 +244,69 @@ class Robot(CompiledModel):
         K, *derivatives = (np.reshape(x, (-1, model.nv)) for x in (K, *residual, drift))
         form = self.independent_form(q, qd, coordinates)
         return linearization(form, H, K, motion.qdd, *derivatives)
+
+    def closed_loop_regressor(
+        self, q: Array, qd: Array, qdd: Array, coordinates: Sequence[str] | None = None
+    ) -> Array:
+        """Return G^T Y (m, 10 N): what the inertial parameters add to G^T tau, loops closed.
+
+        Y is `inverse_dynamics_regressor`, G that of `independent_form`: constraint forces have no
+        part in G^T tau, which is what drives have to do along the m independent coordinates.
+
+        Args:
+            q: Positions (nq,) that close the loops.
+            qd: Velocities (nv,) that keep them closed.
+            qdd: Accelerations (nv,) that do.
+            coordinates: Joints or coordinates that are to be independent; chosen by default.
+
+        Raises:
+            AssemblyError: If loops are open, or velocities open them.
+            UnknownNameError: If there is neither a joint nor a coordinate of a name.
+            RobotDynamicsError: If the coordinates do not determine the motion.
+        """
+        q, qd, qdd = self._state(q, qd, qdd=qdd)
+        *_, error, rate = self.constraint_terms(q, qd)
+        require_closed_state(self.model, q, qd, error, rate)
+        G = self.independent_form(q, qd, coordinates).G
+        result: Array = G.T @ self.inverse_dynamics_regressor(q, qd, qdd)
+        return result
+
+    def base_parameters(self, *, length: float | None = None, seed: int = 0) -> BaseParameters:
+        """Return the combinations of inertial parameters that a measurement of tau can tell.
+
+        They are found by a factorisation of regressors at random states that reveals the rank;
+        with loops, of `closed_loop_regressor`.
+
+        Args:
+            length: Length [m] at which a rotation counts like a displacement; that of a typical
+                link by default.
+            seed: Of the random states.
+
+        Raises:
+            AssemblyError: If the loops cannot be closed.
+        """
+        model, rng = self.model, np.random.default_rng(seed)
+        length = model_length(model) if length is None else positive_number("length", length)
+        closed = self._closed(None) if model.constraint_count else model.neutral()
+
+        scales = coordinate_scales(model, length)[:, None]
+
+        def random_regressor() -> Array:
+            """Return the regressor at a random state, its rows forces along displacements."""
+            step, rate, acceleration = rng.normal(size=(3, model.nv))
+            if not model.constraint_count:
+                q = np.array(model.integrate(closed.tolist(), step.tolist()))
+                return np.asarray(self.inverse_dynamics_regressor(q, rate, acceleration) / scales)
+            near = np.array(model.integrate(closed.tolist(), (0.3 * step).tolist()))
+            at = self.assemble(near, velocities=rate)
+            form = self.independent_form(at.q, at.qd)
+            qdd = form.G @ acceleration[: form.G.shape[1]] + form.g
+            # One basis of the motions, whatever coordinates were chosen.
+            motions = np.linalg.qr(scales * form.G)[0] / scales
+            Y: Array = motions.T @ self.inverse_dynamics_regressor(at.q, at.qd, qdd)
+            return Y
+
+        return base_parameters(random_regressor, self.inertial_parameters.size, length)
 
     def _unsolved(self, q: Any, qd: Any, tau: Any) -> Array:
         """Return what `closed_forward_dynamics` does where it has no answer for any state."""

@@ -24,6 +24,7 @@ FLOORS = (
     ("dynamics",),
     ("compile",),
     ("algorithms",),
+    ("derivatives",),
     ("compiled_model",),
     ("explicit_robot",),
     ("robot",),

@@ -21,6 +21,11 @@ EXPECTED = {
     "object_impedance": ["external stiffness: ", "internal stiffness: 20000 N/m measured"],
     "lift_box": ["largest position error", "written: "],
     "step_simulation": ["the box sags by", "a push of 100 N along x moves it by", "back at 1.0 s"],
+    "system_identification": [
+        "43 of 70 parameters can be told from the torques",
+        "every link of positive mass: True",
+        "identified: off by 0.0",
+    ],
     "wrong_payload": ["true mass 1.2 x modelled"],
 }
 

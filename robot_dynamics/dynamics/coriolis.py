@@ -1,0 +1,84 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The Coriolis matrix C(q, qd) with Hdot - 2 C skew-symmetric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
+from robot_dynamics.dynamics.inverse import (
+    joint_forces,
+    net_forces,
+    velocities_and_accelerations,
+)
+from robot_dynamics.dynamics.kinematics import joint_transforms
+from robot_dynamics.model import Model
+from robot_dynamics.model.joints import JointType
+from robot_dynamics.model.parameters import Parameters
+from robot_dynamics.scalar.derivatives import directional_derivative, jacobian
+from robot_dynamics.spatial import Scalar, Vector3
+
+
+def coriolis_matrix(
+    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Parameters
+) -> list[list[Scalar]]:
+    """Return C (nv, nv): Coriolis and centrifugal forces are C qd, and Hdot - 2 C is skew.
+
+    With velocities that are rates of positions it is that of Christoffel's symbols, half the
+    derivative of those forces, which are quadratic in qd. Other velocities, such as those of a
+    floating joint, do not commute, and the commutators complete it: it is the matrix of the
+    connection that keeps H and has no torsion, of which there is one.
+
+    Args:
+        model: The mechanism; gravity, springs and dampers have no part in C.
+        q: Positions (nq,).
+        qd: Velocities (nv,).
+        parameters: Inertias.
+    """
+    Xup = joint_transforms(model, q)
+
+    def velocity_forces(qd: Sequence[Scalar]) -> list[Scalar]:
+        v, a = velocities_and_accelerations(model, Xup, qd, None, Vector3.zero(), q)
+        return joint_forces(model, Xup, net_forces(v, a, parameters), q)
+
+    C = [[0.5 * x for x in row] for row in jacobian(velocity_forces, qd)]
+    H: list[list[Scalar]] | None = None
+    for body, at in zip(model.bodies, model.v_slices, strict=True):
+        commutators = velocity_commutators(body.joint.type)
+        for (k, j, i), value in np.ndenumerate(commutators):
+            if value:
+                H = inertia_matrix(model, q, parameters) if H is None else H
+                rate = qd[at.start + k] * (0.5 * value)
+                for row, of_row in zip(C, H, strict=True):
+                    row[at.start + j] = row[at.start + j] + of_row[at.start + i] * rate
+    return C
+
+
+def velocity_commutators(kind: JointType) -> NDArray[np.float64]:
+    """Return c (nv, nv, nv): motions along velocities k, then j, less the other way round.
+
+    They are motions along velocities i by c[k, j, i], at all positions alike; zero where
+    velocities are rates of positions.
+    """
+    n, q = kind.nv, list(kind.neutral())
+    units = np.eye(n).tolist()
+    rates = [kind.position_rate(q, unit) for unit in units]
+    result = np.zeros((n, n, n))
+    N = np.array(rates, dtype=float).T
+
+    def rate_along(motion: list[Scalar], other: list[float]) -> NDArray[np.float64]:
+        """Return the rate of what a velocity does to the positions, along another motion."""
+        rate = directional_derivative(lambda q: kind.position_rate(q, other), q, motion)[1]
+        return np.array(rate, dtype=float)
+
+    for k in range(n):
+        for j in range(k):
+            bracket = rate_along(rates[k], units[j]) - rate_along(rates[j], units[k])
+            found = np.linalg.lstsq(N, bracket, rcond=None)[0]
+            result[k, j] = np.where(np.abs(found) > 1e-12, found, 0.0)
+            result[j, k] = -result[k, j]
+    return result
