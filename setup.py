@@ -37,7 +37,7 @@ EXTRAS = {
     ],
     "xacro": ["xacro>=2"],
     "completion": ["argcomplete>=3"],
-    "docs": ["furo", "myst-parser", "sphinx>=7"],
+    "docs": ["django-static-mathjax", "furo", "myst-parser", "sphinx>=7"],  # MathJax, no Django
     "test": [
         "argcomplete>=3",
         "colcon-ros",

@@ -4,12 +4,14 @@
 
 import ast
 import importlib
+import inspect
 import os
 import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
@@ -19,8 +21,10 @@ from waiting import PATIENCE_S
 
 from robot_dynamics.app.command_line import _parser
 from robot_dynamics.app.scenario import load_scenario
+from robot_dynamics.explicit_robot import ExplicitRobot
 from robot_dynamics.reproductions.command import add_reproduce
 from robot_dynamics.reproductions.study import STUDIES
+from robot_dynamics.robot import Robot
 
 ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.skipif(
@@ -57,8 +61,24 @@ NOT_RUN = {
     "sleep": "test/nodes kills the nodes",
     "sed": "is about files of the reader",
     "ROBOT_DYNAMICS_OPT_LEVEL=1": "is a test",
+    "ssh": "needs another machine",
+    "pytest": "is a test",
     "python": "test/app/test_examples.py runs the examples",
     "python3": "test/app/test_examples.py runs the examples",
+}
+
+# What runs the commands of ours; here their options, scenarios and keys are checked.
+RUN_BY = {
+    "demo": "app/test_demo.py",
+    "simulate": "app/test_demonstrations.py",
+    "benchmark": "test_benchmarks.py",
+    "drill": "nodes/drill/test_process.py",
+    "inspect": "app/test_command_line.py",
+    "plot": "app/test_command_line.py",
+    "schema": "app/test_command_line.py",
+    "render": "app/visual/test_render.py",
+    "view": "app/visual/test_page.py",
+    "reproduce": "reproductions/test_command.py",
 }
 
 
@@ -90,6 +110,8 @@ def blocks(page: Path) -> Iterator[Block]:
 def commands(block: Block) -> Iterator[str]:
     """Yield the command lines of a block, those that go on in the next line in one piece."""
     for line in block.text.replace("\\\n", " ").splitlines():
+        if block.language == "console" and not line.startswith("$ "):
+            continue  # what is printed
         line = line.strip().removeprefix("$ ")
         if line and not line.startswith("#"):
             yield line
@@ -172,12 +194,49 @@ def test_a_command_is_valid(command, tmp_path, monkeypatch):
         return
     if "<TAB>" in command:
         return
+    assert words[1].startswith("-") or (ROOT / "test" / RUN_BY[words[1]]).is_file()
     cut = next((i for i, word in enumerate(words) if word in (">", "|", "&")), len(words))
     options = _parser([add_reproduce]).parse_args(words[1:cut])
     assert getattr(options, "study", None) in (None, *(study.name for study in STUDIES))
     scenario = getattr(options, "scenario", None)
     if scenario is not None and not re.search(r"(^|/)(my|cell)_?|\.yaml$", scenario):
         load_scenario(scenario, options.overrides)
+
+
+def test_no_command_is_in_a_block_of_another_language():
+    """Blocks that are not marked as commands have none, so that each is checked."""
+    for page in PAGES:
+        for block in blocks(page):
+            if block.language not in ("sh", "bash", "console"):
+                assert not re.search(r"^(\$ )?(\S*/)?robot_dynamics [a-z]", block.text, re.M), page
+
+
+def test_gains_and_symbols_have_keys_that_exist():
+    """The table of symbols names keys of scenarios."""
+    table = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").partition("## Symbols")[2]
+    keys = re.findall(r"`((?:cell|control|reference)\.[\w.\[\]]+)`", table)
+    assert len(keys) > 15
+    reference = (ROOT / "docs" / "scenario_reference.md").read_text(encoding="utf-8")
+    for key in keys:
+        parent, _, name = key.rpartition(".")
+        section = reference.partition(f"## `{parent}`\n")[2].partition("\n## ")[0]
+        assert f"\n| `{name}` |" in section, key
+
+
+def test_the_book_has_a_name_on_every_page():
+    """A page that cites chapters, tables or equations of Featherstone's book names it."""
+    for page in (ROOT / "docs").glob("*.md"):
+        text = " ".join(page.read_text(encoding="utf-8").split())
+        if re.search(r"\b(the|that|this|his) book\b|Featherstone|\(8\.\d+\)|[Cc]hapter 8", text):
+            assert "Rigid Body Dynamics Algorithms" in text, page.name
+
+
+def test_compiled_functions_state_their_arguments():
+    """The API page shows signatures of what returns compiled functions (docs/conf.py)."""
+    for cls in (*Robot.__mro__, *ExplicitRobot.__mro__):
+        for name, member in vars(cls).items():
+            if isinstance(member, cached_property) and not name.startswith("_"):
+                assert re.match(r"`\([\w, ]+\) -> .+`", inspect.getdoc(member) or ""), name
 
 
 def code() -> list:

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the two sides of a run write down."""
 
+import re
+from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -11,6 +13,9 @@ from support.linkage_arms import linkage_cell
 
 from robot_dynamics.app.laws import make_law
 from robot_dynamics.app.recorders import (
+    _CONTROL_MEASURED_UNITS,
+    _CONTROL_UNITS,
+    _PLANT_UNITS,
     ContactRecorder,
     ControlRecorder,
     PlantRecorder,
@@ -19,6 +24,10 @@ from robot_dynamics.app.recorders import (
     unbounded_drives,
 )
 from robot_dynamics.app.scenario import build_system, load_scenario
+from robot_dynamics.control.gravity import GravityLaw
+from robot_dynamics.control.hybrid.law import HybridLaw
+from robot_dynamics.control.jointed.law import JointedLaw
+from robot_dynamics.manipulation.grasp_map import internal_force_unit
 from robot_dynamics.manipulation.hybrid import FrictionCone
 from robot_dynamics.model import LinkElement, pose
 from robot_dynamics.simulation.contact.report import ContactReport, Touch
@@ -276,3 +285,37 @@ def test_drives_without_limits_are_named():
 def test_shipped_arms_have_limits():
     """Also those whose linkages have joints without any."""
     assert unbounded_drives(build_system(load_scenario("parallelogram_arms"))) == []
+
+
+def stated_columns():
+    """Return unit, order and frame of every column that a plant or a law of the package records.
+
+    Internal forces are those of the scenario: in the place of their names is `...`.
+    """
+    forces = SimpleNamespace(names=("...",), internal_force_names=("...",))
+    found = {**_PLANT_UNITS, "internal_force": f"{internal_force_unit(('...',))}: true"}
+    rows = {name: ("plant", text) for name, text in found.items()}
+    for law_class in (HybridLaw, JointedLaw, GravityLaw):
+        law = object.__new__(law_class)  # its units alone are asked for: nothing is compiled
+        law.system = law.distribution = forces
+        for name, text in {**_CONTROL_MEASURED_UNITS, **_CONTROL_UNITS, **law.units}.items():
+            rows.setdefault(name, ("controller", text))
+    return rows
+
+
+def test_the_page_on_recordings_has_every_column():
+    """Its table states side, unit, order and frame of each column as recordings do."""
+    page = Path(__file__).resolve().parents[2] / "docs" / "recording.md"
+    if not page.is_file():
+        pytest.skip("needs the checkout, not an installed package")
+    table = page.read_text(encoding="utf-8").partition("## Columns\n")[2].partition("\n## ")[0]
+    shown = dict(re.findall(r"^\| `(\w+)` \| (\w+ \| .*) \|$", table, re.M))
+    assert shown == {name: " | ".join(row) for name, row in stated_columns().items()}
+
+
+def test_a_run_states_what_the_page_does(run):
+    """Columns of a run are among those, and say the same of themselves."""
+    stated = stated_columns()
+    for name, text in run.recording.metadata["units"].items():
+        start, dots, end = stated[name][1].partition("... [N]")
+        assert text.startswith(start) and text.endswith(end) if dots else text == start, name

@@ -8,7 +8,7 @@ three arms exceed it at some instant, by the change of the forces within a perio
 torque; the largest is 0.092 N. Asserted are, in all 30 combinations: at 2 ms the threshold for
 positions, and for the mean of forces over every period; at 1 ms the threshold for forces at every
 instant; that force errors halve with the period and position errors fall with its square; and
-regression bounds at 2 ms. The figures are in docs/hybrid_control.md.
+regression bounds at 2 ms. The figures are in docs/hybrid_control_results.md.
 """
 
 from __future__ import annotations
