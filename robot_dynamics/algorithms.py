@@ -30,22 +30,45 @@ from robot_dynamics.dynamics.explicit_form import (
     explicit_inverse_dynamics,
     explicit_terms,
 )
-from robot_dynamics.dynamics.forward import forward_dynamics
+from robot_dynamics.dynamics.forward import (
+    articulated_biases,
+    articulated_bodies,
+    forward_dynamics,
+    velocity_terms,
+)
 from robot_dynamics.dynamics.frame_motion import (
     frame_acceleration,
     frame_forces,
     frame_velocity,
 )
+from robot_dynamics.dynamics.hybrid import hybrid_dynamics
 from robot_dynamics.dynamics.independent_rows import independent_rows_motion
 from robot_dynamics.dynamics.inertia_matrix import inertia_matrix
-from robot_dynamics.dynamics.inverse import bias_forces, gravity_forces, inverse_dynamics
+from robot_dynamics.dynamics.inverse import (
+    bias_forces,
+    gravity_forces,
+    inverse_dynamics,
+    joint_wrenches,
+)
+from robot_dynamics.dynamics.inverse_inertia import (
+    inverse_inertia_matrix,
+    inverse_operational_inertia,
+)
 from robot_dynamics.dynamics.jacobian import Axes, link_jacobian
-from robot_dynamics.dynamics.kinematics import body_transforms, joint_transforms, link_pose
+from robot_dynamics.dynamics.kinematics import (
+    body_transforms,
+    joint_transforms,
+    link_pose,
+    motion_subspaces,
+)
 from robot_dynamics.dynamics.loop_forces import loop_drive_matrix, loop_joint_forces
-from robot_dynamics.dynamics.momentum import momentum
+from robot_dynamics.dynamics.momentum import centroidal_momentum_matrix, momentum
+from robot_dynamics.dynamics.passive import passive_forces
 from robot_dynamics.model import Model
 from robot_dynamics.model.parameters import block_size, pack, unpack
+from robot_dynamics.scalar.derivatives import directional_derivative
 from robot_dynamics.scalar.linear_algebra import times
+from robot_dynamics.spatial import Force
 
 
 def inverse_dynamics_program(model: Model) -> Program:
@@ -91,6 +114,80 @@ def forward_dynamics_program(model: Model) -> Program:
         return {"qdd": forward_dynamics(model, q, qd, tau, unpack(model, block))}
 
     return traced(model, run, "forward_dynamics", q=model.nq, qd=model.nv, tau=model.nv)
+
+
+def inverse_inertia_matrix_program(model: Model) -> Program:
+    """H^-1 (nv, nv) of q."""
+
+    def run(q: Any, block: Any) -> dict[str, Any]:
+        return {"H_inverse": inverse_inertia_matrix(model, q, unpack(model, block))}
+
+    return traced(model, run, "inverse_inertia_matrix", q=model.nq)
+
+
+def inverse_operational_inertia_program(
+    model: Model, links: tuple[str, ...], axes: Axes
+) -> Program:
+    """J H^-1 J^T (6 m, 6 m) of m frames, of q."""
+
+    def run(q: Any, block: Any) -> dict[str, Any]:
+        frames = [model.link(name) for name in links]
+        parameters = unpack(model, block)
+        return {"W": inverse_operational_inertia(model, q, frames, parameters, axes)}
+
+    return traced(model, run, "inverse_operational_inertia", q=model.nq)
+
+
+def articulated_bodies_program(model: Model) -> Program:
+    """I^A (bodies, 6, 6) and p^A (bodies, 6) of q, qd, tau, in the frames of the bodies' links."""
+
+    def run(q: Any, qd: Any, tau: Any, block: Any) -> dict[str, Any]:
+        parameters = unpack(model, block)
+        Xup, S = joint_transforms(model, q), motion_subspaces(model, q)
+        v, c, p = velocity_terms(model, Xup, S, q, qd, parameters)
+        passive = passive_forces(model, Xup, v, qd, parameters, q)
+        given = [[t + f for t, f in zip(tau[i], passive[i], strict=True)] for i in model.v_slices]
+        bodies = articulated_bodies(model, Xup, S, parameters)
+        biases, _ = articulated_biases(model, Xup, S, bodies, c, p, given)
+        frames = [model.link(body.name).placement for body in model.bodies]
+        return {
+            "IA": [
+                X.inverse().inverse_times(body.IA).matrix()
+                for X, body in zip(frames, bodies, strict=True)
+            ],
+            "pA": [(X * bias).components() for X, bias in zip(frames, biases, strict=True)],
+        }
+
+    shapes = {"q": model.nq, "qd": model.nv, "tau": model.nv}
+    return traced(model, run, "articulated_bodies", **shapes)
+
+
+def joint_wrench_program(model: Model) -> Program:
+    """Forces (bodies, 6) that joints transmit, of q, qd, qdd and forces from outside (bodies, 6).
+
+    Both in the frames of the bodies' links.
+    """
+
+    def run(q: Any, qd: Any, qdd: Any, external: Any, block: Any) -> dict[str, Any]:
+        frames = [model.link(body.name).placement for body in model.bodies]
+        outside = [X.inverse() * Force.of(f) for X, f in zip(frames, external, strict=True)]
+        forces = joint_wrenches(model, q, qd, qdd, unpack(model, block), outside)
+        return {"f": [(X * f).components() for X, f in zip(frames, forces, strict=True)]}
+
+    shapes = {"q": model.nq, "qd": model.nv, "qdd": model.nv}
+    return traced(model, run, "joint_wrenches", **shapes, external=(len(model.bodies), 6))
+
+
+def hybrid_dynamics_program(model: Model, prescribed: frozenset[int]) -> Program:
+    """qdd and tau (nv,) of q, qd, tau, qdd, with accelerations of some joints given."""
+
+    def run(q: Any, qd: Any, tau: Any, qdd: Any, block: Any) -> dict[str, Any]:
+        parameters = unpack(model, block)
+        motion, forces = hybrid_dynamics(model, q, qd, tau, qdd, parameters, prescribed)
+        return {"qdd": motion, "tau": forces}
+
+    shapes = {"q": model.nq, "qd": model.nv, "tau": model.nv, "qdd_given": model.nv}
+    return traced(model, run, "hybrid_dynamics", **shapes)
 
 
 def closed_loop_program(model: Model) -> Program:
@@ -202,6 +299,28 @@ def momentum_program(model: Model) -> Program:
         return {"momentum": momentum(model, q, qd, unpack(model, block)).components()}
 
     return traced(model, run, "momentum", q=model.nq, qd=model.nv)
+
+
+def centroidal_momentum_matrix_program(model: Model) -> Program:
+    """A (6, nv) of q: momentum about the centre of mass, over velocities."""
+
+    def run(q: Any, block: Any) -> dict[str, Any]:
+        return {"A": centroidal_momentum_matrix(model, q, unpack(model, block))}
+
+    return traced(model, run, "centroidal_momentum_matrix", q=model.nq)
+
+
+def centroidal_momentum_matrix_rate_program(model: Model) -> Program:
+    """The time derivative (6, nv) of A, of q, qd."""
+
+    def run(q: Any, qd: Any, block: Any) -> dict[str, Any]:
+        parameters, rate = unpack(model, block), model.position_rate(q, qd)
+        matrix = directional_derivative(
+            lambda q: centroidal_momentum_matrix(model, q, parameters), q, rate
+        )
+        return {"A_rate": matrix[1]}
+
+    return traced(model, run, "centroidal_momentum_matrix_rate", q=model.nq, qd=model.nv)
 
 
 def center_of_mass_program(model: Model) -> Program:
@@ -415,7 +534,7 @@ def bound(
 
 
 def traced(
-    model: Model, run: Callable[..., Mapping[str, Any]], name: str, **inputs: int
+    model: Model, run: Callable[..., Mapping[str, Any]], name: str, **inputs: int | tuple[int, int]
 ) -> Program:
     """Return the program of a function of named inputs (their sizes) and the parameter block."""
     return trace(run, name=name, inputs=inputs, parameters=block_size(model))

@@ -18,10 +18,14 @@ from robot_dynamics.dynamics.inertial_parameters import inertial_parameters
 from robot_dynamics.dynamics.jacobian import AXES, LOCAL, Axes
 from robot_dynamics.dynamics.regressor import body_links
 from robot_dynamics.errors import ArgumentError, UnknownNameError
-from robot_dynamics.model import Model
+from robot_dynamics.model import WORLD, Model
 from robot_dynamics.model.moved_inertia import require_inertia
+from robot_dynamics.spatial import Force
 
 Array = NDArray[np.float64]
+
+# Eigenvalue of a matrix with ones on its diagonal below which rows are dependent.
+_DEPENDENT = 1e-10
 
 # The compiled functions of named frames.
 _OF_FRAMES: dict[str, Callable[..., Program]] = {
@@ -215,6 +219,105 @@ class CompiledModel:
         return self._bind("inertia_matrix", algorithms.inertia_matrix_program)
 
     @cached_property
+    def inverse_inertia_matrix(self) -> Any:
+        """`(q) -> H^-1`: inverse joint-space inertia matrix (..., nv, nv), made without H."""
+        require_inertia(self.model)
+        return self._bind("inverse_inertia_matrix", algorithms.inverse_inertia_matrix_program)
+
+    @cached_property
+    def articulated_bodies(self) -> Any:
+        """`(q, qd, tau) -> (IA, pA)`: f = IA a + pA of each joint's link, free in what it carries.
+
+        The articulated-body inertias (..., bodies, 6, 6) and bias forces (..., bodies, 6) of Table
+        7.1, angular part first, in the frame of the link that the joint moves, in the order of
+        `model.bodies`. The acceleration a has minus gravity in it.
+        """
+        require_inertia(self.model)
+        return self._bind("articulated_bodies", algorithms.articulated_bodies_program)
+
+    def operational_space_inertia(
+        self, frames: str | Sequence[str], q: Any, axes: Axes = LOCAL, *, inverse: bool = False
+    ) -> Array:
+        """Return the inertia (..., 6 m, 6 m) that m frames have together, loops left open (7.9).
+
+        It is (J H^-1 J^T)^-1, with the rows of J those of `jacobian`, frame by frame.
+
+        Args:
+            frames: Name of a frame (see `pose`), or names of several.
+            q: Positions (..., nq).
+            axes: Coordinates, see `jacobian`.
+            inverse: Return J H^-1 J^T, which exists for any frames.
+
+        Raises:
+            UnknownNameError: If there is no frame or no choice of axes of a name.
+            ArgumentError: If the frames cannot move independently in all directions: then only the
+                inverse exists.
+        """
+        names = (frames,) if isinstance(frames, str) else tuple(frames)
+        if axes not in AXES:
+            raise UnknownNameError("choice of axes", str(axes), AXES)
+        places = [(self.model.link(name).body, self.model.link(name).placement) for name in names]
+        key = ("operational inertia", *names, axes)
+        function = self._frame_functions.get(key)
+        if function is None:
+            require_inertia(self.model)
+            function = self._frame_functions[key] = self._bind(
+                f"operational_inertia\0{places!r}\0{axes}",
+                lambda model: algorithms.inverse_operational_inertia_program(model, names, axes),
+            )
+        W = np.asarray(function(q))
+        if inverse:
+            return W
+        # Rotations and displacements do not compare: each row is scaled by its own size.
+        size = np.sqrt(np.einsum("...ii->...i", W))
+        scaled = W / np.where(size > 0.0, size, 1.0)[..., None] / size.clip(1e-300)[..., None, :]
+        if np.any(np.linalg.eigvalsh(scaled)[..., 0] < _DEPENDENT):
+            raise ArgumentError(
+                f"{self.model.name}: frames {', '.join(map(repr, names))} cannot move "
+                "independently in all directions here, expected others, or inverse=True."
+            )
+        result: Array = np.linalg.inv(W)
+        return result
+
+    def joint_wrenches(
+        self,
+        q: Any,
+        qd: Any,
+        qdd: Any,
+        wrenches: Mapping[str, Any] | None = None,
+    ) -> Array:
+        """Return what the bearings of all joints carry (..., bodies, 6), loops left open (5.3).
+
+        Each is the moment [N m] and force [N] by the joint on the link that it moves, in that
+        link's frame and about its origin, in the order of `model.bodies`; drives, springs and
+        constraints of the joint together.
+
+        Args:
+            q: Positions (..., nq).
+            qd: Velocities (..., nv).
+            qdd: Accelerations (..., nv).
+            wrenches: Wrenches (..., 6) on frames from outside, by its name and in its axes.
+
+        Raises:
+            UnknownNameError: If there is no frame of a name.
+        """
+        count = len(self.model.bodies)
+        outside = np.zeros((*np.shape(q)[:-1], count, 6))
+        for name, wrench in (wrenches or {}).items():
+            frame = self.model.link(name)
+            if frame.body != WORLD:
+                carrier = self.model.link(self.model.bodies[frame.body].name)
+                X = frame.placement.compose(carrier.placement.inverse())  # carrier to frame
+                f = np.asarray(wrench, dtype=float)
+                moved = X.inverse_times(Force.of([f[..., i] for i in range(6)])).components()
+                outside[..., frame.body, :] += np.stack(moved, axis=-1)
+        return np.asarray(self._joint_wrenches(q, qd, qdd, outside))
+
+    @cached_property
+    def _joint_wrenches(self) -> Any:
+        return self._bind("joint_wrenches", algorithms.joint_wrench_program)
+
+    @cached_property
     def tree_forward_dynamics(self) -> Any:
         """`(q, qd, tau) -> qdd`: accelerations (..., nv) with all loops open (Table 7.1)."""
         require_inertia(self.model)
@@ -229,6 +332,21 @@ class CompiledModel:
     def momentum(self) -> Any:
         """`(q, qd) -> h`: momentum (..., 6) in the world and about its origin [N m s, N s]."""
         return self._bind("momentum", algorithms.momentum_program)
+
+    @cached_property
+    def centroidal_momentum_matrix(self) -> Any:
+        """`(q) -> A` (..., 6, nv): A qd is the momentum about the centre of mass, in world axes.
+
+        Angular part first. Its linear part over `total_mass` is `center_of_mass_jacobian`.
+        """
+        program = algorithms.centroidal_momentum_matrix_program
+        return self._bind("centroidal_momentum_matrix", program)
+
+    @cached_property
+    def centroidal_momentum_matrix_rate(self) -> Any:
+        """`(q, qd) -> Ad` (..., 6, nv): the momentum changes at A qdd + Ad qd."""
+        program = algorithms.centroidal_momentum_matrix_rate_program
+        return self._bind("centroidal_momentum_matrix_rate", program)
 
     @cached_property
     def closed_loop(self) -> Any:

@@ -208,6 +208,34 @@ class Robot(CompiledModel):
             found += [np.zeros((*regular.shape, 0, self.model.nv))] * 3
         return ForwardDynamicsDerivatives(*found)
 
+    def hybrid_dynamics(self, prescribed: Iterable[str]) -> Any:
+        """Return compiled `(q, qd, tau, qdd) -> (qdd, tau)`, accelerations of some joints given.
+
+        Forces drive the other joints (section 9.2). Entries of `tau` of prescribed joints and of
+        `qdd` of the others are not looked at, and come out. With all joints but a floating base
+        prescribed, it says how the base recoils.
+
+        Args:
+            prescribed: Names of the joints whose accelerations are given, each with all its
+                freedoms.
+
+        Raises:
+            UnknownNameError: If there is no joint of a name.
+            RobotDynamicsError: If there are loops or couplings; with these,
+                `closed_loop_inverse_dynamics` finds efforts for a motion.
+        """
+        names = several_names("prescribed", prescribed)
+        joints = frozenset(self.model.joint_index(name) for name in names)
+        if self.model.constraint_count:
+            raise RobotDynamicsError(
+                f"{self.model.name} has loops or couplings, expected a tree; "
+                "closed_loop_inverse_dynamics finds efforts for a motion with loops."
+            )
+        return self._bind(
+            f"hybrid_dynamics\0{sorted(joints)}",
+            lambda model: algorithms.hybrid_dynamics_program(model, joints),
+        )
+
     def linearize(
         self, q: Array, qd: Array, tau: Array, coordinates: Sequence[str] | None = None
     ) -> Linearization:

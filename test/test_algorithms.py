@@ -45,6 +45,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.book("A4")
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_tree_algorithms(name, rng):
     """The program of each algorithm equals the algorithm on floats, bit for bit but for order."""
@@ -130,6 +131,7 @@ def test_parameters_are_read_from_the_block(rng):
     assert_allclose(values[2], terms.loops.K, atol=1e-11)
 
 
+@pytest.mark.book("A4")
 def test_structure_is_folded():
     """The programs of an arm are shorter than the general algorithms: zeros cost nothing."""
     arm = two_arms().mechanism

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from robot_dynamics.dynamics.inverse import base_acceleration
 from robot_dynamics.dynamics.kinematics import (
@@ -18,7 +19,7 @@ from robot_dynamics.model import WORLD, Model
 from robot_dynamics.model.joints import combined
 from robot_dynamics.model.parameters import Parameters
 from robot_dynamics.scalar.linear_algebra import Factors, factor, is_zero
-from robot_dynamics.spatial import ArticulatedInertia, Force, Motion, Scalar
+from robot_dynamics.spatial import ArticulatedInertia, Force, Motion, Scalar, Transform
 
 
 def forward_dynamics(
@@ -44,63 +45,149 @@ def forward_dynamics(
     """
     Xup = joint_transforms(model, q)
     S = motion_subspaces(model, q)
-    cJ = velocity_products(model, q, qd)
-    v: list[Motion] = []
-    c: list[Motion] = []
-    IA: list[ArticulatedInertia] = []
-    pA: list[Force] = []
-    for i, body in enumerate(model.bodies):  # pass 1
-        vJ = combined(S[i], qd[model.v_slices[i]])
-        v_i = vJ if body.parent == WORLD else Xup[i] * v[body.parent] + vJ
-        v.append(v_i)
-        c.append(cJ[i] if body.parent == WORLD else cJ[i] + v_i.cross(vJ))
-        inertia = parameters.inertias[i]
-        IA.append(inertia.articulated())
-        p = v_i.cross_force(inertia * v_i)
-        pA.append(p if external is None else p - external[i])
-
+    v, c, p = velocity_terms(model, Xup, S, q, qd, parameters, external)  # pass 1
     passive = passive_forces(model, Xup, v, qd, parameters, q)
-    tau = [t + p for t, p in zip(tau, passive, strict=True)]
-    U: list[list[Force]] = [[] for _ in model.bodies]
-    D: list[Factors] = [factor([])] * len(model.bodies)
-    u: list[list[Scalar]] = [[] for _ in model.bodies]
-    for i in reversed(range(len(model.bodies))):  # pass 2
-        body = model.bodies[i]
-        U[i] = [IA[i] * s for s in S[i]]
-        rotors = body.joint.of_each_freedom(body.joint.armature)
-        matrix = [
-            [s.dot(column) + (rotors[row] if row == k else 0.0) for k, column in enumerate(U[i])]
-            for row, s in enumerate(S[i])
-        ]
-        D[i] = factor(matrix)
-        if is_zero(D[i].smallest_pivot):  # a constant: no value of q would change that
-            raise RobotDynamicsError(
-                f"nothing that joint {body.joint.name!r} moves has inertia, expected mass on link "
-                f"{body.name!r} or beyond it."
-            )
-        u[i] = [t - s.dot(pA[i]) for t, s in zip(tau[model.v_slices[i]], S[i], strict=True)]
-        if body.parent == WORLD:
-            continue
-        Ia = IA[i]
-        for column, scaled in zip(U[i], _times_inverse(U[i], D[i]), strict=True):
-            Ia = Ia.minus_dyad(column, scaled)
-        pa = pA[i] + Ia * c[i]
-        for column, factor_ in zip(U[i], D[i].solve(u[i]), strict=True):
-            pa = pa + column * factor_
-        X = Xup[i]
-        IA[body.parent] = IA[body.parent] + X.inverse_times(Ia)
-        pA[body.parent] = pA[body.parent] + X.inverse_times(pa)
-
+    tau = [t + f for t, f in zip(tau, passive, strict=True)]
+    bodies = articulated_bodies(model, Xup, S, parameters)  # pass 2
+    given = [tau[at] for at in model.v_slices]
+    _, u = articulated_biases(model, Xup, S, bodies, c, p, given)
     a: list[Motion] = []
     qdd: list[Scalar] = []
     base = base_acceleration(parameters.gravity)
     for i, body in enumerate(model.bodies):  # pass 3
         a_i = Xup[i] * (base if body.parent == WORLD else a[body.parent]) + c[i]
-        rest = [u_k - a_i.dot(column) for u_k, column in zip(u[i], U[i], strict=True)]
-        rates = D[i].solve(rest)
+        rest = [u_k - a_i.dot(column) for u_k, column in zip(u[i], bodies[i].U, strict=True)]
+        rates = bodies[i].D.solve(rest)
         a.append(a_i + combined(S[i], rates))
         qdd += rates
     return qdd
+
+
+@dataclass(frozen=True)
+class ArticulatedBody:
+    """A body and all that it carries, free to move in their joints.
+
+    Attributes:
+        IA: The articulated-body inertia I^A: f = I^A a + p^A.
+        U: The columns of I^A S (7.43).
+        D: The factors of S^T U, rotors included (7.44).
+        Ia: What the parent feels of I^A through the joint (7.20); I^a S = 0 without rotors.
+    """
+
+    IA: ArticulatedInertia
+    U: list[Force]
+    D: Factors
+    Ia: ArticulatedInertia
+
+
+def velocity_terms(
+    model: Model,
+    Xup: Sequence[Transform],
+    S: Sequence[Sequence[Motion]],
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    parameters: Parameters,
+    external: Sequence[Force] | None = None,
+) -> tuple[list[Motion], list[Motion], list[Force]]:
+    """Return v_i, c_i and p_i of all bodies, pass 1 of Table 7.1.
+
+    Args:
+        model: The mechanism.
+        Xup: Transforms from each body's parent to the body.
+        S: The columns of each joint's motion subspace.
+        q: Positions (nq,).
+        qd: Velocities (nv,).
+        parameters: Inertias.
+        external: Forces on the bodies from outside, each in its body's coordinates.
+    """
+    cJ = velocity_products(model, q, qd)
+    v: list[Motion] = []
+    c: list[Motion] = []
+    p: list[Force] = []
+    for i, body in enumerate(model.bodies):
+        vJ = combined(S[i], qd[model.v_slices[i]])
+        v_i = vJ if body.parent == WORLD else Xup[i] * v[body.parent] + vJ
+        v.append(v_i)
+        c.append(cJ[i] if body.parent == WORLD else cJ[i] + v_i.cross(vJ))
+        p_i = v_i.cross_force(parameters.inertias[i] * v_i)
+        p.append(p_i if external is None else p_i - external[i])
+    return v, c, p
+
+
+def articulated_bodies(
+    model: Model,
+    Xup: Sequence[Transform],
+    S: Sequence[Sequence[Motion]],
+    parameters: Parameters,
+) -> list[ArticulatedBody]:
+    """Return the articulated-body inertias: the part of pass 2 that depends on positions alone.
+
+    Args:
+        model: The mechanism.
+        Xup: Transforms from each body's parent to the body.
+        S: The columns of each joint's motion subspace.
+        parameters: Inertias.
+
+    Raises:
+        RobotDynamicsError: If a joint moves nothing that has inertia.
+    """
+    IA = [inertia.articulated() for inertia in parameters.inertias]
+    found: list[ArticulatedBody] = []
+    for i in reversed(range(len(model.bodies))):
+        body = model.bodies[i]
+        U = [IA[i] * s for s in S[i]]
+        rotors = body.joint.of_each_freedom(body.joint.armature)
+        matrix = [
+            [s.dot(column) + (rotors[row] if row == k else 0.0) for k, column in enumerate(U)]
+            for row, s in enumerate(S[i])
+        ]
+        D = factor(matrix)
+        if is_zero(D.smallest_pivot):  # a constant: no value of q would change that
+            raise RobotDynamicsError(
+                f"nothing that joint {body.joint.name!r} moves has inertia, expected mass on link "
+                f"{body.name!r} or beyond it."
+            )
+        Ia = IA[i]
+        for column, scaled in zip(U, _times_inverse(U, D), strict=True):
+            Ia = Ia.minus_dyad(column, scaled)
+        found.append(ArticulatedBody(IA[i], U, D, Ia))
+        if body.parent != WORLD:
+            IA[body.parent] = IA[body.parent] + Xup[i].inverse_times(Ia)
+    return found[::-1]
+
+
+def articulated_biases(
+    model: Model,
+    Xup: Sequence[Transform],
+    S: Sequence[Sequence[Motion]],
+    bodies: Sequence[ArticulatedBody],
+    c: Sequence[Motion],
+    p: Sequence[Force],
+    tau: Sequence[Sequence[Scalar]],
+) -> tuple[list[Force], list[list[Scalar]]]:
+    """Return p^A_i and u_i = tau_i - S_i^T p^A_i of all bodies: the rest of pass 2.
+
+    Args:
+        model: The mechanism.
+        Xup: Transforms from each body's parent to the body.
+        S: The columns of each joint's motion subspace.
+        bodies: The articulated-body inertias.
+        c: Velocity-product accelerations.
+        p: Bias forces of the single bodies.
+        tau: Joint forces, those of each body's joint.
+    """
+    pA = list(p)
+    u: list[list[Scalar]] = [[] for _ in model.bodies]
+    for i in reversed(range(len(model.bodies))):
+        body = model.bodies[i]
+        u[i] = [t - s.dot(pA[i]) for t, s in zip(tau[i], S[i], strict=True)]
+        if body.parent == WORLD:
+            continue
+        pa = pA[i] + bodies[i].Ia * c[i]
+        for column, factor_ in zip(bodies[i].U, bodies[i].D.solve(u[i]), strict=True):
+            pa = pa + column * factor_
+        pA[body.parent] = pA[body.parent] + Xup[i].inverse_times(pa)
+    return pA, u
 
 
 def _times_inverse(U: Sequence[Force], D: Factors) -> list[Force]:

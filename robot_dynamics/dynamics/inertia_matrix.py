@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from robot_dynamics.dynamics.inverse import joint_forces
 from robot_dynamics.dynamics.kinematics import joint_transforms, motion_subspaces
 from robot_dynamics.model import WORLD, Model
+from robot_dynamics.model.joints import combined
 from robot_dynamics.model.parameters import Parameters
-from robot_dynamics.spatial import Scalar, Transform
+from robot_dynamics.spatial import Motion, Scalar, Transform
 
 
 def inertia_matrix(
@@ -24,18 +26,28 @@ def composite_inertia_matrix(
     Xup: Sequence[Transform],
     parameters: Parameters,
     q: Sequence[Scalar] | None = None,
+    joints: Collection[int] | None = None,
 ) -> list[list[Scalar]]:
     """Return H from the joint transforms; entries of joints on different branches stay 0.0.
 
-    The positions `q` are needed only where a motion subspace depends on them.
+    Args:
+        model: The mechanism.
+        Xup: Transforms from each body's parent to the body.
+        parameters: Inertias.
+        q: Positions (nq,); needed only where a motion subspace depends on them.
+        joints: The joints whose rows and columns are wanted (Table 9.1), all by default; the
+            others stay 0.0.
     """
     S = motion_subspaces(model, q)
     H: list[list[Scalar]] = [[0.0] * model.nv for _ in range(model.nv)]
     Ic = list(parameters.inertias)
+    wanted = range(len(model.bodies)) if joints is None else joints
     for i in reversed(range(len(model.bodies))):
         body, at = model.bodies[i], model.v_slices[i]
         if body.parent != WORLD:
             Ic[body.parent] = Ic[body.parent] + Xup[i].inverse_times(Ic[i])
+        if i not in wanted:
+            continue
         F = [Ic[i] * s for s in S[i]]
         rotors = body.joint.of_each_freedom(body.joint.armature)
         for row, s in enumerate(S[i]):
@@ -47,9 +59,37 @@ def composite_inertia_matrix(
         while model.bodies[j].parent != WORLD:
             F = [Xup[j].inverse_times(f) for f in F]
             j = model.bodies[j].parent
+            if j not in wanted:
+                continue
             for column, s in enumerate(S[j]):
                 for row, f in enumerate(F):
                     entry = s.dot(f)  # H_ij = F^T S_j
                     H[at.start + row][model.v_slices[j].start + column] = entry
                     H[model.v_slices[j].start + column][at.start + row] = entry
     return H
+
+
+def inertia_times(
+    model: Model, q: Sequence[Scalar], x: Sequence[Scalar], parameters: Parameters
+) -> list[Scalar]:
+    """Return H x (nv,) without H: differential inverse dynamics, ID_delta (Table 6.1).
+
+    Of the order of nv operations, where H itself may take nv^2.
+
+    Args:
+        model: The mechanism.
+        q: Positions (nq,).
+        x: Accelerations, or any vector over the joints (nv,).
+        parameters: Inertias.
+    """
+    Xup, S = joint_transforms(model, q), motion_subspaces(model, q)
+    a: list[Motion] = []
+    for i, body in enumerate(model.bodies):
+        own = combined(S[i], x[model.v_slices[i]])
+        a.append(own if body.parent == WORLD else Xup[i] * a[body.parent] + own)
+    forces = [inertia * a_i for inertia, a_i in zip(parameters.inertias, a, strict=True)]
+    tau = joint_forces(model, Xup, forces, q)
+    for i, armature in enumerate(model.armature.tolist()):
+        if armature:
+            tau[i] = tau[i] + x[i] * armature
+    return tau

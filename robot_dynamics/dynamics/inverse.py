@@ -119,14 +119,30 @@ def joint_forces(
     The positions `q` are needed only where a motion subspace depends on them.
     """
     S = motion_subspaces(model, q)
+    tau: list[Scalar] = []
+    for columns, f in zip(S, transmitted_forces(model, Xup, forces), strict=True):
+        tau += [s.dot(f) for s in columns]
+    return tau
+
+
+def transmitted_forces(
+    model: Model, Xup: Sequence[Transform], forces: Sequence[Force]
+) -> list[Force]:
+    """Return the spatial force that each joint transmits to its body, in body coordinates (5.10).
+
+    Bearings carry it: other than tau it has the components that do no work.
+
+    Args:
+        model: The mechanism.
+        Xup: Transforms from each body's parent to the body.
+        forces: What each body needs, as `net_forces` returns it.
+    """
     f = list(forces)
-    tau: list[Scalar] = [0.0] * model.nv
     for i in reversed(range(len(f))):
         body = model.bodies[i]
-        tau[model.v_slices[i]] = [s.dot(f[i]) for s in S[i]]
         if body.parent != WORLD:
             f[body.parent] = f[body.parent] + Xup[i].inverse_times(f[i])
-    return tau
+    return f
 
 
 def bias_forces(
@@ -159,3 +175,30 @@ def gravity_forces(model: Model, q: Sequence[Scalar], parameters: Parameters) ->
         a.append(X * (base if body.parent == WORLD else a[body.parent]))
     forces = [inertia * a_i for inertia, a_i in zip(parameters.inertias, a, strict=True)]
     return joint_forces(model, Xup, forces, q)
+
+
+def joint_wrenches(
+    model: Model,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    qdd: Sequence[Scalar],
+    parameters: Parameters,
+    external: Sequence[Force] | None = None,
+) -> list[Force]:
+    """Return the whole force that each joint transmits to its body: what its bearings carry.
+
+    Each is in body coordinates, about the joint's origin, and includes what drive and springs of
+    the joint do. Its components along the freedoms are the joint forces, less those of rotors,
+    which have no body.
+
+    Args:
+        model: The mechanism; loops are left open.
+        q: Positions (nq,).
+        qd: Velocities (nv,).
+        qdd: Accelerations (nv,).
+        parameters: Gravity and inertias.
+        external: Forces on the bodies from outside, each in its body's coordinates.
+    """
+    Xup = joint_transforms(model, q)
+    v, a = velocities_and_accelerations(model, Xup, qd, qdd, parameters.gravity, q)
+    return transmitted_forces(model, Xup, net_forces(v, a, parameters, external))

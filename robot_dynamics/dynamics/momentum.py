@@ -1,6 +1,6 @@
 # Copyright 2026 The robot_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Momentum of a mechanism: what forces between its bodies cannot change."""
+"""Momentum of a mechanism: what forces between its bodies cannot change (Example 9.3)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from robot_dynamics.dynamics.kinematics import (
     body_transforms,
     body_velocities,
     joint_transforms,
+    motion_subspaces,
 )
-from robot_dynamics.model import Model
+from robot_dynamics.model import WORLD, Model
 from robot_dynamics.model.parameters import Parameters
-from robot_dynamics.spatial import Force, Scalar
+from robot_dynamics.spatial import Force, Inertia, Rotation, Scalar, Transform
 
 
 def momentum(
@@ -39,3 +40,34 @@ def momentum(
     ):
         total = total + X.inverse_times(inertia * v)
     return total
+
+
+def centroidal_momentum_matrix(
+    model: Model, q: Sequence[Scalar], parameters: Parameters
+) -> list[list[Scalar]]:
+    """Return A (6, nv): the momentum about the centre of mass, in world axes, is A qd.
+
+    A joint gives all that it carries the momentum I^c S: composite inertias, as in Table 6.2. The
+    linear part over the mass is the Jacobian of the centre of mass.
+
+    Args:
+        model: The mechanism.
+        q: Positions (nq,).
+        parameters: Inertias.
+    """
+    Xup, S = joint_transforms(model, q), motion_subspaces(model, q)
+    X0, Ic = body_transforms(model, Xup), list(parameters.inertias)
+    total = Inertia.zero()
+    for i in reversed(range(len(model.bodies))):
+        parent = model.bodies[i].parent
+        if parent == WORLD:
+            total = total + Xup[i].inverse_times(Ic[i])
+        else:
+            Ic[parent] = Ic[parent] + Xup[i].inverse_times(Ic[i])
+    to_center = Transform(Rotation.identity(), total.h * (1.0 / total.mass))
+    columns = [
+        (to_center * X.inverse_times(inertia * s)).components()
+        for X, inertia, own in zip(X0, Ic, S, strict=True)
+        for s in own
+    ]
+    return [[column[row] for column in columns] for row in range(6)]

@@ -140,3 +140,22 @@ class Tree:
                 before = len(result) - 1
             last.append(before)
         return tuple(result)
+
+    def merged(self, joints: Iterable[int]) -> tuple[int, ...]:
+        """Return the parents of the bodies of some joints, all other joints rigid (Figure 9.1).
+
+        It is the sparsity of the rows and columns of H that belong to those joints: joint j of the
+        result is the j-th of `joints` in ascending order.
+
+        Args:
+            joints: The joints that stay.
+        """
+        kept, result = set(joints), []
+        at: list[int] = []  # the body of the result that each body is part of
+        for body, parent in enumerate(self.parent):
+            carrier = WORLD if parent == WORLD else at[parent]
+            if body in kept:
+                result.append(carrier)
+                carrier = len(result) - 1
+            at.append(carrier)
+        return tuple(result)

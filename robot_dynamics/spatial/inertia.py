@@ -84,6 +84,13 @@ class ArticulatedInertia:
             self.M * u + a * w.x + b * w.y + c * w.z,
         )
 
+    def matrix(self) -> list[list[Scalar]]:
+        """Return all 36 entries, row by row, angular part first."""
+        I, M = self.I.rows(), self.M.rows()
+        columns = zip(*self.H, strict=True)
+        upper = [[*row, *h] for row, h in zip(I, self.H, strict=True)]
+        return upper + [[*h, *row] for h, row in zip(columns, M, strict=True)]
+
     def minus_dyad(self, U: Force, V: Force) -> ArticulatedInertia:
         """Return `self - U V^T` for parallel U and V (a symmetric dyad), as in Eq 7.23."""
 

@@ -66,6 +66,7 @@ def test_closure_is_that_of_the_terms(loop, rng):
         np.testing.assert_allclose(found, expected, atol=1e-15)
 
 
+@pytest.mark.book("G1")
 def test_geared_wheels_accelerate_as_one_inertia():
     """qdd of the driver is (tau_1 + r tau_2) / (I_1 + r^2 I_2), of the follower r times that."""
     r = -4.0
@@ -77,6 +78,7 @@ def test_geared_wheels_accelerate_as_one_inertia():
     np.testing.assert_allclose(qdd, [expected, r * expected], rtol=1e-13)
 
 
+@pytest.mark.book("G1")
 @pytest.mark.parametrize("chain", [True, False])
 def test_gears_in_a_tree_are_those_of_the_reduced_equation(rng, chain):
     """With q = G y the accelerations are G (G^T H G)^-1 G^T (tau - C)."""
@@ -109,6 +111,7 @@ def test_a_doubled_gear_is_named_redundant(rng):
     np.testing.assert_allclose(motion.qdd, expected, rtol=1e-12)
 
 
+@pytest.mark.book("G2")
 @pytest.mark.parametrize("kind", ["revolute", "prismatic"])
 def test_reflected_inertia_is_on_the_diagonal(rng, kind):
     """H has the armature on its diagonal; inverse and forward dynamics agree with H and C."""
@@ -129,6 +132,7 @@ def test_reflected_inertia_is_on_the_diagonal(rng, kind):
     np.testing.assert_allclose(back, qdd, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.book("G2")
 def test_a_rotor_as_a_body_is_a_rotor_as_reflected_inertia():
     """A geared rotor on the base moves a pendulum exactly as its inertia times ratio squared."""
     ratio, rotor = 50.0, 2e-5

@@ -44,6 +44,7 @@ def robot():
     return Robot(build(tree, gravity=(0.3, -0.2, -9.81)))
 
 
+@pytest.mark.book("B5")
 def test_kinetic_energy_is_that_of_the_inertia_matrix(robot):
     """The sum over bodies and rotors is half qd^T H qd, for a batch of states."""
     q, qd, _ = random_state(np.random.default_rng(3), robot.model, 5)

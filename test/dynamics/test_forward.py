@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 from support.mechanisms import random_state, random_tree
 
@@ -18,6 +19,7 @@ from robot_dynamics.spatial import Force
 TOL = 1e-12  # times cond(H): what a backward stable solution may lose
 
 
+@pytest.mark.book("F5")
 def test_equals_pinocchio_on_real_robots(real, rng):
     """The accelerations of 1000 random states of each robot are Pinocchio's to cond(H)."""
     robot, oracle = real
@@ -29,6 +31,7 @@ def test_equals_pinocchio_on_real_robots(real, rng):
         assert np.max(np.abs(ours - theirs)) < TOL * bound * np.max(np.abs(theirs))
 
 
+@pytest.mark.book("F5")
 def test_undoes_inverse_dynamics(tree, rng):
     """ID(FD(tau)) = tau and FD(ID(qdd)) = qdd."""
     _, model = tree
@@ -42,6 +45,7 @@ def test_undoes_inverse_dynamics(tree, rng):
     assert np.max(np.abs(forth - tau)) < TOL * condition * np.max(np.abs(tau))
 
 
+@pytest.mark.book("F5")
 def test_solves_the_equation_of_motion(tree, rng):
     """The articulated-body algorithm equals a dense solution of H qdd = tau - C."""
     _, model = tree
@@ -54,6 +58,7 @@ def test_solves_the_equation_of_motion(tree, rng):
     assert np.max(np.abs(qdd - dense)) < TOL * np.linalg.cond(H) * np.max(np.abs(dense))
 
 
+@pytest.mark.book("E3")
 def test_external_forces_are_those_of_inverse_dynamics(tree, rng):
     """With outside forces the two still undo each other."""
     _, model = tree
@@ -66,6 +71,7 @@ def test_external_forces_are_those_of_inverse_dynamics(tree, rng):
     assert np.max(np.abs(back - qdd)) < TOL * condition * np.max(np.abs(qdd) + np.abs(tau).max())
 
 
+@pytest.mark.book("F5")
 def test_free_bodies_fall(rng):
     """Without joint forces a floating tree at rest accelerates by gravity and does not fold."""
     model = build(random_tree(rng, ["floating", "revolute", "prismatic"], chain=True))

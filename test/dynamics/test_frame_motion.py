@@ -95,6 +95,7 @@ def test_the_jacobian_of_a_closed_loop(axes):
     assert np.abs(bias).max() > 0.1
 
 
+@pytest.mark.book("S3")
 def test_a_point_on_a_wheel():
     """On a wheel of radius r the rim has speed r w, and w^2 r towards the axle; a link that is
     fixed to the world has no motion.
@@ -118,6 +119,7 @@ def test_a_point_on_a_wheel():
         assert_allclose(robot.jacobian("ground", q, axes), np.zeros((6, 1)), atol=0)
 
 
+@pytest.mark.book("E3")
 def test_wrenches_on_frames(tree, rng):
     """The joint forces of wrenches do their power, in each choice of axes; on a real tree inverse
     and forward dynamics with them are Pinocchio's with external forces.
@@ -200,6 +202,7 @@ def test_arguments_that_cannot_be_meant(call, error, words):
         call(robot, np.zeros(3))
 
 
+@pytest.mark.book("E3")
 def test_wrenches_on_closed_loops(rng):
     """A wrench on a bar of a four-bar acts in all closed-loop dynamics alike, and as the virtual
     work says that it does on the crank.

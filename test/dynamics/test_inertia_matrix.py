@@ -5,10 +5,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 from support.mechanisms import random_state
 
-from robot_dynamics.dynamics.inertia_matrix import composite_inertia_matrix, inertia_matrix
+from robot_dynamics.dynamics.inertia_matrix import (
+    composite_inertia_matrix,
+    inertia_matrix,
+    inertia_times,
+)
 from robot_dynamics.dynamics.inverse import inverse_dynamics
 from robot_dynamics.dynamics.kinematics import body_velocities, joint_transforms
 from robot_dynamics.model import build
@@ -17,6 +22,7 @@ from robot_dynamics.model.parameters import parameters_of
 TOL = 1e-12  # max-norm relative: some hundred roundings of 1e-16
 
 
+@pytest.mark.book("F2")
 def test_equals_pinocchio_on_real_robots(real, rng):
     """H of 1000 random states of each robot is made of Pinocchio's inverse dynamics."""
     robot, oracle = real
@@ -29,6 +35,7 @@ def test_equals_pinocchio_on_real_robots(real, rng):
     assert worst < TOL
 
 
+@pytest.mark.book("F2")
 def test_columns_are_inverse_dynamics(tree, rng):
     """Column j is what unit acceleration of variable j takes at rest without gravity (6.1)."""
     mechanism, _ = tree
@@ -51,6 +58,7 @@ def test_is_symmetric_and_positive_definite(tree, rng):
     np.linalg.cholesky(H)
 
 
+@pytest.mark.book("F2")
 def test_makes_the_kinetic_energy(tree, rng):
     """qd^T H qd is the sum of v_i^T I_i v_i."""
     _, model = tree
@@ -63,6 +71,7 @@ def test_makes_the_kinetic_energy(tree, rng):
     assert_allclose(np.array(qd) @ H @ qd, energy, rtol=TOL)
 
 
+@pytest.mark.book("F2")
 def test_branches_do_not_meet(tree, rng):
     """Entries of joints on different branches are the constant 0.0, and no others."""
     _, model = tree
@@ -72,3 +81,16 @@ def test_branches_do_not_meet(tree, rng):
             meets = i in model.support(j) or j in model.support(i)
             if not meets:
                 assert all(x == 0.0 for row in H[at_i] for x in row[at_j])
+
+
+@pytest.mark.book("F1")
+def test_differential_inverse_dynamics(tree, rng):
+    """ID_delta is H times a vector, without H (Table 6.1)."""
+    _, model = tree
+    q, x, _ = (v.tolist() for v in random_state(rng, model))
+    x = [*rng.normal(size=model.nv)]
+    parameters = parameters_of(model)
+    H = np.array(inertia_matrix(model, q, parameters))
+    assert_allclose(
+        inertia_times(model, q, x, parameters), H @ x, atol=TOL * np.abs(H).max() * model.nv
+    )

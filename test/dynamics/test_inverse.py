@@ -7,10 +7,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from support.mechanisms import random_state
+from support.mechanisms import random_pose, random_state, random_tree
 
+from robot_dynamics.dynamics.inertia_matrix import inertia_times
 from robot_dynamics.dynamics.inverse import (
     bias_forces,
+    gravity_forces,
     inverse_dynamics,
     joint_forces,
     net_forces,
@@ -28,6 +30,7 @@ def relative(ours, theirs):
     return np.max(np.abs(np.asarray(ours) - theirs)) / np.max(np.abs(theirs))
 
 
+@pytest.mark.book("E1")
 def test_equals_pinocchio_on_real_robots(real, rng):
     """The torques of 1000 random states of each robot are Pinocchio's, state by state."""
     robot, oracle = real
@@ -40,6 +43,7 @@ def test_equals_pinocchio_on_real_robots(real, rng):
     assert worst < TOL
 
 
+@pytest.mark.book("E1")
 def test_equals_pinocchio_on_trees(tree, rng):
     """So are those of random trees, of all joint types."""
     from support.oracle import Pinocchio
@@ -52,6 +56,7 @@ def test_equals_pinocchio_on_trees(tree, rng):
         assert relative(tau, oracle.inverse_dynamics(*state)) < TOL
 
 
+@pytest.mark.book("E2")
 def test_bias_is_the_force_of_no_acceleration(tree, rng):
     """C = ID(q, qd, 0), and ID - C is linear in the accelerations."""
     _, model = tree
@@ -64,6 +69,7 @@ def test_bias_is_the_force_of_no_acceleration(tree, rng):
     assert_allclose(twice, 2 * once, rtol=1e-11, atol=1e-11 * np.abs(once).max())
 
 
+@pytest.mark.book("E3")
 def test_external_forces_work_through_the_jacobian(tree, rng):
     """Power of the joints changes by the power of outside forces on the bodies, and no more."""
     _, model = tree
@@ -79,6 +85,7 @@ def test_external_forces_work_through_the_jacobian(tree, rng):
     assert_allclose((without - with_them) @ qd, power, rtol=1e-11)
 
 
+@pytest.mark.book("S3")
 def test_accelerations_are_derivatives_of_velocities(tree, rng):
     """a_i + a_g is the time derivative of v_i in base coordinates (2.48)."""
     _, model = tree
@@ -110,6 +117,7 @@ def test_accelerations_are_derivatives_of_velocities(tree, rng):
     assert_allclose(difference, exact, atol=1e-6, rtol=1e-6)
 
 
+@pytest.mark.book("E1")
 def test_pendulum():
     """A point mass on a rod: tau = m l^2 qdd + m g l sin(q), with q from hanging."""
     m, length, g, q, qdd = 2.0, 0.7, 9.81, 0.3, 1.7
@@ -120,6 +128,7 @@ def test_pendulum():
     assert_allclose(tau, m * length**2 * qdd + m * g * length * np.sin(q), rtol=1e-14)
 
 
+@pytest.mark.book("E1")
 def test_torque_free_body():
     """Euler's equations: a spinning body needs the moment w x I w, and falls freely."""
     moments = np.array([0.3, 0.5, 0.6])
@@ -157,3 +166,93 @@ def test_forces_of_bodies_balance(tree, rng, part):
         w, _ = velocities_and_accelerations(model, Xup, qdd, None, Vector3.zero())
         power = sum(w_i.dot(f) for w_i, f in zip(w, forces, strict=True))
         assert_allclose(np.dot(tau, qdd), power, rtol=1e-11)
+
+
+@pytest.mark.book("E2")
+def test_superposition(tree, rng):
+    """ID is the sum of gravity, velocity terms, H qdd and minus what external forces do."""
+    mechanism, model = tree
+    q, qd, qdd = (x.tolist() for x in random_state(rng, model))
+    parameters = parameters_of(model)
+    weightless = parameters_of(build(mechanism, gravity=(0.0, 0.0, 0.0)))
+    external = [Force.of(rng.normal(size=6).tolist()) for _ in model.bodies]
+    tau = inverse_dynamics(model, q, qd, qdd, parameters, external)
+    rest = [0.0] * model.nv
+    parts = [
+        gravity_forces(model, q, parameters),
+        bias_forces(model, q, qd, weightless),
+        inertia_times(model, q, qdd, parameters),
+        inverse_dynamics(model, q, rest, rest, weightless, external),
+    ]
+    assert_allclose(np.sum(parts, axis=0), tau, atol=10 * TOL * np.abs(tau).max())
+
+
+@pytest.mark.book("E3")
+@pytest.mark.usefixtures("interpreted")
+def test_external_forces_are_pinocchios(tree, rng):
+    """Wrenches on all links act as Pinocchio's fext, in inverse and in forward dynamics."""
+    from support.oracle import Pinocchio, pin
+
+    from robot_dynamics.robot import Robot
+
+    mechanism, model = tree
+    robot, oracle = Robot(model), Pinocchio.of_mechanism(mechanism, model)
+    q, qd, qdd = random_state(rng, model)
+    wrenches = {body.name: rng.normal(size=6) for body in model.bodies}
+    fext = pin.StdVec_Force([pin.Force.Zero() for _ in range(oracle.theirs.njoints)])
+    for body in model.bodies:
+        f = wrenches[body.name]  # our links and Pinocchio's joints have the same frames
+        fext[oracle.theirs.getJointId(body.joint.name)] = pin.Force(f[3:], f[:3])
+    states = [oracle.q_of(q), oracle.v_of(qd), oracle.v_of(qdd)]
+    pushes = robot.external_forces(q, wrenches)
+    theirs = pin.rnea(oracle.theirs, oracle.data, *states, fext)[oracle.at_v]
+    assert relative(robot.inverse_dynamics(q, qd, qdd) - pushes, theirs) < TOL
+    theirs = pin.aba(oracle.theirs, oracle.data, *states, fext)[oracle.at_v]
+    condition = np.linalg.cond(robot.inertia_matrix(q))
+    assert relative(robot.tree_forward_dynamics(q, qd, qdd + pushes), theirs) < TOL * condition
+
+
+@pytest.mark.book("E5")
+@pytest.mark.usefixtures("interpreted")
+def test_forces_in_joints_are_pinocchios(tree, rng):
+    """What joints transmit is Pinocchio's data.f, with and without wrenches from outside."""
+    from support.oracle import Pinocchio, pin
+
+    from robot_dynamics.robot import Robot
+
+    mechanism, model = tree
+    robot, oracle = Robot(model), Pinocchio.of_mechanism(mechanism, model)
+    q, qd, qdd = random_state(rng, model)
+    states = [oracle.q_of(q), oracle.v_of(qd), oracle.v_of(qdd)]
+    last = model.bodies[-1]
+    wrench = rng.normal(size=6)
+    for push in (0.0, 1.0):
+        fext = pin.StdVec_Force([pin.Force.Zero() for _ in range(oracle.theirs.njoints)])
+        at = oracle.theirs.getJointId(last.joint.name)
+        fext[at] = pin.Force(push * wrench[3:], push * wrench[:3])
+        pin.rnea(oracle.theirs, oracle.data, *states, fext)
+        ours = robot.joint_wrenches(q, qd, qdd, {last.name: push * wrench})
+        for f, body in zip(ours, model.bodies, strict=True):
+            theirs = oracle.data.f[oracle.theirs.getJointId(body.joint.name)]
+            expected = np.array([*theirs.angular, *theirs.linear])
+            assert_allclose(f, expected, rtol=0, atol=10 * TOL * np.abs(ours).max())
+
+
+@pytest.mark.book("E5")
+@pytest.mark.usefixtures("interpreted")
+def test_a_wrench_on_a_tool_is_felt_at_the_flange(rng):
+    """A frame's wrench counts in its own axes and about its own origin, in batches too."""
+    from robot_dynamics.robot import Robot
+
+    arm = random_tree(rng, ["revolute"] * 3, chain=True)
+    at = random_pose(rng)
+    robot = Robot(build(arm)).with_frame("tool", "link2", at)
+    q, qd, qdd = random_state(rng, robot.model, 4)
+    push = rng.normal(size=(4, 6))
+    felt = robot.joint_wrenches(q, qd, qdd) - robot.joint_wrenches(q, qd, qdd, {"tool": push})
+    R, r = at[:3, :3], at[:3, 3]
+    force = push[:, 3:] @ R.T
+    moment = push[:, :3] @ R.T + np.cross(r, force)
+    assert_allclose(felt[:, 2], np.concatenate([moment, force], axis=1), atol=1e-11)
+    grounded = robot.joint_wrenches(q, qd, qdd, {"base": push})
+    assert (grounded == robot.joint_wrenches(q, qd, qdd)).all()

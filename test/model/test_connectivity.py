@@ -22,6 +22,7 @@ def random_tree(rng, count):
     return Tree(tuple(int(rng.integers(-1, i)) for i in range(count)))
 
 
+@pytest.mark.book("N4")
 def test_figure_4_6():
     """kappa, mu and nu are those that the book prints for its tree of eight bodies."""
     tree = FIG_4_6
@@ -102,6 +103,7 @@ def test_clusters_are_minimal(rng):
             assert reached == set(cluster.loops)
 
 
+@pytest.mark.book("F3", "N4")
 def test_expanded_parent_array():
     """lambda' of (0, 1, 1, 2, 2, 3) with n_2 = 3 is (0, 1, 2, 3, 1, 4, 4, 5)."""
     tree = Tree((WORLD, 0, 0, 1, 1, 2))
@@ -109,6 +111,7 @@ def test_expanded_parent_array():
     assert [p + 1 for p in expanded] == [0, 1, 2, 3, 1, 4, 4, 5]
 
 
+@pytest.mark.book("F3")
 def test_the_expanded_array_is_the_sparsity_of_H(rng):
     """Entry (i, j) of H can be non-zero exactly if one variable supports the other."""
     from model.mechanisms import arm

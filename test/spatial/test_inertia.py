@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
 from robot_dynamics.spatial import Inertia, Motion, Symmetric3, Vector3
@@ -12,11 +13,13 @@ from robot_dynamics.spatial import Inertia, Motion, Symmetric3, Vector3
 VALUES = [2.0, 0.2, -0.1, 0.3, 0.5, 0.01, 0.6, -0.02, 0.03, 0.7]
 
 
+@pytest.mark.book("S4")
 def test_ten_parameters_round_trip():
     """`of` and `components` are inverse to each other."""
     assert Inertia.of(VALUES).components() == VALUES
 
 
+@pytest.mark.book("S4")
 def test_kinetic_energy_of_a_turning_particle():
     """A particle of 2 kg at 0.5 m from the axis, turning at 3 rad/s, has m r^2 w^2 / 2."""
     particle = Inertia.from_center_of_mass(2.0, Vector3(0.5, 0.0, 0.0), Symmetric3.zero())

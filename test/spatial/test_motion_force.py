@@ -13,6 +13,7 @@ from robot_dynamics.spatial import Force, Motion
 ATOL = 1e-13  # sums of a dozen products of numbers of order one
 
 
+@pytest.mark.book("S2")
 def test_cross_products_are_dual():
     """(u x v) . f = -v . (u x* f), and u x u = 0."""
     u, v, f = np.random.default_rng(0).normal(size=(3, 6))
@@ -21,6 +22,7 @@ def test_cross_products_are_dual():
     assert_allclose(U.cross(U).components(), np.zeros(6), atol=ATOL)
 
 
+@pytest.mark.book("S2")
 def test_cross_matches_the_matrix():
     """u x v is [[w x, 0], [v x, w x]] v (2.31)."""
     u, v = np.random.default_rng(1).normal(size=(2, 6))
@@ -30,6 +32,7 @@ def test_cross_matches_the_matrix():
     assert_allclose(Motion.of(u).cross(Motion.of(v)).components(), expected, atol=ATOL)
 
 
+@pytest.mark.book("S8")
 @pytest.mark.parametrize(
     "mistake",
     [

@@ -57,6 +57,7 @@ def rng():
     return np.random.default_rng(3)
 
 
+@pytest.mark.book("S1")
 def test_motion_and_force(rng):
     """X m, X* f, X^-1 m and X^T f agree with dense matrices."""
     X, dense = random_transform(rng)
@@ -74,6 +75,7 @@ def test_motion_and_force(rng):
     assert_allclose(X.inverse_times(Force.of(f)).components(), dense.T @ f, rtol=RTOL, atol=RTOL)
 
 
+@pytest.mark.book("S1")
 def test_inertia_both_ways(rng):
     """X* I X^-1 and X^T I X agree with dense congruences."""
     X, dense = random_transform(rng)
@@ -86,6 +88,7 @@ def test_inertia_both_ways(rng):
     )
 
 
+@pytest.mark.book("S1")
 def test_articulated_inertia(rng):
     """X^T I^A X of a general symmetric matrix agrees with the dense congruence."""
     X, dense = random_transform(rng)
@@ -99,6 +102,7 @@ def test_articulated_inertia(rng):
     )
 
 
+@pytest.mark.book("S1")
 def test_compose_and_inverse(rng):
     """Products and inverses agree with dense matrices."""
     X, a = random_transform(rng)
@@ -110,6 +114,7 @@ def test_compose_and_inverse(rng):
     )
 
 
+@pytest.mark.book("S8")
 def test_inertia_is_refused_what_it_is_not():
     """A transform refuses objects that are not spatial."""
     with pytest.raises(TypeError, match="does not act on float"):

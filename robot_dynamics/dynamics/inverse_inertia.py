@@ -1,0 +1,89 @@
+# Copyright 2026 The robot_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The inverse of the joint-space inertia matrix, and what it is at frames (section 7.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from robot_dynamics.dynamics.forward import articulated_bodies
+from robot_dynamics.dynamics.inertia_matrix import composite_inertia_matrix
+from robot_dynamics.dynamics.jacobian import Axes, link_jacobian
+from robot_dynamics.dynamics.kinematics import joint_transforms, motion_subspaces
+from robot_dynamics.model import WORLD, Link, Model
+from robot_dynamics.model.joints import combined
+from robot_dynamics.model.parameters import Parameters
+from robot_dynamics.scalar.linear_algebra import dot, factor
+from robot_dynamics.spatial import Force, Motion, Scalar
+
+
+def inverse_inertia_matrix(
+    model: Model, q: Sequence[Scalar], parameters: Parameters
+) -> list[list[Scalar]]:
+    """Return H^-1 (nv, nv) without H: columns are accelerations under unit forces at rest.
+
+    All columns share the articulated-body inertias of Table 7.1. A unit force in a joint biases
+    the bodies between it and the base alone, and by symmetry only accelerations of bodies that are
+    not numbered above it are computed.
+
+    Args:
+        model: The mechanism; loops are left open.
+        q: Positions (nq,).
+        parameters: Inertias.
+    """
+    Xup, S = joint_transforms(model, q), motion_subspaces(model, q)
+    bodies = articulated_bodies(model, Xup, S, parameters)
+    inverse: list[list[Scalar]] = [[0.0] * model.nv for _ in range(model.nv)]
+    for last, at in enumerate(model.v_slices):
+        for own, column in enumerate(range(at.start, at.stop)):
+            u = {last: [float(own == k) for k in range(at.stop - at.start)]}
+            i, f = last, Force.zero()
+            while True:  # pass 2 of Table 7.1, with p^A = f
+                for U, rate in zip(bodies[i].U, bodies[i].D.solve(u[i]), strict=True):
+                    f = f + U * rate
+                if model.bodies[i].parent == WORLD:
+                    break
+                f, i = Xup[i].inverse_times(f), model.bodies[i].parent
+                u[i] = [-s.dot(f) for s in S[i]]
+            a: list[Motion | None] = []
+            for i in range(last + 1):  # pass 3
+                parent = model.bodies[i].parent
+                a_i = None if parent == WORLD else a[parent]
+                if a_i is None and i not in u:
+                    a.append(None)  # another branch from the base, at rest
+                    continue
+                a_i = Motion.zero() if a_i is None else Xup[i] * a_i
+                rest = u.get(i, [0.0] * len(S[i]))
+                rest = [r - a_i.dot(U) for r, U in zip(rest, bodies[i].U, strict=True)]
+                rates = bodies[i].D.solve(rest)
+                a.append(a_i + combined(S[i], rates))
+                for row, rate in enumerate(rates, model.v_slices[i].start):
+                    if row <= column:
+                        inverse[row][column] = inverse[column][row] = rate
+    return inverse
+
+
+def inverse_operational_inertia(
+    model: Model, q: Sequence[Scalar], links: Sequence[Link], parameters: Parameters, axes: Axes
+) -> list[list[Scalar]]:
+    """Return J H^-1 J^T (6 m, 6 m): how m frames accelerate under wrenches on them (7.9).
+
+    Its inverse, where it has one, is the operational-space inertia.
+
+    Args:
+        model: The mechanism; loops are left open.
+        q: Positions (nq,).
+        links: The frames.
+        parameters: Inertias.
+        axes: Coordinates of their accelerations and wrenches (see `jacobian.AXES`).
+    """
+    Xup = joint_transforms(model, q)
+    rows = [row for link in links for row in link_jacobian(model, link, Xup, q, axes)]
+    factors = factor(composite_inertia_matrix(model, Xup, parameters, q))
+    halves = [factors.half_solve(row) for row in rows]  # Y = L^-T J^T, as in section 8.5
+    scaled = [factors.scale(half) for half in halves]
+    result: list[list[Scalar]] = [[0.0] * len(rows) for _ in rows]
+    for i, half in enumerate(halves):
+        for j in range(i + 1):
+            result[i][j] = result[j][i] = dot(half, scaled[j])
+    return result
