@@ -19,7 +19,6 @@ from robot_dynamics.nodes.drill.hazards import (
     gap_bound_s,
     problems_of_commands,
 )
-from robot_dynamics.nodes.drill.process import WALL_CLOCK_RATE_HZ, at_most
 from robot_dynamics.nodes.drill.session import NodeMonitor, Session
 from robot_dynamics.simulation.faults import KINDS, fault_of
 
@@ -128,26 +127,3 @@ def test_what_is_wrong_with_commands():
     assert not_finite == "3 commands were not finite."
     assert large == "a torque was 1.200 of its limit."
     assert step == "a torque changed by 19.6 N m at once; allowed are 4."
-
-
-@pytest.fixture(scope="module")
-def live(ros, tmp_path_factory):
-    """Return a trial on the wall clock."""
-    scenario = at_most(SCENARIO, WALL_CLOCK_RATE_HZ)
-    monitor = NodeMonitor(build_system(scenario))
-    with Session(monitor, scenario, tmp_path_factory.mktemp("live"), lockstep=False) as session:
-        session.start_nodes()
-        session.begin()
-        yield Trial(session, monitor, scenario)
-    monitor.close()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", [hazard.name for hazard in HAZARDS if hazard.disturbance is not None]
-)
-def test_other_nodes_do_not_stop_control(live, name):
-    """Proves that commands go on, without gaps and without steps."""
-    result = live.run(BY_NAME[name])
-    assert result.ok, result.problems
-    assert result.largest_gap_s is not None
