@@ -43,8 +43,8 @@ def main() -> int:
     from robot_dynamics.app.node_process import private_environment, require_ros
 
     require_ros()
-    with tempfile.TemporaryDirectory() as name:
-        os.environ.update(private_environment(Path(name)))
+    with tempfile.TemporaryDirectory() as name, private_environment(Path(name)) as environment:
+        os.environ.update(environment)
         loops = [
             subprocess.Popen([sys.executable, "-c", "while True: pass"])
             for _ in range(options.busy)

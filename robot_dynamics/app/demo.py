@@ -58,11 +58,13 @@ def demonstrate(
     require_leave(scenario.control, allow_code)
     if duration is not None:
         scenario.ticks(scenario.plan(), duration)
-    with tempfile.TemporaryDirectory(prefix="robot_dynamics-") as name:
+    with (
+        tempfile.TemporaryDirectory(prefix="robot_dynamics-") as name,
+        private_environment(Path(name)) as environment,
+    ):
         folder = Path(name)
         source = folder / "scenario.yaml"
         source.write_text(scenario.text(), encoding="utf-8")
-        environment = private_environment(folder)
         files = {node: folder / f"{node}.npz" for node in (SIMULATOR, CONTROLLER)}
 
         def start(node: str) -> NodeProcess:

@@ -42,11 +42,13 @@ def drill(
     results: list[DrillResult] = []
     hazards = 0
     soak: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory(prefix="robot_dynamics-") as name:
+    with (
+        tempfile.TemporaryDirectory(prefix="robot_dynamics-") as name,
+        private_environment(Path(name)) as environment,
+    ):
         folder = Path(name)
         source = folder / "drill.yaml"
         source.write_text(scenario.text(), encoding="utf-8")
-        environment = private_environment(folder)
 
         def on_event(event: dict[str, Any]) -> None:
             nonlocal hazards, soak

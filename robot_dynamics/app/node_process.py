@@ -308,27 +308,43 @@ def require_ros() -> None:
         )
 
 
-def free_domain() -> int:
-    """Return a ROS domain whose discovery port is free on this machine.
+@contextlib.contextmanager
+def reserved_domain() -> Iterator[int]:
+    """Yield a ROS domain that nobody else on this machine uses, or has reserved in this way.
 
-    Only domains up to 101 keep off the ports that Linux gives to programs at random.
+    Its nodes take seconds to start, and only then take its discovery port, which is looked at. So
+    that nobody takes the domain meanwhile, a port is taken that no node but its 120th would use.
+
+    Raises:
+        NodeError: If there is none.
     """
-    candidates = random.Random().sample(range(1, 102), 101)
-    for domain in candidates:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+    # Only domains up to 101 keep off the ports that Linux gives to programs at random.
+    for domain in random.Random().sample(range(1, 102), 101):
+        first = 7400 + 250 * domain
+        with (
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as kept,
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe,
+        ):
             try:
-                probe.bind(("", 7400 + 250 * domain))
+                kept.bind(("127.0.0.1", first + 249))
+                probe.bind(("", first))
             except OSError:
                 continue
-            return domain
-    return candidates[0]
+            probe.close()
+            yield domain
+            return
+    raise NodeError("all ROS domains from 1 to 101 are in use; expected a free one.")
 
 
-def private_environment(folder: Path) -> dict[str, str]:
-    """Return the environment of nodes in a domain of their own, with their logs in a folder."""
+@contextlib.contextmanager
+def private_environment(folder: Path) -> Iterator[dict[str, str]]:
+    """Yield the environment of nodes in a domain of their own, with their logs in a folder.
+
+    Raises:
+        NodeError: If there is no free domain.
+    """
     environment = dict(os.environ)
     environment.pop("ROS_STATIC_PEERS", None)
-    environment["ROS_DOMAIN_ID"] = str(free_domain())
     environment["ROS_LOG_DIR"] = str(folder / "log")
     environment["PYTHONUNBUFFERED"] = "1"
     if environment.get("ROS_DISTRO") in ("foxy", "galactic", "humble"):
@@ -336,4 +352,5 @@ def private_environment(folder: Path) -> dict[str, str]:
     else:
         environment.pop("ROS_LOCALHOST_ONLY", None)
         environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    return environment
+    with reserved_domain() as domain:
+        yield environment | {"ROS_DOMAIN_ID": str(domain)}

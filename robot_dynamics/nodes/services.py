@@ -116,6 +116,11 @@ class RepeatedCall:
             self._sent_at = now
         return any(future.done() for future in self._futures)
 
+    @property
+    def repeated(self) -> bool:
+        """Whether the request was sent more than once, and may have been served as often."""
+        return len(self._futures) > 1
+
     def response(self) -> Any:
         """Return the first response; there has to be one."""
         return next(future.result() for future in self._futures if future.done())

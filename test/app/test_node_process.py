@@ -8,18 +8,20 @@ import signal
 import socket
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from waiting import PATIENCE_S, wait_until
 
 from robot_dynamics.app import node_process
 from robot_dynamics.app.node_process import (
+    NodeError,
     NodeProcess,
     RosMissingError,
     first_failure,
-    free_domain,
     private_environment,
     require_ros,
+    reserved_domain,
 )
 
 # A substitute for a node: it says what it is told to and then does one of several things.
@@ -116,8 +118,9 @@ def test_the_one_with_a_reason_is_believed(start):
 
 def test_the_one_that_ended_first_is_believed(start, monkeypatch):
     """A node that ends because another has gone does not hide why that one ended."""
-    crashed, other = start("crash", "controller"), start("refuse later", "simulator")
+    crashed = start("crash", "controller")
     wait_until(lambda: crashed.exit_status is not None)
+    other = start("refuse later", "simulator")
     assert other.exit_status is None
     monkeypatch.setattr(node_process.time, "sleep", lambda _: other._process.wait())
     assert str(first_failure([other, crashed])).startswith("the controller ended with status 1")
@@ -165,13 +168,35 @@ def test_nodes_end_with_their_starter(tmp_path):
     wait_until(gone)
 
 
-def test_free_domain():
-    """A domain is one that keeps off the ports of other programs and that nobody uses."""
-    domain = free_domain()
-    assert 1 <= domain <= 101
+@pytest.fixture
+def one_domain(monkeypatch):
+    """Have no other domains than one that is free; return it."""
+    with reserved_domain() as domain:
+        pass
+    draw = SimpleNamespace(sample=lambda among, count: [domain] if domain in among else [])
+    monkeypatch.setattr(node_process.random, "Random", lambda: draw)
+    return domain
+
+
+def test_a_domain_that_others_use(one_domain):
+    """It keeps off the ports of other programs, and nobody uses it."""
+    assert 1 <= one_domain <= 101
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
-        other.bind(("", 7400 + 250 * domain))
-        assert all(free_domain() != domain for _ in range(20))
+        other.bind(("", 7400 + 250 * one_domain))
+        with pytest.raises(NodeError, match="expected a free one"), reserved_domain():
+            pass
+
+
+def test_a_domain_that_is_reserved(one_domain):
+    """Nobody else gets it, also before nodes are there; afterwards it is free again."""
+    with reserved_domain() as domain:
+        assert domain == one_domain
+        with pytest.raises(NodeError, match="expected a free one"), reserved_domain():
+            pass
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as discovery:
+            discovery.bind(("", 7400 + 250 * domain))  # as its first node does
+    with reserved_domain() as domain:
+        assert domain == one_domain
 
 
 def test_without_ros(monkeypatch):
@@ -191,8 +216,8 @@ def test_private_environment(monkeypatch, tmp_path, distribution, key):
     monkeypatch.setenv("ROS_STATIC_PEERS", "elsewhere")
     monkeypatch.delenv("ROS_AUTOMATIC_DISCOVERY_RANGE", raising=False)
     monkeypatch.setenv("ROS_LOCALHOST_ONLY", "0")
-    environment = private_environment(tmp_path)
+    with private_environment(tmp_path) as environment:
+        assert "ROS_STATIC_PEERS" not in environment
     assert environment[key] in ("1", "LOCALHOST")
-    assert "ROS_STATIC_PEERS" not in environment
     assert environment["ROS_LOG_DIR"].startswith(str(tmp_path))
     assert 1 <= int(environment["ROS_DOMAIN_ID"]) <= 101

@@ -4,14 +4,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import queue
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -19,32 +17,17 @@ from pathlib import Path
 import pytest
 from waiting import PATIENCE_S
 
-from robot_dynamics.app.node_process import free_domain
+from robot_dynamics.app.node_process import reserved_domain
 
 ROOT = Path(__file__).resolve().parents[2]
 SILENCE_S = 60.0  # a busy machine leaves the other side without a word for seconds
-
-
-def reserve_domain():
-    """Return a ROS domain that nobody uses, nor tests that run beside these, and what keeps it."""
-    while True:
-        number = free_domain()
-        name = f"robot_dynamics_tests_of_{os.getuid()}_in_domain_{number}"
-        lock = open(Path(tempfile.gettempdir()) / name, "w")  # noqa: SIM115
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.close()
-        else:
-            return number, lock
 
 
 @pytest.fixture(scope="module")
 def domain(tmp_path_factory):
     """Return a ROS domain of this test module, with its logs in a folder of the test."""
     pytest.importorskip("rclpy", reason="ROS 2 is not installed")
-    number, lock = reserve_domain()
-    with lock, pytest.MonkeyPatch.context() as patch:
+    with reserved_domain() as number, pytest.MonkeyPatch.context() as patch:
         patch.setenv("ROS_DOMAIN_ID", str(number))
         patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
         patch.setenv("ROS_LOG_DIR", str(tmp_path_factory.mktemp("log")))
@@ -54,8 +37,7 @@ def domain(tmp_path_factory):
 @pytest.fixture(scope="module")
 def other_domain():
     """Return a ROS domain that is not that of the test module."""
-    number, lock = reserve_domain()
-    with lock:
+    with reserved_domain() as number:
         yield number
 
 

@@ -24,7 +24,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, UInt64MultiArray
 from std_srvs.srv import Trigger
-from waiting import PATIENCE_S, wait_until
+from waiting import wait_until
 
 from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.recording import Recording
@@ -87,14 +87,14 @@ class Witness:
     def _read(self, message):
         self.report = GuardReport.of(message.data)
 
-    def spin_until(self, condition, seconds=PATIENCE_S):
+    def spin_until(self, condition):
         """Listen until something is so."""
 
         def words():
             return self.tick, self.report, {name: said[-3:] for name, said in self.said.items()}
 
         listen = partial(self.ros.spin_once, self.node, timeout_sec=0.02)
-        wait_until(condition, listen, seconds=seconds, words=words)
+        wait_until(condition, listen, words=words)
 
     def wait_for_words(self, node, words):
         """Listen until the diagnostics of a node say something."""
@@ -114,7 +114,7 @@ class Witness:
             assert np.isfinite(sent).all()
             assert (np.abs(sent) <= system.limits["effort"][own]).all()
 
-    def come_to_rest(self, seconds=8.0):
+    def come_to_rest(self):
         """Listen until the arms stand still; return their largest speed until then."""
         speeds = [0.0]
 
@@ -122,7 +122,7 @@ class Witness:
             speeds.append(float(np.abs(self.velocity).max()))
             return speeds[-1] < 1e-3
 
-        self.spin_until(rest, seconds)
+        self.spin_until(rest)
         return max(speeds)
 
 

@@ -139,10 +139,10 @@ def test_every_name_is_in_the_namespace(recordings, graph, system):
             else:
                 assert not inside & {f"{system.namespace}/{own}" for own, _ in system.remapped}
     for target in elsewhere:
-        assert graph.count_publishers(target) == 1
         # Commands reach the drives, and the controller itself, which hears what was sent last.
         heard = 2 if target.endswith("commands") else 1
-        assert graph.count_subscribers(target) == heard
+        wait_until(lambda t=target: graph.count_publishers(t) == 1)
+        wait_until(lambda t=target, heard=heard: graph.count_subscribers(t) == heard)
 
 
 def test_services_reach_the_one_that_is_named(recordings, graph, ros):

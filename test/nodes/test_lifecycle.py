@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed")
 
+from calling import Caller
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
@@ -198,60 +199,48 @@ def test_the_node_itself_is_told_why(bench):
 @pytest.mark.parametrize("name", ["simulator", "guard"])
 def test_simulator_and_guard_are_managed(ros, start_node, name):
     """They wait for transitions, act while active, and may be configured anew."""
+    node, heard = ros.create_node("manager"), []
+    ask = Caller(ros, node)
+    ask.expect_transitions(name)
+    ask.expect(SetParameters, f"{name}/set_parameters")
     process = start_node(
         name, scenario="lift_bx", mode="wall_clock", autoconfigure=False, progress=False
     )
-    node, heard = ros.create_node("manager"), []
     node.create_subscription(
         DiagnosticArray,
         "/diagnostics",
         lambda message: heard.extend(s.message for s in message.status if name in s.name),
         10,
     )
-    change = node.create_client(ChangeState, f"{name}/change_state")
     topic = {"simulator": topics.JOINT_STATES, "guard": topics.GUARD}[name]
     kind = {"simulator": JointState, "guard": UInt64MultiArray}[name]
     samples = []
     node.create_subscription(kind, topic, samples.append, 10)
     spin = partial(ros.spin_once, node, timeout_sec=0.02)
 
-    def transition(label):
-        request = ChangeState.Request()
-        request.transition.label = label
-        return bool(answer(change, request, spin).success)
-
     def wait_for_words(words):
         heard.clear()
         wait_until(lambda: any(words in said for said in heard), spin)
 
     wait_for_words("unconfigured")
-    assert not transition("configure")
+    assert not ask.change(name, "configure")
     wait_for_words("did you mean 'lift_box'?")
-    parameters = node.create_client(SetParameters, f"{name}/set_parameters")
     request = SetParameters.Request(
         parameters=[Parameter("scenario", value="lift_box").to_parameter_msg()]
     )
-    assert answer(parameters, request, spin).results[0].successful
+    assert ask(SetParameters, f"{name}/set_parameters", request).results[0].successful
     for _ in range(2):
-        assert transition("configure")
+        assert ask.change(name, "configure")
         wait_for_words("inactive")
-        assert transition("activate")
+        assert ask.change(name, "activate")
         wait_for_words({"simulator": "waiting for commands", "guard": "watching"}[name])
         samples.clear()
         wait_until(lambda: len(samples) > 3, spin)
-        assert transition("deactivate")
+        assert ask.change(name, "deactivate")
         wait_for_words("inactive")
-        assert transition("cleanup")
+        assert ask.change(name, "cleanup")
         wait_for_words("unconfigured")
-    assert transition("shutdown")
+    assert ask.change(name, "shutdown")
     assert process.wait() == 0
     assert "Traceback" not in process.text
     node.destroy_node()
-
-
-def answer(client, request, spin):
-    """Return the answer of a service."""
-    wait_until(client.service_is_ready, spin)
-    future = client.call_async(request)
-    wait_until(future.done, spin)
-    return future.result()

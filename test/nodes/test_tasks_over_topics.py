@@ -18,7 +18,7 @@ from fake_arms import FakeArms
 from geometry_msgs.msg import Transform, WrenchStamped
 from std_msgs.msg import String
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
-from waiting import PATIENCE_S
+from waiting import PATIENCE_S, wait_until
 
 from robot_dynamics.app import topic_names as topics
 from robot_dynamics.app.run import make_plant
@@ -137,6 +137,7 @@ def test_a_wall_is_touched_pressed_and_left_by_messages(ros, start_node, tmp_pat
     )
     controller.wait_for("ready")
     arms.wait_for_listener()
+    wait_until(lambda: all(task.get_subscription_count() for task in arms.tasks.values()))
     for _ in range(120):  # it starts by itself; the ramp goes by
         arms.step()
     arms.touch("wall")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What other nodes do to the controller, on the wall clock.
 
-Apart from the hazards in lockstep: a module has a ROS domain of its own, and in one domain there can
+Apart from the hazards in lockstep: a module has a ROS domain of its own, and in a domain there can
 be one session at a time, because its nodes have the names of every other's.
 """
 
